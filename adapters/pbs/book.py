@@ -70,6 +70,7 @@ class Job:
     changed: float = 0.0  # when the hook, or we, last changed its phase: older looks do not count
     wanted: asyncio.Future[None] | None = None  # while a caller waits for the offer: it goes there, not into a report
     order: asyncio.Lock = field(default_factory=asyncio.Lock)  # one order at a time
+    finding: Mapping[str, str] = field(default_factory=dict)  # variables by which it finds its mates
 
     @property
     def kept(self) -> frozenset[str]:
@@ -126,6 +127,11 @@ class Book:
         if job.link is None or (job.admitted and job.kept == commands.chunks(asked.vnodes).keys()):
             return None
         return self._offer(job, asked.vnodes)
+
+    def finding(self, job_id: str) -> Mapping[str, str]:
+        """Return the variables for a job that may run; none for a job without mates."""
+        job = self.jobs.get(job_id)
+        return job.finding if job is not None else {}
 
     def keeps_nodes(self) -> bool:
         """Whether nodes are kept for a job."""

@@ -112,7 +112,12 @@ def delete(job: str) -> list[str]:
 
 def alter(job: str, resources: Mapping[str, str]) -> list[str]:
     """Change a queued job's resources; an empty value removes one."""
-    return ["qalter", *(f"-l{name}={value}" for name, value in resources.items()), job]
+    return ["qalter", *(f"-l{resource(name, value)}" for name, value in resources.items()), job]
+
+
+def resource(name: str, value: str) -> str:
+    """Return a resource as -l takes it: there a comma would end the value."""
+    return f'{name}="{value}"' if "," in value else f"{name}={value}"
 
 
 def schedule() -> list[str]:

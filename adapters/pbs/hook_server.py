@@ -3,13 +3,14 @@
 Lines as in `hook_lines`; a connection has one request and one answer.
 
     runjob    job vnodes owner name requestor account project    the server is about to run a job on nodes
-              [pair] [mate] [or_alone]
+              [pair|mate|group] [or_alone]
     queued                                                       a user has submitted or changed a job
     changing  job                                                its resources or its queue are about to change
     ended     job                                                a job has ended
 
-The answer is `accept`, or `reject` with `why`, one line for the job's comment and for the user. The hook asks about a
-job that names no mate only while the file SOCKET.kept exists: nodes are kept for some job.
+The answer is `accept`, or `reject` with `why`, one line for the job's comment and for the user. `accept` to `runjob`
+has the variables by which the job finds its mates. The hook asks about a job that names no mate only while the file
+SOCKET.kept exists: nodes are kept for some job.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ class HookServer:
     """Serves the hook on the Unix socket `path`, in an existing folder.
 
     `on_run` and `on_change` return None if the job may run or be changed, else why not. `on_queued` and `on_ended` are
-    hints. `keeping`: whether nodes are kept for a job; `open` and `on_run` may change that to true.
+    hints. `keeping`: whether nodes are kept for a job; `open` and `on_run` may change that to true. `finding` returns
+    the variables for a job that may run.
     """
 
     def __init__(
@@ -62,10 +64,12 @@ class HookServer:
         on_queued: Callable[[], None],
         on_ended: Callable[[str], None],
         keeping: Callable[[], bool],
+        finding: Callable[[str], Fields],
     ) -> None:
         self._path = path
         self._kept = path.with_name(path.name + KEPT)
         self._keeping = keeping
+        self._finding = finding
         self._on_run = on_run
         self._on_change = on_change
         self._on_queued = on_queued
@@ -121,9 +125,10 @@ class HookServer:
             raise LineError(f"user {uid} is not root")
         verb, fields = decode(line)
         if verb == "runjob":
-            verdict = _verdict(self._on_run(_asked(fields)))
+            asked = _asked(fields)
+            why = self._on_run(asked)
             self._mark()
-            return verdict
+            return _verdict(why, self._finding(asked.job_id) if why is None else None)
         if verb == "changing":
             return _verdict(self._on_change(commands.job_number(fields.get("job", ""))))
         if verb == "ended":
@@ -135,8 +140,8 @@ class HookServer:
         return encode("accept")
 
 
-def _verdict(why: str | None) -> bytes:
-    return encode("accept") if why is None else encode("reject", {"why": why})
+def _verdict(why: str | None, fields: Fields | None = None) -> bytes:
+    return encode("accept", fields) if why is None else encode("reject", {"why": why})
 
 
 def _asked(fields: Fields) -> Asked:

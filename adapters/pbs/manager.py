@@ -43,7 +43,7 @@ _LOG = logging.getLogger(__name__)
 class PbsManager(BatchSystem):
     """See `adapters.batch_system`. An offered job waits in the queue, by the hook's word, until an order comes."""
 
-    mate_field = "pair or mate resource"
+    mate_field = "pair, mate or group resource"
 
     def __init__(self, settings: PbsSettings) -> None:
         self.settings = settings
@@ -53,8 +53,8 @@ class PbsManager(BatchSystem):
             self._reports.put_nowait, self._now, self._offered, lambda: self._own(self._schedule_later(0))
         )
         self._watch = Watch(self._look, settings.poll_interval)
-        hints = self._watch.hint, self._ended
-        self._hooks = HookServer(settings.hook_socket, self._book.asked, self._changing, *hints, self._book.keeps_nodes)
+        heard = self._book.asked, self._changing, self._watch.hint, self._ended
+        self._hooks = HookServer(settings.hook_socket, *heard, self._book.keeps_nodes, self._book.finding)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._down: dict[str, float] = {}  # nodes that are down, and since when by the loop's clock
         self._to_free: dict[str, str] = {}  # nodes that we still hold for a job that does not wait on them any more
@@ -141,6 +141,10 @@ class PbsManager(BatchSystem):
         if at is None:
             await asyncio.shield(starting)
         return True
+
+    async def let_find(self, job_id: str, finding: Mapping[str, str]) -> None:
+        """See the protocol: the hook adds them to the job's own variables."""
+        self._of(job_id).finding = dict(finding)
 
     async def _start(self, job: Job, at: float | None, offered: float) -> None:
         """`offered`: when the job was; another offer is not meant."""
@@ -419,4 +423,4 @@ def _make(domain: str, directory: Path, settings: Mapping[str, object]) -> PbsMa
     return PbsManager(read_settings(directory, settings))
 
 
-create = BatchSystemFactory(_make, submit)  # the entry point `pbs` of the group `cosched.adapters`
+create = BatchSystemFactory(_make, submit, can_group=True)  # the entry point `pbs` of the group `cosched.adapters`

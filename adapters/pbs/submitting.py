@@ -9,6 +9,7 @@ from typing import Any
 
 from cosched.adapters.batch_system import Accepted, Link, Submission
 from cosched.adapters.manager import ManagerError
+from cosched.adapters.mate_words import asked_link, option_of
 from cosched.adapters.pbs import commands
 from cosched.adapters.pbs.words import WordError, words
 from cosched.errors import InputError
@@ -21,7 +22,7 @@ def submit(submission: Submission) -> Accepted:
         raise InputError(submission.path, None, "qsub passes no arguments to a script")
     if given.get("comment") is not None:
         raise InputError("--comment", None, "qsub sets no comment")
-    argv = ["qsub", *_options(given), *_named(given)]
+    argv = ["qsub", *_options(given), *_named(asked_link(submission.domain, submission.peers, given))]
     environment = dict(os.environ) if submission.config is None else {**os.environ, "PBS_CONF_FILE": submission.config}
     job_id = _qsub(argv, submission.script, given.get("directory"), environment)
     return Accepted(job_id, _names_mate(job_id, environment))
@@ -46,25 +47,14 @@ def _environment(export: str) -> list[str]:
     return [*(["-V"] if "ALL" in export.split(",") else []), *(["-v", ",".join(names)] if names else [])]
 
 
-def _named(given: Mapping[str, Any]) -> list[str]:
-    link = _link(given)
+def _named(link: Link | None) -> list[str]:
     if link is None:
         return []
     try:
         named = words(link)
     except WordError as error:
-        raise InputError("--pair" if link.mate is None else "--mate", None, str(error)) from None
-    return [word for name, value in named.items() if value for word in ("-l", f"{name}={value}")]
-
-
-def _link(given: Mapping[str, Any]) -> Link | None:
-    alone = given.get("or_alone", False)
-    if given.get("pair") is not None:
-        return Link(pair=given["pair"], or_alone=alone)
-    if given.get("mate") is None:
-        return None
-    peer, _, mate = given["mate"].partition(":")
-    return Link(peer, mate, or_alone=alone)
+        raise InputError(option_of(link), None, str(error)) from None
+    return [word for name, value in named.items() if value for word in ("-l", commands.resource(name, value))]
 
 
 def _qsub(argv: Sequence[str], script: bytes, directory: str | None, environment: Mapping[str, str]) -> str:

@@ -1,17 +1,21 @@
 """A PBS job names its mate by custom resources of the site: `-l pair=NAME`, or `-l mate=DOMAIN:ID`.
 
-`-l or_alone=true` beside them lets the job start alone if there is no such mate.
+`-l group=NAME@eureka+polaris` names a group, by the domains of its other members; with one domain it is a pair.
+`-l or_alone=true` beside them lets the job start alone if there is no such mate, or member.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from cosched.adapters.batch_system import Link
+from cosched.adapters.mate_words import GROUP, read_group, write_group
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
-RESOURCES = ("pair", "mate", "or_alone")
+_NAMING = ("pair", "mate", "group")  # a job has one of these
+RESOURCES = (*_NAMING, "or_alone")
 ARRAY = "a job array cannot have a mate: its subjobs start one by one"
 _MATE = re.compile(r"([A-Za-z0-9_.-]{1,64}):([!-~]{1,128})")
 _TRUE = ("true", "t", "yes", "y", "1")
@@ -23,27 +27,48 @@ class WordError(ValueError):
 
 def find(resources: Mapping[str, str]) -> Link | None:
     """Return the mate that a job's resources name; None if they name none. WordError."""
-    pair, mate = resources.get("pair", ""), resources.get("mate", "")
-    alone = resources.get("or_alone", "").lower() in _TRUE
-    if pair and mate:
-        raise WordError("the job has pair and mate; one of them names its mate")
-    if pair:
-        if not is_pair_name(pair):
-            raise WordError(f"pair is not a name ({ALLOWED})")
-        return Link(pair=pair, or_alone=alone)
-    if mate:
-        match = _MATE.fullmatch(mate)
-        if match is None:
-            raise WordError("mate is not DOMAIN:ID, such as eureka:17")
-        return Link(peer=match[1], mate=match[2], or_alone=alone)
-    return None
+    named = {name: resources[name] for name in _NAMING if resources.get(name)}
+    if len(named) > 1:
+        raise WordError(f"the job has {' and '.join(named)}; one of them names its mate")
+    if not named:
+        return None
+    ((name, value),) = named.items()
+    read = {"pair": _pair, "mate": _mate, "group": _group}[name]
+    return replace(read(value), or_alone=resources.get("or_alone", "").lower() in _TRUE)
+
+
+def _pair(value: str) -> Link:
+    if not is_pair_name(value):
+        raise WordError(f"pair is not a name ({ALLOWED})")
+    return Link(pair=value)
+
+
+def _mate(value: str) -> Link:
+    match = _MATE.fullmatch(value)
+    if match is None:
+        raise WordError("mate is not DOMAIN:ID, such as eureka:17")
+    return Link(peer=match[1], mate=match[2])
+
+
+def _group(value: str) -> Link:
+    try:
+        return read_group(value)
+    except ValueError as error:
+        raise WordError(f"there is no {GROUP}: {error}") from None
 
 
 def words(link: Link | None) -> dict[str, str]:
     """Return the resources that name this mate; empty ones remove what a job had. WordError."""
     if link is None:
         return dict.fromkeys(RESOURCES, "")
-    named = {"pair": link.pair or ""} if link.mate is None else {"mate": f"{link.peer}:{link.mate}"}
-    if find(named | {"or_alone": "true" if link.or_alone else ""}) != link:
+    named = _named(link) | ({"or_alone": "true"} if link.or_alone else {})
+    if find(named) != link:
         raise WordError("this mate cannot be written as a resource of a job")
-    return dict.fromkeys(RESOURCES, "") | named | ({"or_alone": "true"} if link.or_alone else {})
+    return dict.fromkeys(RESOURCES, "") | named
+
+
+def _named(link: Link) -> dict[str, str]:
+    if link.mate is not None:
+        return {"mate": f"{link.peer}:{link.mate}"}
+    group = write_group(link)
+    return {"group": group} if group else {"pair": link.pair or ""}

@@ -12,7 +12,7 @@ import re
 from dataclasses import replace
 
 from cosched.adapters.batch_system import Link
-from cosched.validation.group_names import wrong_group_name, wrong_members
+from cosched.adapters.mate_words import GROUP, read_group, write_group
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 MARK = "cosched:"
@@ -25,7 +25,7 @@ HET = "a heterogeneous job cannot have a mate: its components start one by one"
 NO_REQUEUE = "with --no-requeue this job can only wait for its mate on its nodes; it cannot yield"
 _BLANKS = re.compile(r"[ \t\n\v\f\r]+")
 _MATE = re.compile(r"([A-Za-z0-9_.-]{1,64})/(.+)")
-_GROUP = f"{MARK}group=NAME@DOMAIN+DOMAIN"
+_GROUP = f"{MARK}{GROUP}"
 _FORMS = f"{MARK}mate=DOMAIN/ID, {MARK}pair=NAME or {_GROUP} (a name is {ALLOWED})"
 
 
@@ -35,8 +35,8 @@ class CommentError(ValueError):
 
 def word(link: Link) -> str:
     """Return the word that names this mate in a comment."""
-    domains = "+".join(link.others) or link.peer
-    pair = f"{MARK}group={link.pair}@{domains}" if domains else f"{MARK}pair={link.pair}"
+    group = write_group(link)
+    pair = f"{MARK}group={group}" if group else f"{MARK}pair={link.pair}"
     mate = pair if link.mate is None else f"{MARK}mate={link.peer}/{link.mate}"
     return f"{mate} {OR_ALONE}" if link.or_alone else mate
 
@@ -98,14 +98,11 @@ def _link(directive: str) -> Link:
 
 
 def _group(value: str) -> Link:
-    """The group of this name and these other domains; one of them is that of a pair. CommentError."""
-    name, _, domains = value.rpartition("@")
-    others = domains.split("+") if domains else []
-    if (wrong := wrong_members(others)) is not None:
-        raise CommentError(f"the comment has no {_GROUP}: domain {wrong[0] + 1} {wrong[1]}")
-    if why := wrong_group_name(name) if len(others) > 1 or not is_pair_name(name) else "":
-        raise CommentError(f"the comment has no {_GROUP}: {why}")
-    return Link(others[0], pair=name) if len(others) == 1 else Link(pair=name, others=tuple(sorted(others)))
+    """The group, or the pair, of this value. CommentError."""
+    try:
+        return read_group(value)
+    except ValueError as error:
+        raise CommentError(f"the comment has no {_GROUP}: {error}") from None
 
 
 def _bytes(text: str) -> int:

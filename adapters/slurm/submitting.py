@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from cosched.adapters.batch_system import Accepted, Link, Submission
 from cosched.adapters.manager import ManagerError
+from cosched.adapters.mate_words import asked_link, option_of
 from cosched.adapters.slurm import commands
 from cosched.adapters.slurm.comments import ARRAY, HET, NO_REQUEUE, CommentError, add, find
 from cosched.adapters.slurm.script import Asked, read_script
@@ -19,11 +20,9 @@ from cosched.errors import InputError
 def submit(submission: Submission) -> Accepted:
     """Submit a job by sbatch: see `BatchSystemFactory.submit`."""
     path, script, given = submission.path, submission.script, submission.options
-    if given.get("pair") is not None:
-        _check_pair_domain(submission.domain, submission.peers, given.get("pair_domain", ""))
-        given = {**given, "pair_domain": given.get("pair_domain", "") if len(submission.peers) > 1 else ""}
+    link = asked_link(submission.domain, submission.peers, given)
     asked = read_script(script, os.environ)
-    comment = _comment(path, asked, given)
+    comment = _comment(path, asked, given.get("comment"), link)
     paired = _names_a_mate(path, asked, comment)
     if paired and (asked.array or asked.het):
         raise InputError(path, None, ARRAY if asked.array else HET)
@@ -48,36 +47,14 @@ def sbatch_options(given: Mapping[str, Any]) -> list[str]:
     return [*named, "--hold"] if given.get("hold") else named
 
 
-def _check_pair_domain(domain: str, peers: Sequence[str], asked: str) -> None:
-    """Check that the domain of a pair's other job is known."""
-    if asked and asked not in peers:
-        raise InputError("--pair-domain", None, f"{domain} is not coupled with {asked!r}")
-    if len(peers) > 1 and not asked:
-        others = ", ".join(peers)
-        raise InputError("--pair", None, f"{domain} is coupled with {others}; name one by --pair-domain")
-
-
-def _comment(path: str, asked: Asked, given: Mapping[str, Any]) -> str | None:
-    """Return the comment for sbatch; None keeps the script's own, if any."""
-    own, link = given.get("comment"), _link(given)
+def _comment(path: str, asked: Asked, own: str | None, link: Link | None) -> str | None:
+    """Return the comment for sbatch, with the user's `own`; None keeps the script's, if any."""
     if link is None:
         return own
-    with _naming("--group" if link.others else "--pair" if link.mate is None else "--mate"):
+    with _naming(option_of(link)):
         add("", link)
     with _naming(path if own is None else "--comment"):
         return add(asked.comment if own is None else own, link)
-
-
-def _link(given: Mapping[str, Any]) -> Link | None:
-    or_alone = given.get("or_alone", False)
-    if given.get("group") is not None:
-        return Link(pair=given["group"], or_alone=or_alone, others=tuple(sorted(given["members"])))
-    if given.get("pair") is not None:
-        return Link(given["pair_domain"], pair=given["pair"], or_alone=or_alone)
-    if given.get("mate") is None:
-        return None
-    peer, _, mate = given["mate"].partition(":")
-    return Link(peer, mate, or_alone=or_alone)
 
 
 def _names_a_mate(path: str, asked: Asked, comment: str | None) -> bool:

@@ -25,16 +25,17 @@ class Coupled:
     def __init__(self, lab: CoupledLab, script: str = NOTING) -> None:
         self.lab = lab
         self._script = script
-        self.here, self.there = lab
+        self.here, self.there, *_ = lab
 
     def submit(self, domain: Domain, work: Work) -> str:
         """Submit a job, which notes when it begins; its id."""
-        script = self._script.format(name=work.pair or "-", notes=domain.notes, seconds=work.seconds)
-        return domain.submit(script, work.nodes, work.pair)
+        name = work.pair or work.group or "-"
+        script = self._script.format(name=name, notes=domain.notes, seconds=work.seconds)
+        return domain.submit(script, work.nodes, work.pair, work.group)
 
     def run(self, sides: Sides) -> Outcome:
-        """Submit the work, to both domains at once, and see it to its end."""
-        with ThreadPoolExecutor(2) as pool:
+        """Submit the work, to all domains at once, and see it to its end."""
+        with ThreadPoolExecutor(len(sides)) as pool:
             ids = list(pool.map(lambda domain, works: [self.submit(domain, w) for w in works], self.lab, sides))
         return self.outcome(*ids)
 
@@ -52,11 +53,11 @@ class Coupled:
                 found.runs[domain.name, job] += 1
                 if name != "-":
                     found.times.setdefault(name, []).append(float(at))
-        jobs = {job_id: job for job_id, job in known(domain).items() if job_id in ids and job.mates}
+        jobs = {job_id: job for job_id, job in known(domain).items() if job_id in ids and named(job)}
         found.states.update(job.state for job in jobs.values())
         for event in story(domain, "started"):
             if (job := jobs.get(str(event.job).rpartition(":")[2])) is not None:
-                found.whys.setdefault(str(job.mates[0].pair), []).append(event.detail["why"])
+                found.whys.setdefault(named(job), []).append(event.detail["why"])
 
     def until(self, condition: Callable[[], _T], what: str) -> _T:
         """Wait for a condition; LabError with the ends of the logs."""
@@ -85,6 +86,11 @@ class Coupled:
             finally:
                 print(f"left on {domain.name}: {domain.left()!r}")
             assert "Traceback" not in domain.service.log.read_text()
+
+
+def named(job: Job) -> str:
+    """The name of a job's group or pair; empty if it has none."""
+    return job.group.name if job.group is not None else str(job.mates[0].pair) if job.mates else ""
 
 
 def known(domain: Domain) -> dict[str, Job]:

@@ -20,9 +20,14 @@ from urllib.parse import quote, unquote
 import pbs
 
 PATIENCE = 0.2  # seconds
-NAMES = ("pair", "mate", "or_alone")
+MATES = ("pair", "mate", "group")  # a job has one of these
+NAMES = (*MATES, "or_alone")
 PAIR = re.compile(r"[A-Za-z0-9_.:,+=@/-]{1,128}")
 MATE = re.compile(r"([A-Za-z0-9_.-]{1,64}):[!-~]{1,128}")
+DOMAIN = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+JOB = re.compile(r"(.*:)?[0-9]+")  # what commands take for a job, and not for the name of a group
+MEMBERS = 16  # of a group, at most
+ALLOWED = "1 to 128 of A-Z a-z 0-9 and _ . : , + = @ / -"
 KEPT = ".kept"  # beside the socket there is such a file while nodes are kept for a job
 NO_BOOLEAN = "-1"  # what PBS makes of a word that is none
 
@@ -38,8 +43,8 @@ def settings() -> "dict[str, Any]":
     return found
 
 
-def ask(verb: str, **fields: object) -> "tuple[str, str] | None":
-    """Return the service's answer, and why; None: there is no service. SilentError."""
+def ask(verb: str, **fields: object) -> "tuple[str, dict[str, str]] | None":
+    """Return the service's answer, and its fields; None: there is no service. SilentError."""
     words = [verb, *(f"{key}={quote(str(value), safe='')}" for key, value in fields.items() if value is not None)]
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as service:
         service.settimeout(PATIENCE)
@@ -50,8 +55,8 @@ def ask(verb: str, **fields: object) -> "tuple[str, str] | None":
         except OSError as error:
             raise SilentError from error
         answer = exchange(service, "\t".join(words) + "\n")
-    verb, _, why = answer.partition("\twhy=")
-    return verb, unquote(why)
+    verb, *told = answer.split("\t")
+    return verb, {key: unquote(value) for key, _, value in (word.partition("=") for word in told)}
 
 
 def exchange(service: socket.socket, line: str) -> str:
@@ -71,8 +76,16 @@ def exchange(service: socket.socket, line: str) -> str:
 
 def given(job: Any) -> "dict[str, str]":
     """Return the resources that name a mate, as they are given in a request; empty ones as well."""
-    found = {name: job.Resource_List[name] for name in NAMES}
+    found = {name: resource(job, name) for name in NAMES}
     return {name: str(value) for name, value in found.items() if value is not None}
+
+
+def resource(job: Any, name: str) -> Any:
+    """Return a resource of a job; None also if the site has not created it."""
+    try:
+        return job.Resource_List[name]
+    except AttributeError:
+        return None
 
 
 def named(job: Any) -> "dict[str, str]":
@@ -95,11 +108,13 @@ def runjob(event: Any) -> None:
         answer = ask("runjob", requestor=event.requestor, **told, **words)
         note_presence(answer is not None)
     except SilentError:
-        answer = ("reject", "cosched does not answer") if words else ("accept", "")
+        answer = ("reject", {"why": "cosched does not answer"}) if words else None
     if answer is None and words and time.time() < absent_since() + settings().get("patience", 120):
-        answer = ("reject", "cosched is away")
+        answer = ("reject", {"why": "cosched is away"})
     if answer is not None and answer[0] == "reject":
-        event.reject(answer[1])
+        event.reject(answer[1]["why"])
+    for name, value in (answer[1] if answer is not None else {}).items():
+        job.Variable_List[name] = re.sub(r"([\\,])", r"\\\1", value)  # PBS takes a comma for the end of a value
 
 
 def mark() -> str:
@@ -125,36 +140,65 @@ def mistake(words: "dict[str, str]") -> "str | None":
     """Return what is wrong with the words that name a mate, or None."""
     if words.get("or_alone") == NO_BOOLEAN:
         return None  # PBS says so
-    if "pair" in words and "mate" in words:
-        return "give pair or mate, not both"
-    if "pair" not in words and "mate" not in words:
-        return "or_alone has no effect without pair or mate"
-    return wrong_pair(words["pair"]) if "pair" in words else wrong_mate(words["mate"])
+    named = [name for name in MATES if name in words]
+    if len(named) > 1:
+        return f"give {' or '.join(named)}, not {'both' if len(named) == 2 else 'all'}"
+    if not named:
+        return "or_alone has no effect without pair, mate or group"
+    check = {"pair": wrong_pair, "mate": wrong_mate, "group": wrong_group}[named[0]]
+    return check(words[named[0]])
 
 
 def wrong_pair(pair: str) -> "str | None":
     """Return what is wrong with a pair's name, or None."""
     peers = settings().get("peers", [])
     if not PAIR.fullmatch(pair):
-        return "pair is 1 to 128 of A-Z a-z 0-9 and _ . : , + = @ / -"
+        return f"pair is {ALLOWED}"
     if len(peers) > 1:
-        return f"this domain is coupled with {', '.join(peers)}: name the mate by mate=DOMAIN:ID"
+        return f"this domain is coupled with {', '.join(peers)}: say which by group={pair}@DOMAIN"
     return None
+
+
+def wrong_group(group: str) -> "str | None":
+    """Return what is wrong with a group, or with a pair whose domain is named, or None."""
+    name, at, domains = group.rpartition("@")
+    others = domains.split("+")
+    if not at or not all(DOMAIN.fullmatch(domain) for domain in others):
+        return "group is NAME@DOMAIN+DOMAIN, with the domains of the other members, such as run7@eureka+polaris"
+    if not PAIR.fullmatch(name):
+        return f"the name of a group is {ALLOWED}"
+    if len(others) > 1 and JOB.fullmatch(name):
+        return "the name of a group that ends in a number alone is taken for a job: add a letter"
+    if len(others) >= MEMBERS:
+        return f"a group has at most {MEMBERS} members, with the job itself"
+    return next((wrong for domain in others if (wrong := wrong_member(domain, others)) is not None), None)
+
+
+def wrong_member(domain: str, others: "list[str]") -> "str | None":
+    """Return why no other member of a group can be in this domain, or None."""
+    if others.count(domain) > 1:
+        return f"group names {domain} twice: a group has one job on each domain"
+    if domain == settings().get("domain"):
+        return f"group names the other members' domains, and {domain} is this one"
+    return unknown(domain)
 
 
 def wrong_mate(mate: str) -> "str | None":
     """Return what is wrong with a mate's name, or None."""
-    site = settings()
-    peers, match = site.get("peers", []), MATE.fullmatch(mate)
+    match = MATE.fullmatch(mate)
     if match is None:
         return "mate is DOMAIN:ID, such as eureka:17"
     if "[" in mate:
         return "a job array and its subjobs cannot be mates"
-    if match.group(1) == site.get("domain"):
+    if match.group(1) == settings().get("domain"):
         return "the mate must be a job of another domain"
-    if peers and match.group(1) not in peers:
-        return f"no domain {match.group(1)} is known here (known: {', '.join(peers)})"
-    return None
+    return unknown(match.group(1))
+
+
+def unknown(domain: str) -> "str | None":
+    """Return that a domain is unknown, or None."""
+    peers = settings().get("peers", [])
+    return f"no domain {domain} is known here (known: {', '.join(peers)})" if peers and domain not in peers else None
 
 
 def hindrance(job: Any) -> "str | None":
@@ -192,12 +236,25 @@ def modifyjob(event: Any) -> None:
     changes = given(event.job)
     words = {name: value for name, value in {**named(event.job_o), **changes}.items() if value}
     if words and changes:
-        refuse(event, mistake(words) or hindrance(event.job_o))
+        refuse(event, mistake(words) or change_of_group(named(event.job_o), words) or hindrance(event.job_o))
     if words:
         refuse(event, hindrance(event.job))
     if set(event.job.Resource_List.keys()) - {*NAMES, "walltime"}:
         ask_to_change(event, event.job)
     tell("queued")
+
+
+def change_of_group(before: "dict[str, str]", words: "dict[str, str]") -> "str | None":
+    """Return why a job cannot change from a mate or a group to another group, or from a group to a mate; or None."""
+    before, words = ({name: known[name] for name in MATES if name in known} for known in (before, words))
+    if before == words or not before or not words or not (in_group(before) or in_group(words)):
+        return None
+    return "a job names its group at submission: submit it anew (-l group= alone lets it leave its group)"
+
+
+def in_group(words: "dict[str, str]") -> bool:
+    """Whether these words name a group, and no pair."""
+    return "+" in words.get("group", "").rpartition("@")[2]
 
 
 def movejob(event: Any) -> None:
@@ -218,7 +275,7 @@ def ask_to_change(event: Any, job: Any) -> None:
     with contextlib.suppress(SilentError):
         answer = ask("changing", job=job.id)
         if answer is not None and answer[0] == "reject":
-            refuse(event, answer[1])
+            refuse(event, answer[1]["why"])
 
 
 def tell(verb: str, **fields: object) -> None:

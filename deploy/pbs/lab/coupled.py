@@ -1,4 +1,4 @@
-"""Two coupled domains with services: a PBS cluster, and a PBS cluster, a Slurm cluster or local processes.
+"""Two or three coupled domains with services: PBS clusters, Slurm clusters and local processes.
 
 with CoupledLab(folder, ("pbs", "slurm"), ("hold", "yield")) as lab:
     here, there = (domain.submit("sleep 1", pair="flow") for domain in lab)
@@ -21,24 +21,24 @@ from deploy.pbs.lab.installed_hook import install_hook
 from deploy.slurm.lab import CoupledLab as SlurmLab
 from deploy.slurm.lab.coupled import GATE_LEAD
 
-NAMES = ("mira", "eureka")
+NAMES = ("mira", "eureka", "polaris")
 UNHURRIED: dict[str, object] = {"peer_timeout": 30, "peer_patience": 60, "peer_grace": 60, "heartbeat_interval": 1}
 _OF_MANAGER = ("backoff", "try_patience", "poll_interval")
 _PATH = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 
 
 class Domain(ABC):
-    """A domain with a service; `folder` has its files, and `notes` is for its jobs."""
+    """A domain with a service; `folder` has its files, and `notes` is for its jobs. `peers`: the other domains."""
 
     kind: str
 
-    def __init__(self, name: str, folder: Path, keeping: Keeping, nodes: int) -> None:
-        self.name, self.folder, self.nodes = name, folder, nodes
+    def __init__(self, name: str, peers: Sequence[str], folder: Path, keeping: Keeping, nodes: int) -> None:
+        self.name, self.peers, self.folder, self.nodes = name, peers, folder, nodes
         self.notes = folder / "notes"
         self.port = _free_port()
         self.service = Service(folder, _PATH, keeping)
 
-    def start(self, stack: ExitStack, peer: str) -> None:  # noqa: B027
+    def start(self, stack: ExitStack) -> None:  # noqa: B027
         """Start its batch system, if that is not the service itself."""
 
     @abstractmethod
@@ -46,8 +46,8 @@ class Domain(ABC):
         """Return the manager's own settings."""
 
     @abstractmethod
-    def submit(self, script: str, nodes: int = 1, pair: str | None = None) -> str:
-        """Submit the lines of a bash script; return the job's id."""
+    def submit(self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None) -> str:
+        """Submit the lines of a bash script; return the job's id. `group` has a job on each domain."""
 
     def queued(self) -> set[str]:
         """Return the jobs that have not ended, by the batch system."""
@@ -68,10 +68,10 @@ class Pbs(Domain):
 
     kind = "pbs"
 
-    def start(self, stack: ExitStack, peer: str) -> None:
+    def start(self, stack: ExitStack) -> None:
         """See the class above."""
         self.cluster = stack.enter_context(PbsCluster(self.name, self.folder / "pbs", self.nodes))
-        install_hook(self.cluster, (peer,))
+        install_hook(self.cluster, self.peers)
         self.cluster.wait_for_state(self.cluster.qsub("true"), "F")  # a service's list of jobs leaves out job 0
 
     def manager(self) -> dict[str, object]:
@@ -79,9 +79,9 @@ class Pbs(Domain):
         cluster = self.cluster
         return {"bin": str(cluster.bin), "hook_socket": str(cluster.folder / "hooks.sock"), "command_timeout": 30}
 
-    def submit(self, script: str, nodes: int = 1, pair: str | None = None) -> str:
+    def submit(self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None) -> str:
         """See the class above."""
-        mate = [f"-lpair={pair}"] if pair else []
+        mate = [f"-lpair={pair}"] if pair else [f"-lgroup={group}@{'+'.join(self.peers)}"] if group else []
         job = self.cluster.qsub(script, f"-lselect={nodes}:ncpus=1", "-lwalltime=600", "-o/dev/null", *mate)
         return job.partition(".")[0]
 
@@ -105,7 +105,7 @@ class Slurm(Domain):
 
     kind = "slurm"
 
-    def start(self, stack: ExitStack, peer: str) -> None:  # noqa: ARG002
+    def start(self, stack: ExitStack) -> None:
         """See the class above."""
         options = {"nodes": self.nodes}
         lab = SlurmLab(names=(self.name,), schemes=("hold",), services=False, options=options)
@@ -119,9 +119,10 @@ class Slurm(Domain):
         sockets = {"hook_socket": str(hooks.socket), "waiting_folder": str(hooks.waiting)}
         return {"conf": conf, "gate_lead": GATE_LEAD, "command_timeout": 30, **sockets}
 
-    def submit(self, script: str, nodes: int = 1, pair: str | None = None) -> str:
+    def submit(self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None) -> str:
         """See the class above."""
-        mate = [f"--comment=cosched:pair={pair}"] if pair else []
+        word = f"pair={pair}" if pair else f"group={group}@{'+'.join(self.peers)}"
+        mate = [f"--comment=cosched:{word}"] if pair or group else []
         text = f"#!/bin/bash\n{script}\n"
         return str(self.lab.cluster.sbatch(text, f"--nodes={nodes}", "--output=/dev/null", "--time=10", *mate))
 
@@ -149,11 +150,12 @@ class Local(Domain):
         """See the class above."""
         return {"slots": self.nodes, "policy": "fcfs", "grace": 1}
 
-    def submit(self, script: str, nodes: int = 1, pair: str | None = None) -> str:
+    def submit(self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None) -> str:
         """See the class above."""
         path = self.folder / "script"
         path.write_text(f"#!/bin/bash\n{script}\n")
-        mate = [f"--pair={pair}"] if pair else []
+        members = [f"--group={group}", f"--with={','.join(self.peers)}"] if group else []
+        mate = [f"--pair={pair}"] if pair else members
         options = (f"--nodes={nodes}", "--time=10", f"--chdir={self.folder}", "--parsable")
         return self.service.run("submit", *options, *mate, str(path)).strip().rpartition(":")[2]
 
@@ -162,7 +164,7 @@ KINDS = {kind.kind: kind for kind in (Pbs, Slurm, Local)}
 
 
 class CoupledLab:
-    """Domains `mira` and `eureka` of these kinds and schemes, with so many nodes, below an empty folder.
+    """Domains `mira`, `eureka`, `polaris` of these kinds and schemes, with so many nodes, below an empty folder.
 
     Keywords are settings of the services: those of PBS's and Slurm's managers go to [manager], others to
     [coscheduling]. All ends with the laboratory.
@@ -200,12 +202,14 @@ class CoupledLab:
     def _start(self) -> None:
         keeping = Keeping(self.folder)
         self._stack.callback(keeping.close)
-        for name, kind in zip(NAMES, self._kinds, strict=True):
+        names = NAMES[: len(self._kinds)]
+        for name, kind in zip(names, self._kinds, strict=True):
             folder = self.folder / name
             folder.mkdir()
-            self.domains.append(KINDS[kind](name, folder, keeping, self._nodes))
-        for domain, peer in zip(self, reversed(NAMES), strict=True):
-            domain.start(self._stack, peer)
+            peers = [peer for peer in names if peer != name]
+            self.domains.append(KINDS[kind](name, peers, folder, keeping, self._nodes))
+        for domain in self:
+            domain.start(self._stack)
         self.serve()
 
     def serve(self, schemes: Sequence[str] | None = None, **settings: object) -> None:
@@ -214,8 +218,8 @@ class CoupledLab:
         self._settings |= settings
         for domain in self:
             domain.service.stop()
-        for domain, peer, scheme in zip(self, reversed(self.domains), self._schemes, strict=True):
-            domain.service.configure(self._sections(domain, peer, scheme))
+        for domain, scheme in zip(self, self._schemes, strict=True):
+            domain.service.configure(self._sections(domain, scheme))
         with ExitStack() as starting:
             for domain in self:
                 starting.enter_context(domain.service.starting())
@@ -223,11 +227,14 @@ class CoupledLab:
             self.wait_for_clocks(domain)
 
     def wait_for_clocks(self, domain: Domain) -> None:
-        """Wait until a domain has compared its clock with its peer's: before that, mates agree on no instant."""
-        compared = lambda: domain.service.ask("domains")["peers"][0]["clock_offset"] is not None  # noqa: E731
+        """Wait until a domain has compared its clock with its peers': before that, mates agree on no instant."""
+
+        def compared() -> bool:
+            return all(peer["clock_offset"] is not None for peer in domain.service.ask("domains")["peers"])
+
         wait_for(compared, f"{domain.name} to have compared its clock", logs=[domain.service.log], interval=0.2)
 
-    def _sections(self, domain: Domain, peer: Domain, scheme: str) -> Sections:
+    def _sections(self, domain: Domain, scheme: str) -> Sections:
         service = domain.service
         batch = domain.kind != Local.kind
         of_manager = {key: value for key, value in self._settings.items() if key in _OF_MANAGER and batch}
@@ -241,7 +248,7 @@ class CoupledLab:
                 "state": str(service.state),
             },
             "coscheduling": {"scheme": scheme, **others},
-            "peer": [{"name": peer.name, "address": f"127.0.0.1:{peer.port}"}],
+            "peer": [{"name": peer.name, "address": f"127.0.0.1:{peer.port}"} for peer in self if peer is not domain],
             "manager": {"kind": domain.kind, **domain.manager(), **of_manager},
         }
 

@@ -12,6 +12,7 @@ HOOK = Path(__file__).resolve().parents[1] / "hooks" / "cosched_hook.py"
 _RESOURCES = (
     "create resource pair type=string,flag=m",
     "create resource mate type=string,flag=m",
+    "create resource group type=string,flag=m",
     "create resource or_alone type=boolean,flag=m",
     "create resource cosched_holder type=string,flag=h",
 )
@@ -29,5 +30,5 @@ def install_hook(cluster: PbsCluster, peers: Sequence[str] = ("eureka",), *, res
         "set hook cosched alarm = 10",
     )
     known = cluster.path("mom_priv/hooks/resourcedef")
-    cluster.wait_for(lambda: known.exists() and "mate" in known.read_text(), "the MoM to know the resources")
+    cluster.wait_for(lambda: known.exists() and "group" in known.read_text(), "the MoM to know the resources")
     return socket

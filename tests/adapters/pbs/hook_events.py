@@ -1,7 +1,8 @@
 """Runs the hook as pbs_server does, with a double of its module `pbs` that behaves as was recorded of OpenPBS 23.06.06.
 
-There, an attribute that is not set is None, `Resource_List` has None for a resource that is not set and `keys()` of
-those in the request alone, an empty text removes a resource, and `reject` and `accept` end the hook at once.
+There, an attribute that is not set is None. `Resource_List` has None for a resource that is not set, raises
+AttributeError for one that the site has not created, and has `keys()` of those in the request alone; an empty text
+removes a resource. `reject` and `accept` end the hook at once.
 """
 
 from __future__ import annotations
@@ -30,8 +31,11 @@ class EndedError(BaseException):
 class Resources(dict[str, str]):
     """A job's Resource_List, or that of a request."""
 
-    def __missing__(self, _: str) -> None:
-        return None
+    created = True  # the custom resources by which jobs name their mates
+
+    def __missing__(self, name: str) -> None:
+        if not self.created:
+            raise AttributeError(f"'pbs_resource' object has no attribute '{name}'")
 
 
 class Job:
@@ -39,6 +43,7 @@ class Job:
 
     def __init__(self, resources: Mapping[str, str] | None = None, **attributes: Any) -> None:
         self.Resource_List = Resources(resources or {})
+        self.Variable_List: dict[str, str] = {}
         self.__dict__.update(attributes)
 
     def __getattr__(self, _: str) -> None:

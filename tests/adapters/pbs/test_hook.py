@@ -13,9 +13,10 @@ import pytest
 
 from cosched.adapters.pbs import hook_server
 from cosched.adapters.pbs.hook_server import Asked, HookServer
-from tests.adapters.pbs.hook_events import Hook, Job
+from tests.adapters.pbs.hook_events import Hook, Job, Resources
 
 PAIR, MATE = {"pair": "flow"}, {"mate": "eureka:17"}
+GROUP = {"group": "run7@eureka+polaris"}
 ARRAY, IN_RESERVATION = {"array_indices_submitted": "1-3"}, {"queue": "R9"}
 Make = Callable[..., Hook]
 
@@ -41,6 +42,7 @@ class Service:
         self.hints = 0
         self.why: str | None = None
         self.keeping = True
+        self.finding: dict[str, str] = {}
 
     def on_run(self, asked: Asked) -> str | None:
         self.asked.append(asked)
@@ -60,7 +62,7 @@ async def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
     monkeypatch.setattr(hook_server, "_ROOT", os.geteuid())
     service = Service()
     answers = service.on_run, service.on_change, service.on_queued, service.ended.append
-    server = HookServer(tmp_path / "socket", *answers, lambda: service.keeping)
+    server = HookServer(tmp_path / "socket", *answers, lambda: service.keeping, lambda _: service.finding)
     await server.open()
     yield service
     await server.close()
@@ -73,9 +75,10 @@ async def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
         (MATE, None),
         (PAIR | {"or_alone": "1"}, None),
         ({}, None),
-        ({"or_alone": "1"}, "or_alone has no effect without pair or mate"),
+        ({"or_alone": "1"}, "or_alone has no effect without pair, mate or group"),
         ({"or_alone": "-1"}, None),  # PBS says what is wrong
         (PAIR | MATE, "give pair or mate, not both"),
+        (PAIR | MATE | GROUP, "give pair or mate or group, not all"),
         ({"pair": ""}, "pair is 1 to 128 of A-Z"),
         ({"pair": "a b"}, "pair is 1 to 128 of A-Z"),
         ({"pair": "a" * 129}, "pair is 1 to 128 of A-Z"),
@@ -92,6 +95,42 @@ def test_the_user_is_told_at_qsub_what_is_wrong_with_the_words(
 ) -> None:
     why = make().run("QUEUEJOB", Job(words))
     assert why is None if said is None else str(why).startswith(f"cosched: {said}")
+
+
+@pytest.mark.parametrize(
+    ("group", "said"),
+    [
+        ("run7@eureka+polaris", None),
+        ("a@b:1x@polaris+eureka", None),
+        ("run7@eureka", None),
+        ("7@eureka", None),  # a pair
+        ("", "group is NAME@DOMAIN+DOMAIN, with the domains of the other members"),
+        ("run7", "group is NAME@DOMAIN+DOMAIN"),
+        ("run7@", "group is NAME@DOMAIN+DOMAIN"),
+        ("run7@eureka+", "group is NAME@DOMAIN+DOMAIN"),
+        ("@eureka+polaris", "the name of a group is 1 to 128 of A-Z"),
+        ("a b@eureka+polaris", "the name of a group is 1 to 128 of A-Z"),
+        ("7@eureka+polaris", "the name of a group that ends in a number alone is taken for a job: add a letter"),
+        ("run7@eureka+eureka", "group names eureka twice: a group has one job on each domain"),
+        ("run7@eureka+mira", "group names the other members' domains, and mira is this one"),
+        ("run7@eureka+nobody", "no domain nobody is known here (known: eureka, polaris)"),
+        ("g@" + "+".join(f"d{n}" for n in range(16)), "a group has at most 16 members, with the job itself"),
+    ],
+)
+def test_the_user_is_told_at_qsub_what_is_wrong_with_a_group(make: Make, group: str, said: str | None) -> None:
+    hook = make(peers=["eureka", "polaris"])
+    why = hook.run("QUEUEJOB", Job({"group": group}))
+    assert why is None if said is None else str(why).startswith(f"cosched: {said}")
+    assert hook.run("QUEUEJOB", Job({"group": group}, **ARRAY)) is not None
+
+
+def test_a_site_that_has_not_created_the_resources_starts_all_jobs(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Resources, "created", False)
+    hook = make()
+    assert hook.run("QUEUEJOB", Job()) is None
+    assert hook.run("RUNJOB", Job(id="7.mira")) is None
+    assert hook.run("RUNJOB", Job(PAIR, id="7.mira")) == "cosched is away"  # that has no group, but pair
+    assert hook.logged == []
 
 
 @pytest.mark.parametrize(
@@ -115,7 +154,7 @@ def test_the_user_is_told_which_jobs_cannot_have_mates(
 
 
 def test_with_several_peers_a_pair_s_name_does_not_say_enough(make: Make) -> None:
-    said = "cosched: this domain is coupled with eureka, intrepid: name the mate by mate=DOMAIN:ID"
+    said = "cosched: this domain is coupled with eureka, intrepid: say which by group=flow@DOMAIN"
     assert make(peers=["eureka", "intrepid"]).run("QUEUEJOB", Job(PAIR)) == said
 
 
@@ -128,6 +167,13 @@ def test_with_several_peers_a_pair_s_name_does_not_say_enough(make: Make) -> Non
         (Job(PAIR), Job(MATE), "give pair or mate, not both"),
         (Job(PAIR), Job({"pair": "a b"}), "pair is 1 to 128"),
         (Job(PAIR | {"or_alone": "1"}), Job({"pair": ""}), "or_alone has no effect"),
+        (Job(), Job(GROUP), None),
+        (Job(GROUP), Job({"group": ""}), None),
+        (Job(GROUP), Job(GROUP), None),
+        (Job(GROUP), Job({"group": "other@eureka+polaris"}), "a job names its group at submission"),
+        (Job(PAIR), Job({"pair": ""} | GROUP), "a job names its group at submission"),
+        (Job(GROUP), Job({"group": ""} | MATE), "a job names its group at submission"),
+        (Job({"group": "p@eureka"}), Job({"group": ""} | MATE), None),  # a pair
         (Job(**ARRAY), Job(PAIR), "a job array cannot have a mate"),
         (Job(depend="afterok:3"), Job(MATE), "a job with -W depend cannot have a mate"),
         (Job(**IN_RESERVATION), Job(PAIR), "a job in a reservation cannot have a mate"),
@@ -137,7 +183,7 @@ def test_with_several_peers_a_pair_s_name_does_not_say_enough(make: Make) -> Non
     ],
 )
 def test_the_user_is_told_at_qalter(make: Make, before: Job, changes: Job, said: str | None) -> None:
-    why = make().run("MODIFYJOB", changes, before)
+    why = make(peers=[]).run("MODIFYJOB", changes, before)
     assert why is None if said is None else str(why).startswith(f"cosched: {said}")
 
 
@@ -187,6 +233,19 @@ async def test_the_service_says_whether_a_job_runs_whatever_its_size(make: Make,
     assert (asked.job_id, asked.vnodes, asked.name, asked.resources) == ("7", vnodes, "f\tl\now", PAIR)
     service.why = "waits for its mate (cosched)"
     assert await asyncio.to_thread(make().run, "RUNJOB", job) == service.why
+
+
+async def test_a_job_that_starts_gets_the_variables_by_which_it_finds_its_mates(make: Make, service: Service) -> None:
+    """PBS reads `\\,` as a comma of a value; a comma alone begins the next variable."""
+    service.finding = {"COSCHED_MATES": '[{"domain": "eureka", "job_id": "17"}]', "COSCHED_PORTS": "7100-7199"}
+    job = Job(PAIR, id="7.mira")
+    job.Variable_List["A"] = "x"
+    assert await asyncio.to_thread(make().run, "RUNJOB", job) is None
+    known = r'[{"domain": "eureka"\, "job_id": "17"}]'
+    assert job.Variable_List == {"A": "x", "COSCHED_MATES": known, "COSCHED_PORTS": "7100-7199"}
+    service.why, turned_away = "waits for its mate (cosched)", Job(PAIR, id="7.mira")
+    assert await asyncio.to_thread(make().run, "RUNJOB", turned_away) == service.why
+    assert turned_away.Variable_List == {}
 
 
 def test_a_job_that_its_user_holds_back_does_not_run(make: Make) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,21 @@ Run = Callable[..., Accepted]
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Submits by a qsub and a qstat of these outputs, which note their arguments."""
 
-    def run(qsub: str = "echo 17.mira", pair: str = "", arguments: tuple[str, ...] = (), **options: Any) -> Accepted:
-        resources = f'"pair": "{pair}"' if pair else ""
+    def run(
+        qsub: str = "echo 17.mira",
+        named: str = "",
+        arguments: tuple[str, ...] = (),
+        peers: Sequence[str] = ("eureka",),
+        **options: Any,
+    ) -> Accepted:
+        resources = f'"pair": "{named}"' if named else ""
         shown = f'{{"Jobs": {{"17.mira": {{"job_state": "Q", "Resource_List": {{{resources}}}}}}}}}'
         for name, does in (("qsub", f"cat > {tmp_path}/script; {qsub}"), ("qstat", f"echo '{shown}'")):
             path = tmp_path / name
             path.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/{name}.arguments\n{does}\n')
             path.chmod(0o755)
         monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-        return submit(Submission("mira", ["eureka"], "job.sh", SCRIPT, arguments, options))
+        return submit(Submission("mira", peers, "job.sh", SCRIPT, arguments, options))
 
     return run
 
@@ -43,8 +49,22 @@ def test_options_become_qsub_s(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "script").read_bytes() == SCRIPT
 
 
+def test_groups_and_names_with_commas(run: Run, tmp_path: Path) -> None:
+    run(group="run7", members=["polaris", "eureka"])
+    assert (tmp_path / "qsub.arguments").read_text().strip() == "-l group=run7@eureka+polaris"
+    run(pair="a,b", pair_domain="eureka")
+    assert (tmp_path / "qsub.arguments").read_text().strip() == '-l pair="a,b"'
+
+
+def test_the_domain_of_a_pair_is_named_where_there_are_several(run: Run, tmp_path: Path) -> None:
+    run(peers=["eureka", "polaris"], pair="p", pair_domain="polaris")
+    assert (tmp_path / "qsub.arguments").read_text().strip() == "-l group=p@polaris"
+    with pytest.raises(InputError, match="mira is coupled with eureka, polaris; name one by --pair-domain"):
+        run(peers=["eureka", "polaris"], pair="p")
+
+
 def test_the_mate_may_be_named_in_the_script(run: Run) -> None:
-    assert run(pair="flow") == Accepted("17", True)
+    assert run(named="flow") == Accepted("17", True)
     assert run() == Accepted("17", False)
 
 

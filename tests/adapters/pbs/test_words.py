@@ -9,6 +9,8 @@ MATES = [
     (Link(pair="flow"), {"pair": "flow"}),
     (Link(peer="eureka", mate="17"), {"mate": "eureka:17"}),
     (Link(pair="flow", or_alone=True), {"pair": "flow", "or_alone": "true"}),
+    (Link(peer="eureka", pair="flow"), {"group": "flow@eureka"}),
+    (Link(pair="a@b,c", others=("eureka", "polaris")), {"group": "a@b,c@eureka+polaris"}),
 ]
 
 
@@ -21,11 +23,21 @@ def test_found_and_written(link: Link, resources: dict[str, str]) -> None:
 def test_none_and_its_removal() -> None:
     assert find({}) is None
     assert find({"or_alone": "True"}) is None
-    assert words(None) == {"pair": "", "mate": "", "or_alone": ""}
+    assert words(None) == {"pair": "", "mate": "", "group": "", "or_alone": ""}
+
+
+def test_the_order_of_a_group_s_domains_does_not_matter() -> None:
+    assert find({"group": "flow@polaris+eureka"}) == Link(pair="flow", others=("eureka", "polaris"))
 
 
 @pytest.mark.parametrize(
-    "resources", [{"pair": "a b"}, {"pair": "a", "mate": "b:1"}, {"mate": "b"}, {"mate": ":1"}, {"mate": "b:"}]
+    "resources",
+    [
+        *({"pair": "a b"}, {"pair": "a", "mate": "b:1"}, {"mate": "b"}, {"mate": ":1"}, {"mate": "b:"}),
+        *({"group": "g"}, {"group": "g@"}, {"group": "@a+b"}, {"group": "7@a+b"}, {"group": "g@a+a"}),
+        *({"group": "g@a+"}, {"pair": "a", "group": "g@a+b"}),
+        {"group": "g@" + "+".join(f"d{number}" for number in range(16))},
+    ],
 )
 def test_mistakes(resources: dict[str, str]) -> None:
     with pytest.raises(WordError):
