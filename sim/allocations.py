@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from cosched.core.scheduling.allocation import Allocation
+from cosched.core.allocation import Allocation
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.workload.jobs import UNKNOWN, Ints
 

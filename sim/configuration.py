@@ -81,10 +81,9 @@ class ReplayConfig(Settings):
     def _check_fluid(self) -> None:
         """Refuse what fluid domains cannot do."""
         fluid = next((domain.name for domain in self.domains if domain.is_fluid), None)
-        for key in ("pairs", "pair_window", "pair_fraction", "script"):
-            if fluid is not None and getattr(self, key) is not None:
-                what = "has no what-if events" if key == "script" else "has no mates yet"
-                raise ValueError(f"{key}: the fluid domain {fluid} {what}: leave {key} out, or give scheduler=batch")
+        if fluid is not None and self.script is not None:
+            why = f"the fluid domain {fluid} has no what-if events: leave script out, or give scheduler=batch"
+            raise ValueError(f"script: {why}")
 
     def _check_group_size(self, sizes: range) -> None:
         if self.pair_fraction is None:

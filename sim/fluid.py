@@ -1,4 +1,4 @@
-"""Fluid domains in a replay: each is played by itself, from its first job to its last, as its jobs have no mates."""
+"""Fluid domains in a replay. Where no job has a mate, each is played by itself, from its first job to its last."""
 
 from __future__ import annotations
 
@@ -8,25 +8,30 @@ from typing import Any
 import numpy as np
 
 from cosched.compilation import prepare_kernels
+from cosched.core.allocation import Malleable
 from cosched.core.job import JobState
-from cosched.core.scheduling.fluid.machine import FluidJobs, FluidTrace, Sizes
+from cosched.core.scheduling.fluid.cluster import FluidCluster
+from cosched.core.scheduling.fluid.machine import Counts, FluidJobs, FluidTrace, Sizes
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.core.story import What
-from cosched.errors import InputError
 from cosched.sim.allocations import AllocationEnd, AllocationLog, Allocations
 from cosched.sim.configuration import Domain
+from cosched.sim.fluid_setup import fluid_setup
 from cosched.sim.holds_and_yields import HoldLog, YieldLog
 from cosched.sim.results.result import DomainResult, Jobs
+from cosched.sim.telling import RESIZED
 from cosched.workload.jobs import UNKNOWN, Workload
 
-RESIZED = "has another size"  # what happened to a job, beside those of `What`
 KERNELS = "gifts"  # a module of kernels that only these domains need
+KERNELS_OF_MATES = "promises"  # ... and one for mates
 
 
-def prepare(say: Callable[[str], None]) -> float:
-    """Compile or load the kernels; return the seconds that took."""
-    return prepare_kernels(run_kernels, say, KERNELS)
+def prepare(say: Callable[[str], None], *, mates: bool = False) -> float:
+    """Compile or load the kernels, also those that only jobs with mates need; return the seconds that took."""
+    seconds = prepare_kernels(run_kernels, say, KERNELS)
+    return seconds + (prepare_kernels(run_kernels_of_mates, say, KERNELS_OF_MATES) if mates else 0.0)
 
 
 def run_kernels() -> None:
@@ -35,16 +40,29 @@ def run_kernels() -> None:
     FluidTrace(FluidSettings(2), FluidJobs(submit, least, ideal, run, run, zero > 0, zero, zero)).run()
 
 
+def run_kernels_of_mates() -> None:
+    """Use those that jobs with mates need."""
+    cluster = FluidCluster(FluidSettings(2))
+    for job in ("1", "2"):
+        cluster.submit(ClusterJob(job, 2, 9, 0, paired=True, malleable=Malleable(1)))
+    cluster.next(0)
+    cluster.hold("1", 0, 9)
+    cluster.next(0)
+    cluster.pass_over("2", 0, 1.0)
+    cluster.release("1", 1)
+    cluster.try_start("2", 1, 2)
+    cluster.next(1)
+    cluster.start("1", 1)
+    cluster.leave("1", 2, JobState.COMPLETED)
+
+
 class FluidRun:
-    """One fluid domain, from its workload to its results."""
+    """One fluid domain without mates, from its workload to its results."""
 
     def __init__(self, domain: Domain, workload: Workload, nodes: int) -> None:
         """Play it; InputError."""
         self._domain, self._work, self._nodes = domain, workload, nodes
-        try:
-            self._trace = FluidTrace(domain.fluid_settings(nodes), fluid_jobs(domain, workload))
-        except ValueError as error:
-            raise InputError(f"domain {domain.name}", None, str(error)) from None
+        self._trace = FluidTrace(*fluid_setup(domain, workload, nodes))
         self._sizes = self._trace.run()
 
     def result(self) -> DomainResult:
@@ -60,7 +78,7 @@ class FluidRun:
             holds=HoldLog().holds(0, 0),
             yields=YieldLog().yields(),
             allocations=_allocations(self._sizes, jobs),
-            fluid=self._facts(jobs),
+            fluid=facts(self._trace.counts(self._sizes), jobs, self._work),
         )
 
     def _jobs(self) -> Jobs:
@@ -68,18 +86,6 @@ class FluidRun:
         start, end, zero = records["start"].copy(), records["end"].copy(), np.zeros(len(self._work), np.int64)
         state = np.full(len(self._work), int(JobState.COMPLETED), np.int64)
         return Jobs(start.copy(), start, end, end - start, zero, zero, zero, state, none, none, none)
-
-    def _facts(self, jobs: Jobs) -> dict[str, Any]:
-        machine, submit = self._trace.state.machine[0], self._work.submit
-        return {
-            "mean_run_s": float(np.mean(jobs.run)),
-            "mean_total_s": float(np.mean(jobs.end - submit)),
-            "jobs_per_hour": 3600 * len(self._work) / int(jobs.end.max() - submit.min()),
-            "harvests": int(machine["had"]),
-            "harvests_refused": int(machine["tried"] - machine["had"]),
-            "jobs_harvested": int((self._trace.state.jobs["harvests"] > 0).sum()),
-            "changes_of_size": len(self._sizes.row) - len(self._work),
-        }
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Yield what happened to the jobs; sorted by time, stably, it is in order."""
@@ -103,21 +109,18 @@ class FluidRun:
         return str(self._work.job_id[row])
 
 
-def fluid_jobs(domain: Domain, workload: Workload) -> FluidJobs:
-    """Return the jobs of a workload; what its log does not state is as the domain says."""
-    malleable = workload.malleable
-    assert malleable is not None
-    by_default = domain.model == "parabolic"
-    return FluidJobs(
-        submit=workload.submit,
-        least=malleable.least,
-        ideal=workload.nodes,
-        run=workload.run,
-        requested=workload.requested,
-        parabolic=np.where(malleable.parabolic == UNKNOWN, by_default, malleable.parabolic == 1),
-        fixed=np.where(malleable.fixed == UNKNOWN, domain.resize_cost, malleable.fixed),
-        data=np.maximum(malleable.data, 0),
-    )
+def facts(counts: Counts, jobs: Jobs, work: Workload) -> dict[str, Any]:
+    """Return what is special to the summary of a fluid domain; the means are over jobs that have ended."""
+    ended = jobs.end != UNKNOWN
+    if not ended.any():
+        return {"mean_run_s": None, "mean_total_s": None, "jobs_per_hour": 0.0, **counts._asdict()}
+    submit, end = work.submit[ended], jobs.end[ended]
+    return {
+        "mean_run_s": float(np.mean(jobs.run[ended])),
+        "mean_total_s": float(np.mean(end - submit)),
+        "jobs_per_hour": 3600 * len(end) / int(end.max() - work.submit.min()),
+        **counts._asdict(),
+    }
 
 
 def _allocations(sizes: Sizes, jobs: Jobs) -> Allocations:

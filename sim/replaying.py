@@ -13,8 +13,10 @@ from cosched.errors import InputError
 from cosched.sim import spans
 from cosched.sim.configuration import Domain, ReplayConfig
 from cosched.sim.engine import Engine
+from cosched.sim.federated import Federated
 from cosched.sim.fluid import FluidRun
 from cosched.sim.fluid import prepare as prepare_fluid
+from cosched.sim.fluid_setup import fluid_setup
 from cosched.sim.progress import TimeLine
 from cosched.sim.results.result import ReplayResult, collect
 from cosched.sim.script import ScriptedDomain, ScriptedEvent, read_script, told
@@ -86,7 +88,24 @@ class Replay:
         fluid = [machine for machine in machines if machine[0].is_fluid]
         if not fluid:
             return self._run_batch(batch)
-        return self._with_fluid(batch, fluid)
+        return self._run_together(machines) if len(self.pairing) else self._with_fluid(batch, fluid)
+
+    def _run_together(self, machines: Sequence[Machine]) -> ReplayResult:
+        """Play domains of both kinds that have mates on each other."""
+        setups = [_setup(*machine) for machine in machines]
+        story = StoryLog() if self.config.events else None
+        self.compile_s += prepare_fluid(self._say, mates=True) + prepare_for(setups, self._say)
+        began = time.process_time()
+        run = Federated(setups, self.pairing, story)
+        if self._doing is None:
+            run.run()
+        else:
+            run.run(TimeLine(self.workloads, self._doing).tell)
+        return run.result([domain for domain, _, _ in machines], self._timing(began))
+
+    def _timing(self, began: float) -> dict[str, float]:
+        seconds = time.process_time() - began
+        return {"read_s": self.read_s, "compile_s": self.compile_s, "simulate_cpu_s": seconds}
 
     def _with_fluid(self, batch: Sequence[Machine], fluid: Sequence[Machine]) -> ReplayResult:
         """Play fluid domains one by one, the others together: nobody has mates."""
@@ -110,10 +129,7 @@ class Replay:
 
     def _run_batch(self, machines: Sequence[Machine]) -> ReplayResult:
         settings = [domain for domain, _, _ in machines]
-        setups = [
-            DomainSetup(domain.name, workload, domain.cluster_settings(nodes), domain.coscheduling_settings())
-            for domain, workload, nodes in machines
-        ]
+        setups = [_setup(*machine) for machine in machines]
         story = StoryLog() if self.config.events else None
         self.compile_s += prepare_for(setups, self._say)
         began = time.process_time()
@@ -126,14 +142,15 @@ class Replay:
         else:
             line = TimeLine([workload for _, workload, _ in machines], self._doing)
             engine.run(line.tell, line.stride)
-        timing = {
-            "read_s": self.read_s,
-            "compile_s": self.compile_s,
-            "simulate_cpu_s": time.process_time() - began,
-        }
+        timing = self._timing(began)
         events = story.with_unpaired(engine) if story is not None else None
         ids = {setup.name: setup.workload.job_id.tolist() for setup in setups}
         return replace(collect(engine, settings, timing, events), script=told(self.script, ids))
+
+
+def _setup(domain: Domain, workload: Workload, nodes: int) -> DomainSetup:
+    fluid = fluid_setup(domain, workload, nodes) if domain.is_fluid else None
+    return DomainSetup(domain.name, workload, domain.cluster_settings(nodes), domain.coscheduling_settings(), fluid)
 
 
 def read_machine(domain: Domain, config: ReplayConfig) -> tuple[Workload, int]:

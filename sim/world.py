@@ -7,9 +7,9 @@ between domains are answered at once, so equal inputs give equal outputs to the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -47,25 +47,24 @@ from cosched.core.settings import CoschedulingSettings
 from cosched.sim.batch_domain import BatchDomain, MeetingDomain
 from cosched.sim.link import Link
 from cosched.sim.questions import Questions
+from cosched.sim.telling import Story, told_of_call
 from cosched.sim.timers import VirtualTimers
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Group, Pairing
 
-OF_SLOTS = (  # what messages say of slots
-    *("slot_generation", "mate_ready"),
-    *("may_book", "not_before", "only_before", "book", "slot", "without", "earliest", "instant", "windows"),
-)
-Story = Callable[[int, str, str, str, dict[str, object]], None]  # instant, domain, job, what, detail
+if TYPE_CHECKING:
+    from cosched.sim.fluid_setup import FluidSetup
 
 
 @dataclass(frozen=True, slots=True)
 class DomainSetup:
-    """One policy domain of a simulation."""
+    """One policy domain of a simulation; `fluid`: how it changes the size of running jobs, if it does."""
 
     name: str
     workload: Workload
     cluster: ClusterSettings
     coscheduling: CoschedulingSettings
+    fluid: FluidSetup | None = None
 
     def __post_init__(self) -> None:
         if self.cluster.slots != self.coscheduling.slots:
@@ -221,8 +220,7 @@ class World:
         else:
             reply = self._ask(name, peer, call.request)
         if self.story is not None:
-            detail = {"to": call.peer, **_told(call.request), "answer": _told(reply)}
-            self.story(self.now, name, call.job, type(call.request).__name__, detail)
+            self.story(self.now, name, call.job, type(call.request).__name__, told_of_call(call, reply))
         self.feed(domain, Answered(call.job, call.request, reply, call.peer))
 
     def _ask(self, name: Domain, peer: int, request: Request) -> Reply:
@@ -308,12 +306,6 @@ def _check_slots(group: Group, domains: Sequence[DomainSetup]) -> None:
     for setup in (domains[domain] for domain, _ in group.members) if group.windows else ():
         if setup.coscheduling.enabled and not setup.coscheduling.slots:
             raise ValueError(f"row {group.row} of the pairs has windows, which need slots in {setup.name}: slots=on")
-
-
-def _told(message: Request | Reply) -> dict[str, object]:
-    """Return what a story tells of a message: no text for people, and of slots only what is set."""
-    unset = {"problem"} | {key for key in OF_SLOTS if not getattr(message, key, True)}
-    return {key: value for key, value in message._asdict().items() if key not in unset}
 
 
 def _scheduler(tables: Tables, index: int, settings: ClusterSettings) -> BatchDomain:

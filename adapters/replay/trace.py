@@ -13,6 +13,7 @@ import numpy as np
 
 from cosched.adapters.manager import SettingError
 from cosched.adapters.replay.settings import ReplaySettings
+from cosched.core.allocation import Malleable
 from cosched.core.protocol import Domain, GroupName
 from cosched.errors import InputError
 from cosched.workload.job_log import read_jobs
@@ -35,6 +36,7 @@ class TraceJob:
     pair: str | None = None
     group: GroupName | None = None  # instead of a mate
     alone: bool = False  # its mates' domains do not coschedule; a dry run counts the job as unpaired
+    malleable: Malleable | None = None  # how it changes its size while it runs; None: not at all
 
     @property
     def peers(self) -> tuple[Domain, ...]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from cosched.core.allocation import Resized
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import (
     Answer,
@@ -64,11 +65,10 @@ from cosched.core.events import (
 )
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
-from cosched.core.scheduling.allocation import Resized
 from cosched.core.scheduling.scheduler import ElasticScheduler, GroupScheduler, MeetingScheduler, Scheduler
 
-# What is left for a shell. Ready: a job is so for the first time. Start: launch the job. Resized, Requeued: what the
-# scheduler has done to a running job.
+# What is left for a shell. Ready: a job is so for the first time. Start: launch the job, on its allocation. Resized,
+# Requeued: what the scheduler has done to a running job; before a Start, to give that job nodes.
 Change = Record | Ready | Resized | Requeued | Wanted | Start | CancelJob | Call | Answer | SetTimer | ClearTimer
 
 TimerEvent = ReleaseDue | PatienceOver | RetryDue | GraceOver | LeaseOver | SlotDue | SlotLapsed
@@ -175,7 +175,19 @@ class PolicyDomain:
 
     def _start(self, effect: Start, now: int, left: list[Change]) -> None:
         self.scheduler.start(effect.job, now)
-        left.append(effect)
+        self._launch(effect, now, left)
+
+    def _launch(self, start: Start, now: int, left: list[Change]) -> None:
+        """The job runs, on what the scheduler has given to it; what others have lost for it comes first."""
+        if self._elastic is not None:
+            done: list[Change] = []
+            self._take_events(self._elastic, now, done)
+            for event in done:
+                if type(event) is Resized and event.allocation.job == start.job:
+                    start = Start(start.job, start.at, event.allocation)
+                else:
+                    left.append(event)
+        left.append(start)
 
     def _hold(self, effect: Hold, now: int, _: list[Change]) -> None:
         self.scheduler.hold(effect.job, now, effect.until)
@@ -194,7 +206,7 @@ class PolicyDomain:
         if started is None:
             return  # it tells later
         if started:
-            left.append(Start(effect.job))
+            self._launch(Start(effect.job), now, left)
         left += self.handle(Tried(effect.job, started), now)
 
     def _reschedule(self, effect: Reschedule, now: int, _: list[Change]) -> None:  # noqa: ARG002

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from cosched.core.allocation import Allocation
 from cosched.core.job import SlotMoves
 from cosched.core.messages import message
 from cosched.core.protocol import Domain, JobId, Reply, Request
@@ -30,10 +31,14 @@ OF_SLOTS = (Timer.SLOT, Timer.LAPSE)  # timers that fire after all others of an 
 
 @message
 class Start:
-    """Start the job on the nodes it has, at an agreed instant (seconds since 1970) if there is one."""
+    """Start the job on the nodes it has, at an agreed instant (seconds since 1970) if there is one.
+
+    `allocation`: what it starts on, if its scheduler resizes jobs; else it has what it was submitted with.
+    """
 
     job: JobId
     at: float | None = None
+    allocation: Allocation | None = None
 
 
 @message

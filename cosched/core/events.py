@@ -44,12 +44,16 @@ class Unlinked(JobEvent):
     """A job that has not started has no mate any more."""
 
 
+NOT_HOLDABLE = 0  # a hold limit that every hold exceeds
+
+
 @message
 class Ready(JobEvent):
     """The local scheduler has selected the job and assigned `nodes`: the paper's RunJob(j, N).
 
-    If the job holds until `hold_limit` or less, it delays no reserved job (FOREVER: it never does). A job that
-    `cannot_yield` would be lost with its nodes: it holds, whatever scheme and cap say, and its hold is never released.
+    If the job holds until `hold_limit` or less, it delays no reserved job (FOREVER: it never does; NOT_HOLDABLE: it
+    cannot hold, as some of its nodes are still others', who give them when it starts). A job that `cannot_yield` would
+    be lost with its nodes: it holds, whatever scheme and cap say, and its hold is never released.
     """
 
     nodes: int

@@ -85,3 +85,8 @@ class Workload:
     def __len__(self) -> int:
         """The number of jobs."""
         return len(self.job_id)
+
+    @property
+    def least_nodes(self) -> Ints:
+        """The fewest nodes that each job runs on; a hold keeps so many."""
+        return self.nodes if self.malleable is None else self.malleable.least

@@ -1,4 +1,7 @@
-"""Plays one policy domain in this process: the core with any scheduler that is open to the future."""
+"""Plays one policy domain in this process: the core with any scheduler that is open to the future.
+
+What happens to jobs without mates is told as that in the compiled world: when, but not why.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +9,36 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from cosched.adapters.replay.trace import TraceJob
+from cosched.core.allocation import Allocation, Resized
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.domain import TIMER_EVENTS, Change, PolicyDomain
 from cosched.core.effects import Answer, Call, ClearTimer, Record, SetTimer, Start
 from cosched.core.events import Answered, Asked, Event, Finished, Requeued, Submitted
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId, MateName, Reply
-from cosched.core.scheduling.allocation import Allocation, Resized
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What
 from cosched.sim.allocations import Allocations, Runs
 from cosched.sim.federation.player import EVENTS, Advanced, JobOutcome, Phase
+from cosched.sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
 from cosched.sim.link import Link
+from cosched.sim.telling import RESIZED, Story, told_of_call
 from cosched.sim.timers import VirtualTimers
 from cosched.workload.jobs import UNKNOWN
 
+END_OF_HOLD = {
+    What.STARTED: HoldEnd.STARTED,
+    What.RELEASED: HoldEnd.RELEASED,
+    What.YIELDS: HoldEnd.RELEASED,  # if it asked again after it held
+    What.LOST_NODES: HoldEnd.CANCELLED,
+    What.CANCELLED: HoldEnd.CANCELLED,
+}
+
 
 class CorePlayer:
-    """The player of the domain `name`, whose jobs come from a trace; a job's id is its number there."""
+    """The player of the domain `name`, whose jobs come from a trace; a job's id is its name there."""
 
     def __init__(
         self,
@@ -34,16 +47,21 @@ class CorePlayer:
         scheduler: OpenScheduler,
         jobs: Sequence[TraceJob],
         link: Link,
+        story: Story | None = None,
     ) -> None:
         self.domains = (name,)
+        self.holds, self.yields = HoldLog(), YieldLog()
         self._name = name
-        self._core = Coscheduler(name, scheduler.nodes, coscheduling, known_as=lambda job: self._job(job).name)
-        self._scheduler = scheduler
+        self._story = story
+        self._core = Coscheduler(name, scheduler.nodes, coscheduling)
+        self.scheduler = scheduler
         self._policy = PolicyDomain(self._core, scheduler)
         self._jobs = jobs
+        self._row = {job.name: job.number - 1 for job in jobs}
         self._submitted = 0
         self._runs = Runs()
         self._elastic = False  # some job was resized, or queued again
+        self._starting: dict[JobId, Record | Start] = {}  # of what is told of a start, the half that is known
         self._started: dict[JobId, int] = {}  # when first
         self._ended: dict[JobId, int] = {}  # when
         self._timers = VirtualTimers()
@@ -62,7 +80,7 @@ class CorePlayer:
         }
 
     def _job(self, job: JobId) -> TraceJob:
-        return self._jobs[int(job) - 1]
+        return self._jobs[self._row[job]]
 
     # Next events
 
@@ -73,7 +91,7 @@ class CorePlayer:
 
     @property
     def _next(self) -> int:
-        due = self._scheduler.next_event(self._now)
+        due = self.scheduler.next_event(self._now)
         return min(self._runs.next_end, self._timers.next(), self._next_submission, NEVER if due is None else due)
 
     @property
@@ -119,13 +137,13 @@ class CorePlayer:
 
     def _enter(self, now: int) -> None:
         self._now = now
-        self._scheduler.enter(now)
+        self.scheduler.enter(now)
 
     def _complete(self) -> None:
         while (row := self._runs.complete(self._now)) is not None:
-            job = str(row + 1)
+            job = self._jobs[row].name
             self._ended[job] = self._now
-            self._scheduler.leave(job, self._now, JobState.COMPLETED)
+            self.scheduler.leave(job, self._now, JobState.COMPLETED)
             self._feed(Finished(job, JobState.COMPLETED))
 
     def _fire_timers(self, *, of_slots: bool) -> None:
@@ -138,10 +156,10 @@ class CorePlayer:
         while self._next_submission == self._now:
             job = self._jobs[self._submitted]
             self._submitted += 1
-            id = str(job.number)
-            changes = self._policy.handle(Submitted(id, job.group or MateName(job.peer, job.pair)), self._now)
-            paired = self._policy.is_paired(id) and not job.alone
-            self._scheduler.submit(ClusterJob(id, job.nodes, job.requested, job.submit, paired))
+            changes = self._policy.handle(Submitted(job.name, job.group or MateName(job.peer, job.pair)), self._now)
+            paired = self._policy.is_paired(job.name) and not job.alone
+            known = ClusterJob(job.name, job.nodes, job.requested, job.submit, paired, malleable=job.malleable)
+            self.scheduler.submit(known)
             self._do_all(changes)
 
     def _iterate(self) -> None:
@@ -168,36 +186,84 @@ class CorePlayer:
             elif type(change) is Answer:
                 self._reply = change.answer
             elif type(change) is Start:
-                self._started.setdefault(change.job, self._now)
-                job = self._job(change.job)
-                self._allocate(Allocation(change.job, job.nodes, self._now, self._now + job.requested))
+                self._start(change)
             elif type(change) is Resized:
-                self._elastic = True
-                self._allocate(change.allocation)
+                self._resize(change)
             elif type(change) is Requeued:
                 self._elastic = True
-                self._runs.requeue(int(change.job) - 1, self._now, keeps_work=change.keeps_work)
+                self._runs.requeue(self._row[change.job], self._now, keeps_work=change.keeps_work)
             elif type(change) is SetTimer:
                 self._timers.set((0, change.job, change.timer), change.at)
             elif type(change) is ClearTimer:
                 self._timers.clear((0, change.job, change.timer))
             elif type(change) is Record:
-                self._releases += change.what is What.RELEASED
+                self._note(change)
+
+    def _start(self, start: Start) -> None:
+        self._started.setdefault(start.job, self._now)
+        job = self._job(start.job)
+        self._elastic = self._elastic or start.allocation is not None
+        self._allocate(start.allocation or Allocation(job.name, job.nodes, self._now, self._now + job.requested))
+        self._tell_start(start)
+
+    def _resize(self, resized: Resized) -> None:
+        self._elastic = True
+        self._allocate(resized.allocation)
+        gave_to = {} if resized.gave_to is None else {"gave_to": resized.gave_to}
+        self._tell(resized.allocation.job, RESIZED, {"nodes": resized.allocation.nodes, **gave_to})
 
     def _allocate(self, allocation: Allocation) -> None:
         job = self._job(allocation.job)
         self._runs.go_on(job.number - 1, job.run, allocation, self._now)
 
+    # What is told of all this
+
+    def _note(self, record: Record) -> None:
+        row, what = self._row[record.job], record.what
+        self._releases += what is What.RELEASED
+        if what is What.HOLDS:
+            self.holds.begin(row, self._now)
+        elif what in END_OF_HOLD:
+            self.holds.end(row, self._now, END_OF_HOLD[what])
+        if what is What.YIELDS:
+            self.yields.note(row, self._now)
+        if what is What.STARTED:
+            self._tell_start(record)
+        else:
+            self._tell(record.job, what, self._detail(record))
+
+    def _tell_start(self, half: Record | Start) -> None:
+        """Tell that a job starts, once both are known: why, and on what. A try tells the latter first."""
+        other = self._starting.pop(half.job, None)
+        if other is None:
+            self._starting[half.job] = half
+            return
+        record, start = (half, other) if type(half) is Record else (other, half)
+        assert isinstance(record, Record)
+        assert isinstance(start, Start)
+        nodes = {} if start.allocation is None else {"nodes": start.allocation.nodes}
+        self._tell(record.job, record.what, {**self._detail(record), **nodes})
+
+    def _detail(self, record: Record) -> dict[str, object]:
+        return record.stored() if self._story is not None and self._core.jobs[record.job].peers else {}
+
+    def _tell(self, job: JobId, what: str, detail: dict[str, object]) -> None:
+        if self._story is not None:
+            self._story(self._now, self._name, job, what, detail)
+
+    # Calls
+
     def _call(self, call: Call) -> None:
         reply = self._link.call(call.peer, Asked(self._name, call.request), self._now)
+        if self._story is not None:
+            self._tell(call.job, type(call.request).__name__, told_of_call(call, reply))
         self._feed(Answered(call.job, call.request, reply, call.peer))
 
     # Results
 
     def results(self, domain: Domain) -> tuple[Sequence[JobOutcome], int]:  # noqa: ARG002
         """See the protocol."""
-        ids = [str(job.number) for job in self._jobs[: self._submitted]]
-        return [self._outcome(id) for id in ids], self._releases
+        return [self._outcome(job.name) for job in self._jobs[: self._submitted]], self._releases
 
     def _outcome(self, id: JobId) -> JobOutcome:
         known = JobOutcome.of(self._core.jobs[id], self._ended.get(id, UNKNOWN))

@@ -7,17 +7,29 @@ from collections.abc import Sequence
 from cosched.adapters.replay.trace import TraceJob
 from cosched.core.protocol import Domain, GroupName
 from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
+from cosched.core.scheduling.scheduler import OpenScheduler
 from cosched.sim.federation.core_player import CorePlayer
 from cosched.sim.link import Link
+from cosched.sim.telling import Story
 from cosched.sim.world import DomainSetup
 from cosched.workload.pairing import Pairing
 
 
-def core_player(setups: Sequence[DomainSetup], pairing: Pairing, index: int, link: Link) -> CorePlayer:
+def core_player(
+    setups: Sequence[DomainSetup], pairing: Pairing, index: int, link: Link, story: Story | None = None
+) -> CorePlayer:
     """Return the player of domain `index`."""
     setup = setups[index]
     jobs = trace_jobs(setups, pairing, index)
-    return CorePlayer(setup.name, setup.coscheduling, open_cluster(setup.cluster), jobs, link)
+    return CorePlayer(setup.name, setup.coscheduling, _scheduler(setup), jobs, link, story)
+
+
+def _scheduler(setup: DomainSetup) -> OpenScheduler:
+    if setup.fluid is None:
+        return open_cluster(setup.cluster)
+    from cosched.core.scheduling.fluid.cluster import FluidCluster  # its kernels, which others do without
+
+    return FluidCluster(setup.fluid.settings)
 
 
 def trace_jobs(setups: Sequence[DomainSetup], pairing: Pairing, index: int) -> list[TraceJob]:
@@ -28,11 +40,14 @@ def trace_jobs(setups: Sequence[DomainSetup], pairing: Pairing, index: int) -> l
     columns = (work.job_id, work.submit, work.nodes, work.requested, work.run)
     jobs = []
     rows = zip(*(column.tolist() for column in columns), strict=True)
+    fluid = setups[index].fluid
+    how = None if fluid is None else fluid.malleable()
     for row, (name, submit, nodes, requested, run) in enumerate(rows):
         peer, pair, alone = mates.get(row, ("", None, False))
         group = groups.get(row)
         alone = alone or (group is not None and off.issuperset(group.others))
-        jobs.append(TraceJob(row + 1, str(name), submit, nodes, requested, run, peer, pair, group, alone))
+        malleable = None if how is None else how[row]
+        jobs.append(TraceJob(row + 1, str(name), submit, nodes, requested, run, peer, pair, group, alone, malleable))
     return jobs
 
 

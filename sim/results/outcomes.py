@@ -19,7 +19,7 @@ def jobs_of(outcomes: Sequence[JobOutcome], workload: Workload, pairing: Pairing
     told = dict(zip(JobOutcome._fields, columns, strict=True))
     since = told.pop("hold_start")
     told["held_node_seconds"] = told["held_node_seconds"] + np.where(
-        since == UNKNOWN, 0, workload.nodes * (now - since)
+        since == UNKNOWN, 0, workload.least_nodes * (now - since)
     )
     start, end = told["start"], told["end"]
     jobs = Jobs(

@@ -17,6 +17,7 @@ from cosched.sim.configuration import Domain
 from cosched.sim.engine import Engine
 from cosched.sim.holds_and_yields import HoldEnd, Holds, Yields
 from cosched.sim.results import metrics
+from cosched.sim.world import World
 from cosched.workload.jobs import UNKNOWN, Ints, JobIds, Workload
 from cosched.workload.pairing import TOGETHER, Pairing
 
@@ -291,7 +292,7 @@ class ReplayResult:
         columns = {
             "domain": polars.Series([name], dtype=polars.String).new_from_index(0, len(holds.row)),
             "job_id": polars.Series(domain.workload.job_id[holds.row]).cast(polars.String),
-            "nodes": domain.workload.nodes[holds.row],
+            "nodes": domain.workload.least_nodes[holds.row],
             "begin": holds.begin,
             "end": holds.end,
             "ended": _names(HoldEnd, holds.ended),
@@ -335,24 +336,31 @@ class ReplayResult:
 def collect(engine: Engine, settings: list[Domain], timing: dict[str, float], events: Any = None) -> ReplayResult:
     """Collect the results of an engine that has run."""
     domains = {
-        setup.name: DomainResult(
-            settings[i],
-            setup.cluster.nodes,
-            setup.workload,
-            _jobs(engine, i),
-            engine.schedulers[i].releases,
-            engine.last_event(i),
-            engine.schedulers[i].holds.holds(engine.first[i], engine.now),
-            engine.schedulers[i].yields.yields(),
-        )
-        for i, setup in enumerate(engine.domains)
+        setup.name: batch_result(engine, setup.name, index, settings[index])
+        for index, setup in enumerate(engine.domains)
     }
     return ReplayResult(domains, engine.pairing, engine.stalled, events, timing)
 
 
-def _jobs(engine: Engine, index: int) -> Jobs:
-    first, count = engine.first[index], len(engine.domains[index].workload)
-    records = engine.tables.jobs[first : first + count]
+def batch_result(world: World, name: str, index: int, settings: Domain) -> DomainResult:
+    """Collect what came of one domain of a world, which is number `index` of all domains that the pairing knows."""
+    here = world.index[name]
+    setup, scheduler = world.domains[here], world.schedulers[here]
+    return DomainResult(
+        settings,
+        setup.cluster.nodes,
+        setup.workload,
+        _jobs(world, here, index),
+        scheduler.releases,
+        world.last_event(here),
+        scheduler.holds.holds(world.first[here], world.now),
+        scheduler.yields.yields(),
+    )
+
+
+def _jobs(world: World, here: int, index: int) -> Jobs:
+    records = world.rows(here)
+    count = len(records)
     start, end, state = records["start"].copy(), records["end"].copy(), records["state"].astype(np.int64)
     run = np.where((start != UNKNOWN) & (end != UNKNOWN), end - start, records["run"])
     jobs = Jobs(
@@ -368,8 +376,8 @@ def _jobs(engine: Engine, index: int) -> Jobs:
         mate_domain=np.full(count, UNKNOWN, np.int64),
         mate=np.full(count, UNKNOWN, np.int64),
     )
-    add_pairs(jobs, engine.pairing, index)
-    for row, job, held in engine.paired_outcomes(index):
+    add_pairs(jobs, world.pairing, index)
+    for row, job, held in world.paired_outcomes(here):
         jobs.ready[row] = UNKNOWN if job.ready_at is None else job.ready_at
         jobs.holds[row], jobs.yields[row], jobs.held_node_seconds[row] = job.holds, job.yields, held
     return jobs

@@ -13,10 +13,10 @@ from itertools import zip_longest
 from random import Random
 from typing import NamedTuple
 
+from cosched.core.allocation import Allocation, Resized
 from cosched.core.events import Ready, Requeued
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER
-from cosched.core.scheduling.allocation import Allocation, Resized
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 
 QUEUED, READY, HOLDING, RUNNING = JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING

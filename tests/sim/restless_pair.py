@@ -46,8 +46,8 @@ class Watched(CorePlayer):
     def _check_nodes(self) -> None:
         """No node is given to two jobs; held and busy nodes together never exceed the machine, or held ones the cap."""
         self.checks += 1
-        used = self._scheduler.used()
-        assert self._scheduler.free == self._scheduler.nodes - sum(used.values()) >= 0
+        used = self.scheduler.used()
+        assert self.scheduler.free == self.scheduler.nodes - sum(used.values()) >= 0
         assert used[JobState.HOLDING] == self._core.ledger.held_nodes <= self._core.ledger.cap
 
 
@@ -85,6 +85,9 @@ class Played:
         world = World(self.setups, self.pairing, elsewhere="A", link=self.link)
         restless.mates = world.coschedulers[0].jobs
         return BatchWorld(world)
+
+    def job_name(self, row: int) -> str:
+        return str(self.setups[0].workload.job_id[row])
 
     def rows(self) -> list[list[tuple[int, ...]]]:
         """The allocations of each job: number, nodes, start, end, how it ended."""

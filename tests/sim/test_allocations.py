@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from cosched.core.scheduling.allocation import Allocation
+from cosched.core.allocation import Allocation
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.sim.allocations import AllocationEnd, Runs
 

@@ -133,7 +133,7 @@ def test_mistakes_are_told_in_one_line(log):
     assert refused(f"a,trace={log},nodes=8,level=3") == (
         "--domain a:level: only a fluid scheduler has it: give scheduler=fluid, too"
     )
-    assert "the fluid domain a has no mates yet" in refused(fluid, f"b,trace={log},nodes=8", pair_fraction="0.5")
+    assert "the fluid domain a has no what-if events" in refused(fluid, script="5 drain a 2\n")
     assert refused(f"{fluid},min_share=0") == "--domain a:min_share: '0' is not above 0"
     assert refused(f"{fluid},harvesting=odd").startswith("--domain a:harvesting: 'odd' is not")
 

@@ -11,8 +11,8 @@ import numpy as np
 import polars
 import pytest
 
+from cosched.core.allocation import Allocation
 from cosched.core.job import JobState
-from cosched.core.scheduling.allocation import Allocation
 from cosched.sim.allocations import AllocationEnd
 from cosched.sim.reports.figures.series import running
 from cosched.sim.reports.gantt.layout import Pieces, lay_out
@@ -46,7 +46,7 @@ def check_work(played: Played) -> None:
     run = played.setups[0].workload.run.tolist()
     for row, outcome in enumerate(played.outcomes[0]):
         assert outcome.state == JobState.COMPLETED
-        told = played.scheduler.told[str(row + 1)]
+        told = played.scheduler.told[played.job_name(row)]
         last = told[-1]
         assert isinstance(last, Allocation)
         assert outcome.end <= last.expected

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol, runtime_checkable
 
+from cosched.core.allocation import Malleable, Resized
 from cosched.core.effects import (
     Book,
     Claim,
@@ -23,7 +24,6 @@ from cosched.core.effects import (
 from cosched.core.events import Booked, Claimed, MayBeEarlier, Quoted, Ready, Requeued
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
-from cosched.core.scheduling.allocation import Resized
 from cosched.core.scheduling.policies.ordering import Ordering
 from cosched.core.scheduling.pools import Partitions
 from cosched.core.scheduling.primitives.codes import NONE
@@ -83,6 +83,7 @@ class ClusterJob:
     slot_moves: SlotMoves = SlotMoves.BY_ITSELF
     pushed: int | None = None  # it got its nodes before its turn: by how many seconds that pushed the first job
     owner: str = ""  # its record has it
+    malleable: Malleable | None = None  # None: it always has what it asks for; schedulers that never resize ignore it
 
 
 class Scheduler(Protocol):
@@ -128,10 +129,14 @@ class Scheduler(Protocol):
 
 @runtime_checkable
 class ElasticScheduler(Scheduler, Protocol):
-    """One that resizes or preempts running jobs, unasked: at any call, but not for a try that it refuses."""
+    """One that resizes or preempts running jobs, unasked: at any call, but not for a try that it refuses.
+
+    A job that it makes ready need not have its nodes yet: it may take them from others when the job starts. Until then
+    the job cannot hold (Ready).
+    """
 
     def take_events(self) -> list[Resized | Requeued]:
-        """What it has done to running jobs since the last time, in order."""
+        """What it has done to running jobs since the last time, in order; and on what jobs have started."""
 
 
 @runtime_checkable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,15 @@ class Sizes:
     gave_to: Ints
 
 
+class Counts(NamedTuple):
+    """What was done to the sizes of jobs so far: harvests that were made and refused, and how many jobs gave some."""
+
+    harvests: int
+    harvests_refused: int
+    jobs_harvested: int
+    changes_of_size: int
+
+
 class FluidTrace:
     """All jobs of a trace on one machine, without mates. Call `run` once."""
 
@@ -64,6 +74,12 @@ class FluidTrace:
         fill(self.state, 0, jobs, curve)
         self.state.machine["jobs"] = len(jobs)
 
+    def counts(self, sizes: Sizes) -> Counts:
+        """Count what `run` has done."""
+        machine, harvests = self.state.machine[0], self.state.jobs["harvests"]
+        had, starts = int(machine["had"]), len(harvests)
+        return Counts(had, int(machine["tried"]) - had, int((harvests > 0).sum()), len(sizes.row) - starts)
+
     def run(self) -> Sizes:
         """Run all jobs to their ends."""
         parts = []
@@ -72,7 +88,7 @@ class FluidTrace:
             done = bool(loop.advance(self.state))
             parts.append(self.state.log[: int(self.state.machine["logged"][0])].copy())
             self.state.machine["logged"] = 0
-        return Sizes(*np.concatenate(parts).T)
+        return Sizes(*np.concatenate(parts).T[:4])
 
 
 def make_state(settings: FluidSettings, jobs: int, curves: Curves, log: int = LOG) -> Fluid:

@@ -27,7 +27,7 @@ def plan_harvest(f: Fluid, head: int, now: int) -> bool:
     Who could not be had is tried again only after something has changed for running jobs.
     """
     machine = f.machine[0]
-    if machine.planned_for == head and machine.planned_version == machine.version:
+    if machine.planned_for == head and machine.planned_version == machine.version and machine.planned_at == now:
         return True
     if machine.failed == head and machine.failed_version == machine.version:
         return False
@@ -44,10 +44,28 @@ def plan_harvest(f: Fluid, head: int, now: int) -> bool:
         share_out(f, n, need, -1)
         can = machine.benefit == 0 or _moved(f, n, now) < _comes_free(f, head) - now
     if can:
-        machine.planned_for, machine.planned_version, machine.planned = head, machine.version, n
+        _note_plan(f, head, n, now)
     else:
         machine.failed, machine.failed_version = head, machine.version
     return can
+
+
+@kernel
+def _note_plan(f: Fluid, head: int, n: int, now: int) -> None:
+    machine = f.machine[0]
+    machine.planned_for, machine.planned_version, machine.planned_at = head, machine.version, now
+    machine.planned = n
+
+
+@shared_kernel
+def plan_for_promised(f: Fluid, head: int, now: int) -> None:
+    """Plan a harvest from all running jobs, whatever the policy says: a mate was told that `head` starts."""
+    machine, n = f.machine[0], f.machine[0].running
+    for i in range(n):
+        row = f.running[i]
+        f.lists[WHO, i], f.lists[ROOM, i] = row, f.jobs[row].procs - f.jobs[row].least
+    share_out(f, n, f.jobs[head].least - machine.avail, -1)
+    _note_plan(f, head, n, now)
 
 
 @shared_kernel

@@ -5,9 +5,20 @@ from __future__ import annotations
 from cosched.core.scheduling.fluid.kernels.gifts import give
 from cosched.core.scheduling.fluid.kernels.harvest import carry_out, plan_harvest
 from cosched.core.scheduling.fluid.kernels.progress import begin
-from cosched.core.scheduling.fluid.kernels.state import ADMIT, GIVE_FIRST, GIVE_LAST, LEVEL, OVER, QUEUED, Fluid
+from cosched.core.scheduling.fluid.kernels.state import (
+    ADMIT,
+    GIVE_FIRST,
+    GIVE_LAST,
+    LEVEL,
+    OVER,
+    QUEUED,
+    RUNNING,
+    Fluid,
+)
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import kernel, shared_kernel
+
+WANTED, OTHERS, RELEASED, EVERY = range(4)  # the order of the queue after a release; EVERY: any of these
 
 
 @kernel
@@ -24,13 +35,13 @@ def choose(f: Fluid, now: int) -> int:
     """Go on with the iteration up to the next queued job that can be had: its row; NONE: the iteration is over."""
     machine = f.machine[0]
     while machine.step != OVER:
-        head = _head(f)
+        head = _head(f, now)
         if machine.step == LEVEL:
-            if head != NONE and machine.running < machine.level and can_be_had(f, head, now):
+            if head != NONE and machine.running + machine.waiting < machine.level and can_be_had(f, head, now):
                 return head
             machine.step = GIVE_FIRST if machine.favor_running else ADMIT
         elif machine.step == ADMIT:
-            if head != NONE and machine.avail >= f.jobs[head].least:
+            if head != NONE and machine.avail >= f.jobs[head].least and _leaves_claims(f, head):
                 return head
             machine.step = GIVE_LAST
         else:
@@ -40,21 +51,55 @@ def choose(f: Fluid, now: int) -> int:
 
 
 @kernel
-def _head(f: Fluid) -> int:
-    """The first queued job, or NONE."""
+def _head(f: Fluid, now: int) -> int:
+    """The first queued job that has not yielded at this instant, or NONE."""
     machine = f.machine[0]
-    while machine.head < machine.queued:
-        row = f.queue[machine.head]
-        if f.jobs[row].state == QUEUED:
-            return row
+    while machine.head < machine.queued and f.jobs[f.queue[machine.head]].state >= RUNNING:
         machine.head += 1
+    if machine.released_at != now:
+        return _first(f, now, EVERY)
+    head = NONE
+    for rank in range(EVERY):  # after a release
+        if head == NONE:
+            head = _first(f, now, rank)
+    return head
+
+
+@kernel
+def _first(f: Fluid, now: int, rank: int) -> int:
+    machine = f.machine[0]
+    for i in range(machine.head, machine.queued):
+        row = f.queue[i]
+        job = f.jobs[row]
+        if job.state == QUEUED and job.passed_over != now + 1 and (rank == EVERY or _rank(f, row, now) == rank):
+            return row
     return NONE
+
+
+@kernel
+def _rank(f: Fluid, row: int, now: int) -> int:
+    if now < f.jobs[row].wanted_until:
+        return WANTED
+    return RELEASED if f.jobs[row].released == now else OTHERS
 
 
 @shared_kernel
 def can_be_had(f: Fluid, head: int, now: int) -> bool:
     """Whether the job can have its least, free or by harvest."""
-    return f.machine[0].avail >= f.jobs[head].least or plan_harvest(f, head, now)
+    return (f.machine[0].avail >= f.jobs[head].least or plan_harvest(f, head, now)) and _leaves_claims(f, head)
+
+
+@kernel
+def _leaves_claims(f: Fluid, head: int) -> bool:
+    """Whether ready jobs could still be had, which are to get processors by harvest."""
+    machine = f.machine[0]
+    if machine.claimed == 0:
+        return True
+    could_be_had = machine.avail - f.jobs[head].least
+    for i in range(machine.running):
+        job = f.jobs[f.running[i]]
+        could_be_had += job.procs - job.least
+    return could_be_had >= machine.claimed
 
 
 @shared_kernel

@@ -61,6 +61,8 @@ def note(f: Fluid, row: int, now: int, gave_to: int) -> None:
     f.log[machine.logged, 1] = now
     f.log[machine.logged, 2] = f.jobs[row].procs
     f.log[machine.logged, 3] = gave_to
+    f.log[machine.logged, 4] = f.jobs[row].resume
+    f.log[machine.logged, 5] = f.jobs[row].expected
     machine.logged += 1
     machine.version += 1
 

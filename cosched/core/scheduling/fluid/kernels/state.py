@@ -33,6 +33,10 @@ JOB = np.dtype(
             *("procs", "left", "since", "resume"),
             # `expected`: by what was asked for; `end`: by what it needs
             *("start", "expected", "end", "harvests", "state"),
+            # with mates: whether it waits for one; the instant after that at which it yielded; when it was released
+            *("paired", "passed_over", "released"),
+            # up to when a mate holds for it
+            "wanted_until",
         )
     ]
 )
@@ -46,10 +50,12 @@ MACHINE = np.dtype(
             *("level", "harvesting", "favor_running", "resizes", "max_harvests", "protect_age", "benefit"),
             # lengths of lists, and where the queue begins
             *("running", "head", "queued", "jobs", "submitted", "logged"),
+            # with mates: ready and holding jobs, and what ready ones are to get by harvest; the last release
+            *("waiting", "claimed", "released_at"),
             # all that a harvest depends on has this version; the job that could not be had, and the version then
             *("version", "failed", "failed_version"),
-            # the job for which a harvest is planned, the version then, and how many entries of WHO and SHARE that has
-            *("planned_for", "planned_version", "planned"),
+            # the job for which a harvest is planned, version and instant then, and how many of WHO and SHARE that has
+            *("planned_for", "planned_version", "planned_at", "planned"),
             *("now", "step", "tried", "had"),
         )
     ]
@@ -57,7 +63,9 @@ MACHINE = np.dtype(
 
 WHO, ROOM, SHARE, KEY = range(4)  # lists of those that take part in a harvest or a gift
 LISTS = 4
-LOG = 4  # a row of the log: the job's row, the instant, its processors from then on, for which job it gave some
+# A row of the log: the job's row, the instant, its processors from then on, for which job it gave some; from when on
+# it works, and when it is expected to end.
+LOG = 6
 SLACK = 4
 
 
@@ -70,17 +78,17 @@ class Fluid(NamedTuple):
     queue: Any  # [jobs] int64, rows
     running: Any  # [the most jobs that run at once] int64, rows in the order of starting
     lists: Any  # [LISTS, as many] int64
-    log: Any  # [entries, LOG] int64: every start and every resize
+    log: Any  # [entries, LOG] int64: every start and every resize, until they are told
 
 
 def new_state(jobs: int, nodes: int, speeds: Any, log: int) -> Fluid:
     """Return an empty machine; `log`: how many resizes can be taken note of at once."""
     machine = np.zeros(1, MACHINE)
     machine["nodes"] = machine["avail"] = nodes
-    machine["failed"] = machine["planned_for"] = NONE
+    machine["failed"] = machine["planned_for"] = machine["released_at"] = NONE
     machine["step"] = OVER
     table = np.zeros(jobs, JOB)
-    table["start"] = table["end"] = table["curve"] = NONE
+    table["start"] = table["end"] = table["curve"] = table["released"] = NONE
     most = max(1, min(jobs, nodes))  # that run at once
     queue, running = np.zeros(jobs, np.int64), np.zeros(most, np.int64)
     rows = np.zeros((max(log, SLACK * (most + 1)), LOG), np.int64)

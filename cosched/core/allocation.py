@@ -1,0 +1,52 @@
+"""What a job has while it runs. Its size and its end belong to that, not to the job, and may change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from cosched.core.messages import message
+from cosched.core.protocol import JobId
+
+
+@message
+class Allocation:
+    """A job has `nodes` nodes from the instant `start` on, and they are expected back at `expected`.
+
+    Each second there counts as `rate` seconds (more than 0) of the job's run time, from the instant `resumes` on: a
+    change of size may cost time.
+    """
+
+    job: JobId
+    nodes: int
+    start: int
+    expected: int
+    rate: Fraction | int = 1
+    resumes: int = 0
+
+
+@message
+class Resized:
+    """A running job has another allocation from now on.
+
+    Until a scheduler says so, a running job has the nodes that it was submitted with, from its start on, at rate 1. A
+    scheduler says so of a job that starts, too, on whatever it has; that becomes a part of its Start. `gave_to`: the
+    job for which nodes were taken from this one.
+    """
+
+    allocation: Allocation
+    gave_to: JobId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Malleable:
+    """How a job can change its size while it runs (fluid.md, The work of a job); its ideal is what it asks for.
+
+    `least`: the fewest nodes. `parabolic`: its run time on fewer is that of this model; else of the linear one. A
+    resize suspends it for `fixed` s, and 9 s for each 100,000 of the `data` bytes that each node has, rounded up.
+    """
+
+    least: int
+    parabolic: bool = False
+    fixed: int = 0
+    data: int = 0

@@ -1,0 +1,303 @@
+"""The fluid scheduler of one domain whose jobs come and go, and have mates (fluid.md, With mates).
+
+Every job comes back as ready (RunJob), also one without a mate. A ready job keeps what is free of its least; nobody
+gives what it lacks before the answer is to start it. If anything else happens while an answer is awaited, the iteration
+is given up and another begins (coscheduling.md, RunJob).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cosched.core.allocation import Allocation, Resized
+from cosched.core.events import NOT_HOLDABLE, Ready
+from cosched.core.job import JobState
+from cosched.core.protocol import FOREVER, JobId
+from cosched.core.scheduling.fluid.kernels import iteration, progress, promises
+from cosched.core.scheduling.fluid.kernels.state import LEVEL, OVER
+from cosched.core.scheduling.fluid.machine import Counts
+from cosched.core.scheduling.fluid.rows import Rows
+from cosched.core.scheduling.fluid.settings import FluidSettings
+from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.tables import NEVER
+from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
+from cosched.core.scheduling.starts import RecentStarts
+
+
+class FluidCluster:
+    """The processors, the queue and the running jobs: an `ElasticScheduler` and a `GroupScheduler`."""
+
+    all_known = takes_groups = True
+
+    def __init__(self, settings: FluidSettings) -> None:
+        self.settings = settings
+        self.nodes = settings.nodes
+        self.starts = RecentStarts()  # none: nobody starts before their turn
+        self._rows = Rows(settings)
+        self._resized: list[Resized] = []
+        self._sizes = self._started = 0  # noted by kernels so far; sizes at a start, too
+        self._harvested = 0  # jobs that have left, and gave some
+        self._now = 0
+        self._changed = False  # an iteration is due
+        self._offered: JobId | None = None  # for whose answer the open iteration waits
+        self._since = NEVER  # when the last iteration began that was due to more than a late yield
+        self._late_yield = False  # nothing else has made the next iteration due
+        self._yielded_at = NONE  # the last instant at which a job did
+        self._iterations = 0
+        self._kept: dict[JobId, int] = {}  # jobs made ready by `try_ready`, and how many iterations there were before
+
+    # Jobs in and out
+
+    def submit(self, job: ClusterJob) -> None:
+        """A job is queued; ValueError if it cannot run here, or its work cannot be counted exactly."""
+        self._interrupt()
+        row = self._rows.add(job)
+        iteration.enqueue(self._rows.state, row)
+        self._changed = True
+
+    def leave(self, job: JobId, now: int, how: JobState) -> None:  # noqa: ARG002
+        """See OpenScheduler."""
+        self._interrupt()
+        row = self._rows.remove(job)
+        state, records = self._rows.state, self._rows.jobs
+        self._harvested += bool(records["harvests"][row])
+        if records["state"][row] == JobState.RUNNING:
+            progress.leave(state, row, int(how))
+        elif records["state"][row] != JobState.QUEUED:
+            promises.give_back(state, row)
+            self._rows.machine["version"] += 1
+        records["state"][row] = how
+        self._changed = True
+
+    def fits(self, nodes: int) -> bool:
+        """Whether a job of this least size can run at all."""
+        return nodes <= self.nodes
+
+    def rounded(self, nodes: int) -> int:
+        """The nodes that a job of this least size takes; ValueError if it is larger than the machine."""
+        if not self.fits(nodes):
+            raise ValueError(f"{nodes} nodes wanted, the machine has {self.nodes}")
+        return nodes
+
+    def job(self, job: JobId) -> ClusterJob:
+        """All that is known of a job."""
+        return self._rows.read(job)
+
+    def __contains__(self, job: JobId) -> bool:
+        return job in self._rows
+
+    # Iterations
+
+    def next(self, now: int) -> Ready | None:
+        """Go on with the scheduling iteration; a ready job, to be answered by start, hold or pass_over.
+
+        None if nothing is left to do, or if an answer is awaited and nothing else has changed.
+        """
+        if self._offered is not None:
+            return None
+        state, machine = self._rows.state, self._rows.machine
+        while machine["step"] != OVER or self._changed:
+            if machine["step"] == OVER:
+                self._begin(now)
+            row = int(iteration.choose(state, now))
+            self._note_sizes()
+            if row != NONE:
+                return self._ready(row)
+        return None
+
+    def _begin(self, now: int) -> None:
+        if not self._late_yield:
+            self._since = now
+        self._changed = self._late_yield = False
+        self._iterations += 1
+        self._rows.machine["step"] = LEVEL
+
+    def _ready(self, row: int) -> Ready:
+        has_all = promises.make_ready(self._rows.state, row)
+        self._offered = self._rows.id(row)
+        return Ready(self._offered, int(self._rows.jobs["least"][row]), FOREVER if has_all else NOT_HOLDABLE)
+
+    @property
+    def awaited(self) -> JobId | None:
+        """The job at which the open iteration waits."""
+        return self._offered
+
+    def enter(self, now: int) -> None:
+        """It is `now`. The instant of an iteration lasts as long as that is open: its yields hold on."""
+        if self._offered is not None and now != self._now:
+            self._prolong(self._now, now)
+        self._now = now
+
+    def _prolong(self, since: int, now: int) -> None:
+        """Yields and releases from the instant `since` on count as of `now`."""
+        jobs, machine = self._rows.jobs, self._rows.machine
+        jobs["passed_over"][jobs["passed_over"] > since] = now + 1
+        jobs["released"][jobs["released"] >= since] = now
+        if machine["released_at"] >= since:
+            machine["released_at"] = now
+        if self._yielded_at >= since:
+            self._yielded_at = now
+
+    def next_event(self, now: int) -> int | None:
+        """The next instant, if an iteration of this one is due and passes over some job that has yielded."""
+        if not self._changed or self._yielded_at != now:
+            return None
+        jobs = self._rows.jobs
+        passed_over = (jobs["passed_over"] == now + 1) & (jobs["state"] == JobState.QUEUED)
+        return now + 1 if passed_over.any() else None
+
+    def reschedule(self, job: JobId | None = None) -> None:  # noqa: ARG002
+        """Run an iteration; an answer that is awaited comes late."""
+        self._interrupt()
+        self._changed = True
+
+    def take_orders(self) -> tuple[()]:
+        """Nobody else schedules: there is nobody to tell."""
+        return ()
+
+    def take_changed(self) -> Sequence[JobId]:
+        """See OpenScheduler."""
+        return ()
+
+    # Answers to a ready job, and what happens to others
+
+    def start(self, job: JobId, now: int) -> None:
+        """Start a ready or holding job, by harvest if some of its least is not free."""
+        self._answer(job)
+        promises.start_promised(self._rows.state, self._rows[job], now)
+        self._started += 1
+        self._note_sizes()
+
+    def hold(self, job: JobId, now: int, until: int) -> None:  # noqa: ARG002
+        """Keep a ready job's least."""
+        self._answer(job)
+        promises.hold(self._rows.state, self._rows[job])
+
+    def ask_again(self, job: JobId) -> None:
+        """A holding job is ready again, on what it has."""
+        self._rows.jobs["state"][self._rows[job]] = JobState.READY
+
+    def pass_over(self, job: JobId, now: int, boost: float) -> None:  # noqa: ARG002
+        """Give back what a ready job keeps; it is passed over for the rest of this instant. Nobody overtakes by yields.
+
+        If its iteration was given up meanwhile another one follows, in which those that have yielded before are passed
+        over too: else yields alone would keep iterations going without end where answers take long.
+        """
+        late, nothing_else = job != self._offered, not self._changed
+        self._answer(job)
+        row = self._rows[job]
+        promises.give_back(self._rows.state, row)
+        self._rows.jobs["passed_over"][row] = now + 1
+        self._yielded_at = now
+        if late and nothing_else:
+            self._late_yield = True
+            self._prolong(self._since, now)
+        if late:
+            self._rows.machine["version"] += 1  # it may have held
+
+    def release(self, job: JobId, now: int) -> None:
+        """End a hold by force."""
+        self._interrupt()
+        promises.release(self._rows.state, self._rows[job], now)
+        self._changed = True
+
+    def _answer(self, job: JobId) -> None:
+        """The answer about this job has come. If its iteration does not wait for that, another one follows."""
+        if job == self._offered:
+            self._offered = None
+        else:
+            self._interrupt()
+            self._changed = True
+
+    def _interrupt(self) -> None:
+        """Give up the iteration that waits for an answer; its job keeps what it has."""
+        if self._offered is not None:
+            self._offered = None
+            self._rows.machine["step"] = OVER
+            self._changed = True
+
+    def take_events(self) -> list[Resized]:
+        """See ElasticScheduler."""
+        resized, self._resized = self._resized, []
+        return resized
+
+    def _note_sizes(self) -> None:
+        """Take what the kernels have noted: every start and every change of size."""
+        for row, at, procs, gave_to, resumes, expected in self._rows.take_log():
+            rate = self._rows.rate(row, procs)
+            self._sizes += 1
+            allocation = Allocation(self._rows.id(row), procs, at, expected, rate, resumes)
+            self._resized.append(Resized(allocation, None if gave_to == NONE else self._rows.id(gave_to)))
+
+    # What peers ask for
+
+    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> bool:  # noqa: ARG002
+        """TryStartMate: start a queued job if an iteration run now would; else it is wanted until then.
+
+        A job that is not here, since its user holds it, does not start.
+        """
+        if job not in self._rows:
+            return False
+        if not self._can_start(job, now):
+            self.want_until(job, wanted_until)
+            return False
+        self._interrupt()
+        iteration.start(self._rows.state, self._rows[job], now)
+        self._started += 1
+        self._note_sizes()
+        self._changed = True
+        return True
+
+    def _can_start(self, job: JobId, now: int) -> bool:
+        """Whether an iteration would start it, other paired jobs passed over, and it can be had alone."""
+        rows, row = self._rows, self._rows[job]
+        if rows.jobs["state"][row] != JobState.QUEUED or not promises.would_start(rows.copied(), row, now):
+            return False
+        return bool(iteration.can_be_had(rows.state, row, now))
+
+    def try_ready(self, job: JobId, now: int) -> bool:
+        """See GroupScheduler."""
+        if job not in self._rows or not self._can_start(job, now):
+            return False
+        changed = self._changed
+        self._interrupt()
+        self._changed = changed
+        promises.make_ready(self._rows.state, self._rows[job])
+        self._kept[job] = self._iterations
+        return True
+
+    def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
+        """See GroupScheduler."""
+        missed = self._kept.pop(job, self._iterations) != self._iterations
+        self._interrupt()
+        promises.give_back(self._rows.state, self._rows[job])
+        self._changed = self._changed or missed
+
+    def want_until(self, job: JobId, until: int) -> None:
+        """See GroupScheduler."""
+        if job in self._rows:
+            self._rows.jobs["wanted_until"][self._rows[job]] = min(until, NEVER)
+
+    def count_paired(self, job: JobId, paired: bool) -> None:
+        """Whether a dry run passes over the job."""
+        if job in self._rows:
+            self._rows.jobs["paired"][self._rows[job]] = paired
+
+    # Numbers
+
+    def counts(self) -> Counts:
+        """What was done to the sizes of jobs so far."""
+        machine, jobs = self._rows.machine, self._rows.jobs
+        had = int(machine["had"])
+        harvested = self._harvested + int(((jobs["harvests"] > 0) & (jobs["state"] == JobState.RUNNING)).sum())
+        return Counts(had, int(machine["tried"]) - had, harvested, self._sizes - self._started)
+
+    def used(self) -> dict[JobState, int]:
+        """Processors of ready, holding and running jobs."""
+        jobs = self._rows.jobs
+        return {state: int(jobs["procs"][jobs["state"] == state].sum()) for state in WITH_NODES}
+
+    @property
+    def free(self) -> int:
+        """Processors that nobody has."""
+        return int(self._rows.machine["avail"])

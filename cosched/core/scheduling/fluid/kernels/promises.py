@@ -1,0 +1,82 @@
+"""What becomes of a job that has its turn, or is asked for by its mate: ready, start, hold, yield, release, try.
+
+A ready job has its least, as far as that is free; the rest is claimed, and is taken from others when the job starts.
+"""
+
+from __future__ import annotations
+
+from cosched.core.job import JobState
+from cosched.core.scheduling.fluid.kernels.harvest import carry_out, plan_for_promised
+from cosched.core.scheduling.fluid.kernels.iteration import choose, start
+from cosched.core.scheduling.fluid.kernels.progress import begin
+from cosched.core.scheduling.fluid.kernels.state import LEVEL, QUEUED, Fluid
+from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.compiled import kernel, shared_kernel
+
+READY, HOLDING = int(JobState.READY), int(JobState.HOLDING)
+
+
+@kernel
+def make_ready(f: Fluid, row: int) -> bool:
+    """The job keeps what is free of its least; whether that is all of it."""
+    machine, job = f.machine[0], f.jobs[row]
+    job.procs = min(machine.avail, job.least)
+    machine.avail -= job.procs
+    machine.claimed += job.least - job.procs
+    machine.waiting += 1
+    job.state = READY
+    return job.procs == job.least
+
+
+@kernel
+def give_back(f: Fluid, row: int) -> None:
+    """A ready or holding job is queued again, at its place, as if nothing had happened."""
+    machine, job = f.machine[0], f.jobs[row]
+    machine.avail += job.procs
+    machine.claimed -= job.least - job.procs
+    machine.waiting -= 1
+    job.procs = 0
+    job.state = QUEUED
+
+
+@kernel
+def hold(f: Fluid, row: int) -> None:
+    """A ready job that has its least keeps it."""
+    f.jobs[row].state = HOLDING
+    f.machine[0].version += 1
+
+
+@kernel
+def release(f: Fluid, row: int, now: int) -> None:
+    """A hold is ended by force: the job is queued again, as the last one of this instant."""
+    give_back(f, row)
+    f.machine[0].version += 1
+    f.jobs[row].released = f.machine[0].released_at = now
+
+
+@shared_kernel
+def start_promised(f: Fluid, row: int, now: int) -> None:
+    """A ready or holding job starts: on its least and what is free, or by harvest."""
+    give_back(f, row)
+    if start(f, row, now):
+        return
+    plan_for_promised(f, row, now)  # what was planned when it became ready, policy does not allow any more
+    carry_out(f, now)
+    begin(f, row, f.jobs[row].least, now)
+
+
+@shared_kernel
+def would_start(f: Fluid, sought: int, now: int) -> bool:
+    """Whether an iteration starts this job if other paired jobs are passed over; `f` is a copy, to be played on."""
+    machine = f.machine[0]
+    machine.step = LEVEL
+    f.jobs[sought].passed_over = 0
+    while True:
+        machine.logged = 0
+        row = choose(f, now)
+        if row == sought or row == NONE:
+            return row == sought
+        if f.jobs[row].paired == 1:
+            f.jobs[row].passed_over = now + 1
+        else:
+            start(f, row, now)

@@ -1,0 +1,156 @@
+"""The jobs of a fluid domain that come and go, as rows of the kernels' arrays, in the order of submission."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosched.core.allocation import Malleable
+from cosched.core.job import JobState
+from cosched.core.protocol import JobId
+from cosched.core.scheduling.fluid.kernels.state import Fluid
+from cosched.core.scheduling.fluid.machine import FluidJobs, check_jobs, fill, make_state
+from cosched.core.scheduling.fluid.models import UNIT, Curves
+from cosched.core.scheduling.fluid.settings import FluidSettings
+from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.scheduler import ClusterJob
+
+Ints = NDArray[np.int64]
+FIRST_ROWS = 256
+LEFT_QUEUE = JobState.RUNNING  # this state and all after it
+
+
+class Rows:
+    """A machine, and which job is which row. `state`, `jobs` and `machine` are others after `add`."""
+
+    def __init__(self, settings: FluidSettings) -> None:
+        self._settings = settings
+        self._row: dict[JobId, int] = {}
+        self._job: list[ClusterJob] = []  # by row, as submitted; some have left
+        self._curves = Curves()
+        self._use(make_state(settings, FIRST_ROWS, self._curves, log=0))
+
+    def _use(self, state: Fluid) -> None:
+        self.state, self.machine = state, state.machine[0]
+        self._copy = Fluid(*(np.empty_like(array) for array in state))._replace(speeds=state.speeds)
+        self.jobs = state.jobs[: len(self._job)]  # some have left
+
+    # Jobs in and out
+
+    def add(self, job: ClusterJob) -> int:
+        """Make a row of a job that is submitted; ValueError."""
+        one = _columns(job)
+        check_jobs(one, self._settings.nodes)
+        if len(self._job) == len(self.state.jobs):
+            self._renew()
+        row = len(self._job)
+        curve = self._curves.of(one.ideal, one.parabolic)
+        self._row[job.id] = row
+        self._job.append(job)
+        if len(self._curves.speeds) != len(self.state.speeds):
+            self._use(self.state._replace(speeds=self._curves.speeds))
+        self.jobs = self.state.jobs[: row + 1]
+        fill(self.state, row, one, curve)
+        self.jobs["paired"][row] = job.paired
+        return row
+
+    def remove(self, job: JobId) -> int:
+        """Forget a job; its row, which is to be brought into its final state."""
+        return self._row.pop(job)
+
+    def _renew(self) -> None:
+        """Make a new state, without the jobs that have left, and with room for as many more."""
+        old, records = self.state, self.jobs
+        kept = np.array(sorted(self._row.values()), np.int64)
+        now_at = np.full(len(records) + 1, NONE, np.int64)  # where each row is afterwards; the last entry is for NONE
+        now_at[kept] = np.arange(len(kept))
+        state = make_state(self._settings, max(FIRST_ROWS, 2 * len(kept)), self._curves, log=0)
+        state.jobs[: len(kept)] = records[kept]
+        state.machine[:] = old.machine
+        machine = state.machine[0]
+        queue = [row for row in old.queue[: machine["queued"]].tolist() if self._queues(row)]
+        running = old.running[: machine["running"]]
+        state.queue[: len(queue)], state.running[: len(running)] = now_at[queue], now_at[running]
+        machine["head"], machine["queued"] = 0, len(queue)
+        machine["failed"], machine["planned_for"] = now_at[machine["failed"]], NONE
+        self._job = [self._job[row] for row in kept.tolist()]
+        self._row = {job.id: row for row, job in enumerate(self._job)}
+        self._use(state)
+
+    def _queues(self, row: int) -> bool:
+        """Whether it is a job that has not left the queue for good."""
+        return bool(self.jobs["state"][row] < LEFT_QUEUE)
+
+    # Jobs by their ids
+
+    def __contains__(self, job: JobId) -> bool:
+        return job in self._row
+
+    def __getitem__(self, job: JobId) -> int:
+        return self._row[job]
+
+    def id(self, row: int) -> JobId:
+        """The job of this row."""
+        return self._job[row].id
+
+    def read(self, job: JobId) -> ClusterJob:
+        """All that is known of a job."""
+        row = self._row[job]
+        record = self.jobs[row]
+        return replace(
+            self._job[row],
+            paired=bool(record["paired"]),
+            state=JobState(int(record["state"])),
+            expected=int(record["expected"]) if record["state"] == JobState.RUNNING else NONE,
+            passed_over=int(record["passed_over"]),
+            wanted_until=int(record["wanted_until"]),
+            released=max(0, int(record["released"])),
+        )
+
+    # What kernels need and tell
+
+    def copied(self) -> Fluid:
+        """A copy of the state, for a dry run; no harvest is planned there."""
+        state, copy, machine = self.state, self._copy, self.machine
+        copy.machine[:] = state.machine
+        copy.machine["planned_for"] = NONE
+        used = {"jobs": len(self._job), "queue": machine["queued"], "running": machine["running"]}
+        for name, count in used.items():
+            getattr(copy, name)[:count] = getattr(state, name)[:count]
+        return copy
+
+    def take_log(self) -> Iterator[tuple[int, ...]]:
+        """What kernels have noted since the last time: see `state.LOG`."""
+        count = int(self.machine["logged"])
+        self.machine["logged"] = 0
+        return map(tuple, self.state.log[:count].tolist())
+
+    def rate(self, row: int, procs: int) -> Fraction:
+        """How many seconds of its run time on `ideal` the job does in a second."""
+        record = self.jobs[row]
+        if record["curve"] == NONE:
+            return Fraction(procs, int(record["ideal"]))
+        return Fraction(int(self.state.speeds[record["curve"] + procs]), UNIT)
+
+
+def _columns(job: ClusterJob) -> FluidJobs:
+    how = job.malleable or Malleable(job.nodes)
+
+    def column(value: int) -> Ints:
+        return np.array([value], np.int64)
+
+    requested = column(job.requested)
+    return FluidJobs(
+        submit=column(job.submitted),
+        least=column(how.least),
+        ideal=column(job.nodes),
+        run=requested,
+        requested=requested,
+        parabolic=np.array([how.parabolic]),
+        fixed=column(how.fixed),
+        data=column(how.data),
+    )

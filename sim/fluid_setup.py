@@ -1,0 +1,54 @@
+"""What a fluid domain of a replay is: its rules, and its jobs."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import NamedTuple
+
+import numpy as np
+
+from cosched.core.allocation import Malleable
+from cosched.core.scheduling.fluid.machine import FluidJobs, check_jobs
+from cosched.core.scheduling.fluid.settings import FluidSettings
+from cosched.errors import InputError
+from cosched.sim.configuration import Domain
+from cosched.workload.jobs import UNKNOWN, Workload
+
+
+class FluidSetup(NamedTuple):
+    """What a fluid domain is: its rules, and its jobs in trace order."""
+
+    settings: FluidSettings
+    jobs: FluidJobs
+
+    def malleable(self) -> list[Malleable]:
+        """Return how each job changes its size."""
+        columns = (getattr(self.jobs, field.name).tolist() for field in fields(Malleable))
+        return [Malleable(*values) for values in zip(*columns, strict=True)]
+
+
+def fluid_setup(domain: Domain, workload: Workload, nodes: int) -> FluidSetup:
+    """Return the setup of a fluid domain; InputError: a job cannot be counted exactly."""
+    jobs = fluid_jobs(domain, workload)
+    try:
+        check_jobs(jobs, nodes)
+    except ValueError as error:
+        raise InputError(f"domain {domain.name}", None, str(error)) from None
+    return FluidSetup(domain.fluid_settings(nodes), jobs)
+
+
+def fluid_jobs(domain: Domain, workload: Workload) -> FluidJobs:
+    """Return the jobs of a workload; what its log does not state is as the domain says."""
+    malleable = workload.malleable
+    assert malleable is not None
+    by_default = domain.model == "parabolic"
+    return FluidJobs(
+        submit=workload.submit,
+        least=malleable.least,
+        ideal=workload.nodes,
+        run=workload.run,
+        requested=workload.requested,
+        parabolic=np.where(malleable.parabolic == UNKNOWN, by_default, malleable.parabolic == 1),
+        fixed=np.where(malleable.fixed == UNKNOWN, domain.resize_cost, malleable.fixed),
+        data=np.maximum(malleable.data, 0),
+    )

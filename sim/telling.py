@@ -1,0 +1,26 @@
+"""What the story of a replay tells, whoever plays its domains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cosched.core.effects import Call
+from cosched.core.protocol import Reply, Request
+
+RESIZED = "has another size"  # what happened to a job, beside those of `What`
+OF_SLOTS = (  # what messages say of slots
+    *("slot_generation", "mate_ready"),
+    *("may_book", "not_before", "only_before", "book", "slot", "without", "earliest", "instant", "windows"),
+)
+Story = Callable[[int, str, str, str, dict[str, object]], None]  # instant, domain, job, what, detail
+
+
+def told_of_call(call: Call, reply: Reply) -> dict[str, object]:
+    """Return what a story tells of a call and its answer."""
+    return {"to": call.peer, **_told(call.request), "answer": _told(reply)}
+
+
+def _told(message: Request | Reply) -> dict[str, object]:
+    """Return what a story tells of a message: no text for people, and of slots only what is set."""
+    unset = {"problem"} | {key for key in OF_SLOTS if not getattr(message, key, True)}
+    return {key: value for key, value in message._asdict().items() if key not in unset}

@@ -1,0 +1,73 @@
+"""A fluid domain of which jobs come and go does what one does whose trace is known (FluidTrace), to the byte."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cosched.core.settings import CoschedulingSettings
+from cosched.sim.allocations import Allocations
+from cosched.sim.configuration import Domain
+from cosched.sim.federated import Federated
+from cosched.sim.fluid import FluidRun
+from cosched.sim.fluid_setup import FluidSetup
+from cosched.sim.replaying import NO_PAIRS
+from cosched.sim.story import StoryLog
+from cosched.sim.world import DomainSetup
+from cosched.workload.jobs import Malleable, Workload
+from tests.core.fluid.test_fluid_trace import columns, settings
+from tests.reference.fluid import HARVESTING
+from tests.reference.fluid_workloads import random_case
+from tests.tiers import seeds
+
+
+def case(seed: int, policy: str):
+    """A domain as replays have it; some jobs need less than what was asked for."""
+    nodes, jobs, rules = random_case(seed, policy)
+    known = columns(jobs)
+    slack = np.random.default_rng(seed).integers(0, 30, len(jobs)) * (seed % 2)
+    known = replace(known, requested=known.run + slack)
+    how = Malleable(known.least, known.parabolic.astype(np.int64), known.fixed, known.data)
+    work = Workload("a", np.arange(len(jobs)) + 7, known.submit, known.run, known.ideal, known.requested, malleable=how)
+    return nodes, FluidSetup(settings(nodes, rules), known), work
+
+
+def domain(nodes: int, work: Workload, rules) -> Domain:
+    return Domain(
+        name="a",
+        trace=work,
+        nodes=nodes,
+        scheduler="fluid",
+        harvesting=rules.harvesting.name.lower(),
+        distribution=rules.distribution.value,
+        level=rules.level,
+        resizes=rules.resizes,
+        max_harvests=rules.max_harvests,
+        protect_age=rules.protect_age,
+        benefit=rules.benefit,
+    )
+
+
+@pytest.mark.parametrize("seed", seeds(6, 300))
+@pytest.mark.parametrize("policy", [*HARVESTING, "moldable"])
+def test_jobs_that_come_and_go_have_the_same_sizes_at_the_same_time(seed, policy):
+    nodes, setup, work = case(seed, policy)
+    configured = domain(nodes, work, setup.settings)
+    whole = FluidRun(configured, work, nodes)
+    story = StoryLog()
+    played = Federated(
+        [DomainSetup("a", work, configured.cluster_settings(nodes), CoschedulingSettings(), setup)], NO_PAIRS, story
+    )
+    played.run()
+    one, other = whole.result(), played.result([configured], {}).domains["a"]
+    assert same(one.jobs, other.jobs)
+    assert same(one.allocations, other.allocations)
+    assert one.metrics == other.metrics
+    events = sorted(whole.events(), key=lambda event: event["time"])
+    assert events == story.events
+
+
+def same(one: Allocations, other: Allocations) -> bool:
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in one.__slots__)
