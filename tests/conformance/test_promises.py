@@ -46,7 +46,7 @@ async def test_a_job_is_offered_with_the_account_that_it_is_charged_to(world: Wo
 
 async def test_places_in_the_queue_are_told_where_the_order_is_known(world: World) -> None:
     async with serving(world) as service:
-        await world.submit(nodes=NODES, pair=None)
+        await becomes(world, await world.submit(nodes=NODES, pair=None), "running")
         jobs = [await world.submit(nodes=NODES, pair=pair) for pair in ("p", None, "r")]
         assert await service.manager.look()
         told = service.manager.outlooks()

@@ -41,6 +41,12 @@ def test_the_queue(domain):
     assert reason(domain, "1") is None, "it runs"
 
 
+def test_a_mate_that_was_submitted_after_the_job_has_asked_is_not_missing_any_more(domain):
+    told = reason(domain, reason=Why.MATE_UNSUBMITTED, mate="9")
+    assert told.mate_waits.mate.job_id == "9"
+    assert "its mate, b:9, waits in the queue" in told.text
+
+
 WORDS = {
     Why.MATE_QUEUING: ("mate_waits", "it could start, and lets others go first: its mate on b waits in the queue"),
     Why.MATE_UNSUBMITTED: ("mate_unsubmitted", "its mate on b is not submitted yet"),

@@ -83,7 +83,7 @@ class Stories:
         lanes += [lane_of_mate(peer, id, told.get(peer), job, axis) for peer, id in mates(record)]
         moments = list(_moments(job.domain, events, timedelta(0)))
         for peer, answer in told.items():
-            ahead = self._described.clock_ahead(peer)
+            ahead = timedelta(seconds=round(self._described.clock_ahead(peer).total_seconds()))  # as events are told
             for _, theirs in answer.jobs.values():
                 moments += _moments(peer, theirs, ahead)
         return JobStory(
@@ -122,6 +122,7 @@ def _expected(explained: Explanation, now: datetime) -> Iterator[Expected]:
 
 def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "Owner", job.owner
+    yield "Account", job.account
     yield "State", sentences.STATES.get(job.state, job.state)
     yield "Nodes", str(job.nodes)
     yield "Time limit", words.span(job.time_limit.total_seconds()) if job.time_limit is not None else ""

@@ -239,7 +239,7 @@ def _card(domain: Domain | None, here: bool, facts: Sequence[Fact], name: str = 
         return DomainCard(name, here, facts, (), None, "")
     nodes, shares, place = domain.nodes, [], 0.0
     total = sum(nodes.values())
-    for kind in ("busy", "held", "idle", "down", "unknown"):
+    for kind in ("held", "busy", "idle", "down", "unknown"):  # held ones first, up to the mark of the cap
         width = round(100 * nodes[kind] / total, 2) if total else 0.0
         shares.append((kind, round(place, 2), width))
         place += width

@@ -49,6 +49,10 @@ def milliseconds(length: timedelta | None) -> str:
 
 def expected(estimate: Estimate, now: datetime) -> str:
     """Say when something is expected, how old this is, and how good such estimates have been."""
+    if estimate.source == "has_nodes":
+        return "has its nodes, and could start now"
+    if estimate.source == "slot":
+        return f"starts {ago(estimate.at, now)} as agreed, or earlier"
     said = f"expected {ago(estimate.at, now) if estimate.at > now else 'now'}"
     age = (now - estimate.made_at).total_seconds()
     notes = [f"as of {span(age)} ago"] if age >= 1 else []

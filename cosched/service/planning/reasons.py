@@ -137,6 +137,8 @@ class Reasons:
 
     def _unsubmitted(self, record: JobRecord) -> Reason:
         mate, (held, _) = self._mate(record, missing=True), self._hold(record)
+        if mate.id or not mate.domain:
+            return self._mate_waits(record)  # it was submitted after the job has asked
         missing = explain_pb2.MateUnsubmitted(domain=mate.domain, pair=mate.pair, held=held)
         option = "--group" if mate.of_group else "--pair"
         submit = f"cosched submit {option} {mate.pair} there" if mate.pair else "submit it there"
