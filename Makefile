@@ -27,7 +27,7 @@ READY := .venv/.ready
 # Tests start hundreds of processes: each would compile the same modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo slurm-demo pbs-demo test soak model java tools bench lint lock proto docs man dist deb clean
+.PHONY: setup demo slurm-demo pbs-demo test soak model java psij tools bench lint lock proto docs man dist deb clean
 
 setup: $(READY)
 
@@ -54,7 +54,7 @@ pbs-demo: setup
 	@$(BIN)/python -m deploy.pbs.demo
 
 # Programs that the tests use where they are, or may be installed.
-tools: setup java
+tools: setup java psij
 	@command -v chromium >/dev/null || sh deploy/install-packages.sh chromium fonts-dejavu-core || \
 	    echo "without chromium the reports are not tested in a browser" >&2
 	@command -v slurmctld >/dev/null || sh deploy/install-packages.sh slurm-wlm || \
@@ -64,6 +64,12 @@ tools: setup java
 	@command -v cc >/dev/null || sh deploy/install-packages.sh gcc libc6-dev || \
 	    echo "without a C compiler the hooks for Slurm are not tested" >&2
 	$(BIN)/python -m tests.kernels
+
+# In an environment of its own: it allows no versions of `packaging` and `psutil` as new as those of requirements.lock.
+psij: setup
+	@.venv/psij/bin/python -c "import psij" 2>/dev/null || { $(PYTHON) -m venv .venv/psij && \
+	    .venv/psij/bin/pip install -q --disable-pip-version-check psij-python==0.9.11; } || \
+	    echo "without psij-python its walk-through is not tested" >&2
 
 java:
 	@command -v java >/dev/null || sh deploy/install-packages.sh default-jre-headless || \
