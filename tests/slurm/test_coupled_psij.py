@@ -1,6 +1,6 @@
 """The walk-through of psij-python: one program a cluster, and both jobs start together.
 
-psij-python allows no `packaging` and `psutil` as new as those of requirements.lock, so it has an environment of its own.
+psij-python allows no `packaging` and `psutil` as new as those of requirements.lock: it has an environment of its own.
 """
 
 import subprocess
