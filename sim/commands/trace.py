@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,23 +32,31 @@ def trace() -> None:
     """
 
 
-@trace.command(short_help="Show what is in a job log.")
-@click.argument("path", metavar="FILE")
+@trace.command(short_help="Show what is in job logs.")
+@click.argument("paths", metavar="FILE...", nargs=-1, required=True)
 @reading_options
 @click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON.")
 @needing(SIMULATOR)
-def info(path: str, as_json: bool, **reading: Any) -> None:
-    """Show jobs, machine, span, load, what a replay leaves out, and distributions of sizes and times."""
+def info(paths: tuple[str, ...], as_json: bool, **reading: Any) -> None:
+    """Show jobs, machine, span, load, what a replay leaves out, and distributions of sizes and times.
+
+    Of several logs it also says whether one's jobs are all submitted before or after those of the others.
+    """
+    from cosched.sim.spans import apart
     from cosched.workload.traces.facts import facts
 
-    source = read(path, **reading)
-    found = facts(source.log, source.workload(), source.nodes)
+    sources = [read(path, **reading) for path in paths]
+    workloads = [source.workload() for source in sources]
+    found = [facts(source.log, workload, source.nodes) for source, workload in zip(sources, workloads, strict=True)]
     if as_json:
-        show_json(found)
+        show_json(found if len(found) > 1 else found[0])
         return
     from cosched.sim.commands.tables import facts_tables
 
-    show(*facts_tables(found))
+    for number, each in enumerate(found):
+        show(*([""] if number else []), *facts_tables(each))
+    if (remark := apart([Path(path).name for path in paths], workloads)) is not None:
+        say(remark)
 
 
 @trace.command(short_help="Write a job log as SWF.")

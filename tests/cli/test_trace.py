@@ -34,6 +34,17 @@ def test_info(cosched, traces):
     assert result.stderr == ""
 
 
+def test_info_of_logs_that_do_not_overlap(cosched, traces):
+    intrepid, atlas = (
+        traces / f"{name}.swf.gz" for name in ("ANL-Intrepid-2009-1.first3000", "LLNL-Atlas-2006-2.1-cln")
+    )
+    result = cosched("trace", "info", intrepid, atlas)
+    assert result.stdout.count("\nsubmitted ") == 2
+    assert f"on {intrepid.name} from 0 s to 20.2 d, on {atlas.name} from 38.0 d to 230.9 d; shift=TIME" in result.stderr
+    both = cosched("trace", "info", intrepid, intrepid, "--json")
+    assert (len(json.loads(both.stdout)), both.stderr) == (2, "")
+
+
 def test_info_as_json(cosched, table):
     found = json.loads(cosched("trace", "info", table, "--nodes", 4, "--json").stdout)
     assert (found["nodes"], found["jobs_in_file"], found["jobs"]) == (4, 3, 2)
