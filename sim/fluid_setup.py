@@ -10,6 +10,7 @@ import numpy as np
 from cosched.core.allocation import Malleable
 from cosched.core.scheduling.fluid.machine import FluidJobs, check_jobs
 from cosched.core.scheduling.fluid.settings import FluidSettings
+from cosched.core.settings import ReleaseOrder
 from cosched.errors import InputError
 from cosched.sim.configuration import Domain
 from cosched.workload.jobs import UNKNOWN, Workload
@@ -34,7 +35,8 @@ def fluid_setup(domain: Domain, workload: Workload, nodes: int) -> FluidSetup:
         check_jobs(jobs, nodes)
     except ValueError as error:
         raise InputError(f"domain {domain.name}", None, str(error)) from None
-    return FluidSetup(domain.fluid_settings(nodes), jobs)
+    wanted_first = domain.release_order is ReleaseOrder.WANTED
+    return FluidSetup(domain.fluid_settings(nodes, wanted_first=wanted_first), jobs)
 
 
 def fluid_jobs(domain: Domain, workload: Workload) -> FluidJobs:

@@ -54,8 +54,8 @@ class FluidFields(Settings):
         """Down to which share of their size jobs can shrink of which the log does not say it; None: none does."""
         return Fraction(self.min_share) if self.is_fluid else None
 
-    def fluid_settings(self, nodes: int) -> FluidSettings:
-        """Return these settings for a machine of so many processors."""
+    def fluid_settings(self, nodes: int, *, wanted_first: bool = True) -> FluidSettings:
+        """Return these settings for a machine of so many processors; `wanted_first`: see FluidSettings."""
         return FluidSettings(
             nodes=nodes,
             harvesting=Harvesting[self.harvesting.upper()],
@@ -65,4 +65,5 @@ class FluidFields(Settings):
             max_harvests=self.max_harvests,
             protect_age=self.protect_age,
             benefit=self.benefit,
+            wanted_first=wanted_first,
         )

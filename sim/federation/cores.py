@@ -21,10 +21,11 @@ def core_player(
     """Return the player of domain `index`."""
     setup = setups[index]
     jobs = trace_jobs(setups, pairing, index)
-    return CorePlayer(setup.name, setup.coscheduling, _scheduler(setup), jobs, link, story)
+    return CorePlayer(setup.name, setup.coscheduling, scheduler_of(setup), jobs, link, story)
 
 
-def _scheduler(setup: DomainSetup) -> OpenScheduler:
+def scheduler_of(setup: DomainSetup) -> OpenScheduler:
+    """Return the scheduler of a domain, without jobs."""
     if setup.fluid is None:
         return open_cluster(setup.cluster)
     from cosched.core.scheduling.fluid.cluster import FluidCluster  # its kernels, which others do without

@@ -7,6 +7,7 @@ import math
 import zlib
 from fractions import Fraction
 
+from .cofluid import FluidState
 from .iteration import MayHold, Taken, iterate
 from .order import ordered
 from .planned import Plan, PlannedIteration
@@ -84,6 +85,8 @@ def try_start_mate(k: Entry, hold_until: float | None, now: int) -> bool:
 def place_in_dry_run(k: Entry, now: int) -> object | None:
     # "if a scheduling iteration ran now, in which every other paired job that could start were passed over, would k
     # start?"
+    if isinstance(k.domain, FluidState):
+        return k.domain.place_in_dry_run(k, now)
     found = []
 
     def attempt(entry: Entry, place: object, _may_hold: MayHold, _plan: Plan = None) -> Taken | None:

@@ -23,6 +23,7 @@ class Job:
     fixed: int = 0  # seconds that each resize costs, ...
     data: int = 0  # ... and bytes: shared by so many processors as it has before, 9 seconds for 100,000 of them
 
+    number: int = 0
     procs: int = 0
     left: int = 0
     since: int = 0
@@ -79,6 +80,8 @@ class Rules:
 class Machine:
     def __init__(self, nodes: int, jobs: list[Job], rules: Rules, check: Callable[["Machine"], None] | None = None):
         self.nodes, self.jobs, self.rules, self.check = nodes, jobs, rules, check
+        for number, job in enumerate(jobs):
+            job.number = number
         self.now = 0
         self.avail = nodes
         self.to_come = sorted(jobs, key=lambda job: job.submit)
@@ -151,9 +154,20 @@ class Machine:
 
     # "A harvest is all or nothing: planned first, refused if the candidates' sum of (procs - min) is short."
     def harvest(self, head: Job) -> bool:
-        # "A head that could not be had is tried again only after a job started, ended, was resized"
-        if self.failed == (id(head), self.version):
+        plan = self.plan_harvest(head)
+        if plan is None:
             return False
+        self.had += 1
+        for job, procs in plan:
+            if procs != job.procs:
+                job.harvests += 1
+                self.resize(job, procs)
+        return True
+
+    def plan_harvest(self, head: Job) -> list[tuple[Job, int]] | None:
+        # "A head that could not be had is tried again only after a job started, ended, was resized"
+        if self.failed == (head.number, self.version):
+            return None
         self.tried += 1
         need = head.least - self.avail
         victims = self.candidates()
@@ -161,14 +175,9 @@ class Machine:
         if sum(job.procs - job.least for job in victims) >= need:
             plan = self.plan(victims, need, -1)
         if plan is None or (self.rules.benefit and not self.worth_it(head, victims, plan)):
-            self.failed = (id(head), self.version)
-            return False
-        self.had += 1
-        for job, procs in zip(victims, plan, strict=True):
-            if procs != job.procs:
-                job.harvests += 1
-                self.resize(job, procs)
-        return True
+            self.failed = (head.number, self.version)
+            return None
+        return list(zip(victims, plan, strict=True))
 
     def candidates(self) -> list[Job]:
         now, n = self.now, len(self.running)

@@ -80,6 +80,10 @@ class DomainState:
         assert units * unit_nodes == self.config.nodes
         return blocks.rounded_up(job.nodes, units, unit_nodes)
 
+    def end_of(self, entry: Entry) -> int:
+        """Say when a job ends, or has ended, that has started."""
+        return entry.start + entry.job.run
+
     def pool(self) -> "flat.Pool | blocks.Pool":
         """Build the nodes afresh, with those who have them and until when they are expected to."""
         # "Running jobs are expected to end at their start plus their requested time"; "For

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from . import coschedule, groups
+from .cofluid import FluidState, RefFluid
 from .iteration import MayHold, Taken, iterate
 from .model import RefDomain, RefOutcome
 from .order import ordered
@@ -41,7 +42,7 @@ class World:
         windows: Windows | None = None,
     ) -> None:
         self.now = 0
-        self.domains = [DomainState(config) for config in domains]
+        self.domains = [FluidState(c) if isinstance(c, RefFluid) else DomainState(c) for c in domains]
         self.entries = {(e.domain.config.name, e.job.job_id): e for d in self.domains for e in d.entries}
         self._watch = watch
         for one, other in pairs:
@@ -70,7 +71,7 @@ class World:
             if domain.unsubmitted:
                 yield domain.unsubmitted[0].job.submit
             for entry in domain.running:
-                yield entry.start + entry.job.run
+                yield domain.end_of(entry)
             for entry in domain.holding:
                 yield entry.release
             for entry in domain.queue:
@@ -91,7 +92,7 @@ class World:
     def _completions(self) -> None:
         for domain in self.domains:
             for entry in list(domain.running):
-                if entry.start + entry.job.run == self.now:
+                if domain.end_of(entry) == self.now:
                     domain.complete(entry)
 
     def _timers(self) -> None:
@@ -131,6 +132,9 @@ class World:
             agree = settle if entry.group is None else groups.agree
             assert not agree(entry, plan, self.now), "it does not fit now"
 
+        if isinstance(domain, FluidState):
+            domain.iterate(self.now, attempt)
+            return
         order = [entry for entry in ordered(domain, self.now) if entry not in domain.yielded]
         if domain.config.meets():
             PlannedIteration(domain.profile(self.now), order, self.now, attempt, early).run(domain.config)
@@ -148,6 +152,6 @@ class World:
         held = entry.held_node_seconds
         if entry.status == "holding":  # still, after the last event of all
             held += entry.nodes * (self.now - entry.hold_began)
-        end = None if entry.start is None else entry.start + entry.job.run
+        end = None if entry.start is None else entry.domain.end_of(entry)
         state = "never_started" if entry.start is None else "completed"
         return RefOutcome(entry.ready, entry.start, end, entry.holds, entry.yields, held, state)

@@ -110,7 +110,7 @@ def outcomes(engine: Engine) -> dict[tuple[str, int], RefOutcome]:
     """What came of every job, in the reference's form."""
     result = collect(engine, [None] * len(engine.domains), {})
     return {
-        (name, int(domain.workload.job_id[row])): _outcome(domain.jobs, row)
+        (name, int(domain.workload.job_id[row])): outcome_of(domain.jobs, row)
         for name, domain in result.domains.items()
         for row in range(len(domain.workload))
     }
@@ -125,7 +125,7 @@ def run_production(
     return outcomes(engine)
 
 
-def _outcome(jobs, row: int) -> RefOutcome:
+def outcome_of(jobs, row: int) -> RefOutcome:
     times = [None if (value := int(column[row])) == UNKNOWN else value for column in (jobs.ready, jobs.start, jobs.end)]
     counts = [int(column[row]) for column in (jobs.holds, jobs.yields, jobs.held_node_seconds)]
     return RefOutcome(*times, *counts, STATES.get(int(jobs.state[row]), NEVER_STARTED))

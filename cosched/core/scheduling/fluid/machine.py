@@ -103,6 +103,7 @@ def make_state(settings: FluidSettings, jobs: int, curves: Curves, log: int = LO
         "max_harvests": UNLIMITED if settings.max_harvests is None else settings.max_harvests,
         "protect_age": settings.protect_age,
         "benefit": settings.benefit,
+        "wanted_first": settings.wanted_first,
     }
     for name, value in rules.items():
         state.machine[name] = value

@@ -30,7 +30,8 @@ class FluidSettings:
 
     `level`: so many jobs are admitted even if others must give processors (achieve_mp); None: all. `resizes` False: no
     job ever changes its size (MOLDABLE). `max_harvests`: so many harvests may take from a job; `protect_age`: and none
-    before this age in seconds. `benefit`: processors change hands only if that is worth its cost.
+    before this age in seconds. `benefit`: processors change hands only if that is worth its cost. `wanted_first`: after
+    a release jobs come first whose mates hold for them.
     """
 
     nodes: int
@@ -41,3 +42,4 @@ class FluidSettings:
     max_harvests: int | None = None
     protect_age: int = 0
     benefit: bool = False
+    wanted_first: bool = True

@@ -78,7 +78,7 @@ def _first(f: Fluid, now: int, rank: int) -> int:
 
 @kernel
 def _rank(f: Fluid, row: int, now: int) -> int:
-    if now < f.jobs[row].wanted_until:
+    if f.machine[0].wanted_first == 1 and now < f.jobs[row].wanted_until:
         return WANTED
     return RELEASED if f.jobs[row].released == now else OTHERS
 

@@ -48,6 +48,7 @@ MACHINE = np.dtype(
             *("nodes", "avail"),
             # rules
             *("level", "harvesting", "favor_running", "resizes", "max_harvests", "protect_age", "benefit"),
+            "wanted_first",
             # lengths of lists, and where the queue begins
             *("running", "head", "queued", "jobs", "submitted", "logged"),
             # with mates: ready and holding jobs, and what ready ones are to get by harvest; the last release

@@ -1,0 +1,94 @@
+"""Cases of fluid and batch domains with mates, for the product and for the reference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+
+from cosched.core.scheduling.fluid.machine import FluidJobs
+from cosched.sim.federated import Federated
+from cosched.sim.fluid_setup import FluidSetup
+from cosched.sim.story import StoryLog
+from cosched.sim.telling import RESIZED
+from cosched.sim.world import DomainSetup
+from cosched.workload.jobs import Malleable, Workload
+from tests.core.fluid.test_fluid_trace import settings as fluid_settings
+from tests.reference import RefDomain, RefJob
+from tests.reference.cofluid import FluidJob, RefFluid
+from tests.reference.fluid import HARVESTING
+from tests.reference.fluid_workloads import random_rules
+from tests.sim.exact import CHOICES, UNITS, Groups, Pairs, pairing_of, ref_domain, setup_of, some_jobs
+
+OF_COSCHEDULING = ("release_interval", "release_jitter", "max_held_fraction", "max_yields")
+
+
+def fluid_jobs(random: Random, most: int) -> list[FluidJob]:
+    """As `some_jobs`, of several sizes, models and costs."""
+    parabolic, costs = random.choice([0, 0.5, 1]), random.choice([0, 0, 0.5, 1])
+    return [_malleable(random, job, parabolic, costs) for job in some_jobs(random, most)]
+
+
+def _malleable(random: Random, job: RefJob, parabolic: float, costs: float) -> FluidJob:
+    ideal = random.choice([job.nodes, 2 * job.nodes])
+    least = random.choice([1, job.nodes, random.randint(1, job.nodes)])
+    fixed, data = (random.randint(0, 9), random.choice([0, 1000, 10**6])) if random.random() < costs else (0, 0)
+    curved = random.random() < parabolic
+    return FluidJob(job.job_id, job.submit, job.run, job.run, ideal, least, curved, fixed, data)
+
+
+def fluid_domain(random: Random, name: str, jobs: list[FluidJob], **fixed: object) -> RefFluid:
+    chosen = {key: random.choice(CHOICES[key]) for key in OF_COSCHEDULING}
+    return RefFluid(name, UNITS, jobs, rules=random_rules(random, random.choice(HARVESTING)), **chosen, **fixed)
+
+
+def made_fluid(random: Random, domain: RefDomain) -> RefFluid:
+    """A fluid domain with the same jobs, which can be resized now."""
+    jobs = [_malleable(random, job, 0.5, 0.3) for job in domain.jobs]
+    return fluid_domain(
+        random, domain.name, jobs, scheme=domain.scheme, release_order=random.choice(["wanted", "last"])
+    )
+
+
+def some_domain(random: Random, name: str, kind: str, most: int) -> RefDomain:
+    scheme = random.choice(["hold", "hold", "yield", "yield", "off"])
+    if kind == "fluid":
+        return fluid_domain(random, name, fluid_jobs(random, most), scheme=scheme)
+    return ref_domain(random, name, some_jobs(random, most), scheme=scheme)
+
+
+def setup(domain: RefDomain) -> DomainSetup:
+    """The domain as the product takes it."""
+    if not isinstance(domain, RefFluid):
+        return setup_of(domain)
+    jobs = sorted(domain.jobs, key=lambda job: job.submit)
+    columns = {
+        name: np.array([getattr(job, name) for job in jobs], np.int64)
+        for name in ("submit", "least", "run", "requested", "fixed", "data")
+    }
+    ideal, parabolic = np.array([job.nodes for job in jobs]), np.array([job.parabolic for job in jobs], bool)
+    known = FluidJobs(ideal=ideal, parabolic=parabolic, **columns)
+    how = Malleable(known.least, parabolic.astype(np.int64), known.fixed, known.data)
+    ids = np.array([job.job_id for job in jobs])
+    work = Workload(domain.name, ids, known.submit, known.run, ideal, known.requested, malleable=how)
+    plain = RefDomain(**{name: getattr(domain, name) for name in RefDomain.__dataclass_fields__} | {"jobs": []})
+    batch = setup_of(plain)
+    rules = replace(fluid_settings(domain.nodes, domain.rules), wanted_first=domain.release_order == "wanted")
+    fluid = FluidSetup(rules, known)
+    return DomainSetup(domain.name, work, batch.cluster, batch.coscheduling, fluid)
+
+
+def federated(domains: list[RefDomain], pairs: Pairs, groups: Groups | None = None) -> tuple[Federated, StoryLog]:
+    """A run of the product, not yet played."""
+    setups, story = [setup(domain) for domain in domains], StoryLog()
+    return Federated(setups, pairing_of(pairs, setups, groups), story), story
+
+
+def sizes(story: StoryLog) -> dict[tuple[str, int], list[tuple[int, int]]]:
+    """Every size that each job had, also for no time, and since when."""
+    found: dict[tuple[str, int], list[tuple[int, int]]] = {}
+    for event in story.events:
+        if event["event"] in ("started", RESIZED) and "nodes" in event:
+            found.setdefault((event["domain"], int(event["job"])), []).append((event["time"], event["nodes"]))
+    return found

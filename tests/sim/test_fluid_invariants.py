@@ -1,0 +1,107 @@
+"""What must always hold where running jobs change their size for jobs that have mates, checked after every event."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from cosched.core.allocation import Resized
+from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.effects import Start
+from cosched.core.job import JobState
+from cosched.sim.federation.conductor import Conductor
+from cosched.sim.federation.core_player import CorePlayer
+from cosched.sim.federation.cores import scheduler_of, trace_jobs
+from cosched.sim.link import Link
+from tests.sim.exact import pairing_of, some_pairs
+from tests.sim.fluid_exact import fluid_domain, fluid_jobs, setup
+from tests.tiers import seeds
+
+STARTED = (JobState.RUNNING, JobState.COMPLETED)
+LOAD = {"loose": 6, "tight": 14}
+
+
+class Watched(CorePlayer):
+    """Checks after every event; `seen` counts what happened."""
+
+    mates: dict[str, PairedJob]  # the jobs of the other domain
+
+    def __init__(self, *args) -> None:
+        super().__init__(*args)
+        self.seen: Counter[str] = Counter()
+        self.sizes: dict[str, int] = {}
+
+    def _do_all(self, changes) -> None:
+        for change in changes:
+            if type(change) is Start:
+                self._check_start(change)
+            elif type(change) is Resized:
+                self._check_resize(change)
+            super()._do_all([change])
+        self._check_machine()
+
+    def _check_start(self, start: Start) -> None:
+        """A job starts when its mate has started, or waits for the answer that it may start, too."""
+        job = self._core.jobs[start.job]
+        if job.mate is not None and self._core.settings.enabled:
+            mate = self.mates[job.mate]
+            assert mate.state in (*STARTED, JobState.READY), job
+            self.seen["pairs"] += 1
+        self.sizes[start.job] = start.allocation.nodes
+        self._check_size(start.job)
+
+    def _check_resize(self, resized: Resized) -> None:
+        """Only running jobs give, and they give to one that starts at once."""
+        had, has = self.sizes[resized.allocation.job], resized.allocation.nodes
+        assert (has < had) == (resized.gave_to is not None)
+        self.seen["harvested" if has < had else "grown"] += 1
+        self.sizes[resized.allocation.job] = has
+        self._check_size(resized.allocation.job)
+
+    def _check_size(self, job: str) -> None:
+        trace = self._job(job)
+        assert trace.malleable.least <= self.sizes[job] <= trace.nodes
+
+    def _check_machine(self) -> None:
+        """No processor has two jobs; what is held is the least of those that hold, and below the cap."""
+        used = self.scheduler.used()
+        assert self.scheduler.free == self.scheduler.nodes - sum(used.values()) >= 0
+        ledger = self._core.ledger
+        holding = [id for id, job in self._core.jobs.items() if job.state is JobState.HOLDING]
+        assert used[JobState.HOLDING] == ledger.held_nodes <= ledger.cap
+        assert ledger.held_nodes == sum(self._job(id).malleable.least for id in holding)
+        self.seen["holds"] += bool(holding)
+
+
+def play(seed: int, load: int) -> Counter[str]:
+    """Two fluid domains; every job starts, and mates together."""
+    random = Random(f"{seed} {load}")
+    domains = [
+        fluid_domain(random, name, fluid_jobs(random, load), scheme=random.choice(["hold", "yield"])) for name in "AB"
+    ]
+    setups, link = [setup(domain) for domain in domains], Link()
+    pairing = pairing_of(some_pairs(random, domains, most=load), setups)
+    players = [
+        Watched(each.name, each.coscheduling, scheduler_of(each), trace_jobs(setups, pairing, index), link)
+        for index, each in enumerate(setups)
+    ]
+    for one, other in (players, players[::-1]):
+        one.mates = other._core.jobs
+    Conductor(players).run()
+    outcomes = [player.results(each.name)[0] for player, each in zip(players, setups, strict=True)]
+    assert all(job.state == JobState.COMPLETED for jobs in outcomes for job in jobs)
+    for sides, rows in zip(pairing.domain.tolist(), pairing.job.tolist(), strict=True):
+        one, other = (outcomes[side][row].start for side, row in zip(sides, rows, strict=True))
+        assert one == other
+    return players[0].seen + players[1].seen
+
+
+@pytest.mark.parametrize("load", LOAD.values(), ids=LOAD)
+@pytest.mark.parametrize("seed", seeds(5, 200))
+def test_what_must_always_hold_does(seed, load):
+    seen = Counter()
+    for number in range(10):
+        seen += play(10 * seed + number, load)
+    assert min(seen[what] for what in ("pairs", "harvested", "grown", "holds")) > 0, seen
