@@ -41,6 +41,15 @@ Examples:
   cosched study groups --quick --out quick
   cosched study groups --out full"""
 
+WEISSMAN_EPILOG = """\b
+Examples:
+  cosched study weissman2004 --quick --out quick
+  cosched study weissman2004 --log SDSC-SP2-1998.swf.gz --out full
+
+Jobs are drawn from a model of SDSC's SP2. With --log, models of job logs are fitted and drawn from, too, and the
+report has their goodness of fit (figures 5 to 8)."""
+
+WEISSMAN_OUT = "cosched-study-weissman2004"
 GROUPS_OUT = "cosched-study-groups"
 MEET_OUT = "cosched-study-meet"
 DEFAULT_OUT = "cosched-study-tang2011"
@@ -141,6 +150,26 @@ def groups(ctx: click.Context, /, out: str, **options: Any) -> None:
     _groups(ctx, Path(out), **options)
 
 
+@study.command(short_help="Section 4.4 of Weissman et al. (2004): fluid allocation.", epilog=WEISSMAN_EPILOG)
+@click.option("--quick", is_flag=True, help="Five traces of 2,000 jobs: a minute.")
+@click.option("--out", metavar="DIR", default=WEISSMAN_OUT, help="Write results, figures, report.html there.")
+@click.option("--traces", type=click.IntRange(1, 1000), metavar="N", help="Traces of each case (100; --quick: 5).")
+@click.option("--seed", type=click.IntRange(0), default=1, metavar="S", help="Seed of the first trace (1).")
+@click.option("--log", "logs", multiple=True, metavar="FILE", help="A job log to fit, too; can be repeated.")
+@worker_options
+@click.option("--resume", is_flag=True, help="Continue in DIR, also with other numbers of workers.")
+@click.pass_context
+@needing(SIMULATOR)
+def weissman2004(ctx: click.Context, /, out: str, **options: Any) -> None:
+    """Section 4.4 of Weissman, Abburi, England, Integrated Scheduling: The Best of Both Worlds (2004).
+
+    Tables 2 and 3, figures 9 to 16, the paper's numbers and claims beside ours, and what other loads and other readings
+    of the paper change. Prints what agrees and where the files are. However it ends, --resume continues it: only cases
+    in progress are lost.
+    """
+    _weissman2004(ctx, Path(out), **options)
+
+
 @study.command(short_help="Replay small workloads with known schedules.")
 @click.option("--out", metavar="DIR", help="Write the workloads, their schedules and our results there.")
 @click.option("--check", metavar="DIR", help="Compare another simulator's schedules, one file per workload.")
@@ -201,6 +230,18 @@ def _groups(
     from cosched.sim.studies.groups.running import Wish, run_study
 
     wish = Wish(ctx.meta[COMMAND], **wished)
+    found = _carry_out(folder, partial(run_study, wish), rebuild, workers=workers, dask=dask, resume=resume)
+    show(*found.summary(folder))
+    _fail_if(found.failed, folder)
+
+
+def _weissman2004(
+    ctx: click.Context, folder: Path, *, workers: int | None, dask: str | None, resume: bool, logs: Any, **wished: Any
+) -> None:
+    from cosched.sim.studies.weissman2004.report import rebuild
+    from cosched.sim.studies.weissman2004.running import Wish, run_study
+
+    wish = Wish(ctx.meta[COMMAND], logs=list(logs), **wished)
     found = _carry_out(folder, partial(run_study, wish), rebuild, workers=workers, dask=dask, resume=resume)
     show(*found.summary(folder))
     _fail_if(found.failed, folder)

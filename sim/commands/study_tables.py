@@ -25,7 +25,7 @@ FILES = (
 
 def study_summary(found: Found, folder: Path) -> Iterator[RenderableType]:
     """Yield a table of numbers (without those of the set-up), a line on claims, what was left out, and the files."""
-    from cosched.sim.studies.tang2011.paper.comparison import score
+    from cosched.sim.studies.tang2011.paper.comparison import score_of
     from cosched.sim.studies.tang2011.words import left_out, replications
 
     yield replications(found.said)
@@ -33,7 +33,7 @@ def study_summary(found: Found, folder: Path) -> Iterator[RenderableType]:
     yield _numbers(found)
     yield ""
     holding = [checked for checked in found.claims if checked.verdict.holds]
-    numbers, claims = score(found.numbers), len(found.claims)
+    numbers, claims = score_of(found.numbers), len(found.claims)
     yield (
         f"Of the paper's {numbers.all} numbers of outcomes {numbers.inside} agree and {numbers.within} lie within our "
         f"intervals; {len(holding)} of its {claims} claims hold."
@@ -53,6 +53,6 @@ def _numbers(found: Found) -> Table:
     for compared in found.numbers:
         statement = compared.statement
         if not statement.fact:
-            paper = f"{statement.said} ({statement.note})" if statement.note else statement.said
-            table.add_row(f"{statement.where}  {statement.what}", paper, compared.ours, compared.agrees)
+            where = f"{statement.where}  {statement.what}"
+            table.add_row(where, statement.in_words, compared.ours, compared.agrees)
     return table

@@ -21,7 +21,7 @@ from cosched.sim.sweeps.workers import Workers
 from cosched.workload.traces.atomic import replacing
 
 STUDY, TABLES = "study.json", "tables"
-STUDIES = ("tang2011", "meet", "groups")  # each is a package beside this module
+STUDIES = ("tang2011", "meet", "groups", "weissman2004")  # each is a package beside this module
 SAME = ("study", "version", "seed", "days", "quick", "logs")  # keys of study.json that stay when a study is resumed
 
 T = TypeVar("T")
@@ -53,8 +53,10 @@ def _before(folder: Path, said: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     before = _read(folder, said["study"])
     for key in SAME:
-        if before.get(key) != said[key]:
-            reason = f"{key} is {before.get(key)!r} there and {said[key]!r} now: --resume continues only the same study"
+        if before.get(key) != said.get(key):
+            reason = (
+                f"{key} is {before.get(key)!r} there and {said.get(key)!r} now: --resume continues only the same study"
+            )
             raise InputError(str(folder / STUDY), None, reason)
     return before
 

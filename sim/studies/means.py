@@ -26,12 +26,13 @@ def cell(value: Estimate | None) -> str:
 
 def in_markdown(table: MeansTable) -> Iterator[str]:
     """Yield the lines of a table without its title."""
-    yield _row(table.head)
-    yield _row(["---"] * len(table.head))
+    yield in_columns(table.head)
+    yield in_columns(["---"] * len(table.head))
     for row in table.rows:
-        yield _row(row)
+        yield in_columns(row)
     yield ""
 
 
-def _row(cells: Sequence[str]) -> str:
+def in_columns(cells: Sequence[str]) -> str:
+    """Return a row of a table in Markdown."""
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"

@@ -7,11 +7,13 @@ from typing import Any
 
 from polars import DataFrame
 
-from cosched.sim.reports.page import Cell, Page, Section, Table, Tile
+from cosched.sim.reports.page import Page, Section, Table, Tile
+from cosched.sim.studies.statements import Checked, Compared, claims_on_page, numbers_on_page
 from cosched.sim.studies.tang2011.cases import BY_LOAD
 from cosched.sim.studies.tang2011.figures import paper_figures
 from cosched.sim.studies.tang2011.paper.claims import synchronised_cases
-from cosched.sim.studies.tang2011.paper.comparison import INSIDE, OUTSIDE, WITHIN, Checked, Compared, score
+from cosched.sim.studies.tang2011.paper.comparison import score_of
+from cosched.sim.studies.tang2011.paper.statement import Statement
 from cosched.sim.studies.tang2011.results import EXTRA, SLOWDOWN, WAIT, Results
 from cosched.sim.studies.tang2011.sensitivity_figures import sensitivity_figure
 from cosched.sim.studies.tang2011.setup import BASE, LOADS, MEDIUM, SCHEMES, Plan
@@ -47,7 +49,11 @@ RELEASE_ORDER = (
 
 
 def study_page(
-    said: dict[str, Any], plan: Plan, results: Results, numbers: Sequence[Compared], claims: Sequence[Checked]
+    said: dict[str, Any],
+    plan: Plan,
+    results: Results,
+    numbers: Sequence[Compared[Statement]],
+    claims: Sequence[Checked],
 ) -> Page:
     """Return the whole page."""
     return Page(
@@ -70,7 +76,7 @@ def _facts(said: dict[str, Any], results: Results) -> Iterator[tuple[str, str]]:
     yield "Cases", f"{results.cases['case'].n_unique():,}" + (f", of which {failed} failed" if failed else "")
 
 
-def _tiles(results: Results, numbers: Sequence[Compared], claims: Sequence[Checked]) -> Iterator[Tile]:
+def _tiles(results: Results, numbers: Sequence[Compared[Statement]], claims: Sequence[Checked]) -> Iterator[Tile]:
     rows = synchronised_cases(results)
     pairs, together = (int(rows[name].sum()) for name in ("pairs.pairs", "pairs.together"))
     yield Tile(
@@ -91,35 +97,18 @@ def _tiles(results: Results, numbers: Sequence[Compared], claims: Sequence[Check
             yield Tile(
                 f"{most.mean:+.1f} min", f"most on Intrepid at {load:g}", f"± {most.half or 0:.1f}; paper: {paper} min"
             )
-    scored = score(numbers)
+    scored = score_of(numbers)
     yield Tile(f"{scored.inside} of {scored.all}", "numbers agree", f"{scored.within} more within a wide interval")
     yield Tile(f"{sum(checked.verdict.holds for checked in claims)} of {len(claims)}", "claims hold")
 
 
-def _paper(numbers: Sequence[Compared], claims: Sequence[Checked]) -> Iterator[Section]:
-    yield Section("The paper's numbers and ours", AGREEMENT, tables=[_numbers_table(numbers)])
-    yield Section("The paper's claims", tables=[_claims_table(claims)])
-
-
-def _numbers_table(numbers: Sequence[Compared]) -> Table:
-    rows: list[Sequence[str | Cell]] = []
-    for compared in numbers:
-        statement = compared.statement
-        paper = f"{statement.said} ({statement.note})" if statement.note else statement.said
-        good = {INSIDE: True, WITHIN: True, OUTSIDE: False}.get(compared.agrees)
-        rows.append([statement.what, statement.where, paper, compared.ours, Cell(compared.agrees, good)])
-    header = ["What", "Where", "Paper", "Ours", "Agrees"]
-    return Table("Every number that section V states", "", header, rows, words=True)
-
-
-def _claims_table(claims: Sequence[Checked]) -> Table:
-    rows: list[Sequence[str | Cell]] = []
-    for checked in claims:
-        claim, verdict = checked.claim, checked.verdict
-        holds = Cell("yes" if verdict.holds else "no", verdict.holds)
-        rows.append([claim.text, claim.where, holds, claim.criterion, verdict.ours, verdict.reason])
-    header = ["Claim", "Where", "Holds", "Decided by", "Found", "If not, why"]
-    return Table("Every claim, decided by the means", "", header, rows, words=True)
+def _paper(numbers: Sequence[Compared[Statement]], claims: Sequence[Checked]) -> Iterator[Section]:
+    yield Section(
+        "The paper's numbers and ours",
+        AGREEMENT,
+        tables=[numbers_on_page("Every number that section V states", numbers)],
+    )
+    yield Section("The paper's claims", tables=[claims_on_page(claims)])
 
 
 def _experiments(plan: Plan, results: Results) -> Iterator[Section]:

@@ -11,16 +11,11 @@ from polars import DataFrame
 
 from cosched.sim.reports.page import write_page
 from cosched.sim.studies.folder import read_results, write_texts
+from cosched.sim.studies.statements import Checked, Compared, claims_table, numbers_table
 from cosched.sim.studies.tang2011.markdown import paper_in_markdown
 from cosched.sim.studies.tang2011.pages import study_page
-from cosched.sim.studies.tang2011.paper.comparison import (
-    Checked,
-    Compared,
-    check_claims,
-    claims_table,
-    compare_numbers,
-    numbers_table,
-)
+from cosched.sim.studies.tang2011.paper.comparison import check_claims, compare_numbers
+from cosched.sim.studies.tang2011.paper.statement import Statement
 from cosched.sim.studies.tang2011.results import Results
 from cosched.sim.studies.tang2011.running import read_study
 from cosched.sim.studies.tang2011.sensitivity import sensitivities
@@ -42,7 +37,7 @@ class Found:
     said: dict[str, Any]
     plan: Plan
     results: Results
-    numbers: list[Compared]
+    numbers: list[Compared[Statement]]
     claims: list[Checked]
 
     @property

@@ -2,8 +2,8 @@
 
 import pytest
 
+from cosched.sim.studies.claims import Verdict
 from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
-from cosched.sim.studies.tang2011.paper.claim import Verdict
 from cosched.sim.studies.tang2011.paper.claims import claims
 from tests.sim.studies.by_hand import MINUTE, Change, Row, results, row
 

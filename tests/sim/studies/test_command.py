@@ -95,8 +95,8 @@ def test_each_study_shows_its_own_options(cosched):
 def test_an_unknown_study(cosched):
     result = cosched("study", "feitelson1997", exit_code=2)
     assert (
-        result.stderr
-        == "cosched: cosched study: no study is called 'feitelson1997'; there are tang2011, meet, groups, reference\n"
+        result.stderr == "cosched: cosched study: no study is called 'feitelson1997'; "
+        "there are tang2011, meet, groups, weissman2004, reference\n"
     )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from polars import DataFrame, col
 
+from cosched.sim.studies.claims import Claim, Verdict, missing
 from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE, LAST, LONG, LONG_NO_TIMER, SHARE_NO_TIMER
-from cosched.sim.studies.tang2011.paper.claim import Claim, Verdict, missing
 from cosched.sim.studies.tang2011.paper.claims_by_load import claims_by_load
 from cosched.sim.studies.tang2011.paper.claims_by_share import claims_by_share
 from cosched.sim.studies.tang2011.results import LOSS_SHARE, NEVER, Results
@@ -18,12 +18,12 @@ UNREACHABLE = "unreachable"  # the sensitivity in which mates start alone on pur
 NO_TIMER = (LONG_NO_TIMER, SHARE_NO_TIMER)
 
 
-def claims() -> list[Claim]:
+def claims() -> list[Claim[Results]]:
     """Return all claims, in the order of the paper."""
     return [*_validation(), *claims_by_load(), *claims_by_share()]
 
 
-def _validation() -> Iterator[Claim]:
+def _validation() -> Iterator[Claim[Results]]:
     yield Claim(
         "V-B",
         "All pairs start together, whatever the schemes, loads and shares",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cosched.sim.results.estimate import shown
+from cosched.sim.studies.claims import Claim, Verdict, all_of, because, mean_of, missing, positive
 from cosched.sim.studies.tang2011.cases import BY_LOAD
-from cosched.sim.studies.tang2011.paper.claim import Claim, Verdict, all_of, because, mean_of, missing, positive
 from cosched.sim.studies.tang2011.paper.comparisons import (
     extras,
     hold_minus_yield,
@@ -25,7 +25,7 @@ PAPER_WORST_MIN = 8  # Eureka's greatest extra wait in the paper
 PAPER_RISE = 0.25  # of Intrepid's slowdown at a medium load: 1.5 of 6.1
 
 
-def claims_by_load() -> Iterator[Claim]:
+def claims_by_load() -> Iterator[Claim[Results]]:
     """Yield the claims in the order of the paper."""
     yield from _of_waits()
     yield from _of_slowdowns()
@@ -34,7 +34,7 @@ def claims_by_load() -> Iterator[Claim]:
     yield from _of_losses()
 
 
-def _of_waits() -> Iterator[Claim]:
+def _of_waits() -> Iterator[Claim[Results]]:
     yield Claim(
         "Fig. 3(a)",
         "Intrepid waits longer with coscheduling, always",
@@ -58,7 +58,7 @@ def _of_waits() -> Iterator[Claim]:
     )
 
 
-def _of_slowdowns() -> Iterator[Claim]:
+def _of_slowdowns() -> Iterator[Claim[Results]]:
     yield Claim(
         "Fig. 4",
         "Slowdowns follow the waits",
@@ -82,7 +82,7 @@ def _of_slowdowns() -> Iterator[Claim]:
     )
 
 
-def _of_schemes() -> Iterator[Claim]:
+def _of_schemes() -> Iterator[Claim[Results]]:
     yield Claim(
         "V-D",
         "The impact on overall performance is reasonably low: mostly under 10 minutes on Intrepid",
@@ -115,7 +115,7 @@ def _of_schemes() -> Iterator[Claim]:
     )
 
 
-def _of_sync_times() -> Iterator[Claim]:
+def _of_sync_times() -> Iterator[Claim[Results]]:
     yield Claim(
         "Fig. 5(a)",
         "Where Intrepid holds, its sync time increases with the load of Eureka",
@@ -139,7 +139,7 @@ def _of_sync_times() -> Iterator[Claim]:
     )
 
 
-def _of_losses() -> Iterator[Claim]:
+def _of_losses() -> Iterator[Claim[Results]]:
     yield Claim(
         "Fig. 6(a)",
         "Intrepid loses more node-hours at a higher load of Eureka",

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from cosched.sim.results.estimate import shown
+from cosched.sim.studies.claims import Claim, Verdict, all_of, because, mean_of, missing, positive
 from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
-from cosched.sim.studies.tang2011.paper.claim import Claim, Verdict, all_of, because, mean_of, missing, positive
 from cosched.sim.studies.tang2011.paper.comparisons import (
     extras,
     hold_minus_yield,
@@ -35,7 +35,7 @@ MARKED = 0.1  # the least rise that is noticeable, as a share
 SMALL_MIN = 38  # the paper's greatest extra wait on Intrepid at 20 %
 
 
-def claims_by_share() -> Iterator[Claim]:
+def claims_by_share() -> Iterator[Claim[Results]]:
     """Yield the claims in the order of the paper."""
     yield from _of_waits()
     yield from _of_slowdowns()
@@ -44,7 +44,7 @@ def claims_by_share() -> Iterator[Claim]:
     yield from _of_losses()
 
 
-def _of_waits() -> Iterator[Claim]:
+def _of_waits() -> Iterator[Claim[Results]]:
     yield Claim(
         "Fig. 7(a)",
         "The more jobs are paired, the longer Intrepid waits",
@@ -93,7 +93,7 @@ def _of_waits() -> Iterator[Claim]:
     )
 
 
-def _of_slowdowns() -> Iterator[Claim]:
+def _of_slowdowns() -> Iterator[Claim[Results]]:
     yield Claim(
         "Fig. 8(a)",
         "Intrepid's slowdown follows its wait",
@@ -117,7 +117,7 @@ def _of_slowdowns() -> Iterator[Claim]:
     )
 
 
-def _of_the_whole() -> Iterator[Claim]:
+def _of_the_whole() -> Iterator[Claim[Results]]:
     yield Claim(
         "Figs. 7, 8",
         "No significant impact at 20 % paired; a noticeable one at 33 %",
@@ -135,7 +135,7 @@ def _of_the_whole() -> Iterator[Claim]:
     )
 
 
-def _of_sync_times() -> Iterator[Claim]:
+def _of_sync_times() -> Iterator[Claim[Results]]:
     yield Claim(
         "Fig. 9(a)",
         "Intrepid's sync time depends more on the load than on the share paired",
@@ -166,7 +166,7 @@ def _of_sync_times() -> Iterator[Claim]:
     )
 
 
-def _of_losses() -> Iterator[Claim]:
+def _of_losses() -> Iterator[Claim[Results]]:
     for machine, schemes in (("intrepid", I_HOLDS), ("eureka", E_HOLDS)):
         yield Claim(
             "Fig. 10",

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from cosched.sim.results.estimate import Estimate
-from cosched.sim.studies.tang2011.paper.claim import Named, Verdict, missing
+from cosched.sim.studies.claims import Named, Verdict, missing
 from cosched.sim.studies.tang2011.results import EXTRA, SLOWDOWN, WAIT, Results
 from cosched.sim.studies.tang2011.setup import BASE, MACHINES, SCHEMES
 

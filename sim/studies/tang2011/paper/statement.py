@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cosched.sim.studies import statements
+
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(statements.Statement):
     """One number or range of the paper, and which of our results is compared with it.
 
-    `quote`: the paper's words, apart from white space. `said`: the number as we read it. Our mean agrees if it is
-    from `low` to `high` (None: no bound; for a single number these are the values that round to it). Our results are
-    the means of `measure` in an experiment at `points` under `schemes`; `of` says which count: each, the least or the
-    greatest. A statement about the set-up has a `fact` instead. `note`: a remark on the paper's number.
+    Our results are the means of `measure` in an experiment at `points` under `schemes`; `of` says which count: each,
+    the least or the greatest. A statement about the set-up has a `fact` instead.
     """
 
-    where: str
-    what: str
-    said: str
-    quote: str
-    low: float | None
-    high: float | None
     experiment: str = ""
     points: tuple[float, ...] = ()
     schemes: tuple[str, ...] = ()
     measure: str = ""
     of: str = "each"
     fact: str = ""
-    note: str = ""

@@ -1,15 +1,16 @@
-"""Qualitative claims of the paper, and how they are checked against results."""
+"""Qualitative claims of a paper, and how they are checked against results."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from cosched.sim.results.estimate import Estimate
-from cosched.sim.studies.tang2011.results import Results
 
 MOST_LISTED = 3  # exceptions
+
+Results = TypeVar("Results")
 
 Named: TypeAlias = tuple[str, Estimate | None]
 """An estimate and its place ("HH at 0.5")."""
@@ -25,7 +26,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Generic[Results]):
     """A claim: its place in the paper, its words (`quote`), and the test (`criterion` in words, `check` as code)."""
 
     where: str

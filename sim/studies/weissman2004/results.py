@@ -1,0 +1,102 @@
+"""The results of the cases: means over traces, differences on the same traces, and ratios of means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cosched.sim.results.estimate import Estimate, estimate
+from cosched.sim.studies.measured import Measured, Place, Values
+from cosched.sim.studies.weissman2004.measuring import TOTAL, WAIT
+from cosched.sim.studies.weissman2004.setup import (
+    BEST,
+    IDEAL,
+    LOADS,
+    SHARES,
+    column,
+    percent,
+)
+
+Of = tuple[Place, str]  # a place and a measure
+
+
+def grid(model: str, share: float, name: str, measure: str) -> Of:
+    """Return where the measure of a policy ("Even-H-FQ 3") is in figures 9 to 13."""
+    return (model, share, ""), column(name, measure=measure)
+
+
+def at_load(source: str, load: float, name: str, measure: str) -> list[Of]:
+    """Return where the measure of a policy is in figure 14: for all shares, or for jobs on their ideal."""
+    places = [percent(share) for share in SHARES] if chooses(name) else [IDEAL]
+    return [((LOADS, load, f"{source}, {place}"), column(name, measure=measure)) for place in places]
+
+
+def of_user(application: str, beta: float, share: float, name: str, measure: str) -> Of:
+    """Return where the measure of a policy is in figures 15 and 16, and in table 3."""
+    place = percent(share) if chooses(name) else IDEAL
+    return (application, beta, place), column(name, measure=measure)
+
+
+def chooses(name: str) -> bool:
+    """Whether jobs of a policy may have another size than their ideal."""
+    return not name.startswith("IDEAL")
+
+
+@dataclass(frozen=True)
+class Results(Measured):
+    """The rows of the cases that have measures."""
+
+    def by_trace(self, of: Of | Sequence[Of]) -> Values:
+        """Return a measure by trace, or the mean of several; what no trace has is left out."""
+        found = [self.values(*each) for each in (of if isinstance(of, list) else [of])]
+        traces = set[int]().union(*found)
+        return {trace: float(np.mean([each[trace] for each in found if trace in each])) for trace in sorted(traces)}
+
+    def average(self, of: Of | Sequence[Of]) -> Estimate | None:
+        """Return the mean over traces."""
+        values = list(self.by_trace(of).values())
+        return estimate(values) if values else None
+
+    def more(self, of: Of | Sequence[Of], than: Of | Sequence[Of]) -> Estimate | None:
+        """Return how much more there is of one measure than of another, on the same traces."""
+        pairs = self._pairs(of, than)
+        return estimate([one - other for one, other in pairs]) if pairs else None
+
+    def ratio(self, of: Of | Sequence[Of], to: Of | Sequence[Of]) -> Estimate | None:
+        """Return the ratio of the means over traces. Its interval is that of the residuals one - ratio x other."""
+        pairs = self._pairs(of, to)
+        below = math.fsum(other for _, other in pairs)
+        if not pairs or below <= 0:
+            return None
+        ratio = math.fsum(one for one, _ in pairs) / below
+        half = estimate([one - ratio * other for one, other in pairs]).half
+        return Estimate(ratio, None if half is None else half * len(pairs) / below)
+
+    def spread(self, of: Of | Sequence[Of], to: Of | Sequence[Of]) -> tuple[float, float] | None:
+        """Return the least and the greatest ratio of single traces."""
+        ratios = [one / other for one, other in self._pairs(of, to) if other > 0]
+        return (min(ratios), max(ratios)) if ratios else None
+
+    def _pairs(self, of: Of | Sequence[Of], to: Of | Sequence[Of]) -> list[tuple[float, float]]:
+        one, other = self.by_trace(of), self.by_trace(to)
+        return [(one[trace], other[trace]) for trace in one if trace in other]
+
+    def factor(self, source: str, load: float, name: str, measure: str) -> Estimate | None:
+        """Return how much more a baseline has in figure 14 than the best policy."""
+        return self.ratio(at_load(source, load, name, measure), at_load(source, load, BEST, measure))
+
+    def user_factor(self, application: str, beta: float, share: float, name: str, measure: str) -> Estimate | None:
+        """Return how much more a baseline has in figures 15 and 16 than the best policy."""
+        best = of_user(application, beta, share, BEST, measure)
+        return self.ratio(of_user(application, beta, share, name, measure), best)
+
+
+def best_of(named: Iterable[tuple[str, Estimate | None]]) -> str:
+    """Return the name of the least mean."""
+    return min(((value.mean, name) for name, value in named if value is not None), default=(0.0, ""))[1]
+
+
+TIMES = (WAIT, TOTAL)

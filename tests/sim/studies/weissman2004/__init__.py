@@ -1,0 +1,1 @@
+"""The study of Weissman et al. (2004)."""

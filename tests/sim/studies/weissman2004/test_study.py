@@ -1,0 +1,138 @@
+"""A tiny study, from its cases to its page; and how its numbers are decided."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import polars
+import pytest
+
+from cosched.sim.results.estimate import Estimate
+from cosched.sim.studies.folder import Told
+from cosched.sim.studies.statements import INSIDE, OUTSIDE, WITHIN
+from cosched.sim.studies.tang2011.cases import LABELS
+from cosched.sim.studies.weissman2004 import measuring, readings, running
+from cosched.sim.studies.weissman2004.cases import cases
+from cosched.sim.studies.weissman2004.goodness import goodness
+from cosched.sim.studies.weissman2004.measuring import TOTAL, WAIT
+from cosched.sim.studies.weissman2004.paper.numbers import INPUT, NEAR, _compared, statements
+from cosched.sim.studies.weissman2004.report import rebuild
+from cosched.sim.studies.weissman2004.results import Results, at_load
+from cosched.sim.studies.weissman2004.running import Wish, run_study
+from cosched.sim.studies.weissman2004.setup import BACKFILL, BEST, IDEAL_ONLY, LOAD, MOLDABLE, SDSC, Plan, fluid
+from cosched.sim.sweeps.case import run_case
+from cosched.sim.sweeps.local_workers import local_workers
+from cosched.workload import fitted
+from cosched.workload.sdsc import SDSC as MODEL
+from cosched.workload.traces import write_swf
+
+PLAN = Plan(traces=1, jobs=80, user_jobs=24, seed=1, quick=True)
+
+
+@pytest.fixture
+def log(tmp_path):
+    write_swf(MODEL.log(800, None, seed=1), tmp_path / "sp2.swf")
+    return str(tmp_path / "sp2.swf")
+
+
+@pytest.mark.soak
+def test_a_tiny_study(tmp_path, monkeypatch, log):
+    """All cases run; every number has a result, every claim a verdict, and every figure is drawn."""
+    monkeypatch.setattr(running, "QUICK_JOBS", 60)
+    monkeypatch.setattr(running, "USER_JOBS", 12)
+    wish = Wish("cosched study weissman2004 --quick", quick=True, traces=1, seed=5, logs=[log])
+    out = tmp_path / "out"
+    with local_workers(1) as one:
+        run_study(wish, out, one, Told(print, lambda _: None), resume=False)
+    found = rebuild(out)
+    assert (found.failed, len(found.results.rows)) == (0, len(cases(found.plan)))
+    assert "no result" not in {each.agrees for each in found.numbers if "Wait" not in each.statement.what}
+    text = (out / "paper.md").read_text()
+    assert "## Goodness of fit" in text
+    assert "| sp2, load 0.654 |" in text
+    assert "whoever fits overtakes" in text
+    assert json.loads((out / "study.json").read_text())["fits"][0]["name"] == "sp2"
+    assert len(list((out / "figures").glob("*.svg"))) == 9
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_the_first_reading_is_that_of_the_kernels(share):
+    jobs, nodes = measuring.jobs_of(fluid(PLAN.sp2(SDSC, 1.2, 1), share))
+    slow, fast = readings.by_readings(jobs, nodes), measuring.policies(jobs, nodes)
+    for name, _ in readings._policies(nodes):
+        for measure in (WAIT, TOTAL):
+            assert slow[f"{readings.AS_HERE}: {name} {measure}"] == fast[f"{name} {measure}"]
+
+
+def test_jobs_that_may_not_choose_run_as_in_the_batch_scheduler():
+    """IDEAL-ONLY is MOLDABLE, if the least size is the ideal."""
+    trace = PLAN.sp2(SDSC, 1.2, 1)
+    jobs, nodes = measuring.jobs_of(fluid(trace, 1))
+    found, ideal = measuring.final(jobs, nodes), measuring.on_ideal(trace)
+    assert found[f"{MOLDABLE} {WAIT}"] == found[f"{BEST} {WAIT}"] == ideal[f"{IDEAL_ONLY} {WAIT}"]
+    assert ideal[f"{BACKFILL} {WAIT}"] <= ideal[f"{IDEAL_ONLY} {WAIT}"]
+
+
+def test_all_policies_of_a_trace_are_on_the_same_jobs():
+    found = [case for case in cases(PLAN) if case.labels["experiment"] in ("linear", "parabolic")]
+    assert len({case.settings["domains"][0]["trace"] for case in found}) == 1
+    assert len({case.key for case in cases(replace(PLAN, traces=2))}) == len(cases(replace(PLAN, traces=2)))
+    row = run_case(found[0])
+    assert row["error"] is None
+    assert {
+        f"{policy} {level} = or better" for policy in ("Even-H-FQ", "Low-Imp-FR") for level in ("3", "no limit")
+    } < set(row)
+
+
+def results(ideal: list[float], best: list[float]) -> Results:
+    rows = []
+    for trace, (one, other) in enumerate(zip(ideal, best, strict=True), 1):
+        for place, column, value in (("sdsc, ideal", f"{IDEAL_ONLY} wait", one), ("sdsc, 50 %", f"{BEST} wait", other)):
+            labels = dict(zip(LABELS, ("load", LOAD, place, trace), strict=True))
+            rows.append({**labels, "error": None, column: value})
+    return Results(polars.DataFrame(rows, infer_schema_length=None))
+
+
+def test_a_ratio_is_that_of_means_with_the_interval_of_its_residuals():
+    found = results([80, 120, 70], [1, 2, 1]).factor(SDSC, LOAD, IDEAL_ONLY, WAIT)
+    residuals = np.array([80, 120, 70]) - 270 / 4 * np.array([1, 2, 1])
+    assert found.mean == 270 / 4
+    assert found.half == pytest.approx(4.302653 * residuals.std(ddof=1) / np.sqrt(3) / (4 / 3), rel=1e-5)
+    assert results([1, 2], [0, 0]).factor(SDSC, LOAD, IDEAL_ONLY, WAIT) is None
+    assert results([80, 120], [1, 2]).spread(
+        at_load(SDSC, LOAD, IDEAL_ONLY, WAIT), at_load(SDSC, LOAD, BEST, WAIT)
+    ) == (60, 80)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "given", "mean", "half", "agrees"),
+    [
+        (70, None, False, 71, 0.1, INSIDE),
+        (70, None, False, 69, 2, WITHIN),
+        (1.5, 20.5, False, 21, 0.1, NEAR),
+        (2.445, 2.455, False, 3.2, 0.1, OUTSIDE),
+        (1.775, 1.785, True, 1.78, 0.1, INPUT),
+        (1.775, 1.785, True, 1.9, 0.01, OUTSIDE),
+    ],
+)
+def test_what_agrees(low, high, given, mean, half, agrees):
+    one = replace(statements()[0], low=low, high=high, given=given, ours=lambda _: {"": Estimate(mean, half)})
+    assert _compared(one, results([1], [1])).agrees == agrees
+
+
+def test_goodness_of_fit(log):
+    """The distances are small for a log that was drawn from the model, and the histograms are shares."""
+    found = goodness(log)
+    assert found["shape"] == fitted.fitted_file(log, 128).shape
+    assert all(distance < 0.1 for distance in found["distances"].values())
+    assert all(sum(shares) == pytest.approx(100) for both in found["histograms"].values() for shares in both.values())
+
+
+def test_the_goodness_of_fit_of_the_sp2(traces):
+    """4.2: "While the fit is not perfect, it captures the initial spike and tail-off effect"."""
+    found = goodness(str(traces / "SDSC-SP2-1998.first5000.swf.gz"))
+    assert {name: round(distance, 2) for name, distance in found["distances"].items()} == {
+        "hour": 0.05, "gap": 0.2, "size": 0.0, "run": 0.13,
+    }  # fmt: skip
+    for of in ("gap", "run"):
+        assert found["histograms"][of]["model"][0] == max(found["histograms"][of]["model"]) > 40
