@@ -28,8 +28,8 @@ _NOT_SAID = "{domain} knows no such pair: {mate} is not there, has ended, or is 
 
 _OF_GROUPS: Mapping[str, str] = {
     MateProblem.OTHER_DOMAINS: "the job on {domain} names other domains: all jobs of a group name the same ones",
-    MateProblem.OTHER_WINDOWS: "the job on {domain} gives other windows: all jobs of a group give the same ones",
-    MateProblem.NO_SLOTS: "{domain} gives no slots, which jobs need that start apart",
+    MateProblem.OTHER_WINDOWS: "the job on {domain} gives other windows or another instant: a group has one of each",
+    MateProblem.NO_SLOTS: "{domain} gives no slots, which jobs need that start apart, or at a given instant",
     MateProblem.TAKEN: "{domain} knows another job of this domain in it: choose another name",
     MateProblem.RUNNING: "its job on {domain} runs already",
     MateProblem.COMPLETED: "its job on {domain} has ended (completed)",

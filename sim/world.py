@@ -302,10 +302,12 @@ class World:
 
 
 def _check_slots(group: Group, domains: Sequence[DomainSetup]) -> None:
-    """Refuse a group with windows of which some domain, though it coschedules, gives no slots."""
-    for setup in (domains[domain] for domain, _ in group.members) if group.windows else ():
+    """Refuse a group that starts by slots only of which some domain, though it coschedules, gives none."""
+    for setup in (domains[domain] for domain, _ in group.members) if group.by_slots_only else ():
         if setup.coscheduling.enabled and not setup.coscheduling.slots:
-            raise ValueError(f"row {group.row} of the pairs has windows, which need slots in {setup.name}: slots=on")
+            raise ValueError(
+                f"row {group.row} of the pairs has windows or an instant, which need slots in {setup.name}: slots=on"
+            )
 
 
 def _scheduler(tables: Tables, index: int, settings: ClusterSettings) -> BatchDomain:

@@ -13,7 +13,7 @@ import grpc
 
 from cosched.client import calls
 from cosched.client.attempts import CALL_PAUSES, Attempts
-from cosched.client.calls import EXPLAINED_AT_ONCE, NO_WINDOWS, WATCH, Call, JobLike, Windows
+from cosched.client.calls import EXPLAINED_AT_ONCE, NO_WINDOWS, WATCH, Call, Instant, JobLike, Windows
 from cosched.client.client import TIMEOUT
 from cosched.client.connection import Tls, chosen_tls, of_domain, open_channel, server_address
 from cosched.client.domains import Domain, Nodes
@@ -67,6 +67,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         group: str | None = None,
         members: Sequence[str] = (),
         windows: Windows = NO_WINDOWS,
+        at: Instant | None = None,
         or_alone: bool = False,
         hold: bool = False,
         environment: Mapping[str, str] | None = None,
@@ -86,6 +87,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
                 group=group,
                 members=members,
                 windows=windows,
+                at=at,
                 or_alone=or_alone,
                 hold=hold,
                 environment=environment,
@@ -140,6 +142,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         group: str | None = None,
         members: Sequence[str] = (),
         windows: Windows = NO_WINDOWS,
+        at: Instant | None = None,
         or_alone: bool = False,
     ) -> Job:
         """Set the mate of a job that has not started, or its group; it replaces the job's present mate, if any.
@@ -155,6 +158,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
                 group=group,
                 members=members,
                 windows=windows,
+                at=at,
                 or_alone=or_alone,
             )
         )

@@ -29,10 +29,11 @@ from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 WATCH = "WatchEvents"
 EXPLAINED_AT_ONCE = 500  # jobs
-UNNAMED_GROUP = "members and windows need the name of their group"
+UNNAMED_GROUP = "members, windows and an instant need the name of their group"
 Span = float | timedelta  # seconds
 Windows = Mapping[str, tuple[Span, Span]]
 NO_WINDOWS: Windows = MappingProxyType({})
+Instant = float | datetime  # seconds since 1970
 JobLike = Job | str | int  # a job, "DOMAIN:ID", or an id in the called domain
 Answer = TypeVar("Answer")
 
@@ -62,6 +63,7 @@ def submit(
     group: str | None,
     members: Sequence[str],
     windows: Windows,
+    at: Instant | None,
     or_alone: bool,
     time_limit: float | timedelta | None,
     environment: Mapping[str, str] | None,
@@ -87,8 +89,8 @@ def submit(
     if mate is not None or pair is not None:
         request.mates.append(mate_name(mate, pair, pair_domain))
     if group is not None:
-        request.group.CopyFrom(group_name(group, members, windows))
-    elif members or windows:
+        request.group.CopyFrom(group_name(group, members, windows, at))
+    elif members or windows or at is not None:
         raise ValueError(UNNAMED_GROUP)
     return Call("SubmitJob", request, _job)
 
@@ -107,18 +109,19 @@ def link(
     group: str | None,
     members: Sequence[str],
     windows: Windows,
+    at: Instant | None,
     or_alone: bool,
 ) -> Call[Job]:
     """See Client.link."""
     request = wire.LinkJobsRequest(request_id=_request_id(), job=job_ref(job), or_alone=or_alone)
     if group is None:
-        if members or windows:
+        if members or windows or at is not None:
             raise ValueError(UNNAMED_GROUP)
         request.mate.CopyFrom(mate_name(mate, pair, pair_domain))
     elif mate is not None or pair is not None:
         raise ValueError("a job has a mate, or is in a group: name one of them")
     else:
-        request.group.CopyFrom(group_name(group, members, windows))
+        request.group.CopyFrom(group_name(group, members, windows, at))
     return Call("LinkJobs", request, _job)
 
 
@@ -236,15 +239,23 @@ def mate_name(mate: JobLike | None, pair: str | None, pair_domain: str) -> MateN
     return MateName(job=ref)
 
 
-def group_name(name: str, members: Sequence[str], windows: Windows = NO_WINDOWS) -> GroupName:
-    """Return a group's name in the protocol; `members`: the other domains; `windows`: as of Client.submit."""
+def group_name(
+    name: str, members: Sequence[str], windows: Windows = NO_WINDOWS, at: Instant | None = None
+) -> GroupName:
+    """Return a group's name in the protocol; `members`: the other domains; `windows`, `at`: as of Client.submit."""
     others = [members] if isinstance(members, str) else list(members)
     if why := wrong_group_name(name):
         raise ValueError(f"{name!r}: {why}")
     if (wrong := wrong_members(others)) is not None:
         place, why = wrong
         raise ValueError(f"group {name}: {others[place]!r} {why}" if others else f"group {name}: a domain {why}")
-    return GroupName(name=name, domains=others, windows=[_window(name, *of) for of in sorted(windows.items())])
+    message = GroupName(name=name, domains=others, windows=[_window(name, *of) for of in sorted(windows.items())])
+    if at is not None:
+        seconds = at.timestamp() if isinstance(at, datetime) else at
+        if seconds != int(seconds):
+            raise ValueError(f"group {name}: its instant is not of whole seconds")
+        message.at.seconds = int(seconds)
+    return message
 
 
 def _window(group: str, domain: str, window: tuple[Span, Span]) -> Window:

@@ -13,7 +13,7 @@ import grpc
 
 from cosched.client import calls
 from cosched.client.attempts import CALL_PAUSES, Attempts
-from cosched.client.calls import EXPLAINED_AT_ONCE, NO_WINDOWS, WATCH, Call, JobLike, Windows
+from cosched.client.calls import EXPLAINED_AT_ONCE, NO_WINDOWS, WATCH, Call, Instant, JobLike, Windows
 from cosched.client.connection import Tls, chosen_tls, of_domain, open_channel, server_address
 from cosched.client.domains import Domain, Nodes
 from cosched.client.events import Event
@@ -81,6 +81,7 @@ class Client(AbstractContextManager["Client"]):
         group: str | None = None,
         members: Sequence[str] = (),
         windows: Windows = NO_WINDOWS,
+        at: Instant | None = None,
         or_alone: bool = False,
         hold: bool = False,
         environment: Mapping[str, str] | None = None,
@@ -91,9 +92,10 @@ class Client(AbstractContextManager["Client"]):
         `time_limit`: seconds or a timedelta. `mate`: "DOMAIN:ID"; or `pair`: a name that both jobs are submitted with
         (`pair_domain`: the mate's domain, needed only if there are several peers); or `group`: a name that one job on
         each of several domains is submitted with (`members`: the other domains; `windows`: by domain, when its job
-        starts, from the first to the second, seconds or timedeltas after the jobs that have none). A job that cannot be
-        a mate is refused (ClientError, NO_PAIR), unless `or_alone` is set: the job then starts alone. `hold`: do not
-        start before `release`. `directory`: the absolute path where the job runs. The domain chooses what is not given.
+        starts, from the first to the second, seconds or timedeltas after the jobs that have none; `at`: the instant at
+        which those start, a datetime or seconds since 1970, at most 7 days ahead). A job that cannot be a mate is
+        refused (ClientError, NO_PAIR), unless `or_alone` is set: the job then starts alone. `hold`: do not start before
+        `release`. `directory`: the absolute path where the job runs. The domain chooses what is not given.
         """
         return self._ask(
             calls.submit(
@@ -108,6 +110,7 @@ class Client(AbstractContextManager["Client"]):
                 group=group,
                 members=members,
                 windows=windows,
+                at=at,
                 or_alone=or_alone,
                 hold=hold,
                 environment=environment,
@@ -165,6 +168,7 @@ class Client(AbstractContextManager["Client"]):
         group: str | None = None,
         members: Sequence[str] = (),
         windows: Windows = NO_WINDOWS,
+        at: Instant | None = None,
         or_alone: bool = False,
     ) -> Job:
         """Set the mate of a job that has not started, or its group; it replaces the job's present mate, if any.
@@ -180,6 +184,7 @@ class Client(AbstractContextManager["Client"]):
                 group=group,
                 members=members,
                 windows=windows,
+                at=at,
                 or_alone=or_alone,
             )
         )

@@ -193,6 +193,11 @@ class Group(View[job_pb2.Group]):
         return {of.domain: (of.earliest.ToTimedelta(), of.latest.ToTimedelta()) for of in named}
 
     @property
+    def at(self) -> datetime | None:
+        """The instant at which its jobs without windows start, if it was given."""
+        return when(self._message, "at")
+
+    @property
     def or_alone(self) -> bool:
         """Whether the job goes on without members that it cannot have."""
         return self._message.or_alone

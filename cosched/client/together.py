@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cosched.client.async_client import AsyncClient
-from cosched.client.calls import NO_WINDOWS, Windows, group_name
+from cosched.client.calls import NO_WINDOWS, Instant, Windows, group_name
 from cosched.client.client import Client
 from cosched.client.errors import ClientError, Unreachable
 from cosched.client.jobs import Job
@@ -22,16 +22,18 @@ def submit_together(
     group: str,
     jobs: Sequence[tuple[Client, Mapping[str, Any] | Submitted]],
     windows: Windows = NO_WINDOWS,
+    at: Instant | None = None,
 ) -> list[Job]:
     """Submit one job to each of several domains, as a group of this name; two are a pair. Return the jobs.
 
-    `jobs`: a client of each domain, and the arguments for `Client.submit`, but for mates; `windows` are as there. In
-    place of the arguments there may be a function that submits the job, by the command of the domain's batch system for
-    one. It gets the arguments that name the others, and returns the job; ClientError if it was not taken. All domains
-    must answer before anything is submitted. NotSubmitted: one did not take its job, and the others' jobs were
-    cancelled. ValueError as of `Client.submit`, ClientError if a domain does not answer: then nothing was submitted.
+    `jobs`: a client of each domain, and the arguments for `Client.submit`, but for mates; `windows` and `at` are as
+    there. In place of the arguments there may be a function that submits the job, by the command of the domain's batch
+    system for one. It gets the arguments that name the others, and returns the job; ClientError if it was not taken.
+    All domains must answer before anything is submitted. NotSubmitted: one did not take its job, and the others' jobs
+    were cancelled. ValueError as of `Client.submit`, ClientError if a domain does not answer: then nothing was
+    submitted.
     """
-    plan = _Plan(group, [client.domain().name for client, _ in jobs], windows)
+    plan = _Plan(group, [client.domain().name for client, _ in jobs], windows, at)
     done: list[tuple[Client, Job]] = []
     try:
         for place, (client, arguments) in enumerate(jobs):
@@ -46,10 +48,13 @@ def submit_together(
 
 
 async def submit_together_async(
-    group: str, jobs: Sequence[tuple[AsyncClient, Mapping[str, Any]]], windows: Windows = NO_WINDOWS
+    group: str,
+    jobs: Sequence[tuple[AsyncClient, Mapping[str, Any]]],
+    windows: Windows = NO_WINDOWS,
+    at: Instant | None = None,
 ) -> list[Job]:
     """Submit one job to each of several domains by their asyncio clients; see submit_together."""
-    plan = _Plan(group, [(await client.domain()).name for client, _ in jobs], windows)
+    plan = _Plan(group, [(await client.domain()).name for client, _ in jobs], windows, at)
     done: list[tuple[AsyncClient, Job]] = []
     try:
         for place, (client, arguments) in enumerate(jobs):
@@ -65,18 +70,19 @@ async def submit_together_async(
 class _Plan:
     """The domains of a group whose jobs are submitted in this order; ValueError if they cannot be one."""
 
-    def __init__(self, group: str, domains: Sequence[str], windows: Windows) -> None:
-        group_name(group, domains[1:], windows)
+    def __init__(self, group: str, domains: Sequence[str], windows: Windows, at: Instant | None) -> None:
+        group_name(group, domains[1:], windows, at)
         if domains[0] in domains[1:]:
             raise ValueError(f"group {group}: {domains[0]!r} is named twice")
         self._group = group
         self._domains = domains
         self._windows = windows
+        self._at = at
 
     def named(self, place: int) -> dict[str, Any]:
         """How the job at this place names the others."""
         others = [*self._domains[:place], *self._domains[place + 1 :]]
-        return {"group": self._group, "members": others, "windows": self._windows}
+        return {"group": self._group, "members": others, "windows": self._windows, "at": self._at}
 
     def failed(self, place: int, error: ClientError, undone: Sequence[str]) -> NotSubmitted:
         """The job at this place was not taken; `undone` tells what became of those before it."""

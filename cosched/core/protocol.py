@@ -53,13 +53,15 @@ class GroupName(NamedTuple):
     """The group that a job names: one job on each of the `others`, in order, carries the same name.
 
     `or_alone`: the job goes on without members that it cannot have, whatever the settings say. `windows`: those of its
-    members that are not [0, 0], in the order of domains.
+    members that are not [0, 0], in the order of domains. `at`: the group's common instant, in seconds since 1970, if
+    that is given.
     """
 
     name: str
     others: tuple[Domain, ...]
     or_alone: bool = False
     windows: tuple[Window, ...] = ()
+    at: int | None = None
 
     def __str__(self) -> str:
         """Return the name for people."""
@@ -93,8 +95,8 @@ class MateProblem(StrEnum):
     OFF = "off"  # coscheduling is off there
     OTHER_DOMAINS = "other_domains"  # the job of that group names other domains
     NO_GROUPS = "no_groups"  # the domain takes no members of groups
-    OTHER_WINDOWS = "other_windows"  # the job of that group gives its members other windows
-    NO_SLOTS = "no_slots"  # the group has windows, and the domain gives no slots
+    OTHER_WINDOWS = "other_windows"  # the job of that group gives its members other windows, or another instant
+    NO_SLOTS = "no_slots"  # the group starts by slots only, and the domain gives none
 
 
 class Status(StrEnum):
@@ -195,6 +197,7 @@ class GetMember(NamedTuple):
     domains: tuple[Domain, ...]
     owner: str
     windows: tuple[Window, ...] = ()  # as in GroupName
+    at: int | None = None
 
 
 class ProposeGroupStart(NamedTuple):
@@ -205,7 +208,7 @@ class ProposeGroupStart(NamedTuple):
 
     With `not_before`: when could your job start, from that instant on? Nothing is kept, unless it is to `book`, and the
     answer is that instant, before `only_before` (0: without a bound): then this is the job's slot, by the name of this
-    proposal. In a group with windows that is for the common `instant`, and never later than the job's present slot.
+    proposal. If the group starts by slots only, that is for the common `instant`, and never later than the job's slot.
     """
 
     request_id: str  # the name of the proposal
@@ -219,7 +222,7 @@ class ProposeGroupStart(NamedTuple):
     book: bool = False
     slot: str = ""  # the name of the slot that the group has; if the start is now: that has come
     without: tuple[Domain, ...] = ()  # whose members do not take part
-    instant: int | None = None  # of a group with windows
+    instant: int | None = None  # of a group that starts by slots only
 
 
 class SettleGroupStart(NamedTuple):

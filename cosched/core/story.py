@@ -87,6 +87,7 @@ class Why(StrEnum):
     MATE_UNSUBMITTED = "MateUnsubmitted"
     MATE_UNKNOWN = "MateUnknown"
     MEMBER_LOST = "MemberLost"
+    INSTANT_PASSED = "InstantPassed"  # or it starts late
     PEER_UNREACHABLE = "PeerUnreachable"  # or it starts without its mate
     PEER_AWAY = "PeerAway"
     PEER_BUSY = "PeerBusy"

@@ -90,28 +90,32 @@ class PairName(_message.Message):
     def __init__(self, domain: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
 
 class GroupName(_message.Message):
-    __slots__ = ("name", "domains", "windows")
+    __slots__ = ("name", "domains", "windows", "at")
     NAME_FIELD_NUMBER: _ClassVar[int]
     DOMAINS_FIELD_NUMBER: _ClassVar[int]
     WINDOWS_FIELD_NUMBER: _ClassVar[int]
+    AT_FIELD_NUMBER: _ClassVar[int]
     name: str
     domains: _containers.RepeatedScalarFieldContainer[str]
     windows: _containers.RepeatedCompositeFieldContainer[_coscheduling_pb2.Window]
-    def __init__(self, name: _Optional[str] = ..., domains: _Optional[_Iterable[str]] = ..., windows: _Optional[_Iterable[_Union[_coscheduling_pb2.Window, _Mapping]]] = ...) -> None: ...
+    at: _timestamp_pb2.Timestamp
+    def __init__(self, name: _Optional[str] = ..., domains: _Optional[_Iterable[str]] = ..., windows: _Optional[_Iterable[_Union[_coscheduling_pb2.Window, _Mapping]]] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Group(_message.Message):
-    __slots__ = ("name", "members", "or_alone", "gap", "windows")
+    __slots__ = ("name", "members", "or_alone", "gap", "windows", "at")
     NAME_FIELD_NUMBER: _ClassVar[int]
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
     OR_ALONE_FIELD_NUMBER: _ClassVar[int]
     GAP_FIELD_NUMBER: _ClassVar[int]
     WINDOWS_FIELD_NUMBER: _ClassVar[int]
+    AT_FIELD_NUMBER: _ClassVar[int]
     name: str
     members: _containers.RepeatedCompositeFieldContainer[Member]
     or_alone: bool
     gap: _duration_pb2.Duration
     windows: _containers.RepeatedCompositeFieldContainer[_coscheduling_pb2.Window]
-    def __init__(self, name: _Optional[str] = ..., members: _Optional[_Iterable[_Union[Member, _Mapping]]] = ..., or_alone: _Optional[bool] = ..., gap: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., windows: _Optional[_Iterable[_Union[_coscheduling_pb2.Window, _Mapping]]] = ...) -> None: ...
+    at: _timestamp_pb2.Timestamp
+    def __init__(self, name: _Optional[str] = ..., members: _Optional[_Iterable[_Union[Member, _Mapping]]] = ..., or_alone: _Optional[bool] = ..., gap: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., windows: _Optional[_Iterable[_Union[_coscheduling_pb2.Window, _Mapping]]] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Member(_message.Message):
     __slots__ = ("domain", "job", "status", "problem")

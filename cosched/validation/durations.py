@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime, time, timedelta
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _PATTERN = re.compile(r"(\d{1,12})([smhdw]?)")
@@ -21,6 +22,28 @@ def parse_offset(text: str) -> int:
     text = text.strip()
     seconds = parse_seconds(text[1:] if text[:1] in ("+", "-") else text)
     return -seconds if text[:1] == "-" else seconds
+
+
+def parse_instant(text: str, now: datetime) -> int:
+    """Parse `2026-11-23T18:00` (of `now`'s time zone, or its own), `18:00` (the next) or `+2h` to seconds since 1970.
+
+    ValueError for anything else.
+    """
+    text = text.strip()
+    try:
+        if text[:1] == "+":
+            return int(now.timestamp()) + parse_seconds(text[1:])
+        if len(text) <= len("18:00:00"):
+            moment = datetime.combine(now.date(), time.fromisoformat(text), now.tzinfo)
+            moment += timedelta(days=moment <= now)
+        else:
+            moment = datetime.fromisoformat(text)
+            moment = moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)
+    except ValueError:
+        raise ValueError(f"{text!r} is no instant such as 2026-11-23T18:00, 18:00 or +2h") from None
+    if moment.microsecond:
+        raise ValueError(f"{text!r} is not of whole seconds")
+    return int(moment.timestamp())
 
 
 def parse_window(text: str) -> tuple[int | None, int | None]:

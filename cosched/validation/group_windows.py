@@ -37,6 +37,13 @@ def wrong_windows(windows: Windows, domains: Collection[str]) -> tuple[str, str]
     return None
 
 
+def wrong_instant(at: int, now: int) -> str | None:
+    """Say why a group cannot be given this instant, both in seconds since 1970; None if it can."""
+    if at <= now:
+        return f"is {now - at} s ago: give an instant to come"
+    return "is more than 7 days from now" if at > now + LONGEST_OFFSET else None
+
+
 def those_apart(windows: Windows) -> dict[str, tuple[int, int]]:
     """Return the windows but those of jobs that start at the common instant all the same."""
     return {domain: window for domain, window in windows.items() if window != (0, 0)}

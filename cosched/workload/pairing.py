@@ -25,8 +25,10 @@ from cosched.workload.traces.atomic import replacing
 from cosched.workload.traces.opening import StrPath, numbered, read_blocks, source_name
 
 LONGEST_NUMBER = 18
+LONGEST_INSTANT = 10
 NO_LIMIT = sys.maxsize
 TOGETHER = (0, 0)
+AT = "at"  # the column of instants
 _WINDOW = re.compile(r"([+-]?\d{1,9})\.\.([+-]?\d{1,9})")
 
 
@@ -34,19 +36,26 @@ class Group(NamedTuple):
     """More than two jobs: the row in the file, as in `Pairing`, and each member's domain and row there, by domain.
 
     `windows`: when each member starts, in seconds after the group's common instant, from the first to the second;
-    empty: all together. A group with windows may have two jobs.
+    empty: all together. `at`: the common instant, if it is given, in seconds as submissions are. A group with windows
+    or an instant may have two jobs.
     """
 
     row: int
     members: tuple[tuple[int, int], ...]
     windows: tuple[tuple[int, int], ...] = ()
+    at: int | None = None
+
+    @property
+    def by_slots_only(self) -> bool:
+        """Whether its jobs start by an agreement only: they have windows, or the instant is given."""
+        return bool(self.windows) or self.at is not None
 
     def named_by(self, domain: int, names: Sequence[Domain]) -> GroupName:
         """What the member in this domain names; `names` are those of all domains."""
         others = tuple(names[other] for other, _ in self.members if other != domain)
         given = zip((names[of] for of, _ in self.members), self.windows, strict=False)
         windows = tuple(sorted(Window(name, *window) for name, window in given if window != TOGETHER))
-        return GroupName(str(self.row), others, windows=windows)
+        return GroupName(str(self.row), others, windows=windows, at=self.at)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,27 +87,31 @@ def pairs_from_file(
     input. A row that names a job left out in cleaning is dropped, but still counted in the numbering.
 
     A cell `ID@LO..HI` gives a job its window, in whole seconds after the common instant of the row's jobs. Only domains
-    with slots can have jobs of such rows; `slots` names those that have, None: all.
+    with slots can have jobs of such rows; `slots` names those that have, None: all. So it is with rows that have a
+    number in a column `at`, unless that is a domain: this is the common instant, in seconds as submissions are.
 
     InputError names the line of an unknown or repeated column, a wrong number of cells, too few or too many members, a
-    job that its trace does not have, a job named twice, or windows that cannot be. It is also raised for a file that
-    cannot be read, is not text or has no header.
+    job that its trace does not have, a job named twice, or windows or instants that cannot be. It is also raised for a
+    file that cannot be read, is not text or has no header.
     """
     source = source_name(path)
     lines = numbered(read_blocks(path))
     line, header = next(lines, (1, ""))
     columns = _columns(header, names, source, line)
-    jobs = {domain: _Jobs(names[domain], workloads[domain]) for domain in columns}
+    jobs = {domain: _Jobs(names[domain], workloads[domain]) for domain in columns if domain is not None}
     row, found = 0, []
     for row, (line, text) in enumerate(lines, 1):
         try:
-            mates = [(domain, *jobs[domain].claim(cell, line)) for domain, cell in _members(text, columns)]
-            windows = _windows({names[domain]: window for domain, _, window in mates}, slots)
+            members, at = _members(text, columns)
+            mates = [(domain, *jobs[domain].claim(cell, line)) for domain, cell in members]
+            windows = _windows({names[domain]: window for domain, _, window in mates})
+            group = Group(row, tuple((domain, job) for domain, job, _ in mates if job is not None), windows, at)
+            if group.by_slots_only:
+                _check_slots([names[domain] for domain, _ in members], slots)
         except ValueError as error:
             raise InputError(source, line, str(error)) from None
-        known = tuple((domain, job) for domain, job, _ in mates if job is not None)
-        if len(known) == len(mates):
-            found.append(Group(row, known, windows))
+        if len(group.members) == len(members):
+            found.append(group)
     return paired(found, row - len(found))
 
 
@@ -108,16 +121,19 @@ def split_window(cell: str) -> tuple[str, str]:
     return (id, window) if at else (cell, "")
 
 
-def _windows(given: Mapping[Domain, tuple[int, int]], slots: Collection[str] | None) -> tuple[tuple[int, int], ...]:
+def _windows(given: Mapping[Domain, tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Return the windows of a row's jobs, none if all start together; ValueError if they cannot be."""
     if all(window == TOGETHER for window in given.values()):
         return ()
     if TOGETHER not in given.values():
         raise ValueError("every job has a window, but they count from one that has none")
-    without = [name for name in given if slots is not None and name not in slots]
-    if without:
-        raise ValueError(f"jobs with windows are for domains with slots, and {without[0]} has none")
     return tuple(given.values())
+
+
+def _check_slots(names: Sequence[str], slots: Collection[str] | None) -> None:
+    without = [name for name in names if slots is not None and name not in slots]
+    if without:
+        raise ValueError(f"jobs with windows or an instant are for domains with slots, and {without[0]} has none")
 
 
 def _parse_window(text: str) -> tuple[int, int]:
@@ -145,7 +161,7 @@ def paired(found: Sequence[Group], dropped: int = 0) -> Pairing:
 
 
 def _is_pair(group: Group) -> bool:
-    return len(group.members) == 2 and not group.windows
+    return len(group.members) == 2 and not group.by_slots_only
 
 
 def pairs_by_window(workloads: Sequence[Workload], window_s: int) -> Pairing:
@@ -269,9 +285,10 @@ class _Jobs:
         return job_id if job_id in self._rows or job_id in self._left_out else None
 
 
-def _columns(header: str, names: Sequence[str], source: str, line: int) -> list[int]:
-    """Return the domain index of each column."""
+def _columns(header: str, names: Sequence[str], source: str, line: int) -> list[int | None]:
+    """Return the domain index of each column; None: that of instants."""
     expected = f"expected the names of domains ({', '.join(names)})"
+    known: dict[str, int | None] = {AT: None} | {name: domain for domain, name in enumerate(names)}
     if not header:
         raise InputError(source, line, f"no header line: {expected}")
     try:
@@ -279,24 +296,34 @@ def _columns(header: str, names: Sequence[str], source: str, line: int) -> list[
     except ValueError as error:
         raise InputError(source, line, str(error)) from None
     for number, name in enumerate(columns):
-        if name not in names:
+        if name not in known:
             raise InputError(source, line, f"column {shown(name)} is no domain: {expected}")
         if name in columns[:number]:
             raise InputError(source, line, f"the column {shown(name)} occurs twice")
-    return [names.index(name) for name in columns]
+    return [known[name] for name in columns]
 
 
-def _members(text: str, columns: Sequence[int]) -> list[tuple[int, str]]:
-    """Return (domain index, job id) of a row's members by domain index; ValueError if they are too few or too many."""
+def _members(text: str, columns: Sequence[int | None]) -> tuple[list[tuple[int, str]], int | None]:
+    """Return (domain index, job id) of a row's members by domain index, and the instant, if there is one.
+
+    ValueError if they are too few or too many, or it is none.
+    """
     cells = _cells(text)
     if len(cells) != len(columns):
         raise ValueError(f"{len(cells)} cells, but the header has {len(columns)}")
-    members = sorted((domain, cell) for domain, cell in zip(columns, cells, strict=True) if cell)
+    given = [(domain, cell) for domain, cell in zip(columns, cells, strict=True) if cell]
+    members = sorted((domain, cell) for domain, cell in given if domain is not None)
     if len(members) < 2:
         raise ValueError(f"a pair has two jobs, but this row names {len(members)}")
     if len(members) > MAX_MEMBERS:
         raise ValueError(f"a group has at most {MAX_MEMBERS} jobs, but this row names {len(members)}")
-    return members
+    return members, next((_instant(cell) for domain, cell in given if domain is None), None)
+
+
+def _instant(cell: str) -> int:
+    if not (cell.isascii() and cell.isdecimal() and len(cell) <= LONGEST_INSTANT):
+        raise ValueError(f"instant {shown(cell)} is not of whole seconds, as submissions are")
+    return int(cell)
 
 
 def _cells(text: str) -> list[str]:
@@ -317,7 +344,8 @@ def _csv_text(names: Sequence[str], workloads: Sequence[Workload], pairing: Pair
     ids = [workload.job_id.tolist() for workload in workloads]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
+    has_instants = any(group.at is not None for group in pairing.groups)
+    writer.writerow([*names, AT] if has_instants else names)
     columns = pairing.row.tolist(), pairing.domain.tolist(), pairing.job.tolist()
     pairs = [Group(row, tuple(zip(*of, strict=True))) for row, *of in zip(*columns, strict=True)]
     for group in sorted([*pairs, *pairing.groups]):
@@ -327,7 +355,7 @@ def _csv_text(names: Sequence[str], workloads: Sequence[Workload], pairing: Pair
         for (domain, _), (low, high) in zip(group.members, group.windows, strict=False):
             if (low, high) != TOGETHER:
                 cells[domain] = f"{cells[domain]}@{low}..{high}"
-        writer.writerow(cells)
+        writer.writerow([*cells, "" if group.at is None else group.at] if has_instants else cells)
     return text.getvalue()
 
 

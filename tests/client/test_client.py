@@ -75,7 +75,7 @@ def test_a_job_is_read_with_datetimes_and_words(client, domain):
 
 def test_a_link_names_a_mate_or_a_whole_group(client, domain):
     domain.add()
-    with pytest.raises(ValueError, match="members and windows need the name of their group"):
+    with pytest.raises(ValueError, match="members, windows and an instant need the name of their group"):
         client.link(17, "eureka:3", members=["eureka", "mira"])
     with pytest.raises(ValueError, match="a job has a mate, or is in a group"):
         client.link(17, "eureka:3", group="run7", members=["eureka", "mira"])

@@ -160,8 +160,9 @@ class Service:
         return _Client(self.socket, self.folder, **options)
 
     def run(self, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        """A command of its user."""
+        """A command of its user, whose jobs run in the folder of the test's unless it says where."""
         environment = {**os.environ, "COSCHED_SERVER": self.socket, **self.environment}
+        options.setdefault("cwd", self.folder.parent)
         return subprocess.run(
             [*COMMAND, *arguments], capture_output=True, text=True, timeout=PATIENCE, env=environment, **options
         )

@@ -127,4 +127,25 @@ CASES = {
         "a0 0, a1 120, b1 120, c1 120, c5 170",
         of={"c": URGENT},
     ),
+    #
+    # Given instants
+    #
+    "given instant": Case(OFFSET, "a1-b1-c1 at 100", "a1 100, b1 100, c1 100"),
+    "given instant of a pair": Case("a1 (0, 50, 50, 6), b1 (10, 50, 50, 6)", "a1-b1 at 100", "a1 100, b1 100"),
+    # b1 cannot start before 120, which its window still allows.
+    "given instant, window": Case(B_WAITS.format(120, 120), "a1-b1@0..30-c1 at 100", "b0 0, a1 100, c1 100, b1 120"),
+    # b1 cannot start before 120. At 101 the instant has passed, and their owner decides; c2 starts when c1 gives way.
+    "given instant, passed": Case(
+        B_WAITS.format(120, 120) + ", c2 (20, 50, 50, 8)",
+        "a1-b1-c1 at 100",
+        "b0 0, c2 20, a1 never, b1 never, c1 never",
+    ),
+    # The slot of all is at 100. b0 ends at 40, and nobody starts earlier.
+    "given instant, never early": Case(B_WAITS.format(40, 80), "a1-b1-c1 at 100", "b0 0, a1 100, b1 100, c1 100"),
+    # At 5 a0's end is expected at 200. At 30 a0 has ended, and all have a slot at once.
+    "given instant, later possible": Case(
+        "a0 (0, 30, 200, 6), a1 (0, 50, 50, 6), b1 (5, 50, 50, 6), c1 (5, 50, 50, 6)",
+        "a1-b1-c1 at 100",
+        "a0 0, a1 100, b1 100, c1 100",
+    ),
 }

@@ -35,6 +35,25 @@ def first_answers(j, _plan, now, _place):
     return {k: (group.instant, k.nodes) for k in group.members}
 
 
+def any_instant(j, plan, now, place):
+    """Take the given instant for the latest one at which all may start."""
+    at, j.group.at = j.group.at, None
+    answers = right_common_instant(j, plan, now, place)
+    j.group.at = at
+    return answers
+
+
+def given_first(j, plan, now, place):
+    """Take the given instant for the first one at which all may start."""
+    at = j.group.at
+    if at is None:
+        return right_common_instant(j, plan, now, place)
+    j.group.at = None
+    answers = right_common_instant(j, plan, max(now, at), None if at > now else place)
+    j.group.at = at
+    return answers
+
+
 def never_now(j, plan, now, _place):
     return right_common_instant(j, plan, now + 1, None)
 
@@ -150,7 +169,7 @@ MISTAKES: dict[str, tuple[str, str, Patch]] = {
         "c2 149, c4 249, d4 249",
         (groups, "answer_round", wanted_by_rounds),
     ),
-    "windows, and proposals for now": ("offset", "b1 10", (groups.Group, "has_windows", never)),
+    "windows, and proposals for now": ("offset", "b1 10", (groups.Group, "by_slots_only", never)),
     "offsets begin at T": ("offset", "b1 10", (groups, "answer_round", no_window_before)),
     "T is the instant of who is late": ("window", "a1 100, c1 100", (groups, "least_instant", own_instant)),
     "T is the first that suits who is late": (
@@ -170,4 +189,10 @@ MISTAKES: dict[str, tuple[str, str, Patch]] = {
         (groups, "common_instant", moved_by_who_fits),
     ),
     "one moves later": ("no member later", "a1 100, b1 100, c5 100, c1 199", (groups, "moves_later", never)),
+    "a given instant is a bound": ("given instant", "a1 10, b1 10, c1 10", (groups, "common_instant", any_instant)),
+    "a given instant may become later": (
+        "given instant, passed",
+        "c2 20, a1 120, b1 120, c1 120",
+        (groups, "common_instant", given_first),
+    ),
 }

@@ -26,6 +26,7 @@ class Group:
     name: str
     windows: Mapping[Entry, Window] = field(repr=False)  # of each member, "relative to the group's common instant T"
     turn: int
+    at: int | None = None  # T, if it is given: "a fixed instant is a member without a cluster"
     instant: int | None = None  # T, once it is agreed
     seen: Counter[str] = field(default_factory=Counter)  # what happened to it, to count in tests
 
@@ -36,14 +37,18 @@ class Group:
     def others(self, j: Entry) -> list[Entry]:
         return [k for k in self.members if k is not j]
 
-    def has_windows(self) -> bool:
-        return any(window != (0, 0) for window in self.windows.values())
+    def by_slots_only(self) -> bool:
+        return self.at is not None or any(window != (0, 0) for window in self.windows.values())
+
+    def passed_from(self) -> int:
+        """The first instant at which some member is too late for its window."""
+        return self.at + min(last for _, last in self.windows.values()) + 1
 
     def has_begun(self) -> bool:
         return any(k.start is not None for k in self.members)
 
 
-def link(name: str, windows: Mapping[Entry, Window]) -> None:
+def link(name: str, windows: Mapping[Entry, Window], at: int | None = None) -> None:
     """Make a group of these jobs, if two of their domains coschedule at least."""
     names = sorted(e.domain.config.name for e in windows)
     assert len(set(names)) == len(windows) > 1
@@ -51,8 +56,8 @@ def link(name: str, windows: Mapping[Entry, Window]) -> None:
     turn = zlib.crc32("/".join((name, *names)).encode())
     members = [e for e in windows if e.domain.config.scheme != "off"]
     members.sort(key=lambda e: e.domain.config.name)
-    group = Group(name, {e: windows[e] for e in members}, turn)
-    if any(window != (0, 0) for window in windows.values()):
+    group = Group(name, {e: windows[e] for e in members}, turn, at)
+    if group.by_slots_only():
         assert all(e in members and e.domain.config.slots for e in windows), "windows need slots in all domains"
     if len(members) > 1:
         for entry in members:
@@ -63,11 +68,15 @@ def link(name: str, windows: Mapping[Entry, Window]) -> None:
 def run_job(j: Entry, place: object, may_hold: MayHold, now: int, plan: Plan = None) -> Taken | None:
     """Start j, which is ready on `place`, with all others of its group; else it holds or yields, perhaps with a slot.
 
-    With windows it never starts so, only by an agreement.
+    With windows, or at a given instant, it never starts so, only by an agreement.
     """
     if j.ready is None:
         j.ready = now
-    places = None if j.group.has_windows() else propose(j, now)
+    if j.group.at is not None and j.slot is None and now >= j.group.passed_from():
+        j.group.seen["passed"] += 1
+        j.domain.give_way(j)  # "its jobs wait for what their owner does"
+        return None
+    places = None if j.group.by_slots_only() else propose(j, now)
     if places is not None:  # "All have said yes: [...] j starts."
         for k, k_place in places.items():
             k.domain.start(k, k_place, now)
@@ -153,7 +162,7 @@ def common_instant(j: Entry, plan: Plan, now: int, place: object | None) -> Answ
     """Find the group's instant T, and note it; say when and where each member starts then."""
     group = j.group
     plans = {k: plan if k is j else plan_ahead_of(k, now) for k in group.members}
-    instant = now
+    instant = now if group.at is None else group.at
     for _ in range(ROUNDS):
         if group.instant is not None and instant >= group.instant:
             return None  # "given up as soon as T is not before the present T"
@@ -165,6 +174,8 @@ def common_instant(j: Entry, plan: Plan, now: int, place: object | None) -> Answ
             group.seen["slots" if group.instant is None else "moves"] += 1
             group.instant = instant
             return answers
+        if group.at is not None:
+            return None  # "T never changes: all have slots for it, or none"
         instant = least
     return None
 

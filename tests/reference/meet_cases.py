@@ -1,9 +1,9 @@
 """Small workloads whose schedules were worked out by hand from meet.md.
 
 As on that page a job is "(submit, run, requested, nodes)" behind its domain and number. Pairs are a4-b1, groups
-a4-b1-c2, windows a4-b1@0..10, starts are "a4 40". Machines have 10 nodes, FCFS and EASY, and pairs meet, unless a case
-says otherwise. A job that comes first at 0 and before its mate is ready once, and yields; the job behind it may then
-keep it waiting.
+a4-b1-c2, windows a4-b1@0..10, given instants "a4-b1 at 100", starts are "a4 40", or "a4 never". Machines have 10
+nodes, FCFS and EASY, and pairs meet, unless a case says otherwise. A job that comes first at 0 and before its mate is
+ready once, and yields; the job behind it may then keep it waiting.
 """
 
 import re
@@ -16,8 +16,8 @@ Name = tuple[str, int]
 Window = tuple[int, int]
 
 
-def starts(text: str) -> dict[str, int]:
-    return {job: int(start) for job, start in re.findall(r"(\w+) (\d+)", text)}
+def starts(text: str) -> dict[str, int | None]:
+    return {job: None if start == "never" else int(start) for job, start in re.findall(r"(\w+) (\d+|never)", text)}
 
 
 def is_group(link: dict[Name, Window]) -> bool:
@@ -32,11 +32,18 @@ class Case:
     config: Config = field(default_factory=dict)
     of: dict[str, Config] = field(default_factory=dict)  # what one domain has of its own
 
-    def expected(self) -> dict[str, int]:
+    def expected(self) -> dict[str, int | None]:
         return starts(self.starts)
 
     def simulate(self, **options) -> dict[str, int | None]:
-        outcomes = simulate(self.domains(), self.mates(), groups=self.groups(), windows=self.windows(), **options)
+        outcomes = simulate(
+            self.domains(),
+            self.mates(),
+            groups=self.groups(),
+            windows=self.windows(),
+            instants=self.instants(),
+            **options,
+        )
         return {f"{domain}{number}": outcome.start for (domain, number), outcome in outcomes.items()}
 
     def linked(self) -> list[dict[Name, Window]]:
@@ -45,10 +52,17 @@ class Case:
         return [{(d, int(number)): (int(low or 0), int(high or 0)) for d, number, low, high in link} for link in links]
 
     def mates(self) -> list[tuple[Name, Name]]:
-        return [tuple(link) for link in self.linked() if not is_group(link)]
+        instants = self.instants()
+        links = enumerate(self.linked(), 1)
+        return [tuple(link) for name, link in links if not is_group(link) and str(name) not in instants]
 
     def groups(self) -> dict[str, list[Name]]:
-        return {str(name): list(link) for name, link in enumerate(self.linked(), 1) if is_group(link)}
+        instants, links = self.instants(), enumerate(self.linked(), 1)
+        return {str(name): list(link) for name, link in links if is_group(link) or str(name) in instants}
+
+    def instants(self) -> dict[str, int]:
+        found = ((str(name), re.search(r" at (\d+)", link)) for name, link in enumerate(self.pairs.split(", "), 1))
+        return {name: int(at[1]) for name, at in found if at}
 
     def windows(self) -> dict[Name, Window]:
         return {job: window for link in self.linked() for job, window in link.items()}

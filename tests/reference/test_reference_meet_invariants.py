@@ -111,7 +111,7 @@ def together(entry):
 
 
 def has_windows(members):
-    return members[0].group is not None and members[0].group.has_windows()
+    return members[0].group is not None and members[0].group.by_slots_only()
 
 
 def half_started(members):

@@ -15,6 +15,7 @@ from .state import DomainState, Entry
 Name = tuple[str, int]
 Groups = Mapping[str, Sequence[Name]]  # of more than two jobs, or with windows, by name
 Windows = Mapping[Name, tuple[int, int]]  # of jobs of groups; (0, 0) if not given
+Instants = Mapping[str, int]  # of groups, by name
 Watch = Callable[["World"], None]
 
 
@@ -25,9 +26,10 @@ def simulate(
     max_time: float = math.inf,
     groups: Groups | None = None,
     windows: Windows | None = None,
+    instants: Instants | None = None,
 ) -> dict[Name, RefOutcome]:
     """Run to the last event, or the last up to `max_time`. `watch` sees every phase and every decision."""
-    world = World(domains, pairs, watch, groups, windows)
+    world = World(domains, pairs, watch, groups, windows, instants)
     world.run(max_time)
     return world.outcomes()
 
@@ -40,6 +42,7 @@ class World:
         watch: Watch | None = None,
         large: Groups | None = None,
         windows: Windows | None = None,
+        instants: Instants | None = None,
     ) -> None:
         self.now = 0
         self.domains = [FluidState(c) if isinstance(c, RefFluid) else DomainState(c) for c in domains]
@@ -48,7 +51,8 @@ class World:
         for one, other in pairs:
             self._link(self.entries[one], self.entries[other])
         for name, members in (large or {}).items():
-            groups.link(name, {self.entries[member]: (windows or {}).get(member, (0, 0)) for member in members})
+            of = {self.entries[member]: (windows or {}).get(member, (0, 0)) for member in members}
+            groups.link(name, of, (instants or {}).get(name))
 
     @staticmethod
     def _link(one: Entry, other: Entry) -> None:
@@ -77,6 +81,8 @@ class World:
             for entry in domain.queue:
                 if entry.slot is not None:
                     yield entry.slot.at
+                if entry.group is not None and entry.group.at is not None and entry.group.passed_from() > self.now:
+                    yield entry.group.passed_from()
 
     def step(self, time: int) -> None:
         # "At one time t, each phase for all domains before the next: (1) completions; (2) timers due [...];
@@ -104,6 +110,9 @@ class World:
                 if entry.slot is not None and entry.slot.at == self.now:
                     # "at the slot (a timer) both start"; of a group "each starts at its own"
                     domain.start(entry, entry.slot.place, self.now)
+                elif entry.group is not None and entry.group.at is not None:
+                    # "when that has passed, the domain looks at its queue again"
+                    domain.changed |= entry.group.passed_from() == self.now
 
     def _submissions(self) -> None:
         for domain in self.domains:

@@ -53,7 +53,8 @@ def test_the_question_for_a_member_comes_back_as_it_was(job, group, domains, own
     caller, called = data.draw(st.permutations(named))[:2]
     parted = sorted(data.draw(st.sets(st.sampled_from(named), max_size=len(named) - 1)))
     windows = tuple(Window(domain, *data.draw(messages.windows)) for domain in parted)
-    request = GetMember(job, group, named, owner, windows)
+    at = data.draw(st.none() | messages.times)
+    request = GetMember(job, group, named, owner, windows, at)
     assert read_request(carried(write_request(request, here=caller, peer=called)), here=called) == Asked(
         caller, request
     )

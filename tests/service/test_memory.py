@@ -120,7 +120,7 @@ def test_what_is_remembered_of_a_group_is_recalled(group):
     """The questions of a RunJob are not: it begins anew."""
     job = PairedJob("1", "", None, None, "ann", group=replace(group, asked={"b": GetMateStatus("1", "2")}))
     kept = json.loads(json.dumps(remember(job, None)))
-    named = Membership("run7", ("a", "b", "c"), ("b", "c"), windows=group.windows)
+    named = Membership("run7", ("a", "b", "c"), ("b", "c"), windows=group.windows, at=group.at)
     again = PairedJob("1", "", None, None, "ann", group=named)
     assert recall(again, kept).group == group
 

@@ -32,6 +32,16 @@ def test_windows_are_read_and_two_jobs_with_a_window_are_a_group():
     assert read_submission(two).named == GroupName("g", ("a",), windows=(Window("b", 0, 1),))
 
 
+def at(seconds: int, *domains: str, nanos: int = 0) -> SubmitJobRequest:
+    message = submission("g", *domains)
+    message.group.at.seconds, message.group.at.nanos = seconds, nanos
+    return message
+
+
+def test_a_given_instant_is_read_and_two_jobs_with_one_are_a_group():
+    assert read_submission(at(1_790_000_000, "a")).named == GroupName("g", ("a",), at=1_790_000_000)
+
+
 FRACTION = parted(("a", 0, 1))
 FRACTION.group.windows[0].latest.nanos = 1
 
@@ -62,6 +72,8 @@ def test_a_group_is_read_and_one_of_two_domains_is_a_pair():
             "group.windows: 'a' has a window, as all others have: they count from a job without one",
         ),
         (FRACTION, "group.windows[0]: is not of whole seconds"),
+        (at(1_790_000_000, "a", nanos=5), "group.at: is not of whole seconds"),
+        (at(-1, "a"), "group.at: is not a time between 0 and 253402300799 seconds after 1970"),
         (
             submission("g h", "a", "b"),
             "group.name: the name of a group is 1 to 128 of A-Z a-z 0-9 and _ . : , + = @ / -",

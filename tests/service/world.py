@@ -117,6 +117,8 @@ class WorldClock:
     def to_wall(self, instant: int) -> int:
         return instant
 
+    from_wall = to_wall
+
 
 class MortalStore(Store):
     """A store whose domain may be killed before it writes."""

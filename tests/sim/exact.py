@@ -23,6 +23,7 @@ from tests.reference.meet_cases import URGENT
 Pairs = Sequence[tuple[tuple[str, int], tuple[str, int]]]
 Groups = Mapping[str, Sequence[tuple[str, int]]]  # of more than two jobs, or with windows, by name
 Windows = Mapping[tuple[str, int], tuple[int, int]]  # of jobs of groups; (0, 0) if not given
+Instants = Mapping[str, int]  # of groups, by name
 
 EXPRESSION = "min(wait, 50) * nodes / requested - sqrt(nodes)"
 
@@ -75,7 +76,11 @@ def setup_of(domain: RefDomain) -> DomainSetup:
 
 
 def pairing_of(
-    pairs: Pairs, setups: Sequence[DomainSetup], groups: Groups | None = None, windows: Windows | None = None
+    pairs: Pairs,
+    setups: Sequence[DomainSetup],
+    groups: Groups | None = None,
+    windows: Windows | None = None,
+    instants: Instants | None = None,
 ) -> Pairing:
     """The pairs and groups by domain index and row; names of groups are numbers."""
     index = {setup.name: i for i, setup in enumerate(setups)}
@@ -87,7 +92,8 @@ def pairing_of(
     def group(name: str, jobs: Sequence[tuple[str, int]]) -> Group:
         of = {(index[job[0]], rows[index[job[0]]][job[1]]): (windows or {}).get(job, (0, 0)) for job in jobs}
         has_windows = any(window != (0, 0) for window in of.values())
-        return Group(int(name), tuple(sorted(of)), tuple(of[member] for member in sorted(of)) if has_windows else ())
+        given = tuple(of[member] for member in sorted(of)) if has_windows else ()
+        return Group(int(name), tuple(sorted(of)), given, (instants or {}).get(name))
 
     table = np.array(list(map(members, pairs)), np.int64).reshape(len(pairs), 2, 2)
     large = tuple(group(name, jobs) for name, jobs in (groups or {}).items())
@@ -99,11 +105,12 @@ def engine_for(
     pairs: Pairs,
     groups: Groups | None = None,
     windows: Windows | None = None,
+    instants: Instants | None = None,
     **options: object,
 ) -> Engine:
     """The production engine for a case, not yet run."""
     setups = [setup_of(domain) for domain in domains]
-    return Engine(setups, pairing_of(pairs, setups, groups, windows), **options)
+    return Engine(setups, pairing_of(pairs, setups, groups, windows, instants), **options)
 
 
 def outcomes(engine: Engine) -> dict[tuple[str, int], RefOutcome]:
@@ -117,10 +124,14 @@ def outcomes(engine: Engine) -> dict[tuple[str, int], RefOutcome]:
 
 
 def run_production(
-    domains: Sequence[RefDomain], pairs: Pairs, groups: Groups | None = None, windows: Windows | None = None
+    domains: Sequence[RefDomain],
+    pairs: Pairs,
+    groups: Groups | None = None,
+    windows: Windows | None = None,
+    instants: Instants | None = None,
 ) -> dict[tuple[str, int], RefOutcome]:
     """The production engine's outcomes."""
-    engine = engine_for(domains, pairs, groups, windows)
+    engine = engine_for(domains, pairs, groups, windows, instants)
     engine.run()
     return outcomes(engine)
 

@@ -21,6 +21,7 @@ CASES = [range(8), range(SEED * 10_000, SEED * 10_000 + 2_000)]  # of each mixtu
 MIXTURES = [("hold",), ("yield",), ("hold", "yield"), ("hold", "off"), ("yield", "off"), ("hold", "yield", "off")]
 MIXTURES += [("meet",), ("meet", "off"), ("meet", "meet", "meet", "hold", "yield", "off"), ("meet", "slots", "slots")]
 SETTINGS_WITH_SLOTS = [("meet",), ("slots",), ("meet", "slots")]
+INSTANTS = range(20, 1_000)
 WINDOWS_OF_MEMBERS = [(0, 0), (0, 0), (0, 10), (-30, 30), (10, 10), (100, 100), (-10, 0), (-100, -90), (5, 20)]
 # How often it happens in two thousand cases, at least.
 EXERCISED = {"groups": 3_000, "pairs": 800, "started": 3_000, "refused": 3_000}
@@ -65,6 +66,16 @@ def test_random_workloads_with_windows(schemes, seeds):
         assert seen[what] >= least * len(seeds) // 2_000, seen
 
 
+@pytest.mark.parametrize("schemes", SETTINGS_WITH_SLOTS, ids="-".join)
+@pytest.mark.parametrize("seeds", soaked(CASES, 1), ids=["short", "soak"])
+def test_random_workloads_with_given_instants(schemes, seeds):
+    """groups.md: "A fixed instant (a beam time, a shot) is a member without a cluster: --at TIME, T is given"."""
+    seen, windows = Counter(), WINDOWS_OF_MEMBERS[:6]
+    assert [seed for seed in seeds if differs(random_case(seed, schemes, windows, INSTANTS), seen)] == []
+    for what, least in {"groups": 5_000, "started": 2_000, "slots": 2_000, "passed": 2_000}.items():
+        assert seen[what] >= least * len(seeds) // 2_000, seen
+
+
 @pytest.mark.parametrize("seeds", soaked(CASES, 1), ids=["short", "soak"])
 def test_holds_without_end_and_released_jobs_last(seeds):
     """Workloads that end: with either, groups can wait on each other for ever."""
@@ -82,8 +93,10 @@ def test_holds_without_end_and_released_jobs_last(seeds):
 @pytest.mark.parametrize("name", BY_HAND)
 def test_the_cases_worked_out_by_hand(name):
     case = BY_HAND[name]
-    expected = simulate(case.domains(), case.mates(), groups=case.groups(), windows=case.windows())
-    assert run_production(case.domains(), case.mates(), case.groups(), case.windows()) == expected
+    given = case.groups(), case.windows(), case.instants()
+    groups, windows, instants = given
+    expected = simulate(case.domains(), case.mates(), groups=groups, windows=windows, instants=instants)
+    assert run_production(case.domains(), case.mates(), *given) == expected
 
 
 @pytest.mark.parametrize("name", MISTAKES)

@@ -159,7 +159,9 @@ def test_a_group_has_started_together_if_each_job_has_started_within_its_window(
 
 def test_a_group_with_windows_needs_slots_in_all_domains():
     setups = [meeting(setup("A", [(0, 10, 10, 1)])), setup("B", [(0, 10, 10, 1)])]
-    with pytest.raises(ValueError, match=r"^row 1 of the pairs has windows, which need slots in B: slots=on$"):
+    with pytest.raises(
+        ValueError, match=r"^row 1 of the pairs has windows or an instant, which need slots in B: slots=on$"
+    ):
         Engine(setups, pairing([Group(1, ((0, 0), (1, 0)), ((0, 0), (60, 60)))]))
 
 

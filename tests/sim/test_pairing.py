@@ -167,7 +167,7 @@ def members(pairing: Pairing) -> list[tuple[tuple[int, int], ...]]:
     """Of pairs and groups, in the order of their rows."""
     columns = pairing.row.tolist(), pairing.domain.tolist(), pairing.job.tolist()
     pairs = [Group(row, tuple(zip(*of, strict=True))) for row, *of in zip(*columns, strict=True)]
-    return [of for _, of, _ in sorted([*pairs, *pairing.groups])]
+    return [of for _, of, *_ in sorted([*pairs, *pairing.groups])]
 
 
 def months(count: int) -> list[Workload]:

@@ -95,6 +95,26 @@ def test_a_cell_may_have_a_window(read, tmp_path, domains):
     assert (tmp_path / "again.csv").read_text() == text.replace("@0..0", "")
 
 
+def test_a_column_gives_rows_an_instant(read, domains, tmp_path):
+    text = "intrepid,eureka,mira,at\n10,9,a.1,3600\n20,8,,0\n30,7,,\n"
+    pairing = read(text)
+    assert [(group.row, group.at) for group in pairing.groups] == [(1, 3600), (2, 0)]
+    assert pairing.row.tolist() == [3]
+    assert pairing.groups[1].named_by(0, NAMES) == GroupName("2", ("eureka",), at=0)
+    write_pairs(tmp_path / "again.csv", NAMES, domains, pairing)
+    assert (tmp_path / "again.csv").read_text() == text
+
+
+def test_an_instant_is_whole_seconds_and_for_domains_with_slots(tmp_path, domains):
+    path = tmp_path / "pairs.csv"
+    path.write_text("intrepid,eureka,at\n10,9,noon\n")
+    with pytest.raises(InputError, match=r":2: instant 'noon' is not of whole seconds, as submissions are$"):
+        pairs_from_file(path, NAMES, domains)
+    path.write_text("intrepid,eureka,at\n10,9,60\n")
+    with pytest.raises(InputError, match=r":2: jobs with windows or an instant are for domains with slots, and eureka"):
+        pairs_from_file(path, NAMES, domains, ["intrepid"])
+
+
 def test_an_id_may_have_the_form_of_a_window(tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text("a,b\n1@0..9,1\n")
@@ -105,7 +125,9 @@ def test_windows_are_for_domains_with_slots(tmp_path, domains):
     path = tmp_path / "pairs.csv"
     path.write_text("intrepid,eureka,mira\n10,9,a.1\n20,8@60..60,\n")
     assert len(pairs_from_file(path, NAMES, domains, ["intrepid", "eureka"])) == 2
-    with pytest.raises(InputError, match=r":3: jobs with windows are for domains with slots, and eureka has none$"):
+    with pytest.raises(
+        InputError, match=r":3: jobs with windows or an instant are for domains with slots, and eureka has none$"
+    ):
         pairs_from_file(path, NAMES, domains, ["intrepid", "mira"])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cosched.cli.client.windows import WINDOWS
+from cosched.cli.client.windows import WHEN
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say
@@ -72,10 +72,10 @@ class BatchCommand:
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options; a group of two is a pair. InputError: a group that cannot be."""
-        if any(given.get(key) for key in WINDOWS):
-            said = f"jobs of {self.domain.name} have no windows, since {self.domain.manager} schedules them"
+        if any(given.get(key) for key in WHEN):
+            said = f"jobs of {self.domain.name} have no windows or instants, since {self.domain.manager} schedules them"
             raise InputError("--group", None, said)
-        options = {key: value for key, value in given.items() if key not in WINDOWS}
+        options = {key: value for key, value in given.items() if key not in WHEN}
         if "group" not in options:
             return options
         if len(options["members"]) == 1:

@@ -9,7 +9,7 @@ import click
 
 from cosched.cli.client.connection import connected, server_option
 from cosched.cli.client.jobs import JobId, group_options, pair_options
-from cosched.cli.client.windows import WINDOWS, check_windows, window_options, windows_of
+from cosched.cli.client.windows import WHEN, check_windows, window_options, windows_of
 from cosched.cli.client.wording import mate_found
 from cosched.cli.output.failures import FAILED
 from cosched.cli.output.plain_text import printable
@@ -69,12 +69,12 @@ def link(job: str, mate: str | None, pair: str | None, group: str | None, server
     how["members"] = how["members"] or ()
     if (group is None) != (not how["members"]):
         raise click.UsageError("--group needs --with, the domains of its other jobs, and --with needs --group")
-    asked = {"group": group, **{key: how.pop(key) for key in WINDOWS & how.keys()}}
+    asked = {"group": group, **{key: how.pop(key) for key in WHEN & how.keys()}}
     check_windows(asked)
     with connected(server) as client:
         before = _mates_before(client, job)
         if group is not None:
-            how["windows"] = windows_of(asked, client.domain().name, how["members"])
+            how |= {"windows": windows_of(asked, client.domain().name, how["members"]), "at": asked["at"]}
         linked = client.link(job, mate, pair=pair, group=group, **how)
     was = f" (was {', '.join(map(str, before))})" if before else ""
     to = f"group {linked.group.name}" if linked.group is not None else ", ".join(map(mate_found, linked.mates))

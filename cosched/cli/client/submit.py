@@ -19,7 +19,7 @@ from cosched.cli.client.directives import foreign_directives, given_options, rea
 from cosched.cli.client.exports import exported
 from cosched.cli.client.jobs import Destination, JobId, group_options, pair_options
 from cosched.cli.client.time_limits import TimeLimit
-from cosched.cli.client.windows import WINDOWS, check_windows, window_options, windows_of, windows_of_all
+from cosched.cli.client.windows import WHEN, check_windows, instant_of_all, window_options, windows_of, windows_of_all
 from cosched.cli.client.wording import group_found, mate_found
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_text
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 MAX_SCRIPT = 1 << 20  # bytes, as the protocol has it
-MATES = LINKS | WINDOWS | {"or_alone"}  # a link on the command line discards all of these in the script
+MATES = LINKS | WHEN | {"or_alone"}  # a link on the command line discards all of these in the script
 
 
 def job_options(command: Command) -> Command:
@@ -95,7 +95,7 @@ def submit(
     A group has one job on each of up to 16 domains; all start at the same moment. Submit each with the same --group
     name, --with the domains of the others. Or submit all at once, --to their domains: all are submitted, or none.
     Two domains are a pair. Its jobs may also start apart, where all domains have slots: --start-after another one's,
-    --within a time, or each in its --window. All its jobs must be submitted with the same windows.
+    --within a time, or each in its --window; and --at a given instant. All its jobs must be submitted with the same.
 
     \b
     Options may stand in the script, in comments before its first command:
@@ -122,7 +122,7 @@ def submit(
         else:
             _tell_foreign(content, script, domain)
             specification = _specification(asked, script, domain)
-            job = client.submit(content, arguments, windows=_windows(asked, domain), **specification)
+            job = client.submit(content, arguments, windows=_windows(asked, domain), at=asked["at"], **specification)
             _tell_id(job.id, job.domain, parsable)
     if job is not None:
         _tell_mates(job, parsable)
@@ -145,11 +145,12 @@ def _submit_to(
             domains.append(domain := client.domain())
             check_destination(name, domain)
             jobs.append((client, _to_submit(client, domain, path, content, given, asked)))
-        windows = windows_of_all([(name, asked) for name, *_, asked in read], options)
+        asked_of = [(name, asked) for name, *_, asked in read]
+        when: dict[str, Any] = {"windows": windows_of_all(asked_of, options), "at": instant_of_all(asked_of)}
         for name, (_, job) in zip(names, jobs, strict=True):
             if isinstance(job, BatchCommand):  # what it refuses is said before anything is submitted
-                job.as_member({"group": group, "members": [n for n in names if n != name], "windows": windows})
-        submitted = submit_together(group, jobs, windows)
+                job.as_member({"group": group, "members": [n for n in names if n != name], **when})
+        submitted = submit_together(group, jobs, **when)
     for taken, domain in zip(submitted, domains, strict=True):
         _tell_id(str(taken) if parsable else taken.id, domain.name, parsable)
         _tell_cap(taken, domain)
@@ -173,7 +174,7 @@ def _asked(
     directives = read_directives(content, path, directive)
     given = _given(directives, given_options(ctx))
     if to_all:  # what parts the jobs of a group may stand in the script of each
-        given |= {key: value for key, value in directives.items() if key in WINDOWS and key not in given}
+        given |= {key: value for key, value in directives.items() if key in WHEN and key not in given}
     asked = {key: given.get(key, value) for key, value in options.items()}
     if not to_all:
         _check_mate(asked)
@@ -222,7 +223,7 @@ def _read(path: str) -> bytes:
 
 def _specification(asked: Mapping[str, Any], script: str, domain: Domain) -> dict[str, Any]:
     """Return the arguments for `client.submit`."""
-    job = {key: value for key, value in asked.items() if key not in WINDOWS}
+    job = {key: value for key, value in asked.items() if key not in WHEN}
     if job.pop("comment") is not None:
         raise InputError("--comment", None, f"jobs of {domain.name} have no comments, as those of Slurm do")
     job["members"] = job["members"] or ()

@@ -1,19 +1,21 @@
-"""Options that let the jobs of a group start apart: their windows (groups.md, Offsets and windows)."""
+"""Options that say when the jobs of a group start: apart, in windows, or at an instant (groups.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, TypeVar
 
 import click
 
 from cosched.errors import InputError
-from cosched.validation.durations import parse_offset, parse_seconds
+from cosched.validation.durations import parse_instant, parse_offset, parse_seconds
 from cosched.validation.group_windows import Windows, read_window, those_apart, wrong_windows
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 WINDOWS = frozenset({"windows", "start_after", "within", "end_together"})
+WHEN = WINDOWS | {"at"}
 
 
 class Window(click.ParamType[tuple[str, tuple[int, int]]]):
@@ -50,6 +52,19 @@ class Offset(click.ParamType[tuple[str, int]]):
         return domain, seconds
 
 
+class Instant(click.ParamType[int]):
+    """An instant, `2026-11-23T18:00`, `18:00` or `+2h`, in seconds since 1970."""
+
+    name = "instant"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The seconds."""
+        try:
+            return value if isinstance(value, int) else parse_instant(value, datetime.now().astimezone())
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
 class Length(click.ParamType[int]):
     """A length of time, `5m`."""
 
@@ -64,7 +79,7 @@ class Length(click.ParamType[int]):
 
 
 def window_options(command: Command) -> Command:
-    """Add `--start-after`, `--within` and `--window`."""
+    """Add `--start-after`, `--within`, `--window` and `--at`."""
     options = [
         click.option(
             "--start-after", type=Offset(), metavar="DOMAIN:+TIME", help="Start so long after the group's job there."
@@ -78,6 +93,9 @@ def window_options(command: Command) -> Command:
             metavar="DOMAIN:FROM..TO",
             help="When that job starts, counted from those without a window.",
         ),
+        click.option(
+            "--at", type=Instant(), metavar="TIME", help="When the group starts: 2026-11-23T18:00, 18:00 or +2h."
+        ),
     ]
     for option in reversed(options):
         command = option(command)
@@ -87,6 +105,8 @@ def window_options(command: Command) -> Command:
 def check_windows(asked: Mapping[str, Any]) -> None:
     """Check which options are given together; UsageError."""
     given = [name for name in sorted(WINDOWS) if asked.get(name)]
+    if asked["at"] is not None and asked["group"] is None:
+        raise click.UsageError("--at needs --group: it says when that starts")
     if given and asked["group"] is None:
         raise click.UsageError("--start-after, --within, --window and --end-together need --group: they part its jobs")
     if len(given) > 1 and not {*given} <= {"start_after", "windows"}:
@@ -143,6 +163,14 @@ def windows_of_all(jobs: Sequence[tuple[str, Mapping[str, Any]]], flags: Mapping
     if (wrong := wrong_windows(found, domains)) is not None:
         raise InputError("--to", None, " ".join(wrong))
     return found
+
+
+def instant_of_all(jobs: Sequence[tuple[str, Mapping[str, Any]]]) -> int | None:
+    """Return the instant of jobs that are submitted together, None if they have none; InputError if they differ."""
+    instants: set[int | None] = {asked["at"] for _, asked in jobs}
+    if len(instants) > 1:
+        raise InputError("--to", None, "the jobs give different instants by --at: all jobs of a group give the same")
+    return instants.pop()
 
 
 def _end_together(jobs: Sequence[tuple[str, Mapping[str, Any]]]) -> Windows:

@@ -27,6 +27,7 @@ REASONS = {
     "MateSlot": "its domain and its mate's have agreed when both start",
     "MateUnsubmitted": "its mate is not submitted yet",
     "MemberLost": "a member of its group was cancelled or has failed; cosched unlink lets it start without",
+    "InstantPassed": "the instant of --at has passed; cosched unlink lets it start alone, cosched cancel ends it",
     "MateUnknown": "there is no such mate; cosched link names another, cosched unlink lets it start alone",
     "Held": "it keeps its nodes and waits for its mate",
     "HeldCap": "holds already take as many nodes as they may",
@@ -71,9 +72,11 @@ def mate_found(mate: Mate) -> str:
 
 
 def windows_found(group: Group) -> str:
-    """Say when the jobs of a group start that do not start with the others."""
+    """Say when the jobs of a group start, if that was given, and those that do not start with the others."""
     apart = [f"{domain} {_span(*window)}" for domain, window in group.windows.items()]
-    return f"; after the others start {', '.join(apart)}" if apart else ""
+    parts = [f"starts at {local_time(group.at)}"] if group.at is not None else []
+    parts += [f"after the others start {', '.join(apart)}"] if apart else []
+    return "".join(f"; {part}" for part in parts)
 
 
 def _span(first: timedelta, last: timedelta) -> str:

@@ -72,7 +72,7 @@ class Allocations:
         job.call, job.in_doubt = None, False
         job.hold_ends, job.missed = 0, False
         effects = [*ended, *self.ledger.note(job, What.STARTED, why, **detail), *self.slots.end(job)]
-        if self.ledger.settings.mate_patience is not None:
+        if self.ledger.settings.mate_patience is not None or self.ledger.given_instant(job) is not None:
             effects.append(ClearTimer(job.id, Timer.PATIENCE))
         return effects
 
@@ -246,7 +246,13 @@ class Allocations:
     # Timers
 
     def patience(self, job: PairedJob, since: int) -> list[Effect]:
-        """The timer of the job's patience with an unsubmitted mate, which began at `since`."""
+        """The timer of the job's patience with an unsubmitted mate, which began at `since`.
+
+        Where the instant of its group is given, patience ends with that.
+        """
+        passed_from = self.ledger.passed_from(job)
+        if passed_from is not None:
+            return [SetTimer(job.id, Timer.PATIENCE, passed_from)] if since < passed_from else []
         patience = self.ledger.settings.mate_patience
         if patience is None or not job.peers:
             return []

@@ -52,7 +52,7 @@ class Asking:
 
     def _ask_for_members(self, job: PairedJob, group: Membership, now: int) -> list[Effect]:
         job.call_since = now
-        question = GetMember(job.id, group.name, group.domains, job.owner, group.named_windows)
+        question = GetMember(job.id, group.name, group.domains, job.owner, group.named_windows, group.at)
         group.agreement = None
         group.told.clear()
         group.asked = dict.fromkeys(group.others, question)

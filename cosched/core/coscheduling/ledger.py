@@ -74,7 +74,7 @@ class PairedJob:
     @property
     def claims(self) -> bool:
         """Whether this domain claims the nodes of the job's slot when that comes, and starts the others."""
-        return self.proposes or (self.group is not None and bool(self.group.windows))
+        return self.proposes or (self.group is not None and self.group.by_slots_only)
 
     @property
     def named(self) -> MateName:
@@ -92,7 +92,8 @@ class Ledger:
     """The paired jobs of the policy domain `domain` of `nodes` nodes. `story`: whether Record effects are wanted.
 
     `known_as`: the name of a job by which the jitter of its holds is drawn. `may_hold`: whether a job may begin
-    a hold now, by the site's budgets. `calls_before`: added to the numbers of calls; it grows with each restart,
+    a hold now, by the site's budgets. `from_wall`: an instant of the wall clock as this domain counts its time.
+    `calls_before`: added to the numbers of calls; it grows with each restart,
     so no number is used twice.
     """
 
@@ -102,6 +103,7 @@ class Ledger:
     story: bool = True
     known_as: Callable[[JobId], str] = str
     may_hold: Callable[[JobId, int], bool] = always
+    from_wall: Callable[[int], int] = int
     calls_before: int = 0
     jobs: dict[JobId, PairedJob] = field(default_factory=dict)
     changed: dict[JobId, None] = field(default_factory=dict)  # jobs that may have changed, in order
@@ -133,6 +135,16 @@ class Ledger:
         """Return the id of the job's next mutating call."""
         job.calls += 1
         return f"{self.domain}/{job.id}/{self.calls_before + job.calls}"
+
+    def given_instant(self, job: PairedJob) -> int | None:
+        """The common instant of the job's group, if that is given."""
+        at = None if job.group is None else job.group.at
+        return None if at is None else self.from_wall(at)
+
+    def passed_from(self, job: PairedJob) -> int | None:
+        """From when on the given instant of the job's group has passed: not all members can start in time any more."""
+        instant = self.given_instant(job)
+        return None if instant is None or job.group is None else instant + job.group.first_end + 1
 
     def note(self, job: PairedJob, what: What, why: Why | None = None, **detail: Unpack[Detail]) -> list[Effect]:
         """What happened to a job, for its story."""

@@ -92,6 +92,7 @@ class Membership:
     others: tuple[Domain, ...]
     or_alone: bool = False
     windows: dict[Domain, tuple[int, int]] = field(default_factory=dict)  # those that are not [0, 0]
+    at: int | None = None  # the common instant that is given, by the wall clock
     jobs: dict[Domain, JobId] = field(default_factory=dict)  # the other members, as far as they are known
     asked: dict[Domain, Request] = field(default_factory=dict)  # the questions of this RunJob that are open
     told: dict[Domain, MateStatus | MateJobId | Failure] = field(default_factory=dict)  # what came of the others
@@ -103,7 +104,7 @@ class Membership:
     booking: Booking | None = None
     agreement: Agreement | None = None
     slot: str = ""  # the name of the slot that the job has: that of the proposal by which the others have booked it
-    instant: int | None = None  # the group's common instant, of a slot of a group with windows
+    instant: int | None = None  # the common instant of the slot, if the group starts by slots only
     keeping: dict[Domain, SettleGroupStart] = field(default_factory=dict)  # who has not heard yet that we keep the slot
     started_by: str = ""  # the proposal by which the group has started
     held_by: dict[Domain, int] = field(default_factory=dict)  # until when the other members hold, as they have said
@@ -115,7 +116,17 @@ class Membership:
         domains = tuple(sorted((domain, *named.others)))
         others = tuple(other for other in domains if other != domain)
         windows = {window.domain: (window.earliest, window.latest) for window in named.windows}
-        return cls(named.name, domains, others, named.or_alone, windows)
+        return cls(named.name, domains, others, named.or_alone, windows, named.at)
+
+    @property
+    def by_slots_only(self) -> bool:
+        """Whether the group has windows or a given instant: then its members start by an agreement only."""
+        return bool(self.windows) or self.at is not None
+
+    @property
+    def first_end(self) -> int:
+        """The end of the window that ends first."""
+        return min(self.window(domain)[1] for domain in self.domains)
 
     def window(self, domain: Domain) -> tuple[int, int]:
         """When the member there starts, in seconds after the group's common instant: from the first to the second."""
@@ -127,13 +138,13 @@ class Membership:
         return tuple(Window(domain, *self.windows[domain]) for domain in self.domains if domain in self.windows)
 
     def is_later(self, slot: int | None, at: int) -> bool:
-        """Whether a member that has this slot would get a later one: no slot of a group with windows becomes later."""
-        return bool(self.windows) and slot is not None and at > slot
+        """Whether a member that has this slot would get a later one, where slots may only become earlier."""
+        return self.by_slots_only and slot is not None and at > slot
 
     @property
     def keeps_slot(self) -> bool:
-        """Whether the member keeps its slot whatever others say: the group, which has windows, begins, or has begun."""
-        return bool(self.windows) and (self.has_begun or self.booking is not None)
+        """Whether the member keeps its slot whatever others say: the group begins, or has begun, by slots only."""
+        return self.by_slots_only and (self.has_begun or self.booking is not None)
 
     @property
     def has_begun(self) -> bool:

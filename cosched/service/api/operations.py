@@ -42,6 +42,7 @@ from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import FieldError, number
 from cosched.service.wire.message_parts import FOUND
 from cosched.service.wire.submissions import Submission
+from cosched.validation.group_windows import wrong_instant
 from cosched.wrong_mates import wrong_member
 
 QUICK = 2.0  # seconds that usually suffice for a cancellation, which may go on after that
@@ -204,7 +205,7 @@ class Operations:
             return self._named(named) if named is not None else None
         for peer in named.others:
             self._named(MateName(peer))
-        self._check_windows(named)
+        self._check_slots(named)
         lacking = [] if self._domain.takes_groups else [self._domain.name]
         lacking += await self._announcer.without_groups(named.others)
         if lacking:
@@ -212,12 +213,16 @@ class Operations:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_GROUPS", said, {"domain": lacking[0]})
         return named
 
-    def _check_windows(self, named: GroupName) -> None:
+    def _check_slots(self, named: GroupName) -> None:
+        """Check what only groups with slots have: windows, and a given instant."""
         own = self._domain.name
+        now = self._domain.clock.to_wall(self._domain.clock.now())
+        if named.at is not None and (why := wrong_instant(named.at, now)) is not None:
+            raise FieldError("group.at", why)
         for window in named.windows:
             if window.domain not in (own, *named.others):
                 raise FieldError("group.windows", f"{window.domain!r} is no domain of the group")
-        if named.windows and not self._domain.core.settings.slots:
+        if (named.windows or named.at is not None) and not self._domain.core.settings.slots:
             said = wrong_member(own, named.name, MateProblem.NO_SLOTS)
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_SLOTS", said, {"domain": own})
 

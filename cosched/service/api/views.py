@@ -98,6 +98,8 @@ class Views:
         if record.gap_s is not None:
             message.gap.seconds = record.gap_s
         message.windows.extend(map(write_window, group.windows))
+        if group.at is not None:
+            message.at.seconds = group.at
         known = self._domain.core.jobs.get(str(record.id))
         told = known.group.told if known is not None and known.group is not None else {}
         jobs = (record.memory or {}).get("group", {}).get("jobs", {})

@@ -67,6 +67,7 @@ class LiveDomain:
         self.core = core = Coscheduler(name, scheduler.nodes, settings, owners=owners, known_as=known_as)
         self._policy = PolicyDomain(core, scheduler)
         self.journal = Journal(store, clock)
+        core.ledger.from_wall = clock.from_wall
         self.records = records = Records(core, scheduler, self.journal, metrics, accounts)
         self.jobs = records.jobs
         self.decisions = decisions = Decisions(self._policy, records, paced=paced)

@@ -80,8 +80,7 @@ def _remembered_group(group: Membership) -> dict[str, Any]:
     proposal, decision, booking = group.proposal, group.decision, group.booking
     if group.without:
         kept["without"] = [*group.without]
-    if group.instant is not None:
-        kept["instant"] = group.instant
+    kept |= {name: value for name in ("at", "instant") if (value := getattr(group, name)) is not None}
     if proposal is not None:
         kept["proposal"] = [proposal.since, {peer: [*asked] for peer, asked in proposal.requests.items()}]
     if decision is not None:

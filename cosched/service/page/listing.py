@@ -22,7 +22,7 @@ from cosched.v1.coscheduling_pb2 import MATE_STATUS_HOLDING
 FRESH = 1.0  # seconds for which the order is used again
 LOOKED_THROUGH = 500  # jobs before other work gets its turn
 MAX_ENDED = 200
-WRONG = (Why.MATE_UNKNOWN, Why.MEMBER_LOST, Why.PEER_REFUSED)
+WRONG = (Why.MATE_UNKNOWN, Why.MEMBER_LOST, Why.INSTANT_PASSED, Why.PEER_REFUSED)
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class Sums:
         holds = record.state is JobState.HOLDING
         for chosen, into in (
             (holds, self.holding),
-            (record.reason in (Why.MATE_UNKNOWN, Why.MEMBER_LOST), self.wrong),
+            (record.reason in (Why.MATE_UNKNOWN, Why.MEMBER_LOST, Why.INSTANT_PASSED), self.wrong),
             (record.reason == Why.MATE_UNSUBMITTED, self.unsubmitted),
         ):
             if chosen:

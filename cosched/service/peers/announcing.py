@@ -59,7 +59,7 @@ class Announcer:
         ready.
         """
         domains = tuple(sorted((self._domain.name, *named.others)))
-        question = GetMember(str(record.id), named.name, domains, record.owner, named.windows)
+        question = GetMember(str(record.id), named.name, domains, record.owner, named.windows, named.at)
         answers = await asyncio.gather(*(self._asked_for_member(peer, question) for peer in named.others))
         return {peer: answer for peer, answer in zip(named.others, answers, strict=True) if answer is not None}
 

@@ -228,6 +228,13 @@ class Reasons:
             "[coscheduling]",
         )
 
+    def _instant_passed(self, record: JobRecord) -> Reason:
+        return Reason(
+            instant_passed=explain_pb2.InstantPassed(group=record.group_name or ""),
+            text="the instant that its group was given has passed",
+            change=f"cosched unlink {record.id} lets it start alone; cosched cancel {record.id} ends it",
+        )
+
     # Parts
 
     def _mate(self, record: JobRecord, *, waits: bool = False, missing: bool = False) -> Mate:
@@ -275,6 +282,7 @@ _OF_WORDS: Mapping[str, Callable[[Reasons, JobRecord], Reason]] = {
     Why.MATE_UNSUBMITTED: Reasons._unsubmitted,
     Why.MATE_UNKNOWN: Reasons._unknown,
     Why.MEMBER_LOST: Reasons._member_lost,
+    Why.INSTANT_PASSED: Reasons._instant_passed,
     Why.PEER_DRAINING: Reasons._drains,
     Why.DRAINING: Reasons._drains,
     story.HELD_CAP: Reasons._capped,

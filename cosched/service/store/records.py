@@ -63,7 +63,7 @@ class JobRecord:
             kept = (self.memory or {}).get("group", {})
             windows = tuple(Window(domain, *window) for domain, window in sorted(kept.get("windows", {}).items()))
             others = tuple((self.group_with or "").split("+"))
-            return GroupName(self.group_name, others, kept.get("or_alone", False), windows)
+            return GroupName(self.group_name, others, kept.get("or_alone", False), windows, kept.get("at"))
         return MateName(self.peer or "", self.pair, self.mate, (self.memory or {}).get("or_alone", False))
 
     @property

@@ -52,6 +52,7 @@ from cosched.service.wire.message_parts import (
     write_instant,
 )
 from cosched.v1 import coscheduling_pb2 as wire
+from cosched.v1 import job_pb2
 from cosched.validation.group_windows import those_apart, wrong_windows
 
 MAX_LEASE = 1000 * 86400
@@ -77,6 +78,7 @@ def write_group_request(request: AboutGroup, here: Domain, peer: Domain) -> Wire
             domains=request.domains,
             owner=request.owner,
             windows=map(write_window, request.windows),
+            at=write_instant(request.at),
         )
     id, job = request.request_id, wire.JobRef(domain=peer, job_id=request.job)
     if isinstance(request, GetProposal):
@@ -130,7 +132,7 @@ def _read_get_member(message: wire.GetMemberRequest, here: Domain) -> Asked:
     windows = read_windows("windows", message.windows, domains)
     if [window.domain for window in windows] != [window.domain for window in message.windows]:
         raise FieldError("windows", "must be in the order of their domains, and not 0 to 0")
-    return Asked(peer, GetMember(caller, group, domains, owner, windows))
+    return Asked(peer, GetMember(caller, group, domains, owner, windows, read_at("at", message)))
 
 
 def write_window(window: Window) -> wire.Window:
@@ -151,6 +153,15 @@ def read_windows(field: str, messages: Sequence[wire.Window], domains: Collectio
     if (wrong := wrong_windows(found, domains)) is not None:
         raise FieldError(field, f"{wrong[0]!r} {wrong[1]}")
     return tuple(sorted(Window(domain, *window) for domain, window in those_apart(found).items()))
+
+
+def read_at(field: str, message: wire.GetMemberRequest | job_pb2.GroupName) -> int | None:
+    """Return the instant that a group is given, if it is; FieldError."""
+    if not message.HasField("at"):
+        return None
+    if message.at.nanos:
+        raise FieldError(field, "is not of whole seconds")
+    return check_time(field, message.at)
 
 
 def _read_domains(domains: Sequence[str]) -> tuple[Domain, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cosched.core.protocol import GroupName, MateName, Named
 from cosched.service.store import JobScript
 from cosched.service.wire.fields import FieldError, check_domain, check_job, check_text
-from cosched.service.wire.group_messages import read_windows
+from cosched.service.wire.group_messages import read_at, read_windows
 from cosched.v1 import domain_pb2, job_pb2
 from cosched.validation.group_names import wrong_group_name, wrong_members
 from cosched.validation.pair_names import ALLOWED, is_pair_name
@@ -146,6 +146,7 @@ def _group(group: job_pb2.GroupName, or_alone: bool) -> Named:
         raise FieldError(f"group.domains[{place}]", why)
     own = [window.domain for window in group.windows if window.domain not in others][:1] or [""]
     windows = read_windows("group.windows", group.windows, (*others, *own))
-    if len(others) == 1 and not windows:
+    at = read_at("group.at", group)
+    if len(others) == 1 and not windows and at is None:
         return MateName(others[0], group.name, None, or_alone)
-    return GroupName(group.name, tuple(sorted(others)), or_alone, windows)
+    return GroupName(group.name, tuple(sorted(others)), or_alone, windows, at)

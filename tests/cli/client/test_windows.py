@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,12 +11,14 @@ import pytest
 
 from cosched.cli.client.batch_command import BatchCommand
 from cosched.cli.client.submit import directive, submit
-from cosched.cli.client.windows import check_windows, windows_of, windows_of_all
+from cosched.cli.client.windows import check_windows, instant_of_all, windows_of, windows_of_all
 from cosched.cli.client.wording import windows_found
 from cosched.client import Group
 from cosched.client.calls import group_name
 from cosched.errors import InputError
 from cosched.v1 import job_pb2
+from cosched.validation.durations import parse_instant
+from cosched.validation.group_windows import wrong_instant
 
 OTHERS = ("mira", "polaris")
 
@@ -88,7 +90,9 @@ def test_windows_need_a_group():
 
 def test_jobs_of_a_batch_system_have_no_windows():
     options, slurm = asked("--within", "5m"), SimpleNamespace(name="mira", manager="slurm")
-    with pytest.raises(InputError, match=r"^--group: jobs of mira have no windows, since slurm schedules them$"):
+    with pytest.raises(
+        InputError, match=r"^--group: jobs of mira have no windows or instants, since slurm schedules them$"
+    ):
         BatchCommand(None, slurm, SimpleNamespace(can_group=True), "job.sh", b"", {}).checked(options)
 
 
@@ -127,6 +131,47 @@ def test_scripts_that_contradict_each_other_are_refused():
         together(("a", "--start-after b:1m"), ("b", "--start-after a:1m"))
 
 
+# A given instant
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-11-23T18:00", "2026-11-23T18:00+01:00"),
+        ("2026-11-23 18:00:05", "2026-11-23T18:00:05+01:00"),
+        ("2026-11-23T18:00Z", "2026-11-23T18:00Z"),
+        ("18:00", "2026-11-23T18:00+01:00"),
+        ("09:30", "2026-11-24T09:30+01:00"),
+        ("+2h", "2026-11-23T14:30+01:00"),
+    ],
+)
+def test_an_instant_is_a_date_with_a_time_or_the_next_such_time_or_some_time_from_now(text, expected):
+    now = datetime.fromisoformat("2026-11-23T12:30+01:00")
+    assert parse_instant(text, now) == datetime.fromisoformat(expected).timestamp()
+
+
+@pytest.mark.parametrize("text", ["noon", "25:00", "+soon", "2026-13-01T00:00", "-2h", ""])
+def test_what_is_no_instant_is_refused(text):
+    with pytest.raises(click.UsageError, match=r"is no instant such as 2026-11-23T18:00, 18:00 or \+2h"):
+        asked("--at", text)
+
+
+def test_an_instant_needs_a_group_and_all_jobs_give_the_same():
+    options = dict(submit.make_context("submit", ["--at", "+1h", "script"]).params)
+    with pytest.raises(click.UsageError, match="--at needs --group: it says when that starts"):
+        check_windows(options)
+    first, other = asked("--at", "2099-01-01T00:00Z"), asked("--at", "2099-01-01T00:01Z")
+    assert instant_of_all([("a", first), ("b", first)]) == 4_070_908_800
+    with pytest.raises(InputError, match="the jobs give different instants by --at"):
+        instant_of_all([("a", first), ("b", other)])
+
+
+def test_an_instant_is_to_come_and_soon():
+    assert wrong_instant(1_000, 1_000) == "is 0 s ago: give an instant to come"
+    assert wrong_instant(605_801, 1_000) == "is more than 7 days from now"
+    assert wrong_instant(605_800, 1_000) is None
+
+
 # In the protocol, and in words
 
 
@@ -134,6 +179,9 @@ def test_the_client_names_windows():
     named = group_name("run7", ["mira"], {"mira": (-60, timedelta(minutes=5))})
     assert [(of.domain, of.earliest.seconds, of.latest.seconds) for of in named.windows] == [("mira", -60, 300)]
     assert group_name("run7", ["mira"]).SerializeToString() == b"\n\x04run7\x12\x04mira"
+    assert group_name("run7", ["mira"], at=datetime(2026, 11, 23, 18, tzinfo=UTC)).at.seconds == 1_795_456_800
+    with pytest.raises(ValueError, match="its instant is not of whole seconds"):
+        group_name("run7", ["mira"], at=0.5)
     with pytest.raises(ValueError, match="the window of 'mira' is not of whole seconds"):
         group_name("run7", ["mira"], {"mira": (0, 0.5)})
 
@@ -142,3 +190,5 @@ def test_windows_are_told():
     message = job_pb2.Group(windows=group_name("run7", ["b"], {"a": (0, 600), "b": (-90, -90)}).windows)
     assert windows_found(Group(message)) == "; after the others start a +0:00 to +10:00, b -1:30"
     assert windows_found(Group(job_pb2.Group())) == ""
+    message.at.seconds = 4_070_908_800
+    assert windows_found(Group(message)).startswith("; starts at 20")

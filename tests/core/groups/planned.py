@@ -23,7 +23,9 @@ class Planned(World):
     Time goes on when a slot comes; other timers may be due at any time.
     """
 
-    def __init__(self, domains: str, patience: int = 30, windows: tuple[Window, ...] = ()) -> None:
+    def __init__(
+        self, domains: str, patience: int = 30, windows: tuple[Window, ...] = (), at: int | None = None
+    ) -> None:
         self.patience = patience
         self.now = NOW
         self.free = dict.fromkeys(domains, NOW)
@@ -32,7 +34,7 @@ class Planned(World):
         self.moved: list[tuple[int, int]] = []  # slots that were replaced, and by which
         self.moves: dict[str, SlotMoves] = {}
         self.started_at: dict[str, int] = {}
-        super().__init__(dict.fromkeys(domains, Scheme.YIELD), windows=windows)
+        super().__init__(dict.fromkeys(domains, Scheme.YIELD), windows=windows, at=at)
 
     def _domain(self, name: str, scheme: Scheme) -> Coscheduler:
         core = super()._domain(name, scheme)

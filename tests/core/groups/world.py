@@ -19,14 +19,16 @@ class World(Messages):
     Timers are not due by themselves: `due` tells a member's lease, or its retry. A start is that of a domain's job.
     """
 
-    def __init__(self, schemes: dict[str, Scheme], fits: str = "", windows: tuple[Window, ...] = ()) -> None:
+    def __init__(
+        self, schemes: dict[str, Scheme], fits: str = "", windows: tuple[Window, ...] = (), at: int | None = None
+    ) -> None:
         cores = {name: self._domain(name, scheme) for name, scheme in schemes.items()}
         super().__init__(cores, dict.fromkeys(cores, "j"))
         self.fits = fits
         self.timers: dict[tuple[str, Timer], int] = {}
         for name in self.cores:
             others = tuple(other for other in self.cores if other != name)
-            self.feed(name, Submitted("j", GroupName("g", others, windows=windows)))
+            self.feed(name, Submitted("j", GroupName("g", others, windows=windows, at=at)))
 
     @staticmethod
     def _domain(name: str, scheme: Scheme) -> Coscheduler:

@@ -7,7 +7,8 @@ its window has it, from the common one on; who could start after its window make
 
 At the slot our job proposes a start to all, as it always does, but on the nodes of their slots. So nobody starts unless
 all have them, whatever is lost. In a group with windows so does the first whose slot comes. With that the slots of the
-others are fixed: each starts at its own.
+others are fixed: each starts at its own. If the common instant is given, it never changes: all members have slots for
+it, or none.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ class Agreeing:
     def agree(self, job: PairedJob, refuser: Domain, now: int) -> list[Effect]:
         """Look for an instant at which all can start; one that is before the slot, if the job has one."""
         group = membership(job)
-        agreement = group.agreement = Agreement(refuser, now, now)
+        given = self.ledger.given_instant(job)
+        agreement = group.agreement = Agreement(refuser, now, now if given is None else given)
         if job.slot is not None and not job.confirmed:
             return self._end_turn(job, agreement, now)
         return [Quote(job.id, self._first(agreement, group, self.ledger.domain))]
@@ -99,7 +101,7 @@ class Agreeing:
             return self._end_turn(job, agreement, now)
         agreement.at = event.at
         agreement.instant = max(agreement.instant, event.at - group.window(self.ledger.domain)[1])
-        if agreement.instant >= _before(job):
+        if agreement.instant >= self._before(job):
             return self._end_turn(job, agreement, now)
         agreement.rounds += 1
         return self._ask(job, agreement, {peer: self._first(agreement, group, peer) for peer in group.partners})
@@ -109,7 +111,7 @@ class Agreeing:
     ) -> list[Effect]:
         """Ask all others when they could start, each from its instant on."""
         group, id, patience = membership(job), self.ledger.request_id(job), lease(self.ledger)
-        before = 0 if group.windows else job.slot or 0
+        before = 0 if group.by_slots_only else job.slot or 0
         agreement.told = {}
         agreement.requests = {
             peer: ProposeGroupStart(
@@ -123,7 +125,7 @@ class Agreeing:
                 book=book,
                 slot=group.slot,
                 without=group.without,
-                instant=agreement.instant if group.windows else None,
+                instant=agreement.instant if group.by_slots_only else None,
             )
             for peer in group.partners
         }
@@ -150,7 +152,7 @@ class Agreeing:
             agreement.planning = True
             return [Book(job.id, max(agreement.at, now), job.slot_generation + 1)]
         instant = max(agreement.instant, *(at - group.window(peer)[1] for peer, at in agreement.told.items()))
-        if booking or instant >= _before(job):
+        if booking or instant >= self._before(job):
             return self.give_up(job, agreement, now)
         if instant == agreement.instant:
             return self._ask(job, agreement, agreement.told, book=True)
@@ -189,7 +191,7 @@ class Agreeing:
     def move_with_group(job: PairedJob, instant: int) -> list[Effect]:
         """The job has a slot for this common instant."""
         group = membership(job)
-        if not group.windows:
+        if not group.by_slots_only:
             return []
         group.instant = instant
         return [MoveSlot(job.id, SlotMoves.WITH_GROUP)]
@@ -262,10 +264,10 @@ class Agreeing:
             return [again, *self.asking.ask_for_mate(job, now)]
         return [*self.slots.confirm(job), *propose(self.ledger, job, group.partners, now, slot=group.slot)]
 
-
-def _before(job: PairedJob) -> int:
-    """Before which instant the common one is to be, so that it is worth while."""
-    if job.slot is None:
-        return FOREVER
-    present = membership(job).instant
-    return job.slot if present is None else present
+    def _before(self, job: PairedJob) -> int:
+        """Before which instant the common one is to be, so that it is worth while."""
+        if job.slot is None:
+            given = self.ledger.given_instant(job)
+            return FOREVER if given is None else given + 1
+        present = membership(job).instant
+        return job.slot if present is None else present

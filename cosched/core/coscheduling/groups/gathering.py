@@ -80,6 +80,9 @@ class Gathering:
         statuses = {peer: told for peer, told in group.told.items() if isinstance(told, MateStatus)}
         if group.has_begun or any(told.status in STARTED for told in statuses.values()):
             return self.allocations.start(job, now, Why.MATE_STARTED_BEFORE, gap_s=self._gap(group, statuses, now))
+        passed_from = self.ledger.passed_from(job)
+        if job.slot is None and passed_from is not None and now >= passed_from:
+            return self._passed(job, now)
         without: list[Domain] = []
         for peer, told in group.told.items():
             wait = self._lacks(job, peer, told, now)
@@ -88,11 +91,12 @@ class Gathering:
             if not isinstance(told, MateStatus) or told.status in LOST:
                 without.append(peer)
         lost = [peer for peer, told in statuses.items() if told.status in LOST]
-        if lost and not group.or_alone and self.ledger.settings.on_member_lost is not OnMemberLost.START:
+        left = [peer for peer in group.told if peer not in without]
+        stops = self.ledger.settings.on_member_lost is not OnMemberLost.START or (group.at is not None and not left)
+        if lost and not group.or_alone and stops:
             return self._stop_for_lost(job, lost[0], now)
         outdated = self._leave_out(job, without)
-        left = [peer for peer in group.told if peer not in without]
-        if left and group.windows:
+        if left and group.by_slots_only:
             return [*outdated, *self._agree(job, left, now)]
         return [*outdated, *(self._propose(job, left, now) if left else self._start_alone(job, now))]
 
@@ -104,7 +108,7 @@ class Gathering:
         if not begun:
             return None
         gap = now - group.window(self.ledger.domain)[1] - min(begun)
-        return max(gap, 0) if group.windows else gap
+        return max(gap, 0) if group.by_slots_only else gap
 
     def _leave_out(self, job: PairedJob, without: list[Domain]) -> list[Effect]:
         """These members do not take part. A slot that was agreed on with others than those left is outdated."""
@@ -141,6 +145,15 @@ class Gathering:
         waits = self.allocations.wait(job, now, Why.MEMBER_LOST, Scheme.YIELD, **detail)
         return [*waits, CancelJob(job.id)] if self.ledger.settings.on_member_lost is OnMemberLost.CANCEL else waits
 
+    def _passed(self, job: PairedJob, now: int) -> list[Effect]:
+        """The given instant has passed, and the group has not begun: the job waits for what its owner does, or ends."""
+        group = membership(job)
+        detail: Detail = {"group": group.name}
+        if group.or_alone:
+            return self.allocations.start(job, now, Why.INSTANT_PASSED, **detail)
+        waits = self.allocations.wait(job, now, Why.INSTANT_PASSED, Scheme.YIELD, **detail)
+        return [*waits, CancelJob(job.id)] if self.ledger.settings.on_member_lost is OnMemberLost.CANCEL else waits
+
     def _unreachable(self, job: PairedJob, peer: Domain, failure: Failure, now: int) -> list[Effect] | None:
         if failure is Failure.REFUSED:
             return self.allocations.wait(job, now, Why.PEER_REFUSED, peer=peer)
@@ -158,7 +171,7 @@ class Gathering:
     # To propose
 
     def _agree(self, job: PairedJob, others: Sequence[Domain], now: int) -> list[Effect]:
-        """A group with windows starts by an agreement only, also if that is on now."""
+        """The group starts by an agreement only, also if that is on now."""
         job.will_hold = False
         if job.slot is not None and job.slot <= now:
             return propose(self.ledger, job, others, now, slot=membership(job).slot)

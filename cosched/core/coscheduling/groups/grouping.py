@@ -16,7 +16,7 @@ from cosched.core.coscheduling.groups.proposals import membership
 from cosched.core.coscheduling.groups.reserving import Reserving
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.outgoing import Outgoing
-from cosched.core.effects import Answer, Effect, Reschedule, SetTimer, Timer
+from cosched.core.effects import Answer, ClearTimer, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import (
     Answered,
     Booked,
@@ -176,6 +176,9 @@ class Grouping:
     # What else happens to the job
 
     def _patience_over(self, job: PairedJob, _: PatienceOver, now: int) -> list[Effect]:
+        passed_from = self.ledger.passed_from(job)
+        if passed_from is not None:  # the clock may have been set back
+            return [Reschedule(job.id)] if now >= passed_from else self.allocations.patience(job, now)
         job.alone = True
         noted = self.ledger.note(job, What.PATIENCE_ENDED)
         if job.state is HOLDING and membership(job).booking is None:
@@ -204,6 +207,8 @@ class Grouping:
         left = [*self.gathering.stop_asking(job), *self.promises.leave(job)]
         left += self.allocations.slots.drop(job, Why.MATE_CHANGED)
         noted = self.ledger.note(job, What.UNLINKED, group=membership(job).name)
+        if self.ledger.given_instant(job) is not None:
+            noted.append(ClearTimer(job.id, Timer.PATIENCE))
         self.members.leave(job)
         job.alone, job.problem = False, ""
         if job.state is not QUEUED:

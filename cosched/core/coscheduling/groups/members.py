@@ -85,7 +85,7 @@ class Members:
         """
         if not self.ledger.settings.enabled:
             return no_pair(MateProblem.OFF)
-        if request.windows and not self.ledger.settings.slots:
+        if (request.windows or request.at is not None) and not self.ledger.settings.slots:
             return no_pair(MateProblem.NO_SLOTS)
         job = self.find(peer, request)
         if job is None or job.group is None:
@@ -94,7 +94,7 @@ class Members:
             return no_pair(MateProblem.OTHER_DOMAINS) if paired else UNSUBMITTED
         if request.domains != job.group.domains or peer not in job.group.others:
             return no_pair(MateProblem.OTHER_DOMAINS)
-        if request.windows != job.group.named_windows:
+        if (request.windows, request.at) != (job.group.named_windows, job.group.at):
             return no_pair(MateProblem.OTHER_WINDOWS)
         if job.group.jobs.get(peer, request.caller) != request.caller and not _may_change(job):
             return no_pair(MateProblem.TAKEN)

@@ -101,7 +101,7 @@ class Promises:
             return Vote.NO
         if group.booking is not None:
             return self._vote_of_booked(group.booking, peer, number)
-        if group.windows and request.slot != group.slot:
+        if group.by_slots_only and request.slot != group.slot:
             return Vote.NO
         if job.state is READY and self._starts_later(job, now):
             return Vote.BUSY
@@ -114,7 +114,7 @@ class Promises:
     @staticmethod
     def _starts_later(job: PairedJob, now: int) -> bool:
         """Whether the job has another slot than the first of its group: one that has not come yet."""
-        return bool(membership(job).windows) and job.slot is not None and job.slot > now
+        return membership(job).by_slots_only and job.slot is not None and job.slot > now
 
     @staticmethod
     def _vote_of_booked(booking: Booking, peer: Domain, number: int) -> Vote | None:
@@ -220,7 +220,7 @@ class Promises:
         booking, group.booking = group.booking, None
         assert booking is not None
         effects = [*self.ledger.note(job, What.NOT_BOOKED, proposal=booking.proposal), ClearTimer(job.id, Timer.LEASE)]
-        if group.windows and job.state is QUEUED and not group.has_begun:
+        if group.by_slots_only and job.state is QUEUED and not group.has_begun:
             return [*effects, MoveSlot(job.id, SlotMoves.WITH_GROUP)]
         if job.state is HOLDING:
             return effects + (self.allocations.release(job, ReleaseDue(job.id), now) if booking.release_due else [])
