@@ -39,8 +39,10 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'cosched.sim' has no attribute {name!r}")
-    need(SIMULATOR)
-    return getattr(importlib.import_module(_HOME[name]), name)
+if not TYPE_CHECKING:  # type checkers would take any name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module 'cosched.sim' has no attribute {name!r}")
+        need(SIMULATOR)
+        return getattr(importlib.import_module(_HOME[name]), name)

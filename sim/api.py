@@ -39,9 +39,14 @@ class Result(ReplayResult):
         write_run(self, folder, RunInfo(COMMAND, self.seed, time.perf_counter() - sum(self.timing.values())))
         return Path(folder)
 
-    def report(self, folder: str | Path) -> Path:
-        """Write the files, figures and the report to a folder, and return the path of report.html; OSError."""
-        return rebuild(self.write(folder))
+    def report(self, folder: str | Path | None = None) -> Path:
+        """Write the files, figures and the report to a folder, and return the path of report.html; OSError.
+
+        Without a folder: to a new one among the temporary files, which stays.
+        """
+        return rebuild(
+            self.write(folder if folder is not None else Path(tempfile.mkdtemp(prefix="cosched-"), "report"))
+        )
 
     def figures(self) -> list[Figure]:
         """Return the figures of the report, with their numbers (`table`); each shows itself in a notebook."""
