@@ -24,7 +24,9 @@ def kept(service: Service, condition: str) -> int:
 
 
 def test_estimates_are_told_with_how_good_they_have_been(make_pair):
-    pair = make_pair(scheme="hold", release_interval=0, max_held_fraction=1).start()
+    pair = make_pair(scheme="hold", release_interval=0, max_held_fraction=1)
+    pair.b.config["manager"]["slots"] = PAIRS + 1  # all mates hold there, and so it is known when they can start
+    pair.start()
     note = script_that_notes(pair.folder)
     with pair.a.client() as a, pair.b.client() as b:
         first = a.submit(script_that_waits(pair.folder, pair.folder / "go"), nodes=4, time_limit=LONG)
