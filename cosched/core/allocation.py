@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from cosched.core.messages import message
 from cosched.core.protocol import JobId
@@ -36,6 +37,22 @@ class Resized:
 
     allocation: Allocation
     gave_to: JobId | None = None
+
+
+class Share(NamedTuple):
+    """What a fluid scheduler keeps of a job that has nodes, over a restart (fluid.md, The work of a job).
+
+    It has `nodes` since `since`, when so much work was `left`, and works from `resumes` on. It was the `place`-th job
+    to start, at `start`, and gave nodes in so many `harvests`.
+    """
+
+    nodes: int
+    left: int = 0
+    since: int = 0
+    resumes: int = 0
+    start: int = 0
+    harvests: int = 0
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from cosched.core.scheduling.fluid.cluster import FluidCluster
 from cosched.core.settings import CoschedulingSettings
 from cosched.sim.allocations import Allocations
 from cosched.sim.configuration import Domain
 from cosched.sim.federated import Federated
+from cosched.sim.federation.conductor import Conductor
+from cosched.sim.federation.core_player import CorePlayer
+from cosched.sim.federation.cores import trace_jobs
 from cosched.sim.fluid import FluidRun
 from cosched.sim.fluid_setup import FluidSetup
+from cosched.sim.link import Link
 from cosched.sim.replaying import NO_PAIRS
 from cosched.sim.story import StoryLog
 from cosched.sim.world import DomainSetup
@@ -48,6 +54,39 @@ def domain(nodes: int, work: Workload, rules) -> Domain:
         protect_age=rules.protect_age,
         benefit=rules.benefit,
     )
+
+
+class Restarted(FluidCluster):
+    """Begins anew from what is kept of its jobs, as a service does that was killed, before every third instant."""
+
+    instants = 0
+
+    def enter(self, now: int) -> None:
+        if now != self._now:
+            self.instants += 1
+            if self.instants % 3 == 0:
+                self.begin_anew()
+        super().enter(now)
+
+    def begin_anew(self) -> None:
+        jobs = [self.job(job.id) for job in self._rows._job if job.id in self]
+        super().__init__(self.settings)
+        for job in jobs:
+            self.submit(replace(job, share=job.share and json.loads(json.dumps(job.share))))
+
+
+@pytest.mark.parametrize("seed", seeds(6, 300))
+@pytest.mark.parametrize("policy", HARVESTING)
+def test_jobs_go_on_where_they_were_after_a_restart(seed, policy):
+    nodes, setup, work = case(seed, policy)
+    rules = replace(setup.settings, max_harvests=None, protect_age=0, benefit=False)  # a head is not tried again
+    setup = setup._replace(settings=rules)
+    configured = domain(nodes, work, rules)
+    alone = DomainSetup("a", work, configured.cluster_settings(nodes), CoschedulingSettings(), setup)
+    player = CorePlayer("a", alone.coscheduling, Restarted(rules), trace_jobs([alone], NO_PAIRS, 0), Link())
+    conductor = Conductor([player])
+    conductor.run()
+    assert same(FluidRun(configured, work, nodes).result().allocations, player.allocations(conductor.now))
 
 
 @pytest.mark.parametrize("seed", seeds(6, 300))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol, runtime_checkable
 
-from cosched.core.allocation import Malleable, Resized
+from cosched.core.allocation import Malleable, Resized, Share
 from cosched.core.effects import (
     Book,
     Claim,
@@ -84,6 +84,7 @@ class ClusterJob:
     pushed: int | None = None  # it got its nodes before its turn: by how many seconds that pushed the first job
     owner: str = ""  # its record has it
     malleable: Malleable | None = None  # None: it always has what it asks for; schedulers that never resize ignore it
+    share: Share | None = None  # of a fluid scheduler: what it has
 
 
 class Scheduler(Protocol):

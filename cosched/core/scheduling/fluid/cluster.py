@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cosched.core.allocation import Allocation, Resized
+from cosched.core.allocation import Allocation, Resized, Share
 from cosched.core.events import NOT_HOLDABLE, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
@@ -35,6 +35,7 @@ class FluidCluster:
         self.starts = RecentStarts()  # none: nobody starts before their turn
         self._rows = Rows(settings)
         self._resized: list[Resized] = []
+        self._have_changed: dict[JobId, None] = {}
         self._sizes = self._started = 0  # noted by kernels so far; sizes at a start, too
         self._harvested = 0  # jobs that have left, and gave some
         self._now = 0
@@ -49,10 +50,15 @@ class FluidCluster:
     # Jobs in and out
 
     def submit(self, job: ClusterJob) -> None:
-        """A job is queued; ValueError if it cannot run here, or its work cannot be counted exactly."""
+        """A job is queued, or (after a restart) has what it had; ValueError if it cannot run here, or be counted."""
         self._interrupt()
         row = self._rows.add(job)
-        iteration.enqueue(self._rows.state, row)
+        if job.state is not JobState.RUNNING:
+            iteration.enqueue(self._rows.state, row)
+        if job.share is not None:
+            promises.take_up(self._rows.state, row, int(job.state))
+            self._started = max(self._started, Share(*job.share).place)
+        self._yielded_at = max(self._yielded_at, job.passed_over - 1)
         self._changed = True
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:  # noqa: ARG002
@@ -156,8 +162,10 @@ class FluidCluster:
         return ()
 
     def take_changed(self) -> Sequence[JobId]:
-        """See OpenScheduler."""
-        return ()
+        """See OpenScheduler: those that have another size."""
+        changed = [job for job in self._have_changed if job in self._rows]
+        self._have_changed.clear()
+        return changed
 
     # Answers to a ready job, and what happens to others
 
@@ -165,8 +173,7 @@ class FluidCluster:
         """Start a ready or holding job, by harvest if some of its least is not free."""
         self._answer(job)
         promises.start_promised(self._rows.state, self._rows[job], now)
-        self._started += 1
-        self._note_sizes()
+        self._note_start(job)
 
     def hold(self, job: JobId, now: int, until: int) -> None:  # noqa: ARG002
         """Keep a ready job's least."""
@@ -221,11 +228,17 @@ class FluidCluster:
         resized, self._resized = self._resized, []
         return resized
 
+    def _note_start(self, job: JobId) -> None:
+        self._started += 1
+        self._rows.jobs["place"][self._rows[job]] = self._started
+        self._note_sizes()
+
     def _note_sizes(self) -> None:
         """Take what the kernels have noted: every start and every change of size."""
         for row, at, procs, gave_to, resumes, expected in self._rows.take_log():
             rate = self._rows.rate(row, procs)
             self._sizes += 1
+            self._have_changed[self._rows.id(row)] = None
             allocation = Allocation(self._rows.id(row), procs, at, expected, rate, resumes)
             self._resized.append(Resized(allocation, None if gave_to == NONE else self._rows.id(gave_to)))
 
@@ -243,8 +256,7 @@ class FluidCluster:
             return False
         self._interrupt()
         iteration.start(self._rows.state, self._rows[job], now)
-        self._started += 1
-        self._note_sizes()
+        self._note_start(job)
         self._changed = True
         return True
 

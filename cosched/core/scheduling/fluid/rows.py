@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.core.allocation import Malleable
+from cosched.core.allocation import Malleable, Share
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.fluid.kernels.state import Fluid
@@ -17,10 +17,11 @@ from cosched.core.scheduling.fluid.machine import FluidJobs, check_jobs, fill, m
 from cosched.core.scheduling.fluid.models import UNIT, Curves
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.primitives.codes import NONE
-from cosched.core.scheduling.scheduler import ClusterJob
+from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 
 Ints = NDArray[np.int64]
 FIRST_ROWS = 256
+OF_SHARE = ("procs", "left", "since", "resume", "start", "harvests", "place")  # the columns of Share
 LEFT_QUEUE = JobState.RUNNING  # this state and all after it
 
 
@@ -44,7 +45,8 @@ class Rows:
     def add(self, job: ClusterJob) -> int:
         """Make a row of a job that is submitted; ValueError."""
         one = _columns(job)
-        check_jobs(one, self._settings.nodes)
+        if job.state is JobState.QUEUED:
+            check_jobs(one, self._settings.nodes)
         if len(self._job) == len(self.state.jobs):
             self._renew()
         row = len(self._job)
@@ -55,8 +57,20 @@ class Rows:
             self._use(self.state._replace(speeds=self._curves.speeds))
         self.jobs = self.state.jobs[: row + 1]
         fill(self.state, row, one, curve)
-        self.jobs["paired"][row] = job.paired
+        self._restore(row, job)
         return row
+
+    def _restore(self, row: int, job: ClusterJob) -> None:
+        """Set what was kept of a job over a restart; of most there is nothing."""
+        record = self.jobs[row]
+        record["paired"], record["passed_over"] = job.paired, job.passed_over
+        record["wanted_until"] = job.wanted_until
+        if job.released:
+            record["released"] = job.released
+            self.machine["released_at"] = max(self.machine["released_at"], job.released)
+        if job.share is not None:
+            for name, value in zip(OF_SHARE, job.share, strict=True):
+                record[name] = value
 
     def remove(self, job: JobId) -> int:
         """Forget a job; its row, which is to be brought into its final state."""
@@ -101,14 +115,16 @@ class Rows:
         """All that is known of a job."""
         row = self._row[job]
         record = self.jobs[row]
+        state = JobState(int(record["state"]))
         return replace(
             self._job[row],
             paired=bool(record["paired"]),
-            state=JobState(int(record["state"])),
-            expected=int(record["expected"]) if record["state"] == JobState.RUNNING else NONE,
+            state=state,
+            expected=int(record["expected"]) if state is JobState.RUNNING else NONE,
             passed_over=int(record["passed_over"]),
             wanted_until=int(record["wanted_until"]),
             released=max(0, int(record["released"])),
+            share=Share(*(int(record[name]) for name in OF_SHARE)) if state in WITH_NODES else None,
         )
 
     # What kernels need and tell

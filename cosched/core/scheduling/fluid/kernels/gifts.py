@@ -13,7 +13,7 @@ from cosched.core.scheduling.primitives.compiled import kernel, shared_kernel
 def give(f: Fluid, now: int) -> None:
     """Give all that is free to running jobs that have less than their ideal."""
     machine = f.machine[0]
-    if machine.avail == 0 or machine.resizes == 0:
+    if machine.avail <= 0 or machine.resizes == 0:
         return
     machine.planned_for = NONE  # its lists are used again
     n = _takers(f)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from cosched.core.job import JobState
 from cosched.core.scheduling.fluid.kernels.harvest import carry_out, plan_for_promised
 from cosched.core.scheduling.fluid.kernels.iteration import choose, start
-from cosched.core.scheduling.fluid.kernels.progress import begin
-from cosched.core.scheduling.fluid.kernels.state import LEVEL, QUEUED, Fluid
+from cosched.core.scheduling.fluid.kernels.progress import begin, note_end
+from cosched.core.scheduling.fluid.kernels.state import LEVEL, QUEUED, RUNNING, Fluid
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import kernel, shared_kernel
 
@@ -20,12 +20,31 @@ READY, HOLDING = int(JobState.READY), int(JobState.HOLDING)
 def make_ready(f: Fluid, row: int) -> bool:
     """The job keeps what is free of its least; whether that is all of it."""
     machine, job = f.machine[0], f.jobs[row]
-    job.procs = min(machine.avail, job.least)
+    job.procs = max(0, min(machine.avail, job.least))
     machine.avail -= job.procs
     machine.claimed += job.least - job.procs
     machine.waiting += 1
     job.state = READY
     return job.procs == job.least
+
+
+@kernel
+def take_up(f: Fluid, row: int, state: int) -> None:
+    """After a restart: a ready, holding or running job has its processors, work and place as before."""
+    machine, job = f.machine[0], f.jobs[row]
+    machine.avail -= job.procs
+    job.state = state
+    if state != RUNNING:
+        machine.claimed += job.least - job.procs
+        machine.waiting += 1
+        return
+    note_end(f, row)
+    at = machine.running
+    while at > 0 and f.jobs[f.running[at - 1]].place > job.place:
+        f.running[at] = f.running[at - 1]
+        at -= 1
+    f.running[at] = row
+    machine.running += 1
 
 
 @kernel

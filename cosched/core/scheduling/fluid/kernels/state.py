@@ -35,6 +35,8 @@ JOB = np.dtype(
             *("start", "expected", "end", "harvests", "state"),
             # with mates: whether it waits for one; the instant after that at which it yielded; when it was released
             *("paired", "passed_over", "released"),
+            # the how-manieth it was to start, where jobs come and go
+            "place",
             # up to when a mate holds for it
             "wanted_until",
         )
