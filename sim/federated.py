@@ -15,8 +15,9 @@ from cosched.sim.federation.cores import core_player
 from cosched.sim.federation.player import Player
 from cosched.sim.fluid import facts
 from cosched.sim.link import Link
+from cosched.sim.results.collecting import batch_result
 from cosched.sim.results.outcomes import jobs_of, last_event
-from cosched.sim.results.result import DomainResult, ReplayResult, batch_result
+from cosched.sim.results.result import DomainResult, ReplayResult
 from cosched.sim.story import StoryLog
 from cosched.sim.world import DomainSetup, World
 from cosched.workload.pairing import Pairing

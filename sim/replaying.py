@@ -18,7 +18,8 @@ from cosched.sim.fluid import FluidRun
 from cosched.sim.fluid import prepare as prepare_fluid
 from cosched.sim.fluid_setup import fluid_setup
 from cosched.sim.progress import TimeLine
-from cosched.sim.results.result import ReplayResult, collect
+from cosched.sim.results.collecting import collect
+from cosched.sim.results.result import ReplayResult
 from cosched.sim.script import ScriptedDomain, ScriptedEvent, read_script, told
 from cosched.sim.story import StoryLog
 from cosched.sim.warm_up import prepare_for, run_all_kernels

@@ -379,12 +379,9 @@ class SlurmManager(MeetingSystem):
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and isinstance(error := task.exception(), Exception) and not _expected(error):
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception) and not isinstance(error, ManagerError):
             _LOG.error("a task of the Slurm manager has failed", exc_info=error)
-
-
-def _expected(error: Exception) -> bool:
-    return isinstance(error, ManagerError)
 
 
 def _known(job: Job) -> Known:

@@ -49,7 +49,8 @@ from cosched.service.page.sampling import Sampling
 from cosched.service.page.viewers import Policy
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
-from cosched.service.peers.peers import PeerClients, PeerView
+from cosched.service.peers.peer import PeerView
+from cosched.service.peers.peers import PeerClients
 from cosched.service.planning.estimates import Estimates
 from cosched.service.planning.explaining import Explaining
 from cosched.service.preparing import check_addresses, mistakes_of_manager, prepare

@@ -8,7 +8,8 @@ import numpy as np
 
 from cosched.core.job import JobState
 from cosched.sim.federation.player import JobOutcome
-from cosched.sim.results.result import Jobs, add_pairs
+from cosched.sim.results.collecting import add_pairs
+from cosched.sim.results.result import Jobs
 from cosched.workload.jobs import UNKNOWN, Workload
 from cosched.workload.pairing import Pairing
 

@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from cosched.core.job import JobState
 from cosched.sim.allocations import AllocationEnd, Allocations, no_allocations
 from cosched.sim.configuration import Domain
-from cosched.sim.engine import Engine
 from cosched.sim.holds_and_yields import HoldEnd, Holds, Yields
 from cosched.sim.results import metrics
-from cosched.sim.world import World
 from cosched.workload.jobs import UNKNOWN, Ints, JobIds, Workload
 from cosched.workload.pairing import TOGETHER, Pairing
 
@@ -333,73 +331,9 @@ class ReplayResult:
         return others
 
 
-def collect(engine: Engine, settings: list[Domain], timing: dict[str, float], events: Any = None) -> ReplayResult:
-    """Collect the results of an engine that has run."""
-    domains = {
-        setup.name: batch_result(engine, setup.name, index, settings[index])
-        for index, setup in enumerate(engine.domains)
-    }
-    return ReplayResult(domains, engine.pairing, engine.stalled, events, timing)
-
-
-def batch_result(world: World, name: str, index: int, settings: Domain) -> DomainResult:
-    """Collect what came of one domain of a world, which is number `index` of all domains that the pairing knows."""
-    here = world.index[name]
-    setup, scheduler = world.domains[here], world.schedulers[here]
-    return DomainResult(
-        settings,
-        setup.cluster.nodes,
-        setup.workload,
-        _jobs(world, here, index),
-        scheduler.releases,
-        world.last_event(here),
-        scheduler.holds.holds(world.first[here], world.now),
-        scheduler.yields.yields(),
-    )
-
-
-def _jobs(world: World, here: int, index: int) -> Jobs:
-    records = world.rows(here)
-    count = len(records)
-    start, end, state = records["start"].copy(), records["end"].copy(), records["state"].astype(np.int64)
-    run = np.where((start != UNKNOWN) & (end != UNKNOWN), end - start, records["run"])
-    jobs = Jobs(
-        ready=start.copy(),
-        start=start,
-        end=end,
-        run=run,
-        holds=np.zeros(count, np.int64),
-        yields=np.zeros(count, np.int64),
-        held_node_seconds=np.zeros(count, np.int64),
-        state=state,
-        pair=np.full(count, UNKNOWN, np.int64),
-        mate_domain=np.full(count, UNKNOWN, np.int64),
-        mate=np.full(count, UNKNOWN, np.int64),
-    )
-    add_pairs(jobs, world.pairing, index)
-    for row, job, held in world.paired_outcomes(here):
-        jobs.ready[row] = UNKNOWN if job.ready_at is None else job.ready_at
-        jobs.holds[row], jobs.yields[row], jobs.held_node_seconds[row] = job.holds, job.yields, held
-    return jobs
-
-
 def _state(state: int, start: int) -> str:
     """Return how a job ended; one that has started and not ended was queued again."""
     return STATES.get(JobState(state), NEVER_STARTED if start == UNKNOWN else UNFINISHED)
-
-
-def add_pairs(jobs: Jobs, pairing: Pairing, index: int) -> None:
-    """Set pairs, groups and mates of the jobs of domain `index`; a member of a group has no mate by itself."""
-    for side in (0, 1):
-        here = pairing.domain[:, side] == index
-        rows = pairing.job[here, side]
-        jobs.pair[rows] = pairing.row[here]
-        jobs.mate_domain[rows] = pairing.domain[here, 1 - side]
-        jobs.mate[rows] = pairing.job[here, 1 - side]
-    for group in pairing.groups:
-        for domain, row in group.members:
-            if domain == index:
-                jobs.pair[row] = group.row
 
 
 def _pair_starts(domains: list[DomainResult], pairing: Pairing) -> Ints:

@@ -17,7 +17,8 @@ from itertools import pairwise
 
 from cosched import sim
 from cosched.sim.engine import Engine
-from cosched.sim.results.result import ReplayResult, collect
+from cosched.sim.results.collecting import collect
+from cosched.sim.results.result import ReplayResult
 from cosched.sim.warm_up import run_all_kernels
 from cosched.sim.world import DomainSetup
 from cosched.workload.generate import generate

@@ -24,7 +24,8 @@ from cosched.core.protocol import (
     TryStartMate,
 )
 from cosched.service.configuration import Peer
-from cosched.service.peers.peers import CallError, PeerClients, PeerView
+from cosched.service.peers.peer import PeerView
+from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.wire.tls import PeerCredentials
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1 import coscheduling_pb2 as wire

@@ -10,7 +10,8 @@ from grpc_health.v1 import health_pb2
 
 from cosched.core.protocol import MateTried
 from cosched.service.configuration import Peer
-from cosched.service.peers.peers import PeerClients, PeerView
+from cosched.service.peers.peer import PeerView
+from cosched.service.peers.peers import PeerClients
 from cosched.service.wire.errors import Refusal, abort
 from cosched.v1 import cluster_pb2 as states
 from tests.service.faulty_proxy import BLACK_HOLE, PASS, REFUSE, FaultyProxy

@@ -22,7 +22,7 @@ from cosched.core.protocol import (
     Settled,
     Status,
 )
-from cosched.service.peers import peers as module
+from cosched.service.peers import peer as module
 from cosched.service.wire.translation import write_request
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1 import coscheduling_pb2 as wire

@@ -13,7 +13,8 @@ from cosched.core.scheduling.pools import Partitions
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder, Scheme
 from cosched.sim.engine import Engine
-from cosched.sim.results.result import NEVER_STARTED, STATES, collect
+from cosched.sim.results.collecting import collect
+from cosched.sim.results.result import NEVER_STARTED, STATES
 from cosched.sim.world import DomainSetup
 from cosched.workload.jobs import UNKNOWN, Workload
 from cosched.workload.pairing import Group, Pairing

@@ -11,8 +11,8 @@ from cosched.sim.federation.batch_world import BatchWorld
 from cosched.sim.federation.conductor import Conductor
 from cosched.sim.federation.cores import core_player
 from cosched.sim.link import Link
+from cosched.sim.results.collecting import collect
 from cosched.sim.results.outcomes import jobs_of
-from cosched.sim.results.result import collect
 from cosched.sim.world import DomainSetup, World
 from cosched.workload.pairing import Pairing
 

@@ -16,7 +16,7 @@ from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.sim.engine import Engine
 from cosched.sim.replaying import NO_PAIRS
-from cosched.sim.results.result import collect
+from cosched.sim.results.collecting import collect
 from cosched.sim.results.wording import groups_line
 from cosched.sim.world import DomainSetup
 from cosched.workload.jobs import Workload

@@ -15,7 +15,7 @@ from cosched.service.clock import Clock
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.story import Noted
-from cosched.service.peers.peers import PeerView
+from cosched.service.peers.peer import PeerView
 from cosched.service.store import EventRecord, JobRecord
 from cosched.service.wire.group_messages import write_window
 from cosched.service.wire.message_parts import PROBLEM

@@ -1,0 +1,363 @@
+"""The client that calls one other domain, and what is known of it.
+
+A call may take `timeout` seconds in all. We never guess from an error text whether a call that must not be repeated was
+sent: it is sent only on a connection that stands. If there is none, a harmless question makes one first. So we know
+that a peer that is down, or that drops every packet, did not get the call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from grpc import StatusCode
+from grpc.aio import AioRpcError
+from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
+
+from cosched.core.protocol import Domain, Failure, GroupOrder, MutatingRequest, Reply, Request
+from cosched.service.configuration import Peer
+from cosched.service.peers.clock_offset import ClockOffset
+from cosched.service.peers.outcomes import OF_OLDER, CallError, failure, is_lost, one_line
+from cosched.service.peers.peer_line import Line
+from cosched.service.wire.fields import FieldError
+from cosched.service.wire.tls import PeerCredentials
+from cosched.service.wire.tls_probe import speaks_tls
+from cosched.service.wire.translation import check_answer, read_clock, read_reply, write_request
+from cosched.v1 import cluster_pb2 as states
+from cosched.v1.coscheduling_pb2 import CompareClocksRequest, TellPresenceRequest
+from cosched.v1.explain_pb2 import ExplainMatesRequest, ExplainMatesResponse
+from cosched.v1.page_pb2 import DescribeJobsRequest, DescribeJobsResponse
+from cosched.v1.rendezvous_pb2 import GetPlaceRequest, GetPlaceResponse
+
+Told = TypeVar("Told")
+MAX_OPEN_CALLS = 256  # to one peer; more wait for their turn
+_STATES: dict[Failure, int] = {
+    Failure.REFUSED: states.PEER_STATE_REFUSED,
+    Failure.BUSY: states.PEER_STATE_REACHABLE,
+    Failure.SLOW: states.PEER_STATE_REACHABLE,
+}  # a peer's state after these failures; after others it is unreachable
+_ANSWERS = (StatusCode.UNIMPLEMENTED, StatusCode.NOT_FOUND)  # to a health check: a live peer without it
+
+
+@dataclass(frozen=True, slots=True)
+class PeerView:
+    """What is known of a peer. Times are in seconds, `since` by the wall clock."""
+
+    name: Domain
+    address: str
+    state: int  # wire enum PeerState
+    since: float
+    round_trip: float | None  # duration of the last call with an answer
+    problem: str  # for people; empty if there is none
+    clock_offset: float | None = None  # how far its clock is ahead of ours; None: unknown
+    clock_uncertainty: float | None = None  # how wrong the offset may be, plus or minus
+    takes_groups: bool | None = None  # whether it takes members of groups; None: unknown
+
+
+class PeerClient:
+    """The client of one peer."""
+
+    def __init__(
+        self,
+        here: Domain,
+        peer: Peer,
+        timeout: float,
+        credentials: PeerCredentials | None,
+        told: Callable[[PeerView], None],
+        health: Callable[[Domain, bool], None],
+    ) -> None:
+        self._here = here
+        self._peer = peer
+        self._timeout = timeout
+        self._credentials = credentials
+        self._told = told
+        self._health = health
+        self._beating = False
+        self._loop = asyncio.get_running_loop()
+        self._options = credentials.options(peer.identity or "") if credentials else ()
+        self._line: Line | None = None
+        self._generation = 0  # the generation of the certificates that the line uses
+        self._lines: weakref.WeakSet[Line] = weakref.WeakSet()  # including retired ones while they have calls
+        self._closed = False
+        self._turns = asyncio.Semaphore(MAX_OPEN_CALLS)
+        self._state: int = states.PEER_STATE_UNKNOWN
+        self._since = time.time()
+        self._round_trip: float | None = None
+        self._problem = ""
+        self._refuses_calls = False  # heartbeats succeed all the same
+        self._takes_groups: bool | None = None
+        self.clocks = ClockOffset()
+
+    def view(self) -> PeerView:
+        """Return what is known of it."""
+        peer, (ahead, uncertainty) = self._peer, self.clocks.now or (None, None)
+        return PeerView(
+            peer.name, peer.address, self._state, self._since, self._round_trip, self._problem,
+            ahead, uncertainty, self._takes_groups,
+        )  # fmt: skip
+
+    async def close(self) -> None:
+        """Close the connections and cancel open calls; no call may follow."""
+        self._closed = True
+        for line in list(self._lines):
+            await line.close()
+
+    # Calls
+
+    async def call(self, request: Request) -> Reply:
+        """See PeerClients."""
+        deadline = self._loop.time() + self._timeout
+        try:
+            await self._take_turn(deadline)
+            try:
+                reply = await self._call(request, deadline)
+            finally:
+                self._turns.release()
+        except CallError as error:
+            self._failed(error)
+            raise
+        self._refuses_calls = False
+        self._answered()
+        return reply
+
+    async def _take_turn(self, deadline: float) -> None:
+        """Wait while there are too many open calls."""
+        if not self._turns.locked():
+            await self._turns.acquire()
+            return
+        try:
+            async with asyncio.timeout_at(deadline):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise CallError(Failure.UNREACHABLE, f"{MAX_OPEN_CALLS} calls to it are open") from None
+
+    async def _call(self, request: Request, deadline: float) -> Reply:
+        once, mutating = isinstance(request, MutatingRequest), isinstance(request, MutatingRequest | GroupOrder)
+        message = write_request(request, self._here, self._peer.name)
+        try:
+            answer = await (self._order if once else self._ask)(message, deadline)
+            if answer is None:
+                raise FieldError("the message", "cannot be read")
+            reply = read_reply(answer, self._peer.name)
+            check_answer(request, reply)
+            return reply
+        except AioRpcError as error:
+            if error.code() is StatusCode.UNIMPLEMENTED and type(request) in OF_OLDER:
+                return OF_OLDER[type(request)]
+            failed = failure(error, mutating)
+            if error.code() is StatusCode.DEADLINE_EXCEEDED and await self._is_alive():
+                failed = CallError(Failure.SLOW if mutating else Failure.BUSY, failed.problem)
+        except FieldError as error:
+            failed = CallError(Failure.REFUSED, f"its answer breaks the protocol: {error}")
+        self._refuses_calls = failed.failure is Failure.REFUSED
+        raise failed
+
+    async def _order(self, message: Any, deadline: float) -> Any:
+        """Send a call that must not be repeated, once, on a connection that stands. AioRpcError: it was sent, or may
+        have been; CallError: it was not sent.
+        """
+        line = await self._usable_line()
+        if not line.stands:
+            line = await self._connected_line(deadline)
+        return await self._send(line, message, deadline)
+
+    async def _connected_line(self, deadline: float) -> Line:
+        """Return a line that stands, if need be after a harmless question on it; CallError."""
+        failed = CallError(Failure.UNREACHABLE, "the connection broke at once")
+        try:
+            await self._ask(HealthCheckRequest(), deadline)
+        except AioRpcError as error:  # it may be an answer, which proves a connection too
+            failed = failure(error, mutating=False)
+        line = await self._usable_line()
+        if not line.stands or self._loop.time() >= deadline:
+            raise failed
+        return line
+
+    async def _ask(self, message: Any, deadline: float) -> Any:
+        """Send a call that may be repeated; AioRpcError; CallError: the certificates are at fault.
+
+        A connection may be dead although the peer is up (because it was restarted). So repeat the call on a new one.
+        """
+        line = await self._usable_line()
+        if line.stands:
+            try:
+                return await self._send(line, message, deadline)
+            except AioRpcError as error:
+                if not is_lost(error):
+                    raise
+            await self._drop(line)
+            line = await self._usable_line()
+        try:
+            return await self._send(line, message, deadline)
+        except AioRpcError as error:
+            if not is_lost(error) or not await self._is_up(deadline):
+                raise
+        return await self._send(await self._usable_line(), message, deadline)  # a certificate was just replaced
+
+    async def _send(self, line: Line, message: Any, deadline: float) -> Any:
+        sent_at = self._loop.time()
+        try:
+            answer = await line.ask(message, deadline - sent_at)
+        except AioRpcError as error:
+            if error.code() is StatusCode.DEADLINE_EXCEEDED:  # the connection may be dead
+                await self._drop(line)
+            raise
+        self._round_trip = self._loop.time() - sent_at
+        return answer
+
+    async def _is_up(self, deadline: float) -> bool:
+        """Whether the peer can be reached after all. CallError if a problem with TLS prevents the connection: the peer
+        then looks as if it were down.
+        """
+        remaining = deadline - self._loop.time()
+        problem = await self._tls_problem(remaining) if remaining > 0 else None
+        if problem:
+            raise CallError(Failure.REFUSED, one_line(problem))
+        return problem is not None
+
+    async def _tls_problem(self, timeout: float) -> str | None:
+        """Return the problem in one line; empty: there is none; None: the peer cannot be reached."""
+        if self._credentials is not None:
+            return await self._credentials.probe(self._peer.address, timeout, self._peer.identity)
+        if await speaks_tls(self._peer.address, timeout):
+            return "the peer speaks TLS, but this domain is configured to speak without (domain.plaintext)"
+        return None
+
+    # The connection
+
+    async def _usable_line(self) -> Line:
+        """Return the line for a new call: a new one if the certificates have changed, or if the last attempt to connect
+        has failed, so as to try again at once.
+        """
+        if self._closed:
+            raise asyncio.CancelledError
+        generation, credentials = self._credentials.current() if self._credentials else (0, None)
+        line = self._line
+        if line is not None and (generation != self._generation or line.failed):
+            await self._drop(line)
+        if self._line is None:
+            self._line = Line(self._peer.address, credentials, self._options, self._timeout)
+            self._lines.add(self._line)
+            self._generation = generation
+        return self._line
+
+    async def _drop(self, line: Line) -> None:
+        """Stop using this line for new calls."""
+        if self._line is line:
+            self._line = None
+            await line.retire()
+
+    # What is known of the peer
+
+    async def beat(self) -> None:
+        """Ask for its health, and for its time if it is well. Do nothing if this is under way."""
+        if self._beating:
+            return
+        self._beating = True
+        try:
+            await self._beat()
+        finally:
+            self._beating = False
+
+    async def _beat(self) -> None:
+        try:
+            serving = await self._is_serving()
+        except CallError as error:
+            self._failed(error)
+            if error.failure is not Failure.REFUSED:
+                self._health(self._peer.name, error.failure is Failure.BUSY)
+            return
+        if not serving:
+            self._failed(CallError(Failure.BUSY, "it says that it is not serving"))
+            return
+        if not self._refuses_calls:
+            self._answered()
+        self._health(self._peer.name, True)
+        await self._compare_clocks()
+
+    async def tell(self, presence: TellPresenceRequest, timeout: float) -> None:
+        """See PeerClients."""
+        with suppress(AioRpcError, CallError, TimeoutError):  # older peers do not know it
+            async with asyncio.timeout(timeout):
+                await self._ask(presence, self._loop.time() + timeout)
+
+    async def place(self, question: GetPlaceRequest) -> GetPlaceResponse:
+        """See PeerClients."""
+        return await self._question(question, GetPlaceResponse, "its version does not tell where jobs are")
+
+    async def describe(self, question: DescribeJobsRequest) -> DescribeJobsResponse:
+        """See PeerClients."""
+        return await self._question(question, DescribeJobsResponse, "its version describes no jobs")
+
+    async def explain(self, question: ExplainMatesRequest) -> ExplainMatesResponse:
+        """See PeerClients."""
+        return await self._question(question, ExplainMatesResponse, "its version does not tell when jobs start")
+
+    async def _question(self, question: Any, kind: type[Told], unknown: str) -> Told:
+        """Ask what changes nothing, and expect this kind of answer; `unknown`: the problem of an older peer."""
+        try:
+            answer = await self._ask(question, self._loop.time() + self._timeout)
+        except AioRpcError as error:
+            if error.code() is StatusCode.UNIMPLEMENTED:
+                raise CallError(Failure.REFUSED, unknown) from error
+            raise failure(error, mutating=False) from error
+        if not isinstance(answer, kind):
+            raise CallError(Failure.REFUSED, "its answer cannot be read")
+        return answer
+
+    async def _is_alive(self) -> bool:
+        """Whether it answers health checks, even though it has not answered a call."""
+        try:
+            await self._is_serving()
+        except CallError as error:
+            return error.failure is not Failure.UNREACHABLE
+        return True
+
+    async def _is_serving(self) -> bool:
+        """Whether it says that it serves, and is neither stopping nor stalled; CallError."""
+        try:
+            answer = await self._ask(HealthCheckRequest(), self._loop.time() + self._timeout)
+        except AioRpcError as error:
+            if error.code() not in _ANSWERS:
+                raise failure(error, mutating=False) from error
+            return True
+        return answer is not None and bool(answer.status == HealthCheckResponse.SERVING)
+
+    async def ask_for_groups(self) -> None:
+        """Ask whether it takes members of groups, unless it has said so."""
+        if not self._takes_groups:
+            await self._compare_clocks()
+
+    async def _compare_clocks(self) -> None:
+        """Compare clocks. It is no fault if there is no answer: older peers do not know the call, nor groups."""
+        asked = self.clocks.steady()
+        try:
+            answer = await self._ask(CompareClocksRequest(), self._loop.time() + self._timeout)
+        except AioRpcError as error:
+            if error.code() is StatusCode.UNIMPLEMENTED:
+                self._takes_groups = False
+        except CallError:
+            pass
+        else:
+            if answer is not None:
+                self._takes_groups = answer.takes_groups
+                with suppress(FieldError):
+                    self.clocks.add(asked, *read_clock(answer))
+
+    def _answered(self) -> None:
+        self._is(states.PEER_STATE_REACHABLE, "")
+
+    def _failed(self, error: CallError) -> None:
+        self._is(_STATES.get(error.failure, states.PEER_STATE_UNREACHABLE), error.problem)
+
+    def _is(self, state: int, problem: str) -> None:
+        self._problem = problem
+        if state != self._state:
+            self._state = state
+            self._since = time.time()
+            self._told(self.view())
