@@ -227,7 +227,11 @@ def main() -> None:
     server = Server()
     for line in iter(sys.stdin.readline, ""):
         number, argv = json.loads(line)
-        print(json.dumps([number, *answer(server, argv)]), flush=True)
+        told = json.dumps([number, *answer(server, argv)])
+        try:
+            print(told, flush=True)
+        except BrokenPipeError:  # the service was killed meanwhile
+            os._exit(0)  # to flush once more would fail as well
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ Which tests stand for what, in test_promises.py:
     hook late, slow     while_the_service_is_away: the hook finds nobody; what no hook tells is found by looks, in the
                         tests of cancel
     hook twice          reported_once
-    mates               given_one_and_parted
+    mates               given_one_and_parted, finds_its_mates
+    groups              names_its_domains, tried_at_the_same_time, tried_member (two tests)
     jobs without mates  names_no_mate
 """

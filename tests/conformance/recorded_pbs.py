@@ -12,7 +12,7 @@ import itertools
 import json
 import re
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +41,9 @@ class RecordedServer:
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch, nodes: int) -> None:
         self.socket = folder / "socket"
-        self.hook = Hook(folder, patch, socket=str(self.socket), domain="mira", peers=["eureka"], patience=3600)
+        self.hook = Hook(folder, patch, socket=str(self.socket), domain="mira", peers=[], patience=3600)
         self.jobs: dict[str, dict[str, Any]] = {}
+        self.variables: dict[str, dict[str, str]] = {}  # those that the hook has added, by job
         self.up = True
         self.down: set[str] = set()  # nodes
         self.offline: set[str] = set()
@@ -58,12 +59,12 @@ class RecordedServer:
 
     # For tests
 
-    async def submit(self, nodes: int, seconds: float, pair: str | None, account: str = "") -> str:
+    async def submit(self, nodes: int, seconds: float, mate: Mapping[str, str], account: str = "") -> str:
         number = str(next(self._numbers))
         job = copy.deepcopy(_read("queue.json")["Jobs"]["0.mira"])
         resources = job["Resource_List"] | {"ncpus": nodes, "nodect": nodes, "select": f"{nodes}:ncpus=1"}
         resources.pop("pair")
-        job["Resource_List"] = resources | ({} if pair is None else {"pair": pair})
+        job["Resource_List"] = resources | mate
         job |= {"Account_Name": account} if account else {}
         job["ctime"] = job["qtime"] = job["etime"] = time.ctime()
         async with self._one:
@@ -209,7 +210,9 @@ class RecordedServer:
         job = self.jobs[number]
         told = Told(job["Resource_List"], id=f"{number}.mira", exec_vnode=vnodes, euser="root", Job_Name="STDIN")
         told.__dict__ |= {"Account_Name": job.get("Account_Name"), "project": job["project"]}
-        return await asyncio.to_thread(self.hook.run, "RUNJOB", told, requestor=requestor)
+        why = await asyncio.to_thread(self.hook.run, "RUNJOB", told, requestor=requestor)
+        self.variables[number] = {name: re.sub(r"\\(.)", r"\1", value) for name, value in told.Variable_List.items()}
+        return why
 
     def _run(self, number: str, vnodes: str) -> None:
         ran = _read("history.json")["Jobs"]["1.mira"]

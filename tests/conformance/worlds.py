@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +14,8 @@ from cosched.adapters.batch_system import BatchReport, BatchSystem, Known, Link
 from cosched.adapters.manager import End
 from cosched.adapters.pbs.manager import PbsManager
 from cosched.adapters.pbs.settings import read_settings as read_pbs_settings
+from cosched.adapters.pbs.words import words
+from cosched.adapters.slurm.comments import word
 from cosched.adapters.slurm.manager import SlurmManager
 from cosched.adapters.slurm.settings import read_settings as read_slurm_settings
 from deploy.lab.waiting import LabError
@@ -26,14 +28,22 @@ from tests.slurm.managed import clusters
 PATIENCE = 300.0  # seconds; a safety net
 NODES = 4
 _T = TypeVar("_T")
+Others = Sequence[str]  # domains
+
+
+def named(pair: str | None, others: Others) -> Link | None:
+    """What a job of this pair, or of a group with these other domains, names."""
+    return Link(pair=pair, others=tuple(others)) if pair is not None else None
 
 
 class World(ABC):
     """A batch system of four nodes. What blocks, real commands for example, runs in a thread."""
 
     @abstractmethod
-    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "") -> str:
-        """A user submits a job that sleeps; its id."""
+    async def submit(
+        self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "", others: Others = ()
+    ) -> str:
+        """A user submits a job that sleeps; its id. `others`: the job is in a group with jobs on these domains."""
 
     @abstractmethod
     async def delete(self, job: str) -> None:
@@ -54,6 +64,10 @@ class World(ABC):
     @abstractmethod
     async def clear(self) -> None:
         """Delete all jobs, and wait until all nodes are free and none is kept for anybody."""
+
+    async def told(self, job: str, variable: str) -> str | None:
+        """The value of a variable by which a job that runs finds its mates."""
+        raise NotImplementedError
 
     async def lose_nodes(self, job: str) -> None:
         """Nodes that are kept for a job break."""
@@ -78,8 +92,10 @@ class Memory(World):
     def __init__(self) -> None:
         self.machine = memory.Machine(NODES)
 
-    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "") -> str:
-        link = Link(pair=pair) if pair is not None else None
+    async def submit(
+        self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "", others: Others = ()
+    ) -> str:
+        link = named(pair, others)
         return str(self.machine.submit(nodes, seconds, link, account=account))
 
     async def delete(self, job: str) -> None:
@@ -106,8 +122,11 @@ class RealPbs(World):
     def __init__(self, cluster: PbsCluster) -> None:
         self.cluster = cluster
 
-    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "") -> str:
-        options = [f"-lselect={nodes}:ncpus=1", "-lwalltime=1200", *([f"-lpair={pair}"] if pair is not None else [])]
+    async def submit(
+        self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "", others: Others = ()
+    ) -> str:
+        mate = [f"-l{name}={value}" for name, value in words(named(pair, others)).items() if value]
+        options = [f"-lselect={nodes}:ncpus=1", "-lwalltime=1200", *mate]
         options += ["-A", account] if account else []
         job = await asyncio.to_thread(self.cluster.qsub, f"sleep {seconds}", *options)
         return job.partition(".")[0]
@@ -136,6 +155,11 @@ class RealPbs(World):
             cluster.run("qdel", "-Wforce", *jobs)
         cluster.wait_for(lambda: set(cluster.states().values()) == {"free"}, "all nodes to be free")
 
+    async def told(self, job: str, variable: str) -> str | None:
+        found = await asyncio.to_thread(self.cluster.job, f"{job}.{self.cluster.name}")
+        value = found["Variable_List"].get(variable)
+        return None if value is None else str(value)
+
     async def lose_nodes(self, job: str) -> None:  # noqa: ARG002
         await asyncio.to_thread(self.cluster.kill_mom)
 
@@ -156,8 +180,11 @@ class RecordedPbs(World):
     def __init__(self, server: RecordedServer) -> None:
         self.server = server
 
-    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "") -> str:
-        return await self.server.submit(nodes, seconds, pair, account)
+    async def submit(
+        self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "", others: Others = ()
+    ) -> str:
+        mate = {name: value for name, value in words(named(pair, others)).items() if value}
+        return await self.server.submit(nodes, seconds, mate, account)
 
     async def delete(self, job: str) -> None:
         await self.server.command(["qdel", job])
@@ -181,6 +208,9 @@ class RecordedPbs(World):
         await until(lambda: len(self.server.free) == NODES, lambda: f"free nodes, not {self.server.free}")
         await self.server.settle()
 
+    async def told(self, job: str, variable: str) -> str | None:
+        return self.server.variables[job].get(variable)
+
     async def lose_nodes(self, job: str) -> None:  # noqa: ARG002
         self.server.down = set(self.server.offline)
 
@@ -201,10 +231,13 @@ class RealSlurm(World):
     def __init__(self, cluster: Any, site: Any) -> None:
         self.cluster, self._site = cluster, site
 
-    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "") -> str:
-        named = [f"--comment=cosched:pair={pair}"] if pair is not None else []
-        named += [f"--account={account}"] if account else []
-        options = (f"--nodes={nodes}", "--exclusive", "--output=/dev/null", *named)
+    async def submit(
+        self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "", others: Others = ()
+    ) -> str:
+        link = named(pair, others)
+        mate = [f"--comment={word(link)}"] if link is not None else []
+        mate += [f"--account={account}"] if account else []
+        options = (f"--nodes={nodes}", "--exclusive", "--output=/dev/null", *mate)
         return str(await asyncio.to_thread(self.cluster.sbatch, f"sleep {seconds}", *options))
 
     async def delete(self, job: str) -> None:
@@ -251,7 +284,7 @@ class PbsSite:
         self._folder = tempfile.TemporaryDirectory(prefix="pbs-")
         self._cluster = PbsCluster("mira", Path(self._folder.name), NODES)
         cluster = self._cluster.__enter__()
-        install_hook(cluster)
+        install_hook(cluster, peers=())  # of any number
         return cluster
 
     def __exit__(self, *error: object) -> None:

@@ -27,11 +27,11 @@ class Coupled:
         self._script = script
         self.here, self.there, *_ = lab
 
-    def submit(self, domain: Domain, work: Work) -> str:
+    def submit(self, domain: Domain, work: Work, *options: str) -> str:
         """Submit a job, which notes when it begins; its id."""
         name = work.pair or work.group or "-"
         script = self._script.format(name=name, notes=domain.notes, seconds=work.seconds)
-        return domain.submit(script, work.nodes, work.pair, work.group)
+        return domain.submit(script, work.nodes, work.pair, work.group, *options)
 
     def run(self, sides: Sides) -> Outcome:
         """Submit the work, to all domains at once, and see it to its end."""

@@ -33,6 +33,7 @@ PBS_START_MOM=1
 PBS_DATA_SERVICE_USER=postgres
 PBS_LOG_HIGHRES_TIMESTAMP=1
 """
+_TAKEN = "Job with requested ID already exists"  # a server that was killed gives ids that it has given before
 _SERVER = """set server job_history_enable = true
 set server acl_roots = root
 set server flatuid = true
@@ -162,7 +163,12 @@ class PbsCluster:
     def qsub(self, script: str, *options: str) -> str:
         """Submit the lines of a shell script; return the job's id. LabError with qsub's message."""
         output = ("-o", str(self.jobs), "-j", "oe")  # of a repeated option the last counts
-        return self.run("qsub", *output, *options, text=f"#!/bin/sh\n{script}\n").strip()
+        while True:
+            try:
+                return self.run("qsub", *output, *options, text=f"#!/bin/sh\n{script}\n").strip()
+            except LabError as error:
+                if _TAKEN not in str(error):
+                    raise
 
     def job(self, job: str) -> dict[str, Any]:
         """Return what `qstat -x -f` shows of a job, also of one that has ended."""

@@ -46,8 +46,13 @@ class Domain(ABC):
         """Return the manager's own settings."""
 
     @abstractmethod
-    def submit(self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None) -> str:
-        """Submit the lines of a bash script; return the job's id. `group` has a job on each domain."""
+    def submit(
+        self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None, *options: str
+    ) -> str:
+        """Submit the lines of a bash script; return the job's id.
+
+        `group` has a job on each domain. `options`: more for the command that submits.
+        """
 
     def queued(self) -> set[str]:
         """Return the jobs that have not ended, by the batch system."""
@@ -59,7 +64,7 @@ class Domain(ABC):
 
     def clear(self) -> None:
         """Cancel all jobs."""
-        for job in self.service.ask("queue")["jobs"]:
+        for job in self.service.ask("queue"):
             self.service.try_run("cancel", str(job["id"]))
 
 
@@ -79,10 +84,13 @@ class Pbs(Domain):
         cluster = self.cluster
         return {"bin": str(cluster.bin), "hook_socket": str(cluster.folder / "hooks.sock"), "command_timeout": 30}
 
-    def submit(self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None) -> str:
+    def submit(
+        self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None, *options: str
+    ) -> str:
         """See the class above."""
         mate = [f"-lpair={pair}"] if pair else [f"-lgroup={group}@{'+'.join(self.peers)}"] if group else []
-        job = self.cluster.qsub(script, f"-lselect={nodes}:ncpus=1", "-lwalltime=600", "-o/dev/null", *mate)
+        common = f"-lselect={nodes}:ncpus=1", "-lwalltime=600", "-o/dev/null"
+        job = self.cluster.qsub(script, *common, *mate, *options)
         return job.partition(".")[0]
 
     def queued(self) -> set[str]:
@@ -119,12 +127,15 @@ class Slurm(Domain):
         sockets = {"hook_socket": str(hooks.socket), "waiting_folder": str(hooks.waiting)}
         return {"conf": conf, "gate_lead": GATE_LEAD, "command_timeout": 30, **sockets}
 
-    def submit(self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None) -> str:
+    def submit(
+        self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None, *options: str
+    ) -> str:
         """See the class above."""
         word = f"pair={pair}" if pair else f"group={group}@{'+'.join(self.peers)}"
         mate = [f"--comment=cosched:{word}"] if pair or group else []
         text = f"#!/bin/bash\n{script}\n"
-        return str(self.lab.cluster.sbatch(text, f"--nodes={nodes}", "--output=/dev/null", "--time=10", *mate))
+        common = f"--nodes={nodes}", "--output=/dev/null", "--time=10"
+        return str(self.lab.cluster.sbatch(text, *common, *mate, *options))
 
     def queued(self) -> set[str]:
         """See the class above."""
@@ -150,14 +161,16 @@ class Local(Domain):
         """See the class above."""
         return {"slots": self.nodes, "policy": "fcfs", "grace": 1}
 
-    def submit(self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None) -> str:
+    def submit(
+        self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None, *options: str
+    ) -> str:
         """See the class above."""
         path = self.folder / "script"
         path.write_text(f"#!/bin/bash\n{script}\n")
         members = [f"--group={group}", f"--with={','.join(self.peers)}"] if group else []
         mate = [f"--pair={pair}"] if pair else members
-        options = (f"--nodes={nodes}", "--time=10", f"--chdir={self.folder}", "--parsable")
-        return self.service.run("submit", *options, *mate, str(path)).strip().rpartition(":")[2]
+        common = f"--nodes={nodes}", "--time=10", f"--chdir={self.folder}", "--parsable"
+        return self.service.run("submit", *common, *mate, *options, str(path)).strip().rpartition(":")[2]
 
 
 KINDS = {kind.kind: kind for kind in (Pbs, Slurm, Local)}
@@ -234,6 +247,10 @@ class CoupledLab:
 
         wait_for(compared, f"{domain.name} to have compared its clock", logs=[domain.service.log], interval=0.2)
 
+    def address(self, domain: Domain) -> str:
+        """Return where its peers reach a domain."""
+        return f"127.0.0.1:{domain.port}"
+
     def _sections(self, domain: Domain, scheme: str) -> Sections:
         service = domain.service
         batch = domain.kind != Local.kind
@@ -248,7 +265,7 @@ class CoupledLab:
                 "state": str(service.state),
             },
             "coscheduling": {"scheme": scheme, **others},
-            "peer": [{"name": peer.name, "address": f"127.0.0.1:{peer.port}"} for peer in self if peer is not domain],
+            "peer": [{"name": peer.name, "address": self.address(peer)} for peer in self if peer is not domain],
             "manager": {"kind": domain.kind, **domain.manager(), **of_manager},
         }
 

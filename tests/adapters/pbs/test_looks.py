@@ -72,7 +72,7 @@ async def test_an_idle_server_is_asked_once_in_an_interval(counted: Counted) -> 
 async def test_many_jobs_at_once_cost_one_look_a_second_for_all(counted: Counted, server: RecordedServer) -> None:
     began = time.monotonic()
     for number in range(40):
-        await server.submit(1, 600, f"p{number}")
+        await server.submit(1, 600, {"pair": f"p{number}"})
     await asyncio.sleep(1.5)
     assert 1 <= len(counted.looks()) <= time.monotonic() - began + 2
     assert {tuple(argv) for argv in counted.looks()} == {tuple(commands.queue())}
