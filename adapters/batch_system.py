@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from cosched.adapters.manager import Ended, Manager, Started
+from cosched.core.protocol import Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,8 @@ class Link:
     """The mate that a job names: job `mate` of the domain `peer`, or whichever job carries the same `pair` name.
 
     `or_alone`: the job starts alone if there is no such mate. `others`: the job is in the group `pair`, with one job on
-    each of these domains, two or more, in alphabetical order; `peer` is empty.
+    each of these domains, in alphabetical order; `peer` is empty. Only a group may have `windows`, in the order of
+    their domains, and an instant, `at`, in seconds since 1970 (see `GroupName`); one other domain is enough then.
     """
 
     peer: str = ""
@@ -35,6 +37,8 @@ class Link:
     pair: str | None = None
     or_alone: bool = False
     others: tuple[str, ...] = ()
+    windows: tuple[Window, ...] = ()
+    at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

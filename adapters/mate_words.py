@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cosched.adapters.batch_system import Link
+from cosched.core.protocol import Window
 from cosched.errors import InputError
 from cosched.validation.group_names import wrong_group_name, wrong_members
 from cosched.validation.pair_names import is_pair_name
@@ -40,7 +41,8 @@ def asked_link(domain: str, peers: Sequence[str], given: Mapping[str, Any]) -> L
     """
     or_alone = given.get("or_alone", False)
     if given.get("group") is not None:
-        return Link(pair=given["group"], or_alone=or_alone, others=tuple(sorted(given["members"])))
+        windows = tuple(Window(domain, *window) for domain, window in sorted(given.get("windows", {}).items()))
+        return Link("", None, given["group"], or_alone, tuple(sorted(given["members"])), windows, given.get("at"))
     if given.get("pair") is not None:
         return Link(_pair_domain(domain, peers, given), pair=given["pair"], or_alone=or_alone)
     if given.get("mate") is None:

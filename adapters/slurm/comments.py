@@ -2,21 +2,29 @@
 
 `cosched:mate=eureka/1234` names job 1234 of the domain eureka. `cosched:pair=NAME` names the job of another domain that
 has the same pair name; `cosched:group=NAME@eureka` says which domain, where there are several.
-`cosched:group=NAME@eureka+mira` names a group, by the domains of its other members. The additional word
-`cosched:or-alone` lets the job start alone if there is no such mate, or member.
+`cosched:group=NAME@eureka+mira` names a group, by the domains of its other members. Additional words:
+`cosched:or-alone` lets the job start alone if there is no such mate, or member. Beside a group,
+`cosched:window=mira:0..10m` says when the job of a domain starts after the others, and `cosched:at=2026-11-23T18:00`
+when they start. A group with these may have one other domain.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from cosched.adapters.batch_system import Link
 from cosched.adapters.mate_words import GROUP, read_group, write_group
+from cosched.core.protocol import Window
+from cosched.validation.group_windows import read_window, those_apart
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 MARK = "cosched:"
 OR_ALONE = f"{MARK}or-alone"
+WINDOW = f"{MARK}window="
+AT = f"{MARK}at="
 MAX_COMMENT = 1024  # bytes, Slurm's limit
 MAX_NAME = 128  # characters of a job's id
 # Why a job cannot have a mate, or cannot yield; job_submit.lua has the same texts.
@@ -37,21 +45,26 @@ def word(link: Link) -> str:
     """Return the word that names this mate in a comment."""
     group = write_group(link)
     pair = f"{MARK}group={group}" if group else f"{MARK}pair={link.pair}"
-    mate = pair if link.mate is None else f"{MARK}mate={link.peer}/{link.mate}"
-    return f"{mate} {OR_ALONE}" if link.or_alone else mate
+    words = [pair if link.mate is None else f"{MARK}mate={link.peer}/{link.mate}"]
+    words += [f"{WINDOW}{of.domain}:{of.earliest}..{of.latest}" for of in link.windows]
+    if link.at is not None:
+        words.append(f"{AT}{datetime.fromtimestamp(link.at, UTC).isoformat().replace('+00:00', 'Z')}")
+    return " ".join([*words, OR_ALONE] if link.or_alone else words)
 
 
 def find(comment: str) -> Link | None:
     """Return the mate that a comment names; None if it has no word for cosched. CommentError."""
     words = [word for word in _BLANKS.split(comment) if word.startswith(MARK)]
-    mates = [word for word in words if word != OR_ALONE]
+    when = [word for word in words if word.startswith((WINDOW, AT))]
+    mates = [word for word in words if word != OR_ALONE and word not in when]
     if not words:
         return None
     if not mates:
-        raise CommentError(f"the comment has {OR_ALONE}, which has no effect without {_FORMS}")
+        raise CommentError(f"the comment has {words[0]}, which has no effect without {_FORMS}")
     if len(mates) > 1:
         raise CommentError(f"the comment has {len(mates)} words that begin with {MARK}; only one may name a mate")
-    return replace(_link(mates[0].removeprefix(MARK)), or_alone=OR_ALONE in words)
+    link = replace(_link(mates[0].removeprefix(MARK)), or_alone=OR_ALONE in words)
+    return _starts(link, when) if when else link
 
 
 def add(comment: str, link: Link) -> str:
@@ -95,6 +108,32 @@ def _link(directive: str) -> Link:
     if key == "mate" and (match := _MATE.fullmatch(value)) and _is_name(match[2]):
         return Link(peer=match[1], mate=match[2])
     raise CommentError(f"the comment has a word that begins with {MARK} and is not {_FORMS}, or {OR_ALONE} beside it")
+
+
+def _starts(link: Link, when: Sequence[str]) -> Link:
+    """The group with the windows and the instant of these words. CommentError."""
+    others = link.others or (link.peer,)
+    if link.mate is not None or not all(others):
+        raise CommentError(f"the comment has {WINDOW} or {AT}, which need {_GROUP}")
+    try:
+        named = [read_window(word.removeprefix(WINDOW)) for word in when if word.startswith(WINDOW)]
+        instants = [_instant(word.removeprefix(AT)) for word in when if word.startswith(AT)]
+    except ValueError as error:
+        raise CommentError(f"the comment has {WINDOW} or {AT} in vain: {error}") from None
+    if len(dict(named)) < len(named) or len(instants) > 1:
+        raise CommentError(f"the comment has two {AT}, or two {WINDOW} of one domain")
+    windows = tuple(Window(domain, *window) for domain, window in sorted(those_apart(dict(named)).items()))
+    if not windows and not instants:
+        return link
+    return Link("", None, link.pair, link.or_alone, others, windows, *instants)
+
+
+def _instant(text: str) -> int:
+    """Seconds since 1970 of a date with a time, of the local time zone if it names none. ValueError."""
+    moment = datetime.fromisoformat(text) if "T" in text else None
+    if moment is None or moment.microsecond:
+        raise ValueError(f"{text!r} is no instant such as 2026-11-23T18:00")
+    return int(moment.astimezone().timestamp())
 
 
 def _group(value: str) -> Link:

@@ -1,6 +1,8 @@
 """Three real Slurm clusters that meet, and groups of three jobs: slots that are booked, moved and kept."""
 
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 
@@ -8,7 +10,7 @@ from deploy.slurm.lab import CoupledLab, Domain
 from tests.live.test_groups import check_no_group_is_apart, contended_groups
 from tests.live.workloads import Work
 from tests.slurm.cosched_hooks import check_for_compiler
-from tests.slurm.coupled import Coupled
+from tests.slurm.coupled import Coupled, known
 from tests.slurm.coupled_checks import check_nothing_is_left, reservations_of, whys
 from tests.slurm.test_coupled_groups import FAR_APART
 from tests.slurm.test_coupled_slots import LIMIT, PATIENCE, SETTINGS, fill
@@ -20,6 +22,7 @@ NODES = 4
 MEET = ("meet",) * 3
 MIXTURES = [MEET, ("meet", "meet", "hold"), ("yield", "meet", "meet")]
 GROUPS, ALONE = 10, 5
+ROUNDING = 1  # second: instants are whole ones
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +86,38 @@ def test_a_slot_moves_and_all_start_as_soon_as_nodes_are_free_everywhere(coupled
 def test_all_start_at_their_slot_though_a_job_before_it_ends_late(coupled: Coupled) -> None:
     """Slurm ends jobs that come to their limits some seconds after these."""
     assert "at its slot" in Slot(coupled, "due").check_started()
+
+
+def submit_all(coupled: Coupled, group: str, words: str) -> dict[str, str]:
+    """A job on each cluster, whose comment says when the group starts, too; their ids."""
+    ids = {}
+    for domain in coupled.lab:
+        others = "+".join(other.name for other in coupled.lab if other is not domain)
+        comment = f"--comment=cosched:group={group}@{others} {words}"
+        ids[domain.name] = coupled.submit(domain, Work(None, 2, 1.0, group=group), LIMIT, comment)
+    return ids
+
+
+def starts(coupled: Coupled, ids: dict[str, str]) -> dict[str, float]:
+    """When each job has started, once all have ended."""
+    for domain in coupled.lab:
+        coupled.until_job(domain, ids[domain.name], lambda job: job.state == "completed", "has ended")
+    jobs = {domain.name: known(domain)[ids[domain.name]] for domain in coupled.lab}
+    return {name: job.started_at.timestamp() for name, job in jobs.items()}
+
+
+def test_jobs_start_apart_as_their_comments_say(coupled: Coupled) -> None:
+    found = starts(coupled, submit_all(coupled, "apart", "cosched:window=mira:20..20"))
+    assert abs(found["intrepid"] - found["eureka"]) < FAR_APART
+    assert found["mira"] - min(found["intrepid"], found["eureka"]) >= 20 - ROUNDING
+
+
+def test_jobs_start_at_the_instant_that_their_comments_give(coupled: Coupled) -> None:
+    at = int(time.time()) + 40
+    instant = datetime.fromtimestamp(at, UTC).isoformat()
+    found = starts(coupled, submit_all(coupled, "given", f"cosched:at={instant}"))
+    assert min(found.values()) >= at - ROUNDING
+    assert max(found.values()) - at < FAR_APART
 
 
 @pytest.mark.parametrize("kill", [False, True])

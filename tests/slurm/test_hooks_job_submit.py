@@ -39,6 +39,8 @@ def submit(cluster: Cluster, *options: str, command: str = "sbatch") -> tuple[bo
         "cosched:group=night/run@eureka",
         "cosched:group=17@eureka",
         "cosched:or-alone cosched:group=a@b@eureka+mira-2+polaris",
+        "cosched:group=a@eureka cosched:window=eureka:0..10m cosched:at=2026-11-23T18:00",
+        "cosched:at=2026-11-23T18:00:05+01:00 cosched:group=a@b cosched:window=a.2:-90..+90 cosched:window=b:1h",
         "cosched:mate=eureka.site-2/job_1[7]",
         "project=a cosched:pair=night/run,2 other words",
         "cosched:pair=night cosched:or-alone",
@@ -78,6 +80,26 @@ def test_a_mistaken_comment_is_refused_in_one_line(cluster: Cluster, comment: st
     form += f" (beside it cosched:or-alone); NAME is {ALLOWED}"
     accepted, said = submit(cluster, f"--comment={comment}")
     assert (accepted, [line.removeprefix("error: ") for line in said]) == (False, [form])
+
+
+NO_GROUP = "cosched:window= and cosched:at= have no effect without cosched:group=NAME@DOMAIN+DOMAIN"
+NO_START = "not of the form cosched:window=DOMAIN:0..10m, or cosched:at=2026-11-23T18:00"
+
+
+@pytest.mark.parametrize(
+    ("comment", "why"),
+    [
+        ("cosched:at=2026-11-23T18:00", NO_GROUP),
+        ("cosched:pair=a cosched:at=2026-11-23T18:00", NO_GROUP),
+        ("cosched:mate=eureka/1 cosched:window=eureka:5m", NO_GROUP),
+        ("cosched:group=a@eureka cosched:at=18:00", NO_START),
+        ("cosched:group=a@eureka cosched:window=5m", NO_START),
+        ("cosched:group=a@eureka cosched:window=eureka:soon", NO_START),
+    ],
+)
+def test_a_start_that_cannot_be_is_refused_in_one_line(cluster: Cluster, comment: str, why: str) -> None:
+    accepted, said = submit(cluster, f"--comment={comment}")
+    assert (accepted, [line.removeprefix("error: ") for line in said]) == (False, [f"comment: {why}"])
 
 
 @pytest.mark.parametrize(

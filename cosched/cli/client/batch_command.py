@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cosched.cli.client.windows import WHEN
+from cosched.cli.client.windows import WHEN, windows_given
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say
+from cosched.core.protocol import MateProblem
 from cosched.errors import InputError
+from cosched.wrong_mates import wrong_member
 
 if TYPE_CHECKING:
     from cosched.adapters.batch_system import Accepted, BatchSystemFactory
@@ -71,23 +73,25 @@ class BatchCommand:
         return self.checked({**own, **named})
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options; a group of two is a pair. InputError: a group that cannot be."""
-        if any(given.get(key) for key in WHEN):
-            said = f"jobs of {self.domain.name} have no windows or instants, since {self.domain.manager} schedules them"
-            raise InputError("--group", None, said)
+        """Return the options, `windows` by domain; a group of two without is a pair. InputError: what cannot be."""
         options = {key: value for key, value in given.items() if key not in WHEN}
         if "group" not in options:
             return options
-        if len(options["members"]) == 1:
+        own, at = self.domain.name, given.get("at")
+        apart = isinstance(given.get("windows"), Mapping)
+        windows = given["windows"] if apart else windows_given(given, own, options["members"])
+        if (windows or at is not None) and not self.domain.slots:
+            said = wrong_member(own, options["group"], MateProblem.NO_SLOTS)
+            raise InputError("--group", None, said)
+        if windows or at is not None:
+            options |= {"windows": windows, "at": at}
+        elif len(options["members"]) == 1:
             pair, (mate,) = options.pop("group"), options.pop("members")
             return {**options, "pair": pair, "pair_domain": mate}
         self._check_members(options["group"], options["members"])
         return options
 
     def _check_members(self, group: str, members: Sequence[str]) -> None:
-        from cosched.core.protocol import MateProblem
-        from cosched.wrong_mates import wrong_member
-
         domain = self.domain
         if not self.system.can_group:
             said = f"{domain.name} takes no members of groups, since {domain.manager} schedules its jobs: pair them"

@@ -19,7 +19,14 @@ from cosched.cli.client.directives import foreign_directives, given_options, rea
 from cosched.cli.client.exports import exported
 from cosched.cli.client.jobs import Destination, JobId, group_options, pair_options
 from cosched.cli.client.time_limits import TimeLimit
-from cosched.cli.client.windows import WHEN, check_windows, instant_of_all, window_options, windows_of, windows_of_all
+from cosched.cli.client.windows import (
+    WHEN,
+    check_windows,
+    instant_of_all,
+    window_options,
+    windows_given,
+    windows_of_all,
+)
 from cosched.cli.client.wording import group_found, mate_found
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_text
@@ -122,7 +129,8 @@ def submit(
         else:
             _tell_foreign(content, script, domain)
             specification = _specification(asked, script, domain)
-            job = client.submit(content, arguments, windows=_windows(asked, domain), at=asked["at"], **specification)
+            windows = windows_given(asked, domain.name, asked["members"]) if asked["group"] is not None else {}
+            job = client.submit(content, arguments, windows=windows, at=asked["at"], **specification)
             _tell_id(job.id, job.domain, parsable)
     if job is not None:
         _tell_mates(job, parsable)
@@ -180,13 +188,6 @@ def _asked(
         _check_mate(asked)
     check_windows(asked)
     return content, given, asked
-
-
-def _windows(asked: Mapping[str, Any], domain: Domain) -> dict[str, tuple[int, int]]:
-    """Return the windows of the job's group, if it has one."""
-    if asked["end_together"]:
-        raise InputError("--end-together", None, "needs --to, to know the --time of all jobs of the group")
-    return windows_of(asked, domain.name, asked["members"]) if asked["group"] is not None else {}
 
 
 def _given(script: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:

@@ -143,6 +143,13 @@ def _start_after(windows: dict[str, tuple[int, int]], own: str, domain: str, off
         raise InputError("--start-after", None, f"{own} has another window by --window")
 
 
+def windows_given(given: Mapping[str, Any], own: str, others: Sequence[str]) -> Windows:
+    """Return the windows of a group by the options that were given of its job on the domain `own`; InputError."""
+    if given.get("end_together"):
+        raise InputError("--end-together", None, "needs --to, to know the --time of all jobs of the group")
+    return windows_of({"within": None, "windows": (), "start_after": None, **given}, own, others)
+
+
 def windows_of_all(jobs: Sequence[tuple[str, Mapping[str, Any]]], flags: Mapping[str, Any]) -> Windows:
     """Return the windows of jobs that are submitted together, of all their options; `flags`: the command line's.
 

@@ -37,7 +37,7 @@ from cosched.core.effects import (
     Yield,
 )
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, GroupName, JobId, MateName, Named
+from cosched.core.protocol import Domain, GroupName, JobId, MateName, MateProblem, Named
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.memory import named_group
@@ -49,6 +49,8 @@ from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.linking import peer_meant, refusal_of_group, until_linkable
 from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
+from cosched.validation.group_windows import wrong_windows
+from cosched.wrong_mates import wrong_member
 
 DOUBT = 1.0  # seconds after which a try will probably fail, since another job is in its way
 WANTED_FIRST = 5.0  # seconds; a forced release takes one to three if Slurm answers
@@ -183,17 +185,29 @@ class Offers(Work):
     def _named(self, link: Link) -> Named:
         """The group, or the mate, that a job names."""
         if link.others:
-            return GroupName(link.pair or "", link.others, link.or_alone)
+            return GroupName(link.pair or "", link.others, link.or_alone, link.windows, link.at)
         return MateName(peer_meant(link.peer, self._peers), link.pair, link.mate, link.or_alone)
 
     async def _announce(self, record: JobRecord, named: Named) -> None:
         if not isinstance(named, GroupName):
             await self._announcer.announce(str(record.id))
         elif str(record.id) in self._domain.jobs:
+            if (said := self._wrong_start(named)) is not None:
+                self._jobs.wrong_group(str(record.id), said)
+                return
             answers = await self._announcer.ask_for_members(record, named)
             self._domain.calls.heard_of_members(str(record.id), answers)
             if (refusal := refusal_of_group(named, answers)) is not None:
                 self._jobs.wrong_group(str(record.id), refusal.message)
+
+    def _wrong_start(self, named: GroupName) -> str | None:
+        """Say why the group cannot start as its windows or its instant have it; None if it can."""
+        own = self._domain.name
+        wrong = wrong_windows({of.domain: (of.earliest, of.latest) for of in named.windows}, (own, *named.others))
+        if wrong is not None:
+            return f"group {named.name}: {wrong[0]} {wrong[1]}"
+        lacks = (named.windows or named.at is not None) and not self._domain.core.settings.slots
+        return wrong_member(own, named.name, MateProblem.NO_SLOTS) if lacks else None
 
     def _record(self, job: Appeared, named: Named) -> JobRecord:
         clock = self._domain.clock

@@ -5,6 +5,8 @@
 
 local FORM = "cosched:mate=DOMAIN/JOBID, cosched:pair=NAME or cosched:group=NAME@DOMAIN+DOMAIN"
 local OR_ALONE = "cosched:or-alone" -- an additional word
+local WINDOW = "cosched:window=" -- words beside a group
+local AT = "cosched:at="
 local NAMES = "NAME is 1 to 128 of A-Z a-z 0-9 and _ . : , + = @ / -"
 local COMPONENTS = 0xfffffff0 -- het_job_offset of a job that is not heterogeneous is above this
 
@@ -51,13 +53,36 @@ local function wrong_group(link)
     return nil
 end
 
+-- Returns whether a word says when a group starts.
+local function is_start(word)
+    return word:sub(1, #WINDOW) == WINDOW or word:sub(1, #AT) == AT
+end
+
+-- Returns what is wrong with such a word, or nil.
+local function wrong_start(word)
+    local time = "[+-]?%d+[smhdw]?"
+    local window = "^cosched:window=[%w_.%-]+:" .. time
+    if word:match(window .. "$") or word:match(window .. "%.%." .. time .. "$") then
+        return nil
+    end
+    if word:match("^cosched:at=%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d[%d:Z+-]*$") then
+        return nil
+    end
+    return "not of the form cosched:window=DOMAIN:0..10m, or cosched:at=2026-11-23T18:00"
+end
+
 -- Returns what is wrong with a comment, or nil. Words are separated by white space; other words do not matter.
 local function mistake(comment)
     local links = 0
-    local or_alone = false
+    local or_alone, starts, in_group = false, false, false
     for word in comment:gmatch("%S+") do
         if word == OR_ALONE then
             or_alone = true
+        elseif is_start(word) then
+            if wrong_start(word) then
+                return wrong_start(word)
+            end
+            starts = true
         elseif word:find("cosched:", 1, true) then
             local link = word:match("^cosched:(.*)$")
             local group = link ~= nil and link:find("^group=") ~= nil
@@ -67,11 +92,15 @@ local function mistake(comment)
             if link == nil or word:find("%c") or not (group or is_mate(link) or is_pair(link)) then
                 return "not of the form " .. FORM .. ", a word by itself (beside it " .. OR_ALONE .. "); " .. NAMES
             end
+            in_group = in_group or group
             links = links + 1
         end
     end
     if links > 1 then
         return "a job has one mate: " .. FORM .. " must be there once"
+    end
+    if starts and not in_group then
+        return "cosched:window= and cosched:at= have no effect without cosched:group=NAME@DOMAIN+DOMAIN"
     end
     if or_alone and links == 0 then
         return OR_ALONE .. " has no effect without a mate: " .. FORM

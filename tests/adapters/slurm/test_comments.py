@@ -6,8 +6,11 @@ from hypothesis import strategies as st
 
 from cosched.adapters.batch_system import Link
 from cosched.adapters.slurm.comments import MARK, MAX_COMMENT, MAX_NAME, CommentError, add, find, remove, word
+from cosched.core.protocol import Window
 from cosched.validation.group_names import wrong_group_name
 
+SPANS = st.integers(-600_000, 600_000)
+WINDOWS = st.lists(st.tuples(SPANS, SPANS).map(sorted).map(tuple).filter(lambda span: span != (0, 0)), max_size=2)
 NAMES = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=MAX_NAME)
 DOMAINS = st.from_regex(r"\A[A-Za-z0-9_.-]{1,64}\Z")
 PAIRS = st.from_regex(r"\A[A-Za-z0-9_.:,+=@/-]{1,128}\Z")
@@ -21,12 +24,24 @@ LINKS = (
         st.sets(DOMAINS, min_size=2, max_size=4),
         st.booleans(),
     )
+    | st.builds(
+        lambda others, windows, at: _started(sorted(others), windows, at),
+        st.sets(DOMAINS, min_size=2, max_size=4),
+        WINDOWS,
+        st.integers(0, 4_000_000_000),
+    )
 )
 BLANKS = st.text(" \t\n\v\f\r", min_size=1, max_size=3)
 # What a command line can carry: with bytes that are no UTF-8, as Python reads them.
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0") | st.sampled_from("\udc80\udcff")).filter(
     lambda text: MARK not in text
 )
+
+
+def _started(others: list[str], windows: list[tuple[int, int]], at: int) -> Link:
+    """A group with these windows of its first domains, and this instant."""
+    named = tuple(Window(domain, *window) for domain, window in zip(others, windows, strict=False))
+    return Link(pair="run7", others=tuple(others), windows=named, at=at)
 
 
 @given(LINKS, TEXTS, TEXTS, BLANKS, BLANKS)
@@ -38,6 +53,30 @@ def test_a_group_of_one_other_domain_is_a_pair_and_a_larger_one_names_all_others
     assert find("words cosched:group=a@b@eureka") == Link("eureka", pair="a@b")
     assert find("cosched:group=run7@polaris+mira x") == Link(pair="run7", others=("mira", "polaris"))
     assert find("cosched:group=17@mira") == Link("mira", pair="17")
+
+
+def test_a_group_says_when_it_starts() -> None:
+    link = find("cosched:at=2026-11-23T18:00Z cosched:group=run7@mira x cosched:window=mira:0..10m cosched:or-alone")
+    assert link == Link("", None, "run7", True, ("mira",), (Window("mira", 0, 600),), 1_795_456_800)
+    assert find("cosched:group=run7@mira cosched:window=mira:0..0") == Link("mira", pair="run7")
+
+
+@pytest.mark.parametrize(
+    ("comment", "why"),
+    [
+        ("cosched:pair=a cosched:at=2026-11-23T18:00", "which need cosched:group=NAME@DOMAIN+DOMAIN"),
+        ("cosched:mate=mira/5 cosched:window=mira:5m", "which need cosched:group=NAME@DOMAIN+DOMAIN"),
+        ("cosched:at=2026-11-23T18:00", "the comment has cosched:at=2026-11-23T18:00, which has no effect without"),
+        ("cosched:group=a@mira cosched:at=18:00", "'18:00' is no instant such as 2026-11-23T18:00"),
+        ("cosched:group=a@mira cosched:window=5m", "'5m' is not DOMAIN:FROM..TO, such as mira:0..10m"),
+        ("cosched:group=a@mira cosched:window=mira:soon", "'soon' is not a duration such as 90, 20m, 12h or 3d"),
+        ("cosched:group=a@b cosched:window=b:1 cosched:window=b:2", "two cosched:at=, or two cosched:window= of one"),
+    ],
+)
+def test_a_start_that_cannot_be_is_refused_and_said_why(comment: str, why: str) -> None:
+    with pytest.raises(CommentError) as refused:
+        find(comment)
+    assert why in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -88,12 +88,22 @@ def test_windows_need_a_group():
         check_windows(options)
 
 
-def test_jobs_of_a_batch_system_have_no_windows():
-    options, slurm = asked("--within", "5m"), SimpleNamespace(name="mira", manager="slurm")
-    with pytest.raises(
-        InputError, match=r"^--group: jobs of mira have no windows or instants, since slurm schedules them$"
-    ):
-        BatchCommand(None, slurm, SimpleNamespace(can_group=True), "job.sh", b"", {}).checked(options)
+def batch_options(*words: str, slots: bool = True) -> dict[str, Any]:
+    """What the command of mira's batch system is given."""
+    peers = [SimpleNamespace(name=name, takes_groups=True) for name in ("here", "polaris")]
+    domain = SimpleNamespace(name="mira", manager="slurm", slots=slots, peers=peers)
+    options = {key: value for key, value in asked(*words).items() if value not in (None, (), False)}
+    options["members"] = ("here", "polaris")
+    return BatchCommand(None, domain, SimpleNamespace(can_group=True), "job.sh", b"", {}).checked(options)
+
+
+def test_jobs_of_a_batch_system_have_windows_if_it_gives_slots():
+    options = batch_options("--within", "5m", "--at", "2099-01-01T00:00Z")
+    assert options["windows"] == {"here": (-300, 300), "polaris": (-300, 300)}
+    assert options["at"] == 4_070_908_800
+    assert "windows" not in batch_options()
+    with pytest.raises(InputError, match=r"^--group: group run7: mira gives no slots, which jobs need that start"):
+        batch_options("--within", "5m", slots=False)
 
 
 # Jobs that are submitted together
