@@ -67,6 +67,7 @@ docs/groups
 docs/protocol
 sim/reference/README
 sim/studies/tang2011/PAPER
+sim/studies/weissman2004/PAPER
 sim/studies/meet/RESULTS
 sim/studies/groups/RESULTS
 ```

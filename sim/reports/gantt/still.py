@@ -25,6 +25,7 @@ PAIRED = (BLUE, "#005C91")
 HELD, STRIPE = VERMILION, "#5C2800"
 WIDTH, MOST_ROWS = 1600, 400  # pixels of a domain's picture
 STRIPES = 10  # pixels between stripes
+MOST_OUTLINED = 400  # pieces of jobs
 
 IDLE = {False: "idle", True: "idle, or out of service"}
 
@@ -63,10 +64,22 @@ def _draw(run: Run, layouts: Sequence[Layout], canvas: Canvas) -> None:
 def _draw_domain(axes: Axes, domain: RunDomain, layout: Layout, run: Run, axis: TimeAxis) -> None:
     extent = (axis.place(run.first), axis.place(max(run.last, run.first + 1)), 0, domain.nodes)
     axes.imshow(_picture(domain, layout, run), extent=extent, aspect="auto", origin="lower", interpolation="nearest")
+    _edge(axes, layout.runs, axis)
     axes.set_title(f"{domain.name} ({domain.nodes:,} nodes)")
     axes.set_ylabel("node")
     axes.yaxis.set_major_formatter("{x:,.0f}")
     axes.grid(visible=False)
+
+
+def _edge(axes: Axes, pieces: Pieces, axis: TimeAxis) -> None:
+    """Outline the pieces if there are few: neighbours can have one shade, as when jobs change their size."""
+    from matplotlib.patches import Rectangle
+
+    if len(pieces.job) > MOST_OUTLINED:
+        return
+    places = (pieces.first, pieces.nodes, axis.place(pieces.begin), axis.place(pieces.end))
+    for first, nodes, begin, end in zip(*(each.tolist() for each in places), strict=True):
+        axes.add_patch(Rectangle((begin, first), end - begin, nodes, fill=False, edgecolor="white", linewidth=0.6))
 
 
 def _picture(domain: RunDomain, layout: Layout, run: Run) -> NDArray[np.uint8]:

@@ -22,6 +22,7 @@ from cosched.sim.studies.weissman2004.setup import Plan
 from cosched.sim.studies.weissman2004.tables import fits_table, loads_table, readings_table
 from cosched.sim.studies.weissman2004.words import (
     AGREEMENT,
+    LENGTH,
     MISPRINTS,
     PAPER,
     READINGS,
@@ -61,7 +62,12 @@ def _lines(
     numbers: Sequence[Compared[Statement]],
     claims: Sequence[Checked],
 ) -> Iterator[str]:
-    yield from ("# The paper's numbers and claims beside ours", "", f"{PAPER}. {replications(said)}", "")
+    yield from (
+        "# Integrated scheduling: the paper's numbers and claims beside ours",
+        "",
+        f"{PAPER}. {replications(said)}",
+        "",
+    )
     if missing := left_out(said):
         yield from (missing, "")
     for words in (SYSTEM, USER, RULES, SINGLE, MISPRINTS):
@@ -75,7 +81,7 @@ def _lines(
 
 
 def _sensitivities(said: dict[str, Any], plan: Plan, results: Results) -> Iterator[tuple[MeansTable, str]]:
-    yield loads_table(results, plan, said["fits"]), LOADS
+    yield loads_table(results, plan, said["fits"]), f"{LOADS} {LENGTH}"
     yield readings_table(results), READINGS
     if said["fits"]:
         yield fits_table(said["fits"]), DISTANCES

@@ -21,6 +21,7 @@ from cosched.sim.studies.weissman2004.setup import (
 )
 
 Of = tuple[Place, str]  # a place and a measure
+LEAST_MIN = 1.0  # ratios to shorter times say nothing
 
 
 def grid(model: str, share: float, name: str, measure: str) -> Of:
@@ -89,9 +90,17 @@ class Results(Measured):
         return self.ratio(at_load(source, load, name, measure), at_load(source, load, BEST, measure))
 
     def user_factor(self, application: str, beta: float, share: float, name: str, measure: str) -> Estimate | None:
-        """Return how much more a baseline has in figures 15 and 16 than the best policy."""
+        """Return how much more a baseline has in figures 15 and 16 than the best policy, unless that hardly waits."""
         best = of_user(application, beta, share, BEST, measure)
+        least = self.average(best)
+        if least is None or least.mean < LEAST_MIN:
+            return None
         return self.ratio(of_user(application, beta, share, name, measure), best)
+
+    def user_share(self, application: str, beta: float, share: float, name: str, measure: str) -> Estimate | None:
+        """Return what share of a baseline's time the best policy has."""
+        best = of_user(application, beta, share, BEST, measure)
+        return self.ratio(best, of_user(application, beta, share, name, measure))
 
 
 def best_of(named: Iterable[tuple[str, Estimate | None]]) -> str:

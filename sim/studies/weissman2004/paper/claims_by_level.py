@@ -13,6 +13,7 @@ from cosched.sim.studies.weissman2004.paper.comparisons import (
     ideal,
     less_than_baselines,
     names,
+    reading_of_limits,
     reading_of_moldable,
     reading_of_totals,
     running_first,
@@ -289,5 +290,6 @@ def _turns(results: Results) -> Verdict:
     late = [name for name, level in found if level == NO_LIMIT]
     ours = f"the least total is at M = {', '.join(sorted({level for _, level in found}, key=LEVELS.index))}"
     if not found or late:
-        return Verdict(False, ours if found else "no results", f"without a limit at {len(late)} of {len(found)} places")
+        reason = f"without a limit at {len(late)} of {len(found)} places; {reading_of_limits(results)}"
+        return Verdict(False, ours if found else "no results", reason)
     return Verdict(True, ours)

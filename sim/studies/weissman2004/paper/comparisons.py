@@ -107,6 +107,17 @@ def reading_of_moldable(results: Results) -> str:
     return f"below MOLDABLE by reading: {', '.join(told)}"
 
 
+def reading_of_limits(results: Results) -> str:
+    """Say by how much the total of Even-H-FQ falls from M = 12 to no limit at 10 %, by each reading."""
+    place = READINGS, SHARES[-1], ""
+    told = []
+    for kind in READ:
+        columns = [f"{kind}: {column(EVEN_FQ, level, TOTAL)}" for level in (HIGH, NO_LIMIT)]
+        if (less := results.more((place, columns[0]), (place, columns[1]))) is not None:
+            told.append(f"{kind} {less} min")
+    return f"Even-H-FQ falls from M = {HIGH} to no limit at 10 % by reading: {', '.join(told)}"
+
+
 def events_by_reading(results: Results, kind: str) -> tuple[Estimate | None, Estimate | None]:
     """Return the harvest events a job of Even-H-FQ and Even-H-FR by a reading, over all min_%_of_ideal."""
     found = [
