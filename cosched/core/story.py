@@ -88,6 +88,7 @@ class Why(StrEnum):
     MATE_UNKNOWN = "MateUnknown"
     MEMBER_LOST = "MemberLost"
     INSTANT_PASSED = "InstantPassed"  # or it starts late
+    WINDOW_AHEAD = "WindowAhead"  # others of its group have started
     PEER_UNREACHABLE = "PeerUnreachable"  # or it starts without its mate
     PEER_AWAY = "PeerAway"
     PEER_BUSY = "PeerBusy"

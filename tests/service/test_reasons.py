@@ -51,6 +51,7 @@ WORDS = {
     Why.MATE_QUEUING: ("mate_waits", "it could start, and lets others go first: its mate on b waits in the queue"),
     Why.MATE_UNSUBMITTED: ("mate_unsubmitted", "its mate on b is not submitted yet"),
     Why.MATE_UNKNOWN: ("no_such_mate", "b knows no such pair"),
+    Why.WINDOW_AHEAD: ("window_ahead", "others of its group have started, and its window has not come yet"),
     Why.INSTANT_PASSED: ("instant_passed", "the instant that its group was given has passed"),
     Why.MEMBER_LOST: ("member_lost", "a member of its group was cancelled or has failed"),
     Why.PEER_UNREACHABLE: ("peer_absent", "b cannot be reached"),

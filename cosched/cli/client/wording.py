@@ -27,6 +27,7 @@ REASONS = {
     "MateSlot": "its domain and its mate's have agreed when both start",
     "MateUnsubmitted": "its mate is not submitted yet",
     "MemberLost": "a member of its group was cancelled or has failed; cosched unlink lets it start without",
+    "WindowAhead": "others of its group have started, and its window has not come yet",
     "InstantPassed": "the instant of --at has passed; cosched unlink lets it start alone, cosched cancel ends it",
     "MateUnknown": "there is no such mate; cosched link names another, cosched unlink lets it start alone",
     "Held": "it keeps its nodes and waits for its mate",

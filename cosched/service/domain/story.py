@@ -90,6 +90,7 @@ WHY: dict[str, str] = {  # a reason in one word, for people
     Why.MATE_QUEUING: "its mate waits in the queue",
     Why.MATE_UNSUBMITTED: "its mate is not submitted yet",
     Why.MEMBER_LOST: "a member of its group was cancelled or has failed",
+    Why.WINDOW_AHEAD: "others of its group have started, and its window has not come yet",
     Why.INSTANT_PASSED: "the instant that its group was given has passed",
     Why.PEER_UNREACHABLE: "its mate's domain cannot be reached",
     Why.PEER_AWAY: "its mate's domain is away and expected back",

@@ -228,6 +228,13 @@ class Reasons:
             "[coscheduling]",
         )
 
+    def _window_ahead(self, record: JobRecord) -> Reason:
+        return Reason(
+            window_ahead=explain_pb2.WindowAhead(group=record.group_name or ""),
+            text="others of its group have started, and its window has not come yet",
+            change=f"nothing but time; cosched unlink {record.id} lets it start alone before",
+        )
+
     def _instant_passed(self, record: JobRecord) -> Reason:
         return Reason(
             instant_passed=explain_pb2.InstantPassed(group=record.group_name or ""),
@@ -282,6 +289,7 @@ _OF_WORDS: Mapping[str, Callable[[Reasons, JobRecord], Reason]] = {
     Why.MATE_UNSUBMITTED: Reasons._unsubmitted,
     Why.MATE_UNKNOWN: Reasons._unknown,
     Why.MEMBER_LOST: Reasons._member_lost,
+    Why.WINDOW_AHEAD: Reasons._window_ahead,
     Why.INSTANT_PASSED: Reasons._instant_passed,
     Why.PEER_DRAINING: Reasons._drains,
     Why.DRAINING: Reasons._drains,

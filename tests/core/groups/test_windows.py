@@ -8,7 +8,7 @@ import pytest
 
 from cosched.core.coscheduling.groups.gathering import Gathering
 from cosched.core.effects import Timer
-from cosched.core.events import Answered, Finished, MayBeEarlier
+from cosched.core.events import Answered, Finished, MayBeEarlier, StartedUnasked
 from cosched.core.job import JobState
 from cosched.core.protocol import GetMember, MateProblem, Window
 from tests.tiers import SEED, soaked
@@ -85,6 +85,19 @@ def test_a_member_without_the_nodes_of_its_fixed_slot_starts_late(monkeypatch):
     offered(world, "B")
     assert world.started == ["A", "B", "C"]
     assert gaps == [world.now - 90]
+
+
+def test_if_a_member_starts_unasked_the_others_start_in_their_windows_all_the_same():
+    world = Planned("AB", windows=B_LATER)
+    world.feed("A", StartedUnasked("j"))
+    began = world.job("A").started_at
+    offered(world, "B")
+    assert world.state("B") is JobState.QUEUED
+    assert world.timers["B", Timer.RETRY] == began + 60
+    world.now = began + 60
+    world.due("B", Timer.RETRY)
+    offered(world, "B")
+    assert world.started_at == {"B": began + 60}
 
 
 def test_a_member_that_is_cancelled_after_the_first_start_leaves_the_others():

@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from cosched.core.coscheduling.allocations import HOLDING, READY, Allocations
+from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import ALIVE, Asking
 from cosched.core.coscheduling.groups.agreeing import Agreeing
 from cosched.core.coscheduling.groups.proposals import membership, propose
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.coscheduling.membership import Decision, Membership, Proposal
 from cosched.core.coscheduling.peers import Peers
-from cosched.core.effects import Call, CancelJob, Effect, SetTimer, Timer
+from cosched.core.effects import Call, CancelJob, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import Answered, CallFailed, RetryDue
 from cosched.core.protocol import (
     Domain,
@@ -79,6 +79,9 @@ class Gathering:
         group = membership(job)
         statuses = {peer: told for peer, told in group.told.items() if isinstance(told, MateStatus)}
         if group.has_begun or any(told.status in STARTED for told in statuses.values()):
+            if now < (first := self._first_after(group, statuses)):
+                waits = self.allocations.wait(job, now, Why.WINDOW_AHEAD, Scheme.YIELD, group=group.name)
+                return [*waits, SetTimer(job.id, Timer.RETRY, first)]
             return self.allocations.start(job, now, Why.MATE_STARTED_BEFORE, gap_s=self._gap(group, statuses, now))
         passed_from = self.ledger.passed_from(job)
         if job.slot is None and passed_from is not None and now >= passed_from:
@@ -99,6 +102,15 @@ class Gathering:
         if left and group.by_slots_only:
             return [*outdated, *self._agree(job, left, now)]
         return [*outdated, *(self._propose(job, left, now) if left else self._start_alone(job, now))]
+
+    def _first_after(self, group: Membership, statuses: Mapping[Domain, MateStatus]) -> int:
+        """The first instant at which the job may start, by the windows of all, if others have started unasked."""
+        if group.has_begun or not group.by_slots_only:
+            return 0
+        began = [
+            told.started_at - group.window(peer)[1] for peer, told in statuses.items() if told.started_at is not None
+        ]
+        return max(began, default=0) + group.window(self.ledger.domain)[0]
 
     def _gap(self, group: Membership, statuses: Mapping[Domain, MateStatus], now: int) -> int | None:
         """By how much the job starts later than it would have with those that have started, by the windows of all."""
@@ -332,6 +344,8 @@ class Gathering:
             return self.asking.ask_again(job, now) if job.missed and group.booking is None else []
         again = [(peer, request) for peer in group.again for request in self._open_requests(group, peer)]
         group.again.clear()
+        if not again and job.state is QUEUED:  # others have started unasked, and its window begins
+            return [Reschedule(job.id)]
         return [Call(peer, job.id, request) for peer, request in again]
 
     def tell_again(self, job: PairedJob) -> list[Effect]:
