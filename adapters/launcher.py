@@ -12,9 +12,9 @@ How the core's effects map to it:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from cosched.adapters.manager import Manager, ManagerError, Report
 
@@ -73,3 +73,24 @@ class Launcher(Manager[Report | None, Report], Protocol):
         On return the launch is recorded and survives a restart; a report says whether the job started. Raises
         SpecError, NodesBusyError, NoRoomError or ManagerError if nothing was launched.
         """
+
+
+@runtime_checkable
+class ElasticLauncher(Launcher, Protocol):
+    """One whose running jobs can get and lose nodes. What a job has survives a restart of the service.
+
+    A job is neither told nor checked: who calls tells it of nodes that it has got, and calls `keep` only once the job
+    does not use the others any more.
+    """
+
+    def nodes_of(self, job_id: str) -> tuple[str, ...]:
+        """Return the names of the nodes that nobody else can have; empty if it has ended. UnknownJobError."""
+
+    async def grow(self, job_id: str, nodes: int) -> None:
+        """Give a job so many nodes in all: those that it has, in their order, then others.
+
+        NodesBusyError, ManagerError: it has what it had.
+        """
+
+    async def keep(self, job_id: str, names: Collection[str]) -> None:
+        """Let a job have only these of its nodes; the others are free. ManagerError."""

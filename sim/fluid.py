@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from cosched.compilation import prepare_kernels
-from cosched.core.allocation import Malleable
 from cosched.core.job import JobState
-from cosched.core.scheduling.fluid.cluster import FluidCluster
+from cosched.core.scheduling.fluid import warming
 from cosched.core.scheduling.fluid.machine import Counts, FluidJobs, FluidTrace, Sizes
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.primitives.codes import NONE
-from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.core.story import What
 from cosched.sim.allocations import AllocationEnd, AllocationLog, Allocations
 from cosched.sim.configuration import Domain
@@ -25,35 +23,18 @@ from cosched.sim.telling import RESIZED
 from cosched.workload.jobs import UNKNOWN, Workload
 
 KERNELS = "gifts"  # a module of kernels that only these domains need
-KERNELS_OF_MATES = "promises"  # ... and one for mates
 
 
 def prepare(say: Callable[[str], None], *, mates: bool = False) -> float:
     """Compile or load the kernels, also those that only jobs with mates need; return the seconds that took."""
     seconds = prepare_kernels(run_kernels, say, KERNELS)
-    return seconds + (prepare_kernels(run_kernels_of_mates, say, KERNELS_OF_MATES) if mates else 0.0)
+    return seconds + (prepare_kernels(warming.use_kernels, say, warming.KERNELS) if mates else 0.0)
 
 
 def run_kernels() -> None:
     """Use the kernels of fluid domains."""
     submit, least, ideal, run, zero = (np.array(each, np.int64) for each in ([0, 1], [1, 1], [2, 2], [3, 3], [0, 0]))
     FluidTrace(FluidSettings(2), FluidJobs(submit, least, ideal, run, run, zero > 0, zero, zero)).run()
-
-
-def run_kernels_of_mates() -> None:
-    """Use those that jobs with mates need."""
-    cluster = FluidCluster(FluidSettings(2))
-    for job in ("1", "2"):
-        cluster.submit(ClusterJob(job, 2, 9, 0, paired=True, malleable=Malleable(1)))
-    cluster.next(0)
-    cluster.hold("1", 0, 9)
-    cluster.next(0)
-    cluster.pass_over("2", 0, 1.0)
-    cluster.release("1", 1)
-    cluster.try_start("2", 1, 2)
-    cluster.next(1)
-    cluster.start("1", 1)
-    cluster.leave("1", 2, JobState.COMPLETED)
 
 
 class FluidRun:

@@ -76,8 +76,8 @@ def read(folder: str) -> JobFile:
         walltime=files.whole(data, "walltime", 1, MAX_SECONDS),
         grace=files.whole(data, "grace", 0, MAX_SECONDS),
         uid=files.whole_or_none(data, "uid"),
-        groups=_numbers(data, "groups"),
-        slots=_numbers(data, "slots"),
+        groups=numbers(data, "groups"),
+        slots=numbers(data, "slots"),
     )
 
 
@@ -87,7 +87,8 @@ def _variable(name: str) -> str:
     return name
 
 
-def _numbers(data: dict[str, object], key: str) -> list[int]:
+def numbers(data: dict[str, object], key: str) -> list[int]:
+    """Return a list of whole numbers; BadFileError."""
     value = data.get(key)
     if not isinstance(value, list):
         raise files.BadFileError(f"{key}: not a list")

@@ -7,16 +7,15 @@ import contextlib
 import errno
 import logging
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from pathlib import Path
 
-from cosched.adapters.launcher import JobSpec, Launcher, NodesBusyError, NoRoomError
+from cosched.adapters.launcher import ElasticLauncher, JobSpec, NodesBusyError, NoRoomError
 from cosched.adapters.local.checks import check_spec
-from cosched.adapters.local.environment import Account, account, environment
+from cosched.adapters.local.environment import Account, account, environment, slot_name
 from cosched.adapters.local.files import SHORTAGES, BadFileError
 from cosched.adapters.local.follow import Job, follow
 from cosched.adapters.local.jobfile import JobFile
-from cosched.adapters.local.jobfile import read as read_job
 from cosched.adapters.local.process import ForkServer
 from cosched.adapters.local.processes import boot
 from cosched.adapters.local.settings import LocalSettings, read_settings
@@ -32,7 +31,7 @@ def create(domain: str, directory: Path, settings: Mapping[str, object]) -> Loca
     return LocalManager(domain, read_settings(directory, settings))
 
 
-class LocalManager(Launcher):
+class LocalManager(ElasticLauncher):
     """See `adapters.launcher`."""
 
     def __init__(self, domain: str, settings: LocalSettings) -> None:
@@ -54,7 +53,7 @@ class LocalManager(Launcher):
     async def open(self) -> dict[str, Report | None]:
         """See the protocol. Launches that were recorded but not started yet are started now."""
         for job_id in await asyncio.to_thread(self._spool.open):
-            self._jobs[job_id] = Job(job_id, _slots_of(self._spool.folder(job_id)), found=True)
+            self._jobs[job_id] = Job(job_id, self._slots_of(job_id), found=True)
             self._jobs[job_id].look(self._spool)
         with contextlib.suppress(OSError):  # the first launch tries again
             self._forks.begin()
@@ -119,11 +118,43 @@ class LocalManager(Launcher):
         )
         self._spool.commit(launch, spec.script)
 
+    def nodes_of(self, job_id: str) -> tuple[str, ...]:
+        """See the protocol."""
+        job = self._known(job_id)
+        return () if job.ended else tuple(map(slot_name, job.slots))
+
+    async def grow(self, job_id: str, nodes: int) -> None:
+        """See the protocol."""
+        job = self._known(job_id)
+        if not job.ended and len(job.slots) < nodes:
+            await self._note_slots(job, [*job.slots, *self._free_slots(nodes - len(job.slots))])
+
+    async def keep(self, job_id: str, names: Collection[str]) -> None:
+        """See the protocol."""
+        job = self._known(job_id)
+        kept = [slot for slot in job.slots if slot_name(slot) in names]
+        if not job.ended and kept != job.slots:
+            await self._note_slots(job, kept)
+
+    async def _note_slots(self, job: Job, slots: list[int]) -> None:
+        """Give a job these slots. While that is being recorded it has the old ones and the new ones."""
+        before = job.slots
+        job.slots = [*before, *(slot for slot in slots if slot not in before)]
+        try:
+            await asyncio.to_thread(self._spool.note_slots, job.job_id, slots)
+        except OSError as error:
+            job.slots = before
+            raise ManagerError(f"job {job.job_id}: its nodes cannot be recorded: {error.strerror}") from error
+        job.slots = slots
+
+    def _known(self, job_id: str) -> Job:
+        if (job := self._jobs.get(job_id)) is None:
+            raise UnknownJobError(f"no job {job_id[:100]!a} was launched here")
+        return job
+
     async def cancel(self, job_id: str) -> None:
         """See the protocol."""
-        job = self._jobs.get(job_id)
-        if job is None:
-            raise UnknownJobError(f"no job {job_id[:100]!a} was launched here")
+        job = self._known(job_id)
         if job.ended:
             return
         try:
@@ -168,19 +199,18 @@ class LocalManager(Launcher):
         )
         job.task.add_done_callback(_say_failure)
 
+    def _slots_of(self, job_id: str) -> list[int]:
+        try:
+            return self._spool.slots(job_id)
+        except BadFileError:
+            return []  # its end will follow, since such a file cannot be run
+
     def _free_slots(self, wanted: int) -> list[int]:
         busy = {slot for job in self._jobs.values() if not job.ended for slot in job.slots}
         free = [slot for slot in range(self.nodes) if slot not in busy]
         if len(free) < wanted:
             raise NodesBusyError(f"{wanted} slots wanted, {len(free)} of {self.nodes} are free")
         return free[:wanted]
-
-
-def _slots_of(folder: str) -> list[int]:
-    try:
-        return read_job(folder).slots
-    except BadFileError:
-        return []  # its end will follow, since such a file cannot be run
 
 
 def _say_failure(task: asyncio.Task[None]) -> None:

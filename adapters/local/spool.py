@@ -10,7 +10,7 @@ import shutil
 import stat
 from pathlib import Path
 
-from cosched.adapters.local import files
+from cosched.adapters.local import files, jobfile
 from cosched.adapters.local.checks import is_job_id
 from cosched.adapters.local.jobfile import JobFile
 from cosched.adapters.local.processes import boot
@@ -19,6 +19,7 @@ from cosched.adapters.local.supervise import LOG
 from cosched.adapters.manager import ManagerError, SettingError
 from cosched.file_locks import lock
 
+_SLOTS = "slots.json"  # what a job has now, if that is not what it was started on
 _BOOT = ".boot"  # the boot of the host at which jobs were launched last
 _MAX_TAIL = 300  # bytes of the log that are shown at most
 
@@ -101,6 +102,15 @@ class Spool:
         except OSError:
             shutil.rmtree(fresh, ignore_errors=True)
             raise
+
+    def note_slots(self, job_id: str, slots: list[int]) -> None:
+        """Record that a job has these slots from now on; OSError."""
+        files.write_json(f"{self.folder(job_id)}/{_SLOTS}", {"slots": slots})
+
+    def slots(self, job_id: str) -> list[int]:
+        """Return the slots of a job; BadFileError."""
+        noted = files.read_json(f"{self.folder(job_id)}/{_SLOTS}")
+        return jobfile.read(self.folder(job_id)).slots if noted is None else jobfile.numbers(noted, "slots")
 
     def mark_cancelled(self, job_id: str) -> None:
         """Tell the job's present and later supervisors to cancel it; OSError."""

@@ -69,6 +69,7 @@ def submit(
     environment: Mapping[str, str] | None,
     directory: str | Path | None,
     nodes: int,
+    least: int | None,
     name: str,
     hold: bool,
 ) -> Call[Job]:
@@ -77,6 +78,7 @@ def submit(
         request_id=_request_id(),
         name=name,
         nodes=nodes,
+        least_nodes=least or 0,
         script=_script(script),
         arguments=arguments,
         working_directory="" if directory is None else str(directory),

@@ -73,6 +73,7 @@ class Client(AbstractContextManager["Client"]):
         arguments: Sequence[str] = (),
         *,
         nodes: int = 1,
+        least: int | None = None,
         time_limit: float | timedelta | None = None,
         name: str = "",
         mate: JobLike | None = None,
@@ -89,6 +90,7 @@ class Client(AbstractContextManager["Client"]):
     ) -> Job:
         """Submit a job: the script itself, or the Path of its file.
 
+        `least`: the fewest nodes on which it can run, where a fluid scheduler changes the sizes of running jobs.
         `time_limit`: seconds or a timedelta. `mate`: "DOMAIN:ID"; or `pair`: a name that both jobs are submitted with
         (`pair_domain`: the mate's domain, needed only if there are several peers); or `group`: a name that one job on
         each of several domains is submitted with (`members`: the other domains; `windows`: by domain, when its job
@@ -102,6 +104,7 @@ class Client(AbstractContextManager["Client"]):
                 script,
                 arguments,
                 nodes=nodes,
+                least=least,
                 time_limit=time_limit,
                 name=name,
                 mate=mate,

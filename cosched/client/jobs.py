@@ -109,12 +109,48 @@ class Job(View[job_pb2.Job]):
         return Group(self._message.group) if self._message.HasField("group") else None
 
     @property
+    def malleable(self) -> Malleable | None:
+        """How its size may change while it runs; None: it does not."""
+        return Malleable(self._message.malleable) if self._message.HasField("malleable") else None
+
+    @property
     def holds(self) -> Holds:
         """Its holds and yields so far."""
         return Holds(self._message.holds)
 
     def __str__(self) -> str:
         return reference(self._message.ref)
+
+
+class Malleable(View[job_pb2.Malleable]):
+    """A job whose size may change while it runs; `Job.nodes` is what its scheduler gives to it."""
+
+    __slots__ = ()
+
+    @property
+    def least(self) -> int:
+        """The fewest nodes on which it runs."""
+        return self._message.least
+
+    @property
+    def ideal(self) -> int:
+        """The most that it can use."""
+        return self._message.ideal
+
+    @property
+    def using(self) -> int:
+        """On how many it says that it runs; 0: it does not run."""
+        return self._message.using
+
+    @property
+    def told_at(self) -> datetime | None:
+        """When it was told to use others; None: it has answered."""
+        return when(self._message, "told_at")
+
+    @property
+    def exec_time(self) -> float | None:
+        """How many seconds an iteration takes on what it uses, as it says; None: it has not said."""
+        return self._message.iterations.exec_time if self._message.HasField("iterations") else None
 
 
 class Mate(View[job_pb2.Mate]):

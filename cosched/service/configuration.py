@@ -23,10 +23,13 @@ from pydantic import (
 
 from cosched.adapters.loading import load_batch_system
 from cosched.adapters.manager import SettingError
+from cosched.core.allocation import Malleable
+from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import MAX_INTERVAL, CoschedulingSettings, OnMateUnknown, OnMemberLost
 from cosched.errors import InputError
 from cosched.validation.addresses import Address, ListenAddress, Uri, is_loopback
+from cosched.validation.fluid import OF_FLUID, FluidFields
 from cosched.validation.mistakes import KeyedError, Mistake, first_mistake, key_shown, no_such_key
 from cosched.validation.schemes import NO_BOUND, Meeting, SchemeChoice
 from cosched.validation.sections import CoschedulingFields, SchedulerFields
@@ -243,10 +246,12 @@ class Page(Settings):
         return self
 
 
-class Manager(SchedulerFields):
+class Manager(SchedulerFields, FluidFields):
     """[manager]: the resource manager, the embedded scheduler, and the adapter's own `settings`."""
 
     kind: Text
+    resize_patience: Annotated[Seconds, Field(ge=1, le=DAY)] = 60
+    on_resize_ignored: Literal["wait", "end"] = "wait"
     settings: Mapping[str, object] = Field(default_factory=dict, repr=False)  # they may hold secrets
 
     @property
@@ -262,10 +267,23 @@ class Manager(SchedulerFields):
 
     @model_validator(mode="after")
     def _schedules_or_is_scheduled(self) -> Self:
-        given = sorted(self.model_fields_set & SchedulerFields.model_fields.keys())
+        given = sorted(self.model_fields_set - {"kind", "settings"})
         if given and self.schedules:
             raise KeyedError((given[0],), f"has no effect: {self.kind} schedules by itself")
         return self
+
+    @model_validator(mode="after")
+    def _jobs_say_their_least(self) -> Self:
+        for key in ("resize_patience", "on_resize_ignored"):
+            if key in self.model_fields_set and not self.is_fluid:
+                raise KeyedError((key,), OF_FLUID)
+        if "min_share" in self.model_fields_set and self.kind != "replay":
+            raise KeyedError(("min_share",), "jobs say by themselves what is their least: submit them with --least")
+        return self
+
+    def malleable(self, least: int) -> Malleable:
+        """Return how a job changes its size that can run on so many nodes."""
+        return Malleable(least, self.model == "parabolic", self.resize_cost)
 
 
 class Configuration(Settings):
@@ -308,6 +326,15 @@ class Configuration(Settings):
             key = "scheme" if section.scheme is SchemeChoice.MEET else given
             reason = f"{kind} can start no pair by a mate_budget or slots: leave both out, and let pairs hold or yield"
             raise KeyedError(("coscheduling", key), reason)
+        return self
+
+    @model_validator(mode="after")
+    def _fluid_pairs_do_not_meet(self) -> Self:
+        section = self.coscheduling
+        if self.manager.is_fluid and section.meeting:
+            given = "scheme" if section.scheme is SchemeChoice.MEET else "slots" if section.slots else "mate_budget"
+            reason = "a fluid scheduler has neither a mate_budget nor slots: let pairs hold or yield"
+            raise KeyedError(("coscheduling", given), reason)
         return self
 
     @model_validator(mode="after")
@@ -361,8 +388,10 @@ class Configuration(Settings):
         given = self.coscheduling.model_fields_set
         return replace(settings, **{key: rule for key, rule in PAPERS_RULES.items() if key not in given})
 
-    def cluster_settings(self, nodes: int) -> ClusterSettings:
+    def cluster_settings(self, nodes: int) -> ClusterSettings | FluidSettings:
         """Return [manager] for the embedded scheduler of a machine of this size; SettingError if it does not fit."""
+        if self.manager.is_fluid:
+            return self.manager.fluid_settings(nodes)
         partitions = self.manager.partitions
         if partitions and partitions.nodes != nodes:
             raise SettingError("node_pool", f"{self.manager.node_pool} has {partitions.nodes} nodes, not {nodes}")
@@ -400,7 +429,7 @@ def _with_settings(values: dict[str, Any]) -> dict[str, Any]:
     manager = values.get("manager")
     if not isinstance(manager, dict):
         return values
-    ours = {key: manager[key] for key in manager if key in ("kind", *SchedulerFields.model_fields)}
+    ours = {key: manager[key] for key in manager if key in Manager.model_fields and key != "settings"}
     theirs = {key: manager[key] for key in manager if key not in ours}
     return {**values, "manager": {**ours, "settings": theirs}}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -34,7 +34,18 @@ def load_kernels(*, meets: bool = False) -> None:
 
     `meets`: of a domain that starts pairs without holding, which has kernels of its own.
     """
-    seconds = prepare_kernels(_use_all_that_meet if meets else _use_all, _LOG.warning)
+    _load(_use_all_that_meet if meets else _use_all)
+
+
+def load_fluid_kernels() -> None:
+    """The same of a fluid domain."""
+    from cosched.core.scheduling.fluid import warming
+
+    _load(warming.use_kernels, warming.KERNELS)
+
+
+def _load(use: Callable[[], None], module: str = "") -> None:
+    seconds = prepare_kernels(use, _LOG.warning, module)
     _LOG.info("kernels ready in %.1f s", seconds)
     for start, length in _compiler_code():
         _give_back(start, length)

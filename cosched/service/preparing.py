@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from cosched.adapters.batch_system import BatchSystem
+from cosched.adapters.launcher import ElasticLauncher
 from cosched.adapters.loading import ResourceManager, load_manager
 from cosched.adapters.manager import ManagerError, SettingError
+from cosched.adapters.replay.manager import ReplayManager
 from cosched.errors import InputError
 from cosched.extras import PAGE, need
 from cosched.service.configuration import Configuration
@@ -47,6 +49,9 @@ def _manager(configuration: Configuration) -> ResourceManager:
         manager = create(configuration.domain.name, state.with_name(f"{state.name}.{section.kind}"), section.settings)
         if isinstance(manager, BatchSystem) and not section.schedules:
             raise SettingError("kind", f"the entry point {section.kind!a} must name a BatchSystemFactory")
+        if section.is_fluid and not isinstance(manager, ElasticLauncher | ReplayManager):
+            why = f"{section.kind} cannot change the sizes of running jobs: leave it out, or give scheduler=batch"
+            raise SettingError("scheduler", why)
         if manager.nodes:  # else the number is known when the manager is open
             configuration.cluster_settings(manager.nodes)
     return manager

@@ -26,6 +26,7 @@ from cosched.adapters.manager import UnavailableError
 from cosched.core.protocol import Domain
 from cosched.pem import expires
 from cosched.service import systemd
+from cosched.service.api.adaptive_api import Adaptive
 from cosched.service.api.coscheduling_api import CoschedulingApi
 from cosched.service.api.domain_api import Serving
 from cosched.service.api.domain_operations import DomainOperations
@@ -42,6 +43,8 @@ from cosched.service.domain.recovery import recover
 from cosched.service.domain.watching import Watchers
 from cosched.service.listeners.listening import Listeners, Served
 from cosched.service.manager.kinds import Around, kind_of
+from cosched.service.manager.launches import Launches
+from cosched.service.manager.resizes import ResizeRules
 from cosched.service.metrics import Metrics
 from cosched.service.outside import ServiceOutside
 from cosched.service.page.page_api import Described
@@ -205,7 +208,10 @@ class Service:
         self._agreed = AgreedStart(kind.start_lead, self.peers.clock_offset, most)
         tasks = Tasks(self.fail)
         self.announcer = Announcer(self.domain, self.peers, tasks)
-        around = Around(self.domain, self.announcer, self._agreed, self._peer_names, tasks, _finding(configuration))
+        around = Around(
+            self.domain, self.announcer, self._agreed, self._peer_names, tasks, _finding(configuration),
+            _rules(configuration),
+        )  # fmt: skip
         self.runner, self.queue = kind.connect(around)
         outside = replay.outside if replay else ServiceOutside
         self._outside = outside(
@@ -222,6 +228,7 @@ class Service:
         self.operations = Operations(
             self.domain, self.requests, self.runner, self.queue, self.announcer, self._peer_names,
             configuration.domain.max_jobs_per_user, configuration.domain.max_script_bytes_per_user,
+            configuration.manager.malleable if configuration.manager.is_fluid else None,
         )  # fmt: skip
         stack.push_async_callback(self.requests.close)
 
@@ -287,6 +294,7 @@ class Service:
                 self.domain, peers, identify, self._agreed, self.queue, self._outside.settled
             ),
             Rendezvous(self.domain, self.operations, self.peers, self.configuration.domain.job_ports),
+            self._adaptive(),
             Explained(self.domain, self.operations, self.queue, self.reads, self.explaining),
             Described(
                 self.domain, self.views, self.clock, self.reads, self.about, Policy(self.configuration.shown_to),
@@ -297,6 +305,11 @@ class Service:
             self._replay.lockstep if self._replay is not None else None,
             self.problem,
         )  # fmt: skip
+
+    def _adaptive(self) -> Adaptive | None:
+        work = self.runner.work
+        resizes = work.resizes if isinstance(work, Launches) else None
+        return None if resizes is None else Adaptive(self.domain, self.operations, resizes)
 
     # While it serves
 
@@ -421,6 +434,11 @@ def _finding(configuration: Configuration) -> dict[str, str]:
     socket, ports = configuration.domain.socket, configuration.domain.job_ports
     found = {"COSCHED_SERVER": f"unix:{socket}"} if socket is not None else {}
     return found | ({"COSCHED_PORTS": f"{ports[0]}-{ports[1]}"} if ports is not None else {})
+
+
+def _rules(configuration: Configuration) -> ResizeRules:
+    section = configuration.manager
+    return ResizeRules(section.resize_patience, section.on_resize_ignored == "end")
 
 
 def _accounts(configuration: Configuration) -> Accounts:

@@ -30,6 +30,7 @@ class EventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EVENT_KIND_WARNING: _ClassVar[EventKind]
     EVENT_KIND_UNKNOWN: _ClassVar[EventKind]
     EVENT_KIND_SLOT: _ClassVar[EventKind]
+    EVENT_KIND_RESIZED: _ClassVar[EventKind]
 EVENT_KIND_UNSPECIFIED: EventKind
 EVENT_KIND_SUBMITTED: EventKind
 EVENT_KIND_READY: EventKind
@@ -44,9 +45,10 @@ EVENT_KIND_PEER: EventKind
 EVENT_KIND_WARNING: EventKind
 EVENT_KIND_UNKNOWN: EventKind
 EVENT_KIND_SLOT: EventKind
+EVENT_KIND_RESIZED: EventKind
 
 class SubmitJobRequest(_message.Message):
-    __slots__ = ("request_id", "name", "nodes", "time_limit", "script", "arguments", "working_directory", "environment", "mates", "hold", "owner", "or_alone", "group")
+    __slots__ = ("request_id", "name", "nodes", "time_limit", "script", "arguments", "working_directory", "environment", "mates", "hold", "owner", "or_alone", "group", "least_nodes")
     class EnvironmentEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -67,6 +69,7 @@ class SubmitJobRequest(_message.Message):
     OWNER_FIELD_NUMBER: _ClassVar[int]
     OR_ALONE_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
+    LEAST_NODES_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     name: str
     nodes: int
@@ -80,7 +83,8 @@ class SubmitJobRequest(_message.Message):
     owner: str
     or_alone: bool
     group: _job_pb2.GroupName
-    def __init__(self, request_id: _Optional[str] = ..., name: _Optional[str] = ..., nodes: _Optional[int] = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., script: _Optional[bytes] = ..., arguments: _Optional[_Iterable[str]] = ..., working_directory: _Optional[str] = ..., environment: _Optional[_Mapping[str, str]] = ..., mates: _Optional[_Iterable[_Union[_job_pb2.MateName, _Mapping]]] = ..., hold: _Optional[bool] = ..., owner: _Optional[str] = ..., or_alone: _Optional[bool] = ..., group: _Optional[_Union[_job_pb2.GroupName, _Mapping]] = ...) -> None: ...
+    least_nodes: int
+    def __init__(self, request_id: _Optional[str] = ..., name: _Optional[str] = ..., nodes: _Optional[int] = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., script: _Optional[bytes] = ..., arguments: _Optional[_Iterable[str]] = ..., working_directory: _Optional[str] = ..., environment: _Optional[_Mapping[str, str]] = ..., mates: _Optional[_Iterable[_Union[_job_pb2.MateName, _Mapping]]] = ..., hold: _Optional[bool] = ..., owner: _Optional[str] = ..., or_alone: _Optional[bool] = ..., group: _Optional[_Union[_job_pb2.GroupName, _Mapping]] = ..., least_nodes: _Optional[int] = ...) -> None: ...
 
 class SubmitJobResponse(_message.Message):
     __slots__ = ("job",)

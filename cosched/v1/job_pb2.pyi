@@ -34,7 +34,7 @@ JOB_STATE_CANCELLED: JobState
 JOB_STATE_UNKNOWN: JobState
 
 class Job(_message.Message):
-    __slots__ = ("ref", "name", "owner", "state", "reason", "nodes", "node_names", "time_limit", "submitted_at", "ready_at", "started_at", "ended_at", "exit_code", "mates", "holds", "slot", "group", "account")
+    __slots__ = ("ref", "name", "owner", "state", "reason", "nodes", "node_names", "time_limit", "submitted_at", "ready_at", "started_at", "ended_at", "exit_code", "mates", "holds", "slot", "group", "account", "malleable")
     REF_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
@@ -53,6 +53,7 @@ class Job(_message.Message):
     SLOT_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     ACCOUNT_FIELD_NUMBER: _ClassVar[int]
+    MALLEABLE_FIELD_NUMBER: _ClassVar[int]
     ref: _coscheduling_pb2.JobRef
     name: str
     owner: str
@@ -71,7 +72,34 @@ class Job(_message.Message):
     slot: _timestamp_pb2.Timestamp
     group: Group
     account: str
-    def __init__(self, ref: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., name: _Optional[str] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[JobState, str]] = ..., reason: _Optional[str] = ..., nodes: _Optional[int] = ..., node_names: _Optional[_Iterable[str]] = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., submitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ready_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., exit_code: _Optional[int] = ..., mates: _Optional[_Iterable[_Union[Mate, _Mapping]]] = ..., holds: _Optional[_Union[HoldRecord, _Mapping]] = ..., slot: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., group: _Optional[_Union[Group, _Mapping]] = ..., account: _Optional[str] = ...) -> None: ...
+    malleable: Malleable
+    def __init__(self, ref: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., name: _Optional[str] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[JobState, str]] = ..., reason: _Optional[str] = ..., nodes: _Optional[int] = ..., node_names: _Optional[_Iterable[str]] = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., submitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ready_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., exit_code: _Optional[int] = ..., mates: _Optional[_Iterable[_Union[Mate, _Mapping]]] = ..., holds: _Optional[_Union[HoldRecord, _Mapping]] = ..., slot: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., group: _Optional[_Union[Group, _Mapping]] = ..., account: _Optional[str] = ..., malleable: _Optional[_Union[Malleable, _Mapping]] = ...) -> None: ...
+
+class Malleable(_message.Message):
+    __slots__ = ("least", "ideal", "using", "told_at", "iterations")
+    LEAST_FIELD_NUMBER: _ClassVar[int]
+    IDEAL_FIELD_NUMBER: _ClassVar[int]
+    USING_FIELD_NUMBER: _ClassVar[int]
+    TOLD_AT_FIELD_NUMBER: _ClassVar[int]
+    ITERATIONS_FIELD_NUMBER: _ClassVar[int]
+    least: int
+    ideal: int
+    using: int
+    told_at: _timestamp_pb2.Timestamp
+    iterations: Iterations
+    def __init__(self, least: _Optional[int] = ..., ideal: _Optional[int] = ..., using: _Optional[int] = ..., told_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., iterations: _Optional[_Union[Iterations, _Mapping]] = ...) -> None: ...
+
+class Iterations(_message.Message):
+    __slots__ = ("number", "exec_time", "exec_time_comp", "exec_time_comm")
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    EXEC_TIME_FIELD_NUMBER: _ClassVar[int]
+    EXEC_TIME_COMP_FIELD_NUMBER: _ClassVar[int]
+    EXEC_TIME_COMM_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    exec_time: float
+    exec_time_comp: float
+    exec_time_comm: float
+    def __init__(self, number: _Optional[int] = ..., exec_time: _Optional[float] = ..., exec_time_comp: _Optional[float] = ..., exec_time_comm: _Optional[float] = ...) -> None: ...
 
 class MateName(_message.Message):
     __slots__ = ("pair", "job")

@@ -13,6 +13,7 @@ from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, 
 from cosched.validation.mistakes import KeyedError
 from cosched.validation.types import Number, Seconds, Settings, Switch, Whole
 
+OF_FLUID = "only a fluid scheduler has it: give scheduler=fluid, too"
 OF_BATCH = ("policy", "backfill", "node_pool", "mate_budget", "slots")
 
 
@@ -38,7 +39,7 @@ class FluidFields(Settings):
             reason = "a fluid scheduler has none: remove it, or give scheduler=batch"
         else:
             wrong = [key for key in FluidFields.model_fields if key != "scheduler"]
-            reason = "only a fluid scheduler has it: give scheduler=fluid, too"
+            reason = OF_FLUID
         for key in wrong:
             if key in self.model_fields_set:
                 raise KeyedError((key,), reason)

@@ -74,6 +74,9 @@ class BatchCommand:
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options, `windows` by domain; a group of two without is a pair. InputError: what cannot be."""
+        if given.get("least") is not None:
+            said = f"jobs of {self.domain.name} keep their size, since {self.domain.manager} schedules them"
+            raise InputError("--least", None, said)
         options = {key: value for key, value in given.items() if key not in WHEN}
         if "group" not in options:
             return options

@@ -146,10 +146,16 @@ def _row(job: Job, now: datetime | None) -> Sequence[str]:
         cut(printable(job.owner), 16),
         STATE_CODES[state],
         _run_time(job, now),
-        str(job.nodes),
+        _nodes(job),
         cut(_place(job, state)),
         cut(printable(str(job.group)) if job.group else ", ".join(printable(str(mate)) for mate in job.mates)),
     )
+
+
+def _nodes(job: Job) -> str:
+    """Return how many nodes the job has, or needs; and between which numbers that may change."""
+    sizes = job.malleable
+    return str(job.nodes) if sizes is None else f"{job.nodes} ({sizes.least}-{sizes.ideal})"
 
 
 def _by_start(client: Client, jobs: list[Job]) -> list[Told]:

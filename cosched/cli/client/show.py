@@ -93,6 +93,7 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "state", _state(job)
     names = fold(job.node_names)
     yield "nodes", f"{job.nodes:,}{f' ({names})' if names else ''}"
+    yield "size", _size(job)
     yield "time limit", clock(round(job.time_limit.total_seconds())) if job.time_limit else ""
     yield "submitted", local_time(job.submitted_at)
     yield "ready", local_time(job.ready_at)
@@ -105,6 +106,20 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     if job.group is not None:
         yield "group", _group(job.group)
     yield "holds", _holds(job.holds)
+
+
+def _size(job: Job) -> str:
+    malleable = job.malleable
+    if malleable is None:
+        return ""
+    parts = [f"{malleable.least:,} to {malleable.ideal:,} nodes"]
+    if malleable.using:
+        parts.append(f"uses {malleable.using:,}")
+    if malleable.told_at is not None:
+        parts.append(f"told to use {job.nodes:,} at {local_time(malleable.told_at)}, no answer yet")
+    if malleable.exec_time is not None:
+        parts.append(f"an iteration takes {malleable.exec_time:.3g} s")
+    return "; ".join(parts)
 
 
 def _starts(told: Explanation) -> Iterator[tuple[str, str]]:

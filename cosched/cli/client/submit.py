@@ -45,6 +45,12 @@ def job_options(command: Command) -> Command:
     """Add the options that may stand in the script as well."""
     options = [
         click.option("-N", "--nodes", type=click.IntRange(min=1), default=1, help="How many nodes (1)."),
+        click.option(
+            "--least",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Its size may be N to --nodes, and change as it runs.",
+        ),
         click.option("-t", "--time", "time_limit", type=TimeLimit(), help="How long it may run: D-HH:MM:SS."),
         click.option("-J", "--job-name", "--name", "name", metavar="NAME", help="Its name (the script's file name)."),
         click.option("--mate", type=JobId(anywhere=True), metavar="DOMAIN:ID", help="Its mate, submitted before."),
@@ -103,6 +109,9 @@ def submit(
     name, --with the domains of the others. Or submit all at once, --to their domains: all are submitted, or none.
     Two domains are a pair. Its jobs may also start apart, where all domains have slots: --start-after another one's,
     --within a time, or each in its --window; and --at a given instant. All its jobs must be submitted with the same.
+
+    Where the scheduler is fluid, a job with --least may run on fewer nodes than it asks for, and must follow changes of
+    its size (cosched.client.adaptive).
 
     \b
     Options may stand in the script, in comments before its first command:
@@ -186,6 +195,8 @@ def _asked(
     asked = {key: given.get(key, value) for key, value in options.items()}
     if not to_all:
         _check_mate(asked)
+    if asked["least"] is not None and asked["least"] > asked["nodes"]:
+        raise click.UsageError(f"--least {asked['least']} is more than --nodes {asked['nodes']}")
     check_windows(asked)
     return content, given, asked
 

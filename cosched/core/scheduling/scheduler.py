@@ -141,6 +141,14 @@ class ElasticScheduler(Scheduler, Protocol):
 
 
 @runtime_checkable
+class CountingScheduler(Protocol):
+    """One that counts the work of jobs exactly, so that not every job is one for it that fits."""
+
+    def check(self, job: ClusterJob) -> None:
+        """ValueError if this job cannot run here, or its work cannot be counted."""
+
+
+@runtime_checkable
 class GroupScheduler(Scheduler, Protocol):
     """One that keeps the nodes of a queued job while the other members of its group are asked (groups.md)."""
 

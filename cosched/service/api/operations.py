@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import grpc
 
 from cosched.adapters.manager import ManagerError
+from cosched.core.allocation import Malleable
 from cosched.core.coscheduling.mates import WAITING
 from cosched.core.events import Linked, ReleaseDue, Unlinked
 from cosched.core.job import JobState
@@ -25,6 +26,7 @@ from cosched.service.api.requests import Requests, UserRequest, not_owner
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.memory import named_group
+from cosched.service.domain.sizing import as_text
 from cosched.service.manager.queues import Queue
 from cosched.service.manager.runner import Runner
 from cosched.service.peers.announcing import Announcer
@@ -55,9 +57,11 @@ class Operations:
     def __init__(
         self, domain: LiveDomain, requests: Requests, runner: Runner, queue: Queue, announcer: Announcer,
         peers: Sequence[Domain], most_jobs: int, most_bytes: int,
+        malleable: Callable[[int], Malleable] | None = None,
     ) -> None:  # fmt: skip
         """`peers`: the configured domains. One user may have `most_jobs` jobs that have not ended, and
-        `most_bytes` bytes of their scripts.
+        `most_bytes` bytes of their scripts. `malleable`: how a job with this least changes its size here; None: no job
+        does.
         """
         self._domain = domain
         self._requests = requests
@@ -66,6 +70,7 @@ class Operations:
         self._announcer = announcer
         self._peers = peers
         self._most_jobs, self._most_bytes = most_jobs, most_bytes
+        self._malleable = malleable
 
     # The operations; each returns the job as it is afterwards
 
@@ -106,9 +111,10 @@ class Operations:
         self._queue.check_open()
         owner = self._owner(request, wanted.owner)
         named = await self._checked(wanted.named)
-        self._check_room(owner, wanted.nodes)
+        self._check_room(owner, wanted.least or wanted.nodes)
         self._check_free(owner, named)
         record = self._record(wanted, owner, named)
+        self._check_size(record)
         with self._domain.turns.take():
             self._requests.on_record(request, record.id, "")
             self._add(record, wanted)
@@ -162,7 +168,22 @@ class Operations:
             group_name=group.name if group else None,
             group_with="+".join(group.others) if group else None,
             memory=named_group(self._domain.name, group) if group else None,
+            malleable=self._how_malleable(wanted.least),
         )
+
+    def _how_malleable(self, least: int | None) -> str | None:
+        if least is None:
+            return None
+        if self._malleable is None:
+            said = "least_nodes: the scheduler of this domain changes no sizes of running jobs: leave --least out"
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_RESIZING", said)
+        return as_text(self._malleable(least))
+
+    def _check_size(self, record: JobRecord) -> None:
+        try:
+            self._domain.check(record)
+        except ValueError as error:
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_TOO_LARGE", str(error)) from None
 
     def _add(self, record: JobRecord, wanted: Submission) -> None:
         try:

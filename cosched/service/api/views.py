@@ -9,11 +9,12 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, GroupName, MateJobId, MateStatus
+from cosched.core.protocol import FOREVER, GroupName, JobId, MateJobId, MateStatus
 from cosched.core.settings import Scheme
 from cosched.service.clock import Clock
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.sizing import least_of, nodes_of, sizing_of
 from cosched.service.domain.story import Noted
 from cosched.service.peers.peer import PeerView
 from cosched.service.store import EventRecord, JobRecord
@@ -50,7 +51,7 @@ class Views:
     def write_job(self, message: job_pb2.Job, record: JobRecord) -> None:
         """Write a job into an empty message. Making a page's jobs first and copying them takes three times as long."""
         message.ref.domain, message.ref.job_id = self._domain.name, str(record.id)
-        message.name, message.owner, message.nodes = record.name, record.owner, record.nodes
+        message.name, message.owner, message.nodes = record.name, record.owner, nodes_of(record)
         message.state = int(record.state)  # type: ignore[assignment]  # the numbers are the same
         message.reason, message.account = _reason(record), self._domain.records.charges.account(record)
         message.time_limit.seconds = record.time_limit
@@ -63,6 +64,8 @@ class Views:
             self._write_group(message.group, record, named)
         if record.paired:
             self._write_holds(message.holds, record)
+        if record.malleable is not None:
+            self._write_malleable(message.malleable, record)
 
     def _write_times(self, message: job_pb2.Job, record: JobRecord) -> None:
         to_wall = self._clock.to_wall
@@ -124,6 +127,17 @@ class Views:
                 message.hold_forever = True
             else:
                 message.hold_until.seconds = self._clock.to_wall(memory["held_until"])
+
+    def _write_malleable(self, message: job_pb2.Malleable, record: JobRecord) -> None:
+        message.least, message.ideal = least_of(record), record.nodes
+        sizing = sizing_of(record)
+        if sizing is None or record.state is not JobState.RUNNING:
+            return
+        message.using = sizing.using
+        if sizing.told_at is not None:
+            message.told_at.seconds = self._clock.to_wall(sizing.told_at)
+        if (measured := self._domain.sizes.measured(str(record.id))) is not None:
+            message.iterations.CopyFrom(job_pb2.Iterations(**measured._asdict()))
 
     def event(self, record: EventRecord) -> domain_pb2.Event:
         """Return the message for an event."""
@@ -195,7 +209,7 @@ class Views:
         groups = [
             cluster_pb2.NodeGroup(
                 state=cluster_pb2.NODE_STATE_HELD if record.state is JobState.HOLDING else cluster_pb2.NODE_STATE_BUSY,
-                count=self._domain.scheduler.job(job).nodes,
+                count=self._kept_by(job, record),
                 job=self.ref(job),
             )
             for job, record in self._domain.jobs.items()
@@ -205,6 +219,12 @@ class Views:
             idle = cluster_pb2.NodeGroup(state=cluster_pb2.NODE_STATE_IDLE, count=self._domain.scheduler.free)
             groups.append(idle)
         return groups
+
+    def _kept_by(self, job: JobId, record: JobRecord) -> int:
+        """Return how many nodes the scheduler counts as those of a job that has some."""
+        if record.malleable is None:
+            return self._domain.scheduler.job(job).nodes
+        return nodes_of(record) if record.state is JobState.RUNNING else least_of(record)
 
     def _time(self, instant: int | None) -> Timestamp | None:
         return Timestamp(seconds=self._clock.to_wall(instant)) if instant is not None else None

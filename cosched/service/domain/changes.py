@@ -22,7 +22,13 @@ class Cancel(NamedTuple):
     job: JobId
 
 
-Order = SchedulersOrder | Start | Cancel  # what a resource manager is told
+class Resize(NamedTuple):
+    """Give a running job the nodes that its scheduler wants it to have, as is on its record (`sizing`)."""
+
+    job: JobId
+
+
+Order = SchedulersOrder | Start | Resize | Cancel  # what a resource manager is told
 
 
 @dataclass(slots=True)

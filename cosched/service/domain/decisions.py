@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from cosched.core.allocation import Resized
 from cosched.core.domain import Change, PolicyDomain
 from cosched.core.effects import (
     Answer,
@@ -23,9 +24,11 @@ from cosched.core.effects import (
 from cosched.core.events import Event, Ready, Tried
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId, MateTried, MutatingRequest, Reply, SettleGroupStart
+from cosched.service.domain.changes import Resize
 from cosched.service.domain.late_answers import Late
 from cosched.service.domain.memory import PEERS, remember_peers
 from cosched.service.domain.records import Records
+from cosched.service.domain.sizing import Sizes
 from cosched.service.domain.story import MATE_HOLDS, MEMBER_LOST, Noted
 
 GIVE_BACK = (Yield, Release, PassOver)
@@ -39,6 +42,7 @@ class Decisions:
         self._policy = policy
         self._core = policy.coscheduler
         self._records = records
+        self.sizes = Sizes(records)
         self._scheduler = records.scheduler
         self._journal = records.journal
         self._paced = paced
@@ -50,6 +54,7 @@ class Decisions:
             Ready: self._first_ready,
             Wanted: self._wanted,
             Start: self._start,
+            Resized: self._resized,
             CancelJob: self._cancel,
             Call: self._call,
             Answer: self._answer,
@@ -142,7 +147,13 @@ class Decisions:
 
     def _start(self, start: Start) -> None:
         self.looks = 0
+        if start.allocation is not None:
+            self.sizes.begin(start.allocation)
         self._journal.changes.orders.append(start)
+
+    def _resized(self, resized: Resized) -> None:
+        self.sizes.change(resized)
+        self._journal.changes.orders.append(Resize(resized.allocation.job))
 
     def _cancel(self, cancel: CancelJob) -> None:
         self._records.order_cancellation(self._records.jobs[cancel.job], MEMBER_LOST)

@@ -18,7 +18,7 @@ from cosched.core.effects import SetTimer, Timer
 from cosched.core.events import Finished, StartedUnasked, Submitted
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId
-from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
+from cosched.core.scheduling.scheduler import ClusterJob, CountingScheduler, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.clock import Clock
 from cosched.service.domain.calls import Calls
@@ -29,6 +29,7 @@ from cosched.service.domain.draining import Draining
 from cosched.service.domain.presence import Presence
 from cosched.service.domain.questions import Questions
 from cosched.service.domain.records import Records
+from cosched.service.domain.sizing import malleable_of
 from cosched.service.domain.turns import Turns, in_turn
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, JobScript, Store
@@ -71,6 +72,7 @@ class LiveDomain:
         self.records = records = Records(core, scheduler, self.journal, metrics, accounts)
         self.jobs = records.jobs
         self.decisions = decisions = Decisions(self._policy, records, paced=paced)
+        self.sizes = decisions.sizes
         self.turns = turns = Turns(store, self.journal, decisions, metrics)
         self.questions = Questions(decisions, records, turns, store)
         self.calls = Calls(decisions, records, turns)
@@ -109,12 +111,22 @@ class LiveDomain:
 
     def place(self, record: JobRecord, kept: Mapping[str, Any]) -> None:
         """Tell the scheduler of a job, with the fields of `ClusterJob` that were kept of it; only in a turn."""
-        job, scheduler = str(record.id), self.scheduler
-        # A job that does not fit runs, and the machine has become smaller.
-        nodes = scheduler.rounded(record.nodes) if scheduler.fits(record.nodes) else record.nodes
-        paired = self._policy.is_paired(job)
-        known = ClusterJob(job, nodes, record.time_limit, record.submitted_at, paired, record.state, owner=record.owner)
-        scheduler.submit(replace(known, **kept))
+        known = replace(self._known(record), paired=self._policy.is_paired(str(record.id)))
+        self.scheduler.submit(replace(known, **kept))
+
+    def check(self, record: JobRecord) -> None:
+        """ValueError if the scheduler cannot count what the job does."""
+        if isinstance(self.scheduler, CountingScheduler):
+            self.scheduler.check(self._known(record))
+
+    def _known(self, record: JobRecord) -> ClusterJob:
+        nodes, malleable = record.nodes, malleable_of(record)
+        if malleable is None and self.scheduler.fits(nodes):  # else it runs, and the machine has become smaller
+            nodes = self.scheduler.rounded(nodes)
+        return ClusterJob(
+            str(record.id), nodes, record.time_limit, record.submitted_at, paired=False, state=record.state,
+            owner=record.owner, malleable=malleable,
+        )  # fmt: skip
 
     # What the manager reports
 

@@ -8,6 +8,7 @@ from cosched.service.domain.charges import DAY, HOUR
 from cosched.service.domain.draining import DRAIN
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.memory import PEERS, recalled_job, recalled_peers, recalled_place
+from cosched.service.domain.sizing import least_of
 from cosched.service.domain.turns import Outside
 from cosched.service.store import JobRecord
 
@@ -53,7 +54,7 @@ def _recover(domain: LiveDomain, record: JobRecord, script_bytes: int) -> None:
     domain.decisions.carry_out(domain.core.recover(paired, record.submitted_at, domain.clock.now()))
     if paired.state is JobState.HOLDING:
         kept["expected"] = paired.held_until  # which may be another if the settings are
-    if record.state is JobState.QUEUED and not domain.scheduler.fits(record.nodes):
+    if record.state is JobState.QUEUED and not domain.scheduler.fits(least_of(record)):
         larger = f"larger than the machine, which has {domain.scheduler.nodes} nodes now"
         domain.end(str(record.id), JobState.CANCELLED, larger)
     elif record.state is not JobState.QUEUED or not record.user_hold:

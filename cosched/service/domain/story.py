@@ -40,6 +40,12 @@ class Noted(StrEnum):
     STARTS_ALONE = "starts alone"  # a batch system's job that names a mate, but cannot have one
     WRONG_GROUP = "waits for a group that cannot be"
     STAYS = "stays as it was"  # its comment names another group, or a group, when it is queued already
+    ALLOCATED = "runs on fewer or all of its nodes"
+    HARVESTED = "gives nodes"
+    GETS_OF = "gets nodes of another job"
+    GIVEN = "is given nodes"
+    ADAPTED = "has adapted to its nodes"
+    NOT_ADAPTED = "has not adapted to its nodes"
     PEER_AWAY = "peer is away"
     PEER_THERE = "peer is there"
     PEER_DRAINS = "peer drains"
@@ -79,6 +85,12 @@ KINDS: dict[What | Noted, int] = {
     Noted.STARTS_ALONE: wire.EVENT_KIND_WARNING,
     Noted.STAYS: wire.EVENT_KIND_WARNING,
     Noted.WRONG_GROUP: wire.EVENT_KIND_WARNING,
+    Noted.ALLOCATED: wire.EVENT_KIND_RESIZED,
+    Noted.HARVESTED: wire.EVENT_KIND_RESIZED,
+    Noted.GETS_OF: wire.EVENT_KIND_RESIZED,
+    Noted.GIVEN: wire.EVENT_KIND_RESIZED,
+    Noted.ADAPTED: wire.EVENT_KIND_RESIZED,
+    Noted.NOT_ADAPTED: wire.EVENT_KIND_WARNING,
     Noted.PEER_AWAY: wire.EVENT_KIND_PEER,
     Noted.PEER_THERE: wire.EVENT_KIND_PEER,
     Noted.PEER_DRAINS: wire.EVENT_KIND_PEER,
@@ -178,8 +190,8 @@ def _wrong_mate(detail: StoredDetail) -> str:
     return wrong_mate(detail["peer"], detail.get("mate"), detail.get("pair"), detail["problem"])
 
 
-def _nodes(detail: StoredDetail) -> str:
-    return f"{detail['nodes']} node{'s' if detail['nodes'] != 1 else ''}"
+def _nodes(detail: StoredDetail, key: str = "nodes") -> str:
+    return f"{detail[key]} node{'s' if detail[key] != 1 else ''}"
 
 
 def _submitted(detail: StoredDetail, _: Callable[[int], str]) -> str:
@@ -267,6 +279,14 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     What.NOT_BOOKED: lambda _, __: "keeps its nodes no longer: not all of its group could start",
     What.MEMBER_APART: lambda detail, _: f"started without the member of its group on {detail['peer']}",
     What.UNLINKED: lambda detail, _: f"unlinked from {detail.get('peer') or 'group ' + detail['group']}",
+    Noted.ALLOCATED: lambda detail, _: f"runs on {detail['nodes']} of the {_nodes(detail, 'ideal')} that it can use",
+    Noted.HARVESTED: lambda detail, _: (
+        f"gives {_nodes(detail, 'fewer')} to job {detail['to']}, and keeps {detail['nodes']}"
+    ),
+    Noted.GETS_OF: lambda detail, _: f"gets {_nodes(detail, 'more')} of job {detail['of']}",
+    Noted.GIVEN: lambda detail, _: f"gets {_nodes(detail, 'more')} that nobody needs, and has {detail['nodes']}",
+    Noted.ADAPTED: lambda detail, _: f"uses {_nodes(detail)} now",
+    Noted.NOT_ADAPTED: lambda detail, _: f"has not answered that it uses {_nodes(detail)}: {detail['why']}",
     Noted.PEER_AWAY: lambda detail, clock_time: (
         f"{detail['peer']} is away, and waited for until {clock_time(detail['until'])}"
     ),

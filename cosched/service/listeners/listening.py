@@ -13,6 +13,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 from grpc_reflection.v1alpha.reflection_pb2_grpc import add_ServerReflectionServicer_to_server
 
+from cosched.service.api.adaptive_api import Adaptive, AdaptiveApi
 from cosched.service.api.coscheduling_api import CoschedulingApi
 from cosched.service.api.domain_api import DomainApi, Serving
 from cosched.service.api.explain_api import ExplainApi, Explained
@@ -33,6 +34,7 @@ from cosched.service.wire.callers import Identify, certificate_callers, plaintex
 from cosched.service.wire.tls import ServerTls
 from cosched.service.wire.tls_files import TlsFiles
 from cosched.v1 import coscheduling_pb2, domain_pb2, explain_pb2, page_pb2, rendezvous_pb2, usage_pb2
+from cosched.v1.adaptive_pb2_grpc import add_AdaptiveServiceServicer_to_server
 from cosched.v1.coscheduling_pb2_grpc import add_CoschedulingServiceServicer_to_server
 from cosched.v1.domain_pb2_grpc import add_DomainServiceServicer_to_server
 from cosched.v1.explain_pb2_grpc import add_ExplainServiceServicer_to_server
@@ -66,6 +68,7 @@ class Served:
     users: Serving
     peers: Callable[[Identify], CoschedulingApi]
     rendezvous: Rendezvous
+    adaptive: Adaptive | None  # of a domain whose running jobs change their size
     explained: Explained
     described: Described
     calls: PeerClients
@@ -152,13 +155,14 @@ class Listeners:
 
     def _make_local_server(self, identify: Identify) -> grpc.aio.Server:
         """Make the server for the conductor of a replay and for users of this host, whose connections always stay."""
-        server = self._make_server(identify, lambda context, caller: None)  # noqa: ARG005
+        keep: Keep = lambda context, caller: None  # noqa: ARG005, E731
+        server = self._make_server(identify, keep, self._served.adaptive)
         if self._served.lockstep is not None:
             replay = ReplayApi(self._served.lockstep, identify)
             add_ReplayServiceServicer_to_server(replay, server)
         return server
 
-    def _make_server(self, identify: Identify, keep: Keep) -> grpc.aio.Server:
+    def _make_server(self, identify: Identify, keep: Keep, adaptive: Adaptive | None = None) -> grpc.aio.Server:
         """Return a server with all services, whose callers `identify` tells apart; without ports yet."""
         server = grpc.aio.server(options=SERVER_OPTIONS)
         receiving = ReceivingServer(server, self._reception, identify, keep)
@@ -172,6 +176,8 @@ class Listeners:
         add_ExplainServiceServicer_to_server(explain, receiving)
         add_UsageServiceServicer_to_server(UsageApi(self._served.explained, identify), receiving)
         add_DomainServiceServicer_to_server(DomainApi(self._served.users, identify), receiving)
+        if adaptive is not None:
+            add_AdaptiveServiceServicer_to_server(AdaptiveApi(adaptive, identify), receiving)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, receiving)
         services = (
             coscheduling_pb2.DESCRIPTOR.services_by_name["CoschedulingService"].full_name,

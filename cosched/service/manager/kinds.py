@@ -7,19 +7,21 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.adapters.batch_system import BatchSystem, MeetingSystem
-from cosched.adapters.launcher import Launcher
+from cosched.adapters.launcher import ElasticLauncher, Launcher
 from cosched.adapters.loading import ResourceManager
 from cosched.core.protocol import Domain
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
+from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.domain.offered_slots import OfferedSlots
-from cosched.service.manager.launches import Launches
+from cosched.service.manager.launches import SERVER, Launches
 from cosched.service.manager.offers import Offers
 from cosched.service.manager.plans import planned
 from cosched.service.manager.queues import BatchQueue, Queue
+from cosched.service.manager.resizes import ResizeRules, Resizes
 from cosched.service.manager.runner import Runner
 from cosched.service.manager.slot_orders import SlotOrders
 from cosched.service.peers.agreed_start import AgreedStart
@@ -28,8 +30,6 @@ from cosched.service.tasks import Tasks
 
 if TYPE_CHECKING:
     from cosched.core.scheduling.batch.open_cluster import OpenCluster
-
-SERVER = "COSCHED_SERVER"
 
 
 class Around(NamedTuple):
@@ -41,6 +41,7 @@ class Around(NamedTuple):
     peers: Sequence[Domain]  # the configured domains
     tasks: Tasks  # see Runner
     finding: Mapping[str, str]  # variables by which jobs find their mates
+    resize_rules: ResizeRules
 
 
 class Kind(NamedTuple):
@@ -53,23 +54,40 @@ class Kind(NamedTuple):
     connect: Callable[[Around], tuple[Runner, Queue]]  # connects a domain with its manager
 
 
-def kind_of(manager: ResourceManager, settings: ClusterSettings, *, takes_groups: bool) -> Kind:
+def kind_of(manager: ResourceManager, settings: ClusterSettings | FluidSettings, *, takes_groups: bool) -> Kind:
     """Return the kind of this manager, which is open: the batch system schedules, or our embedded scheduler does.
 
     `takes_groups`: whether jobs of the batch system can name groups.
     """
     if isinstance(manager, BatchSystem):
-        if settings.meets and isinstance(manager, MeetingSystem):
+        if isinstance(settings, ClusterSettings) and settings.meets and isinstance(manager, MeetingSystem):
             meeting = ExternalMeetingScheduler(settings, takes_groups=takes_groups)
             return Kind(meeting, lambda: manager.start_lead, partial(_slots, manager, meeting))
         external = ExternalScheduler(settings.nodes, takes_groups=takes_groups)
         return Kind(external, lambda: manager.start_lead, partial(_offers, manager, external))
+    if isinstance(settings, FluidSettings):
+        return _fluid(manager, settings)
     from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster  # imports the compiler, as the next one
     from cosched.service.kernels import load_kernels  # does, which batch systems do not need
 
     load_kernels(meets=settings.meets)
     scheduler = open_cluster(settings)
     return Kind(scheduler, None, partial(_launches, manager, scheduler))
+
+
+def _fluid(launcher: Launcher, settings: FluidSettings) -> Kind:
+    from cosched.core.scheduling.fluid.cluster import FluidCluster  # imports the compiler, as the next one does
+    from cosched.service.kernels import load_fluid_kernels
+
+    load_fluid_kernels()
+    return Kind(FluidCluster(settings), None, partial(_resized_launches, launcher))
+
+
+def _resized_launches(launcher: Launcher, around: Around) -> tuple[Runner, Queue]:
+    domain, tasks = around.domain, around.tasks
+    resizes = Resizes(domain, launcher, around.resize_rules) if isinstance(launcher, ElasticLauncher) else None
+    launches = Launches(domain, launcher, tasks, around.finding, resizes)
+    return Runner(domain, launcher, launches, tasks), Queue(launcher)
 
 
 def _slots(system: MeetingSystem, scheduler: ExternalMeetingScheduler, around: Around) -> tuple[Runner, Queue]:
@@ -80,7 +98,7 @@ def _slots(system: MeetingSystem, scheduler: ExternalMeetingScheduler, around: A
 def _offers(
     system: BatchSystem, scheduler: ExternalScheduler, around: Around, slots: SlotOrders | None = None
 ) -> tuple[Runner, Queue]:
-    domain, announcer, agreed, peers, tasks, finding = around
+    domain, announcer, agreed, peers, tasks, finding, _ = around
     jobs = OfferedJobs(domain, scheduler, agreed.accepted)
     ports = {name: value for name, value in finding.items() if name != SERVER}  # nodes do not see the domain's socket
     offers = Offers(domain, jobs, system, announcer, peers, tasks, slots, ports)

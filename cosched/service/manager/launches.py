@@ -7,6 +7,8 @@ import json
 import logging
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from fractions import Fraction
+from math import ceil
 from types import MappingProxyType
 
 from cosched.adapters.launcher import JobSpec, Launcher, NodesBusyError, NoRoomError
@@ -15,13 +17,18 @@ from cosched.core.coscheduling.mates import WAITING
 from cosched.core.effects import Start
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId, MateName
+from cosched.service.domain.changes import Resize
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.sizing import malleable_of, nodes_of
+from cosched.service.manager.resizes import Resizes
 from cosched.service.manager.runner import Orders, Reports, Work, forget, tell_end
 from cosched.service.store import JobRecord, JobScript, StoreError
 from cosched.service.tasks import Tasks
 
 BUSY_PATIENCE = 30  # seconds that a launch waits for nodes that the manager is still clearing
-TRY_AGAIN = 1.0  # seconds between attempts to launch a job while the disk is full
+TRY_AGAIN = 1.0  # seconds between attempts to launch a job while the disk is full, or others have its nodes
+MAX_SECONDS = 1 << 31
+SERVER = "COSCHED_SERVER"
 HOST_RESTARTED = "the host was restarted before it is known to have started"
 UNSTARTED = "before its processes were started"
 _LOG = logging.getLogger(__name__)
@@ -31,8 +38,8 @@ def spec_of(record: JobRecord, script: JobScript, finding: Mapping[str, str] = M
     """Return what the manager is to run; `finding`: variables by which it finds its mates."""
     return JobSpec(
         job_id=str(record.id),
-        nodes=record.nodes,
-        walltime=record.time_limit,
+        nodes=nodes_of(record),
+        walltime=longest_run(record),
         directory=script.directory,
         command=script.arguments,
         script=script.script,
@@ -42,8 +49,28 @@ def spec_of(record: JobRecord, script: JobScript, finding: Mapping[str, str] = M
         mate=f"{record.peer}:{record.mate}" if record.mate is not None else None,
         pair=record.pair,
         group=record.group_name,
-        finding={"COSCHED_MATES": known_mates(record), **finding} if record.paired else {},
+        finding=_finding(record, finding),
     )
+
+
+def longest_run(record: JobRecord) -> int:
+    """Return how long the job may run, in seconds: its time limit is that on all nodes that it can use.
+
+    A job whose size may change may run as long as it would take on its least.
+    """
+    malleable, ideal = malleable_of(record), record.nodes
+    if malleable is None:
+        return record.time_limit
+    least = malleable.least
+    slower = Fraction(ideal**2 + least**2, 2 * ideal * least) if malleable.parabolic else Fraction(ideal, least)
+    return min(ceil(record.time_limit * slower), MAX_SECONDS)
+
+
+def _finding(record: JobRecord, finding: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables by which a job finds its mates, and its domain."""
+    if record.paired:
+        return {"COSCHED_MATES": known_mates(record), **finding}
+    return {name: value for name, value in finding.items() if name == SERVER and record.malleable is not None}
 
 
 def known_mates(record: JobRecord) -> str:
@@ -58,15 +85,22 @@ class Launches(Work):
     """See Work. The domain has its own scheduler, so its manager only starts and ends jobs."""
 
     def __init__(
-        self, domain: LiveDomain, launcher: Launcher, tasks: Tasks, finding: Mapping[str, str] = MappingProxyType({})
+        self,
+        domain: LiveDomain,
+        launcher: Launcher,
+        tasks: Tasks,
+        finding: Mapping[str, str] = MappingProxyType({}),
+        resizes: Resizes | None = None,
     ) -> None:
+        """`resizes`: of a manager whose running jobs get and lose nodes."""
         self._finding = finding
         self._domain = domain
         self._launcher = launcher
         self._tasks = tasks
+        self.resizes = resizes
         self._delayed: dict[JobId, asyncio.Task[None]] = {}  # launches that wait for disk or descriptors
         self._no_room = ""
-        self.orders: Orders = {Start: self._start}
+        self.orders: Orders = {Start: self._start, Resize: self._resize}
         self.reports: Reports = {Started: self._started, Ended: self._ended}
 
     @property
@@ -80,27 +114,44 @@ class Launches(Work):
         if (record := self._domain.jobs.get(start.job)) is not None:
             await self._launch(record)
 
+    async def _resize(self, order: Resize) -> None:  # noqa: ARG002
+        if self.resizes is not None:
+            await self.resizes.settle()
+
     async def _launch(self, record: JobRecord) -> None:
-        """Start a job, or end it as failed if it cannot start. It waits while disk or descriptors are short."""
+        """Start a job, or end it as failed if it cannot start.
+
+        It waits while disk or descriptors are short, or while jobs that are to give up nodes for it have not answered.
+        """
         try:
             await self._try(record)
         except NoRoomError as error:
-            if not self._delayed:  # log it once, however many jobs wait
+            if not self._no_room:  # log it once, however many jobs wait
                 _LOG.error("stalled: %s; it is tried again until it can be written", error)
-            if (job := str(record.id)) not in self._delayed:
-                self._no_room = str(error)
-                self._delayed[job] = self._tasks.run(self._launch_later(record))
-                self._delayed[job].add_done_callback(lambda _: self._delayed.pop(job))
+            self._no_room = str(error)
+            self._delay(record)
+        except NodesBusyError:
+            self._delay(record)
+
+    def _delay(self, record: JobRecord) -> None:
+        if (job := str(record.id)) not in self._delayed:
+            self._delayed[job] = self._tasks.run(self._launch_later(record))
+            self._delayed[job].add_done_callback(lambda _: self._launched(job))
+
+    def _launched(self, job: JobId) -> None:
+        del self._delayed[job]
+        if not self._delayed:
+            self._no_room = ""
 
     async def _launch_later(self, record: JobRecord) -> None:
         while True:
-            await asyncio.sleep(TRY_AGAIN)
-            with suppress(NoRoomError):
+            await (asyncio.sleep(TRY_AGAIN) if self.resizes is None else self.resizes.freed(TRY_AGAIN))
+            with suppress(NoRoomError, NodesBusyError):
                 await self._try(record)
                 return
 
     async def _try(self, record: JobRecord) -> None:
-        """Start a job, or end it as failed if it cannot start. NoRoomError."""
+        """Start a job, or end it as failed if it cannot start. NoRoomError; NodesBusyError if nodes can be resized."""
         job = str(record.id)
         if record.cancelled_by is not None:
             self._domain.end(job, JobState.CANCELLED, UNSTARTED)
@@ -110,6 +161,8 @@ class Launches(Work):
         except NoRoomError:
             raise
         except ManagerError as error:
+            if self.resizes is not None and isinstance(error, NodesBusyError):
+                raise
             _LOG.warning("job %s cannot be started: %s", job, error)
             self._domain.metrics.launch_failures.inc()
             self._domain.end(job, JobState.FAILED, f"it could not be started: {error}")
@@ -124,6 +177,10 @@ class Launches(Work):
         return script
 
     async def _launch_when_free(self, spec: JobSpec) -> None:
+        if self.resizes is not None:
+            await self._launcher.launch(spec)
+            await self.resizes.settle()
+            return
         for _ in range(BUSY_PATIENCE):
             try:
                 await self._launcher.launch(spec)
@@ -150,6 +207,9 @@ class Launches(Work):
         """Do nothing: the domain has counted the job as started since it gave the order."""
 
     def _ended(self, report: Ended) -> None:
+        if self.resizes is not None:
+            self.resizes.nodes_are_free()
+            self._tasks.run(self.resizes.settle())
         if report.job_id in self._domain.jobs:
             tell_end(self._domain, report)
         else:  # its end is recorded already
@@ -171,6 +231,9 @@ class Launches(Work):
                 self._domain.end(job, JobState.FAILED, HOST_RESTARTED)
             else:
                 await self._launch(record)  # its launch was recorded here, but not carried out yet
+        if self.resizes is not None:
+            await self.resizes.settle()
+            self._tasks.run(self.resizes.watch())
         for job, report in found.items():
             if isinstance(report, Ended):
                 self._ended(report)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import grpc
 
@@ -15,6 +16,7 @@ from cosched.adapters.manager import ManagerError
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, GetMateJobId, GetMember, JobId, MateName
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.sizing import least_of
 from cosched.service.manager.launches import spec_of
 from cosched.service.manager.plans import BATCH_SYSTEMS, Plan, Planner, no_plan
 from cosched.service.peers.linking import no_pair
@@ -46,7 +48,7 @@ class Queue:
 
     def check(self, record: JobRecord, script: JobScript) -> None:
         """Raise ManagerError if the manager would not run this job."""
-        self._launcher.check(spec_of(record, script))
+        self._launcher.check(replace(spec_of(record, script), nodes=least_of(record)))
 
     def leaves_end_to_manager(self, record: JobRecord) -> bool:
         """Whether only the manager can end this active job."""

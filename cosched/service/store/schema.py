@@ -170,6 +170,10 @@ CREATE INDEX jobs_group ON jobs (group_name, owner, ended_at) WHERE group_name I
 """
 _PLACE = "ALTER TABLE jobs ADD COLUMN place TEXT /* JSON: where it can be reached: node list, host, port */"
 _ACCOUNT = "ALTER TABLE jobs ADD COLUMN account TEXT NOT NULL DEFAULT '' /* which the batch system charges */"
+_SIZES = """
+ALTER TABLE jobs ADD COLUMN malleable TEXT /* JSON: how its size may change while it runs: least and so on */;
+ALTER TABLE jobs ADD COLUMN sizing TEXT /* JSON: the nodes that a running one has, and was told of */
+"""
 _START_AT = "ALTER TABLE answers ADD COLUMN start_at REAL /* the agreed instant, in seconds since 1970 */"
 
 
@@ -251,6 +255,11 @@ def _charges(database: Database) -> None:
 @MIGRATIONS(name="0013_accounts_of_jobs")
 def _accounts_of_jobs(database: Database) -> None:
     _execute_each(database, _ACCOUNT)
+
+
+@MIGRATIONS(name="0014_sizes")
+def _sizes(database: Database) -> None:
+    _execute_each(database, _SIZES)
 
 
 def _execute_each(database: Database, statements: str) -> None:

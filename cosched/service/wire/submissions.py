@@ -40,6 +40,7 @@ class Submission:
     named: Named | None
     hold: bool
     owner: str
+    least: int | None = None  # None: its size never changes
 
 
 def read_submission(message: domain_pb2.SubmitJobRequest) -> Submission:
@@ -47,6 +48,7 @@ def read_submission(message: domain_pb2.SubmitJobRequest) -> Submission:
     return Submission(
         name=check_text("name", message.name, MAX_NAME, least=0) or "job",
         nodes=_nodes(message.nodes),
+        least=_least(message),
         time_limit=_time_limit(message),
         script=_script(message),
         named=_named(message),
@@ -73,6 +75,13 @@ def _nodes(nodes: int) -> int:
     if not 0 <= nodes <= MAX_NODES:
         raise FieldError("nodes", f"is not between 1 and {MAX_NODES}")
     return nodes or 1
+
+
+def _least(message: domain_pb2.SubmitJobRequest) -> int | None:
+    nodes = message.nodes or 1
+    if not 0 <= message.least_nodes <= nodes:
+        raise FieldError("least_nodes", f"{message.least_nodes} is not between 1 and nodes, {nodes}")
+    return message.least_nodes or None
 
 
 def _time_limit(message: domain_pb2.SubmitJobRequest) -> int:

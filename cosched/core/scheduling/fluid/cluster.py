@@ -61,6 +61,10 @@ class FluidCluster:
         self._yielded_at = max(self._yielded_at, job.passed_over - 1)
         self._changed = True
 
+    def check(self, job: ClusterJob) -> None:
+        """See CountingScheduler."""
+        self._rows.check(job)
+
     def leave(self, job: JobId, now: int, how: JobState) -> None:  # noqa: ARG002
         """See OpenScheduler."""
         self._interrupt()

@@ -44,9 +44,7 @@ class Rows:
 
     def add(self, job: ClusterJob) -> int:
         """Make a row of a job that is submitted; ValueError."""
-        one = _columns(job)
-        if job.state is JobState.QUEUED:
-            check_jobs(one, self._settings.nodes)
+        one = self.check(job) if job.state is JobState.QUEUED else _columns(job)
         if len(self._job) == len(self.state.jobs):
             self._renew()
         row = len(self._job)
@@ -71,6 +69,12 @@ class Rows:
         if job.share is not None:
             for name, value in zip(OF_SHARE, job.share, strict=True):
                 record[name] = value
+
+    def check(self, job: ClusterJob) -> FluidJobs:
+        """Return the columns of a job; ValueError if it cannot run here, or its work cannot be counted."""
+        one = _columns(job)
+        check_jobs(one, self._settings.nodes)
+        return one
 
     def remove(self, job: JobId) -> int:
         """Forget a job; its row, which is to be brought into its final state."""

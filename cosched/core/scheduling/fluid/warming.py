@@ -1,0 +1,27 @@
+"""Uses all kernels of a fluid scheduler once, so that they are loaded, or compiled, before they are needed."""
+
+from __future__ import annotations
+
+from cosched.core.allocation import Malleable
+from cosched.core.job import JobState
+from cosched.core.scheduling.fluid.cluster import FluidCluster
+from cosched.core.scheduling.fluid.settings import FluidSettings
+from cosched.core.scheduling.scheduler import ClusterJob
+
+KERNELS = "promises"  # a module of kernels that no other scheduler needs
+
+
+def use_kernels() -> None:
+    """Use those that jobs need which come and go, and have mates."""
+    cluster = FluidCluster(FluidSettings(2))
+    for job in ("1", "2"):
+        cluster.submit(ClusterJob(job, 2, 9, 0, paired=True, malleable=Malleable(1)))
+    cluster.next(0)
+    cluster.hold("1", 0, 9)
+    cluster.next(0)
+    cluster.pass_over("2", 0, 1.0)
+    cluster.release("1", 1)
+    cluster.try_start("2", 1, 2)
+    cluster.next(1)
+    cluster.start("1", 1)
+    cluster.leave("1", 2, JobState.COMPLETED)

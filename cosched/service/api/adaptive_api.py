@@ -1,0 +1,114 @@
+"""AdaptiveService: running jobs learn which nodes are theirs, and say which they use."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import grpc
+from google.protobuf.duration_pb2 import Duration
+
+from cosched.core.job import JobState
+from cosched.service.api.answering import Context, answer
+from cosched.service.api.operations import Operations
+from cosched.service.api.requests import not_owner
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.sizing import Iterations, Sizing, least_of
+from cosched.service.manager.resizes import Resizes
+from cosched.service.store import JobRecord
+from cosched.service.wire.callers import Caller, Identify
+from cosched.service.wire.errors import Refusal
+from cosched.service.wire.fields import FieldError, WrongDomainError, check_text
+from cosched.v1 import adaptive_pb2, coscheduling_pb2, job_pb2
+from cosched.v1.adaptive_pb2_grpc import AdaptiveServiceServicer
+
+TIMES = ("exec_time", "exec_time_comp", "exec_time_comm")
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptive:
+    """The parts of a service that this API uses."""
+
+    domain: LiveDomain
+    operations: Operations
+    resizes: Resizes
+
+
+class AdaptiveApi(AdaptiveServiceServicer):
+    """The API for callers of the Unix socket."""
+
+    def __init__(self, serving: Adaptive, identify: Identify) -> None:
+        self._serving = serving
+        self._domain = serving.domain
+        self._identify = identify
+
+    async def ReachBoundary(
+        self, request: adaptive_pb2.ReachBoundaryRequest, context: Context
+    ) -> adaptive_pb2.ReachBoundaryResponse:
+        """See the protocol."""
+
+        async def work() -> adaptive_pb2.ReachBoundaryResponse:
+            record = self._own_job(self._identify(context), request.job)
+            job, sizing = str(record.id), self._sizing(record)
+            if not 0 <= request.acknowledged <= sizing.generation:
+                raise FieldError("acknowledged", f"{request.acknowledged} is no set that job {job} was told")
+            if request.HasField("past"):
+                self._domain.sizes.keep(job, _checked(request.past))
+            if request.acknowledged == sizing.generation and not sizing.settled:
+                with self._domain.turns.take():
+                    self._domain.sizes.acknowledge(job, request.acknowledged)
+                await self._serving.resizes.settle()
+                sizing = self._sizing(record)
+            return self._told(record, sizing)
+
+        return await answer("ReachBoundary", work(), context, self._domain)
+
+    def _own_job(self, caller: Caller, ref: coscheduling_pb2.JobRef) -> JobRecord:
+        """Return the job, which runs; Refusal if the caller may not speak for it."""
+        if ref.domain not in ("", self._domain.name):
+            raise WrongDomainError("job.domain", f"is not {self._domain.name}")
+        record = self._serving.operations.job(check_text("job.job_id", ref.job_id, 128))
+        if caller.user is None or (caller.user != record.owner and not caller.operator):
+            raise not_owner(f"only {record.owner} and operators may speak for job {record.id}")
+        if record.state is not JobState.RUNNING:
+            said = f"job {record.id} is {record.state.name}: only a job that runs has nodes"
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_STATE", said, {"state": record.state.name})
+        return record
+
+    def _sizing(self, record: JobRecord) -> Sizing:
+        sizing = self._domain.sizes.of(str(record.id))
+        if sizing is None:
+            said = f"the size of job {record.id} does not change: submit it with --least"
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "RIGID", said)
+        return sizing
+
+    def _told(self, record: JobRecord, sizing: Sizing) -> adaptive_pb2.ReachBoundaryResponse:
+        message = adaptive_pb2.ReachBoundaryResponse(
+            adaptation=_adaptation(sizing),
+            generation=sizing.generation,
+            nodes=sizing.names or self._serving.resizes.occupied(str(record.id)),
+            least=least_of(record),
+            ideal=record.nodes,
+        )
+        if sizing.told_at is not None:
+            left = sizing.told_at + self._serving.resizes.patience - self._domain.clock.now()
+            message.answer_within.CopyFrom(Duration(seconds=max(0, left)))
+        return message
+
+
+def _adaptation(sizing: Sizing) -> adaptive_pb2.Adaptation:
+    if sizing.settled:
+        return adaptive_pb2.ADAPTATION_NONE
+    if len(sizing.names) == sizing.using:
+        return adaptive_pb2.ADAPTATION_MIGRATE_PROCESSOR
+    more = len(sizing.names) > sizing.using
+    return adaptive_pb2.ADAPTATION_ADD_PROCESSOR if more else adaptive_pb2.ADAPTATION_REMOVE_PROCESSOR
+
+
+def _checked(told: job_pb2.Iterations) -> Iterations:
+    if told.number < 1:
+        raise FieldError("past.number", "is less than 1")
+    for name in TIMES:
+        if not 0 <= getattr(told, name) < math.inf:
+            raise FieldError(f"past.{name}", "is no time in seconds")
+    return Iterations(told.number, told.exec_time, told.exec_time_comp, told.exec_time_comm)

@@ -1,0 +1,162 @@
+"""Jobs whose size may change while they run: what their scheduler gives to them, what they were told, what they use.
+
+The scheduler counts with a new size at once (`nodes`). Its manager takes nodes away only once the job has said that it
+does not use them any more, and gives nodes to it before it is told of them. So of what a job was told, and has not
+acknowledged, nothing is ever another one's. All of it is on record before the job hears of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import NamedTuple
+
+from cosched.core.allocation import Allocation, Malleable, Resized
+from cosched.core.protocol import JobId
+from cosched.service.domain.records import Records
+from cosched.service.domain.story import Noted
+from cosched.service.store import JobRecord
+
+
+class Iterations(NamedTuple):
+    """How long the iterations of a job take on its present nodes, as it says: seconds, means over `number` of them."""
+
+    number: int
+    exec_time: float
+    exec_time_comp: float
+    exec_time_comm: float
+
+
+@dataclass(slots=True)
+class Sizing:
+    """What is on record of a running job."""
+
+    nodes: int  # how many its scheduler gives to it
+    names: list[str] = field(default_factory=list)  # the set that it was told last, or was started on; empty: not yet
+    generation: int = 0  # the number of this set
+    acknowledged: int = 0  # the number of the last one that it has acknowledged
+    using: int = 0  # the number of nodes in the latter; 0: it has not been launched yet
+    told_at: int | None = None  # when it was told, or was told again; None: no answer is awaited
+    reminders: int = 0  # how often it was told again
+
+    @property
+    def settled(self) -> bool:
+        """Whether the job uses the set that it was told."""
+        return self.acknowledged == self.generation
+
+
+def malleable_of(record: JobRecord) -> Malleable | None:
+    """Return how the job's size may change; None: it does not."""
+    return None if record.malleable is None else Malleable(**json.loads(record.malleable))
+
+
+def least_of(record: JobRecord) -> int:
+    """Return the fewest nodes on which the job runs."""
+    malleable = malleable_of(record)
+    return record.nodes if malleable is None else malleable.least
+
+
+def sizing_of(record: JobRecord) -> Sizing | None:
+    """Return what is on record of a job whose size may change; None: it is rigid, or was not started."""
+    return None if record.sizing is None else Sizing(**json.loads(record.sizing))
+
+
+def as_text(value: Malleable | Sizing) -> str:
+    """Return it as a record keeps it."""
+    return json.dumps(asdict(value))
+
+
+def nodes_of(record: JobRecord) -> int:
+    """How many nodes the job needs, or has by its scheduler."""
+    sizing = sizing_of(record)
+    return record.nodes if sizing is None or record.state.final else sizing.nodes
+
+
+class Sizes:
+    """The sizes of a domain's jobs. They change only in a turn."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self._measured: dict[JobId, Iterations] = {}  # what jobs have told since the service was started
+
+    def of(self, job: JobId) -> Sizing | None:
+        """Return what is on record of this job; None: it is rigid, does not run, or is not known."""
+        record = self._records.jobs.get(job)
+        return None if record is None else sizing_of(record)
+
+    def measured(self, job: JobId) -> Iterations | None:
+        """Return what the job has told of its iterations; None: nothing."""
+        return self._measured.get(job)
+
+    def keep(self, job: JobId, measured: Iterations) -> None:
+        """Keep what a job tells of its iterations, in memory only: it changes often, and is told again soon."""
+        if job not in self._measured:
+            self._measured = {known: told for known, told in self._measured.items() if known in self._records.jobs}
+        self._measured[job] = measured
+
+    def begin(self, allocation: Allocation) -> None:
+        """A job starts on this."""
+        record = self._records.jobs[allocation.job]
+        if record.malleable is not None:
+            self._save(record, Sizing(allocation.nodes))
+            self._note(allocation.job, Noted.ALLOCATED, nodes=allocation.nodes, ideal=record.nodes)
+
+    def change(self, resized: Resized) -> None:
+        """The scheduler has changed the size of a running job."""
+        allocation, gave_to = resized.allocation, resized.gave_to
+        record = self._records.jobs.get(allocation.job)
+        sizing = None if record is None else sizing_of(record)
+        if record is None or sizing is None:
+            return
+        more = allocation.nodes - sizing.nodes
+        self._save(record, replace(sizing, nodes=allocation.nodes))
+        if gave_to is not None:
+            self._note(allocation.job, Noted.HARVESTED, nodes=allocation.nodes, fewer=-more, to=gave_to)
+            self._note(gave_to, Noted.GETS_OF, more=-more, of=allocation.job)
+        else:
+            self._note(allocation.job, Noted.GIVEN, nodes=allocation.nodes, more=more)
+
+    def tell(self, job: JobId, names: Sequence[str], *, at_start: bool = False) -> None:
+        """The job is told to use these nodes, and no others; `at_start`: they are those that it was started on."""
+        record = self._records.jobs[job]
+        sizing = sizing_of(record)
+        assert sizing is not None
+        sizing.names = [*names]
+        if at_start:
+            sizing.using = len(names)
+        else:
+            sizing.generation += 1
+            sizing.told_at, sizing.reminders = self._records.journal.now, 0
+        self._save(record, sizing)
+
+    def acknowledge(self, job: JobId, generation: int) -> None:
+        """The job uses the set of this number, and no other nodes. Nothing, unless it is the last one."""
+        record = self._records.jobs[job]
+        sizing = sizing_of(record)
+        if sizing is None or sizing.settled or generation != sizing.generation:
+            return
+        sizing.acknowledged, sizing.using, sizing.told_at = generation, len(sizing.names), None
+        self._save(record, sizing)
+        self._note(job, Noted.ADAPTED, nodes=len(sizing.names), generation=generation)
+
+    def remind(self, job: JobId, *, last: bool, why: str) -> None:
+        """The job has not answered in time: it is told again, or, if this is the `last` time, not any more."""
+        record = self._records.jobs[job]
+        sizing = sizing_of(record)
+        assert sizing is not None
+        sizing.reminders += 1
+        sizing.told_at = None if last else self._records.journal.now
+        self._save(record, sizing)
+        self._note(job, Noted.NOT_ADAPTED, nodes=len(sizing.names), why=why)
+
+    def end(self, job: JobId, by: str) -> None:
+        """The job is ended, as it does not answer."""
+        self._records.order_cancellation(self._records.jobs[job], by)
+
+    def _save(self, record: JobRecord, sizing: Sizing) -> None:
+        record.sizing = as_text(sizing)
+        self._records.journal.save(record)
+
+    def _note(self, job: JobId, what: Noted, **detail: object) -> None:
+        self._records.journal.note(job, what, **detail)

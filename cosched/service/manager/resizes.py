@@ -1,0 +1,137 @@
+"""Gives running jobs the nodes that their scheduler wants them to have, step by step, and waits for what they say.
+
+Two records differ for a while: what the scheduler gives to a job (`Sizing.nodes`), and what it has in its manager. Each
+step brings them nearer, and may be repeated, so nothing else is to be remembered over a restart:
+
+* a job that is to have fewer nodes is told so, and keeps them until it has acknowledged that, or ends;
+* a job that is to have more gets them as soon as they are free, and is told then.
+
+The scheduler gives no node twice. So all that wait for nodes get them once all others have answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from dataclasses import dataclass
+
+from cosched.adapters.launcher import ElasticLauncher, NodesBusyError
+from cosched.adapters.manager import ManagerError
+from cosched.core.job import JobState
+from cosched.core.protocol import JobId
+from cosched.service.domain.live_domain import LiveDomain
+
+LOOK = 1.0  # seconds between looks for jobs that have not answered in time
+ON_RESIZE_IGNORED = "on_resize_ignored"  # by whom a job is cancelled
+TOLD_AGAIN = "it is told again"
+WAITED_FOR = "what waits for its nodes goes on waiting"
+NOT_IN_USE = "the new ones stay its own"
+IS_ENDED = "it is ended, as on_resize_ignored has it"
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeRules:
+    """How long a job may take to answer, in seconds, and whether one that keeps its nodes twice as long is ended."""
+
+    patience: int = 60
+    end_ignoring: bool = False
+
+
+class Resizes:
+    """The sizes of the jobs of a domain in its manager."""
+
+    def __init__(self, domain: LiveDomain, launcher: ElasticLauncher, rules: ResizeRules) -> None:
+        self._domain = domain
+        self._launcher = launcher
+        self._rules = rules
+        self._lock = asyncio.Lock()
+        self._freed = asyncio.Event()
+
+    @property
+    def patience(self) -> int:
+        """How long a job may take to answer, in seconds."""
+        return self._rules.patience
+
+    async def freed(self, patience: float) -> None:
+        """Wait until nodes may have become free, at most so many seconds."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._freed.wait(), patience)
+
+    def nodes_are_free(self) -> None:
+        """Some may be: a job has ended, or has given some up."""
+        self._freed.set()
+        self._freed = asyncio.Event()
+
+    def occupied(self, job: JobId) -> tuple[str, ...]:
+        """Return the nodes that nobody but this job can have now."""
+        with suppress(ManagerError):
+            return self._launcher.nodes_of(job)
+        return ()
+
+    async def settle(self) -> None:
+        """Take the next step of each job that has not what it should."""
+        async with self._lock:
+            for step in (self._take_back, self._give):
+                for job in self._running():
+                    try:
+                        await step(job)
+                    except NodesBusyError:
+                        continue  # those that have them are told already
+                    except ManagerError as error:
+                        _LOG.warning("job %s cannot be resized: %s", job, error)
+
+    def _running(self) -> list[JobId]:
+        return [job for job, record in self._domain.jobs.items() if record.sizing and record.state is JobState.RUNNING]
+
+    async def _take_back(self, job: JobId) -> None:
+        """Let others have the nodes that the job does not use any more; tell it which to give up."""
+        if (sizing := self._domain.sizes.of(job)) is None or not (occupied := self.occupied(job)):
+            return
+        if not sizing.names:
+            self._domain.turns.happen(self._domain.sizes.tell, job, occupied, at_start=True)
+        elif sizing.settled and len(sizing.names) < len(occupied):
+            await self._domain.turns.durable()
+            await self._launcher.keep(job, sizing.names)
+            self.nodes_are_free()
+        self._tell(job)
+
+    async def _give(self, job: JobId) -> None:
+        """Give the job what it lacks, and tell it."""
+        sizing = self._domain.sizes.of(job)
+        if sizing is not None and 0 < len(self.occupied(job)) < sizing.nodes:
+            await self._launcher.grow(job, sizing.nodes)
+        self._tell(job)
+
+    def _tell(self, job: JobId) -> None:
+        """Tell the job of its nodes, as many as it should have if it has them, unless it knows."""
+        sizing, occupied = self._domain.sizes.of(job), self.occupied(job)
+        if sizing is None or len(occupied) < sizing.nodes:
+            return
+        others = (name for name in occupied if name not in sizing.names)
+        names = [*sizing.names, *others][: sizing.nodes]
+        if names != sizing.names:
+            self._domain.turns.happen(self._domain.sizes.tell, job, names)
+
+    # Answers
+
+    async def watch(self) -> None:
+        """Look for jobs that do not answer, for ever."""
+        while True:
+            await asyncio.sleep(LOOK)
+            for job in self._running():
+                self._look(job)
+
+    def _look(self, job: JobId) -> None:
+        sizing, now = self._domain.sizes.of(job), self._domain.clock.now()
+        if sizing is None or sizing.told_at is None or now < sizing.told_at + self._rules.patience:
+            return
+        gives_up = len(sizing.names) < len(self.occupied(job))
+        last = sizing.reminders > 0
+        end = last and gives_up and self._rules.end_ignoring
+        why = IS_ENDED if end else TOLD_AGAIN if not last else WAITED_FOR if gives_up else NOT_IN_USE
+        _LOG.warning("job %s has not answered that it uses %s nodes: %s", job, len(sizing.names), why)
+        self._domain.turns.happen(self._domain.sizes.remind, job, last=last, why=why)
+        if end:
+            self._domain.turns.happen(self._domain.sizes.end, job, ON_RESIZE_IGNORED)

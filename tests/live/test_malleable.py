@@ -1,0 +1,135 @@
+"""Jobs grow and shrink while others come and go, in real services with real processes (fluid.md, Live)."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from cosched.client import Client, ClientError
+from tests.live.services import Service
+from tests.waiting import wait_until
+
+# Iterates until there is a file END; adapts only while there is a file ADAPT
+APPLICATION = f"""#!{sys.executable}
+import sys, time
+from pathlib import Path
+from cosched.client.adaptive import AdaptiveJob
+
+job, end, adapt = AdaptiveJob(), Path(sys.argv[1]), Path(sys.argv[2])
+while not end.exists():
+    time.sleep(0.02)
+    if job.boundary() and adapt.exists():
+        job.adapted()
+"""
+RIGID = """#!/bin/bash
+touch $1.started
+while [ ! -e $1 ]; do sleep 0.05; done
+"""
+
+
+@pytest.fixture
+def service(tmp_path):
+    made = Service(tmp_path / "a", "a")
+    del made.config["manager"]["policy"]
+    made.config["manager"] |= {"scheduler": "fluid", "slots": 4}
+    yield made
+    made.clear()
+
+
+@pytest.fixture
+def adapt(tmp_path):
+    """A file whose presence lets applications adapt."""
+    path = tmp_path / "adapt"
+    path.touch()
+    return path
+
+
+def using(client: Client, job: str) -> int:
+    return client.job(job).malleable.using
+
+
+def told(service: Service, job: str) -> list[str]:
+    """The story of a job, without times."""
+    lines = service.run("show", job).stdout.split("\n\n")[1].splitlines()
+    return [line[21:] for line in lines]
+
+
+def test_a_job_gives_nodes_to_the_next_one_and_gets_them_back_whatever_its_domain_does(service, adapt, tmp_path: Path):
+    """The service is killed while a job has been told to shrink, and while the job that is to get the nodes waits."""
+    service.start()
+    with service.client() as client:
+        first = client.submit(APPLICATION, [str(tmp_path / "one"), str(adapt)], nodes=4, least=1, time_limit=600).id
+        wait_until(lambda: using(client, first) == 4, "it uses all")
+        adapt.unlink()
+        second = client.submit(RIGID, [str(tmp_path / "two")], nodes=2, time_limit=600).id
+        wait_until(lambda: client.job(first).malleable.told_at, "it is told")
+        assert (client.job(first).nodes, using(client, first)) == (2, 4)
+        service.restart()
+        assert (client.job(first).nodes, using(client, first)) == (2, 4)
+        assert client.job(second).state == "running"  # its scheduler counts it as started
+        assert not (tmp_path / "two.started").exists(), "nodes that the first may use were given to another job"
+        adapt.touch()
+        wait_until((tmp_path / "two.started").exists, "the second one gets its nodes")
+        assert (client.job(first).nodes, using(client, first)) == (2, 2)
+        (tmp_path / "two").touch()
+        wait_until(lambda: using(client, first) == 4, "it uses all again")
+        (tmp_path / "one").touch()
+        wait_until(lambda: client.job(first).state == "completed", "its end")
+    assert told(service, first) == [
+        "submitted",
+        "started: it has no mate",
+        "runs on 4 of the 4 nodes that it can use",
+        "gives 2 nodes to job 2, and keeps 2",
+        "uses 2 nodes now",
+        "gets 2 nodes that nobody needs, and has 4",
+        "uses 4 nodes now",
+        "completed",
+    ]
+    assert "gets 2 nodes of job 1" in told(service, second)
+    assert "4 (1-4)" in service.run("queue", "--all").stdout
+    assert not service.faults()
+
+
+def test_a_job_that_never_answers_is_told_again_and_ended_if_the_site_says_so(service, adapt, tmp_path: Path):
+    service.config["manager"] |= {"resize_patience": 1, "on_resize_ignored": "end"}
+    service.start()
+    adapt.unlink()
+    with service.client() as client:
+        first = client.submit(APPLICATION, [str(tmp_path / "one"), str(adapt)], nodes=4, least=1, time_limit=600).id
+        wait_until(lambda: using(client, first) == 4, "it uses all")
+        client.submit(RIGID, [str(tmp_path / "two")], nodes=2, time_limit=600)
+        wait_until(lambda: client.job(first).state == "cancelled", "it is ended")
+        wait_until((tmp_path / "two.started").exists, "the second one gets its nodes")
+        (tmp_path / "two").touch()
+    assert told(service, first)[-4:] == [
+        "has not answered that it uses 2 nodes: it is told again",
+        "has not answered that it uses 2 nodes: it is ended, as on_resize_ignored has it",
+        "is to be cancelled, by on_resize_ignored",
+        "cancelled",
+    ]
+
+
+def test_what_cannot_be_is_refused_in_one_line(service, tmp_path: Path):
+    service.config["manager"]["model"] = "parabolic"
+    service.start()
+    (tmp_path / "job.sh").write_text("#!/bin/sh\n#COSCHED --nodes=2 --least=3\ntrue\n")
+    refused = service.run("submit", str(tmp_path / "job.sh"))
+    assert refused.returncode == 2
+    assert "--least 3 is more than --nodes 2" in refused.stderr
+    with service.client() as client:
+        for options, reason in (
+            ({"nodes": 2, "least": 3}, "INVALID_FIELD"),
+            ({"nodes": 9, "least": 5}, "JOB_TOO_LARGE"),
+            ({"nodes": 4, "least": 1, "time_limit": 1 << 25}, "JOB_TOO_LARGE"),
+            ({"nodes": 9}, "JOB_TOO_LARGE"),
+        ):
+            with pytest.raises(ClientError) as refusal:
+                client.submit(RIGID, **options)
+            assert (refusal.value.reason, "\n" in str(refusal.value)) == (reason, False)
+    service.stop()
+    service.config["manager"] = {"kind": "local", "slots": 4}
+    service.start()
+    with service.client() as client, pytest.raises(ClientError, match="changes no sizes of running jobs") as refusal:
+        client.submit(RIGID, nodes=2, least=1)
+    assert refusal.value.reason == "NO_RESIZING"
+    assert not service.faults()
