@@ -250,7 +250,7 @@ def test_public_logs(cosched, traces, name, jobs, rejected, remarks):
     domain = summary_of(result)["domains"]["x"]
     assert (domain["jobs"], domain["rejected"], domain["never_started"]) == (jobs, rejected, 0)
     left_out, *more = result.stderr.splitlines()
-    assert re.fullmatch(r".*: left out \d+ jobs: no run time \(first in line \d+\)", left_out)
+    assert re.fullmatch(r".*: left out [\d,]+ jobs: no run time \(first in line \d+\)", left_out)
     assert [line.split(": ", 1)[1] for line in more] == remarks
 
 

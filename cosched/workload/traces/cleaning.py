@@ -81,7 +81,7 @@ def clean(
 def left_out_messages(workload: Workload) -> list[str]:
     """Return one line for each reason: how many jobs were left out, and where the first of them is."""
     return [
-        f"{workload.source}: left out {count} job{'s' * (count != 1)}: {REASONS[reason]} "
+        f"{workload.source}: left out {count:,} job{'s' * (count != 1)}: {REASONS[reason]} "
         f"(first in line {workload.first_rejected_line[reason]})"
         for reason, count in workload.rejected.items()
     ]
