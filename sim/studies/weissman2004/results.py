@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from cosched.sim.results.estimate import Estimate, estimate
 from cosched.sim.studies.measured import Measured, Place, Values
-from cosched.sim.studies.weissman2004.measuring import TOTAL, WAIT
 from cosched.sim.studies.weissman2004.setup import (
     BEST,
     IDEAL,
@@ -101,11 +100,3 @@ class Results(Measured):
         """Return what share of a baseline's time the best policy has."""
         best = of_user(application, beta, share, BEST, measure)
         return self.ratio(best, of_user(application, beta, share, name, measure))
-
-
-def best_of(named: Iterable[tuple[str, Estimate | None]]) -> str:
-    """Return the name of the least mean."""
-    return min(((value.mean, name) for name, value in named if value is not None), default=(0.0, ""))[1]
-
-
-TIMES = (WAIT, TOTAL)
