@@ -107,7 +107,11 @@ def study_page(
         facts=list(_facts(said)),
         tiles=list(_tiles(numbers, claims)),
         sections=[
-            Section("The paper's numbers and ours", AGREEMENT, tables=[numbers_on_page("4.4", numbers)]),
+            Section(
+                "The paper's numbers and ours",
+                AGREEMENT,
+                tables=[numbers_on_page("Every number that 4.4 states", numbers)],
+            ),
             Section("The paper's claims", tables=[claims_on_page(claims)]),
             Section("System-centric iScheduling", SINGLE, figures[:6]),
             Section("User-centric iScheduling", "", figures[6:]),
@@ -121,8 +125,9 @@ def _facts(said: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Traces", replications(said)
     if missing := left_out(said):
         yield "Left out", missing
-    yield "System-centric", SYSTEM
-    yield "User-centric", USER
+    for words in (SYSTEM, USER):
+        name, _, text = words.partition(": ")
+        yield name, text
     yield "Rules", RULES
     yield "Misprints", MISPRINTS
 
