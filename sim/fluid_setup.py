@@ -36,7 +36,8 @@ def fluid_setup(domain: Domain, workload: Workload, nodes: int) -> FluidSetup:
     except ValueError as error:
         raise InputError(f"domain {domain.name}", None, str(error)) from None
     wanted_first = domain.release_order is ReleaseOrder.WANTED
-    return FluidSetup(domain.fluid_settings(nodes, wanted_first=wanted_first), jobs)
+    settings = domain.fluid_settings(nodes, wanted_first=wanted_first, slots=domain.meeting.slots)
+    return FluidSetup(settings, jobs)
 
 
 def fluid_jobs(domain: Domain, workload: Workload) -> FluidJobs:

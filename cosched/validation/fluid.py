@@ -14,7 +14,7 @@ from cosched.validation.mistakes import KeyedError
 from cosched.validation.types import Number, Seconds, Settings, Switch, Whole
 
 OF_FLUID = "only a fluid scheduler has it: give scheduler=fluid, too"
-OF_BATCH = ("policy", "backfill", "node_pool", "mate_budget", "slots")
+OF_BATCH = ("policy", "backfill", "node_pool", "mate_budget")
 
 
 class FluidFields(Settings):
@@ -55,8 +55,8 @@ class FluidFields(Settings):
         """Down to which share of their size jobs can shrink of which the log does not say it; None: none does."""
         return Fraction(self.min_share) if self.is_fluid else None
 
-    def fluid_settings(self, nodes: int, *, wanted_first: bool = True) -> FluidSettings:
-        """Return these settings for a machine of so many processors; `wanted_first`: see FluidSettings."""
+    def fluid_settings(self, nodes: int, *, wanted_first: bool = True, slots: bool = False) -> FluidSettings:
+        """Return these settings for a machine of so many processors; `wanted_first`, `slots`: see FluidSettings."""
         return FluidSettings(
             nodes=nodes,
             harvesting=Harvesting[self.harvesting.upper()],
@@ -67,4 +67,5 @@ class FluidFields(Settings):
             protect_age=self.protect_age,
             benefit=self.benefit,
             wanted_first=wanted_first,
+            slots=slots,
         )

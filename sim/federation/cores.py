@@ -28,9 +28,9 @@ def scheduler_of(setup: DomainSetup) -> OpenScheduler:
     """Return the scheduler of a domain, without jobs."""
     if setup.fluid is None:
         return open_cluster(setup.cluster)
-    from cosched.core.scheduling.fluid.cluster import FluidCluster  # its kernels, which others do without
+    from cosched.core.scheduling.fluid.meeting import fluid_cluster  # its kernels, which others do without
 
-    return FluidCluster(setup.fluid.settings)
+    return fluid_cluster(setup.fluid.settings)
 
 
 def trace_jobs(setups: Sequence[DomainSetup], pairing: Pairing, index: int) -> list[TraceJob]:

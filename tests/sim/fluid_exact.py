@@ -75,6 +75,7 @@ def setup(domain: RefDomain) -> DomainSetup:
     plain = RefDomain(**{name: getattr(domain, name) for name in RefDomain.__dataclass_fields__} | {"jobs": []})
     batch = setup_of(plain)
     rules = replace(fluid_settings(domain.nodes, domain.rules), wanted_first=domain.release_order == "wanted")
+    rules = replace(rules, slots=domain.slots)
     fluid = FluidSetup(rules, known)
     return DomainSetup(domain.name, work, batch.cluster, batch.coscheduling, fluid)
 

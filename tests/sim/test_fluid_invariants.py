@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from random import Random
 
 import pytest
 
 from cosched.core.allocation import Resized
 from cosched.core.coscheduling.ledger import PairedJob
-from cosched.core.effects import Start
+from cosched.core.effects import Record, Start
 from cosched.core.job import JobState
+from cosched.core.story import What, Why
 from cosched.sim.federation.conductor import Conductor
 from cosched.sim.federation.core_player import CorePlayer
 from cosched.sim.federation.cores import scheduler_of, trace_jobs
@@ -24,6 +26,9 @@ CERTAIN = 5  # seeds of the short tier, in which all that matters happens
 LOAD = {"loose": 6, "tight": 14}
 
 
+KEPT = (Why.ENDED, Why.MATE_CHANGED)  # a slot that its job does not need any more
+
+
 class Watched(CorePlayer):
     """Checks after every event; `seen` counts what happened."""
 
@@ -33,6 +38,7 @@ class Watched(CorePlayer):
         super().__init__(*args)
         self.seen: Counter[str] = Counter()
         self.sizes: dict[str, int] = {}
+        self.slots: dict[str, int] = {}
 
     def _do_all(self, changes) -> None:
         for change in changes:
@@ -40,6 +46,8 @@ class Watched(CorePlayer):
                 self._check_start(change)
             elif type(change) is Resized:
                 self._check_resize(change)
+            elif type(change) is Record:
+                self._check_slot(change)
             super()._do_all([change])
         self._check_machine()
 
@@ -61,6 +69,19 @@ class Watched(CorePlayer):
         self.sizes[resized.allocation.job] = has
         self._check_size(resized.allocation.job)
 
+    def _check_slot(self, record: Record) -> None:
+        """A slot that both domains have booked is kept: its job starts then, or before."""
+        job = self._core.jobs[record.job]
+        if record.what is What.HAS_SLOT:
+            self.seen["slots"] += 1
+            self.slots[record.job] = job.slot
+        elif record.what is What.LOST_SLOT:
+            assert record.why in KEPT, record
+            del self.slots[record.job]
+        elif record.what is What.STARTED and record.job in self.slots:
+            assert self._now <= self.slots[record.job]
+            self.seen["at slot"] += self._now == self.slots.pop(record.job)
+
     def _check_size(self, job: str) -> None:
         trace = self._job(job)
         assert trace.malleable.least <= self.sizes[job] <= trace.nodes
@@ -76,12 +97,10 @@ class Watched(CorePlayer):
         self.seen["holds"] += bool(holding)
 
 
-def play(seed: int, load: int) -> Counter[str]:
+def play(seed: int, load: int, schemes: Sequence[str] = ("hold", "yield")) -> Counter[str]:
     """Two fluid domains; every job starts, and mates together."""
     random = Random(f"{seed} {load}")
-    domains = [
-        fluid_domain(random, name, fluid_jobs(random, load), scheme=random.choice(["hold", "yield"])) for name in "AB"
-    ]
+    domains = [fluid_domain(random, name, fluid_jobs(random, load), scheme=random.choice(schemes)) for name in "AB"]
     setups, link = [setup(domain) for domain in domains], Link()
     pairing = pairing_of(some_pairs(random, domains, most=load), setups)
     players = [
@@ -97,6 +116,14 @@ def play(seed: int, load: int) -> Counter[str]:
         one, other = (outcomes[side][row].start for side, row in zip(sides, rows, strict=True))
         assert one == other
     return players[0].seen + players[1].seen
+
+
+@pytest.mark.parametrize("seed", seeds(8, 200))
+def test_booked_jobs_start_at_their_slots(seed):
+    seen = Counter()
+    for number in range(10):
+        seen += play(10 * seed + number, 14, schemes=["meet"])
+    assert min(seen[what] for what in ("slots", "at slot", "harvested")) > 0, seen
 
 
 @pytest.mark.parametrize("load", LOAD.values(), ids=LOAD)

@@ -128,6 +128,7 @@ class Rows:
             passed_over=int(record["passed_over"]),
             wanted_until=int(record["wanted_until"]),
             released=max(0, int(record["released"])),
+            slot=int(record["slot"]) - 1 if record["slot"] else None,
             share=Share(*(int(record[name]) for name in OF_SHARE)) if state in WITH_NODES else None,
         )
 

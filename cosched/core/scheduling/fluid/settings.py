@@ -31,7 +31,7 @@ class FluidSettings:
     `level`: so many jobs are admitted even if others must give processors (achieve_mp); None: all. `resizes` False: no
     job ever changes its size (MOLDABLE). `max_harvests`: so many harvests may take from a job; `protect_age`: and none
     before this age in seconds. `benefit`: processors change hands only if that is worth its cost. `wanted_first`: after
-    a release jobs come first whose mates hold for them.
+    a release jobs come first whose mates hold for them. `slots`: jobs are given instants at which they start.
     """
 
     nodes: int
@@ -43,3 +43,4 @@ class FluidSettings:
     protect_age: int = 0
     benefit: bool = False
     wanted_first: bool = True
+    slots: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cosched.core.scheduling.fluid.kernels.booking import keeps_bookings
 from cosched.core.scheduling.fluid.kernels.gifts import give
 from cosched.core.scheduling.fluid.kernels.harvest import carry_out, plan_harvest
 from cosched.core.scheduling.fluid.kernels.progress import begin
@@ -37,12 +38,19 @@ def choose(f: Fluid, now: int) -> int:
     while machine.step != OVER:
         head = _head(f, now)
         if machine.step == LEVEL:
-            if head != NONE and machine.running + machine.waiting < machine.level and can_be_had(f, head, now):
+            below = head != NONE and machine.running + machine.waiting < machine.level
+            if below and can_be_had(f, head, now):
                 return head
+            if below and f.jobs[head].slot > 0:
+                f.jobs[head].passed_over = now + 1
+                continue
             machine.step = GIVE_FIRST if machine.favor_running else ADMIT
         elif machine.step == ADMIT:
-            if head != NONE and machine.avail >= f.jobs[head].least and _leaves_claims(f, head):
+            if head != NONE and machine.avail >= f.jobs[head].least and _keeps_promises(f, head, now):
                 return head
+            if head != NONE and f.jobs[head].slot > 0:
+                f.jobs[head].passed_over = now + 1
+                continue
             machine.step = GIVE_LAST
         else:
             give(f, now)
@@ -86,13 +94,15 @@ def _rank(f: Fluid, row: int, now: int) -> int:
 @shared_kernel
 def can_be_had(f: Fluid, head: int, now: int) -> bool:
     """Whether the job can have its least, free or by harvest."""
-    return (f.machine[0].avail >= f.jobs[head].least or plan_harvest(f, head, now)) and _leaves_claims(f, head)
+    return (f.machine[0].avail >= f.jobs[head].least or plan_harvest(f, head, now)) and _keeps_promises(f, head, now)
 
 
-@kernel
-def _leaves_claims(f: Fluid, head: int) -> bool:
-    """Whether ready jobs could still be had, which are to get processors by harvest."""
+@shared_kernel
+def _keeps_promises(f: Fluid, head: int, now: int) -> bool:
+    """Whether booked jobs could still be had, and ready ones, which are to get processors by harvest."""
     machine = f.machine[0]
+    if not keeps_bookings(f, head, now):
+        return False
     if machine.claimed == 0:
         return True
     could_be_had = machine.avail - f.jobs[head].least

@@ -85,6 +85,9 @@ def begin(f: Fluid, row: int, procs: int, now: int) -> None:
     machine.avail -= procs
     job.procs, job.left, job.since, job.resume, job.start = procs, job.work, now, now, now
     job.state = RUNNING
+    if job.slot > 0:
+        job.slot = 0
+        machine.booked -= 1
     note_end(f, row)
     f.running[machine.running] = row
     machine.running += 1

@@ -77,11 +77,19 @@ def release(f: Fluid, row: int, now: int) -> None:
 def start_promised(f: Fluid, row: int, now: int) -> None:
     """A ready or holding job starts: on its least and what is free, or by harvest."""
     give_back(f, row)
+    start_anyhow(f, row, now)
+
+
+@shared_kernel
+def start_anyhow(f: Fluid, row: int, now: int) -> None:
+    """Start a queued job whose start was promised, though policy may not allow it any more."""
     if start(f, row, now):
         return
-    plan_for_promised(f, row, now)  # what was planned when it became ready, policy does not allow any more
-    carry_out(f, now)
-    begin(f, row, f.jobs[row].least, now)
+    machine, job = f.machine[0], f.jobs[row]
+    if machine.avail < job.least:
+        plan_for_promised(f, row, now)
+        carry_out(f, now)
+    begin(f, row, min(machine.avail, job.ideal), now)
 
 
 @shared_kernel

@@ -35,6 +35,8 @@ JOB = np.dtype(
             *("start", "expected", "end", "harvests", "state"),
             # with mates: whether it waits for one; the instant after that at which it yielded; when it was released
             *("paired", "passed_over", "released"),
+            # its slot, and one second; 0: it has none
+            "slot",
             # the how-manieth it was to start, where jobs come and go
             "place",
             # up to when a mate holds for it
@@ -55,6 +57,8 @@ MACHINE = np.dtype(
             *("running", "head", "queued", "jobs", "submitted", "logged"),
             # with mates: ready and holding jobs, and what ready ones are to get by harvest; the last release
             *("waiting", "claimed", "released_at"),
+            # how many jobs have slots
+            "booked",
             # all that a harvest depends on has this version; the job that could not be had, and the version then
             *("version", "failed", "failed_version"),
             # the job for which a harvest is planned, version and instant then, and how many of WHO and SHARE that has

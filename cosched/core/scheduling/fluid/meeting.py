@@ -1,0 +1,95 @@
+"""The fluid scheduler of a domain whose jobs have slots: a `core.scheduling.scheduler.MeetingScheduler` (fluid.md).
+
+Nobody starts before their turn here, so jobs are not wanted. A booked job may start before its slot, at its turn.
+"""
+
+from __future__ import annotations
+
+from cosched.core.effects import Book, Claim, Quote
+from cosched.core.events import Booked, Claimed, Quoted
+from cosched.core.job import JobState, SlotMoves
+from cosched.core.protocol import JobId
+from cosched.core.scheduling.fluid.cluster import FluidCluster
+from cosched.core.scheduling.fluid.kernels import booking, forecast, promises
+from cosched.core.scheduling.fluid.settings import FluidSettings
+from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.scheduler import ClusterJob
+
+WAITING = (JobState.QUEUED, JobState.READY)
+
+
+def fluid_cluster(settings: FluidSettings) -> FluidCluster:
+    """Return the fluid scheduler with these settings, whose jobs come and go."""
+    return (FluidMeetingCluster if settings.slots else FluidCluster)(settings)
+
+
+class FluidMeetingCluster(FluidCluster):
+    """Processors, queue, running jobs and slots."""
+
+    def submit(self, job: ClusterJob) -> None:
+        """See FluidCluster."""
+        super().submit(job)
+        if job.slot is not None:
+            booking.book(self._rows.state, self._rows[job.id], job.slot)
+
+    def leave(self, job: JobId, now: int, how: JobState) -> None:
+        """See FluidCluster."""
+        booking.unbook(self._rows.state, self._rows[job])
+        super().leave(job, now, how)
+
+    def want(self, job: JobId, wanted: bool) -> None:
+        """See MeetingScheduler: nobody starts before their turn."""
+
+    def quote(self, effect: Quote, now: int) -> Quoted:
+        """See MeetingScheduler. `now` is firm; a later instant can be booked, if nothing more is submitted before."""
+        at = self._first_instant(effect.job, max(effect.not_before, now), now) if self._waits(effect.job) else NONE
+        return Quoted(effect.job, None if at == NONE else at, effect.for_peer)
+
+    def _waits(self, job: JobId) -> bool:
+        return job in self._rows and JobState(int(self._rows.jobs["state"][self._rows[job]])) in WAITING
+
+    def _first_instant(self, job: JobId, not_before: int, now: int) -> int:
+        row = self._rows[job]
+        at = int(forecast.first_start(self._rows.copied(), row, not_before, now))
+        if at in (NONE, now):
+            return at
+        return int(booking.first_bookable(self._rows.state, row, at, now))
+
+    def book(self, effect: Book, now: int) -> Booked:
+        """See MeetingScheduler."""
+        at = max(effect.at, now)
+        booked = self._waits(effect.job) and bool(booking.can_book(self._rows.state, self._rows[effect.job], at, now))
+        if booked:
+            booking.book(self._rows.state, self._rows[effect.job], at)
+            self._note_change(effect.job)
+        return Booked(effect.job, effect.at, effect.generation, booked, effect.for_peer)
+
+    def move_slot(self, job: JobId, moves: SlotMoves) -> None:
+        """See MeetingScheduler: slots become earlier ones at the turns of their jobs only."""
+
+    def unbook(self, job: JobId, now: int) -> None:  # noqa: ARG002
+        """See MeetingScheduler."""
+        if job in self._rows:
+            booking.unbook(self._rows.state, self._rows[job])
+            self._note_change(job)
+
+    def claim(self, effect: Claim, now: int) -> Claimed:
+        """See MeetingScheduler: whatever runs gives what is missing when the job starts."""
+        claimed = False
+        if effect.job in self._rows:
+            row = self._rows[effect.job]
+            record = self._rows.jobs[row]
+            claimed = record["state"] == JobState.QUEUED and 0 < int(record["slot"]) <= now + 1
+        if claimed:
+            self._interrupt()
+            promises.make_ready(self._rows.state, row)
+        return Claimed(effect.job, claimed, effect.for_peer)
+
+    def end_turn(self, job: JobId) -> None:
+        """See MeetingScheduler: no iteration waits at such turns."""
+
+    def _note_change(self, job: JobId) -> None:
+        """A slot was set, moved or dropped: an iteration is due, beside one that waits for this job's answer."""
+        if self._offered != job:
+            self._interrupt()
+        self._changed = True

@@ -1,0 +1,109 @@
+"""Quotes and bookings of the fluid scheduler (docs/fluid.md, Slots), and what it starts beside them."""
+
+from __future__ import annotations
+
+import pytest
+
+from cosched.core.allocation import Malleable
+from cosched.core.effects import Book, Claim, Quote
+from cosched.core.job import JobState
+from cosched.core.scheduling.fluid.meeting import FluidMeetingCluster
+from cosched.core.scheduling.fluid.settings import FluidSettings, Harvesting
+from cosched.core.scheduling.scheduler import ClusterJob
+
+
+@pytest.fixture
+def cluster():
+    """Eight processors. From 0 on x has them all; it needs two, and would end at 100."""
+    made = FluidMeetingCluster(FluidSettings(8, harvesting=Harvesting.EVEN, slots=True))
+    submit(made, "x", 0, 2, 8, 100, paired=False)
+    assert started(made, 0) == {"x"}
+    return made
+
+
+def submit(cluster, name: str, now: int, least: int, ideal: int, run: int, *, paired: bool) -> None:
+    cluster.enter(now)
+    cluster.submit(ClusterJob(name, ideal, run, now, paired, malleable=Malleable(least)))
+
+
+def started(cluster, now: int) -> set[str]:
+    """Jobs with mates yield."""
+    names = set()
+    while (ready := cluster.next(now)) is not None:
+        if cluster.job(ready.job).paired:
+            cluster.pass_over(ready.job, now, 1.0)
+        else:
+            cluster.start(ready.job, now)
+            names.add(ready.job)
+    return names
+
+
+def quoted(cluster, job: str, not_before: int, now: int) -> int | None:
+    return cluster.quote(Quote(job, not_before), now).at
+
+
+def booked(cluster, job: str, at: int, now: int) -> bool:
+    return cluster.book(Book(job, at, 1), now).booked
+
+
+def test_a_job_that_can_be_had_by_harvest_is_quoted_now(cluster):
+    submit(cluster, "k", 10, 4, 4, 50, paired=True)
+    assert quoted(cluster, "k", 10, 10) == 10
+    assert quoted(cluster, "k", 40, 10) == 40
+
+
+def test_a_quote_runs_iterations_forward(cluster):
+    """y needs the whole machine: it starts when x ends, at 100, and k after it."""
+    submit(cluster, "y", 10, 8, 8, 30, paired=False)
+    submit(cluster, "k", 11, 4, 4, 50, paired=True)
+    assert quoted(cluster, "k", 11, 11) == 130
+
+
+def test_a_job_that_never_fits_beside_what_runs_is_quoted_when_that_is_gone_at_the_latest(cluster):
+    """x did 80 of 800 by 10; on two processors the rest lasts up to 370, whatever is submitted until then."""
+    submit(cluster, "k", 10, 8, 8, 50, paired=True)
+    assert quoted(cluster, "k", 10, 10) == 370
+    assert not booked(cluster, "k", 369, 10)
+    assert booked(cluster, "k", 370, 10)
+
+
+@pytest.mark.parametrize(("run", "starts"), [(30, True), (31, False)])
+def test_nothing_starts_that_would_leave_a_booked_job_without_its_least(cluster, run, starts):
+    """ "Accepted, and any start or hold after it allowed, only while min(j) plus the mins of all that would still run
+    at `at` on their mins stays <= N."
+    """
+    submit(cluster, "y", 10, 8, 8, run, paired=False)
+    submit(cluster, "k", 11, 4, 4, 50, paired=True)
+    assert booked(cluster, "k", 130, 11)
+    cluster.leave("x", 100, JobState.COMPLETED)
+    assert started(cluster, 100) == ({"y"} if starts else set())
+
+
+def test_a_booked_job_is_had_at_its_slot_whatever_the_policy_says():
+    """ "At `at`, before the iteration, j starts, by harvest if need be, M or not." """
+    rules = FluidSettings(8, harvesting=Harvesting.EVEN, level=0, max_harvests=0, slots=True)
+    cluster = FluidMeetingCluster(rules)
+    submit(cluster, "x", 0, 2, 8, 100, paired=False)
+    assert started(cluster, 0) == {"x"}
+    submit(cluster, "k", 10, 4, 4, 50, paired=True)
+    assert not cluster.try_start("k", 10, 0)
+    assert booked(cluster, "k", 20, 10)
+    assert not cluster.claim(Claim("k"), 19).claimed
+    cluster.enter(20)
+    assert cluster.claim(Claim("k"), 20).claimed
+    cluster.take_events()
+    cluster.start("k", 20)
+    sizes = {told.allocation.job: (told.allocation.nodes, told.gave_to) for told in cluster.take_events()}
+    assert sizes == {"x": (4, "k"), "k": (4, None)}
+
+
+def test_a_slot_is_kept_over_a_restart(cluster):
+    submit(cluster, "k", 10, 4, 4, 50, paired=True)
+    assert booked(cluster, "k", 20, 10)
+    again = FluidMeetingCluster(cluster.settings)
+    for job in ("x", "k"):
+        again.submit(cluster.job(job))
+    again.enter(20)
+    assert again.claim(Claim("k"), 20).claimed
+    again.start("k", 20)
+    assert again.used()[JobState.RUNNING] == 8
