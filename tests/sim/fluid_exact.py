@@ -19,7 +19,7 @@ from tests.reference import RefDomain, RefJob
 from tests.reference.cofluid import FluidJob, RefFluid
 from tests.reference.fluid import HARVESTING
 from tests.reference.fluid_workloads import random_rules
-from tests.sim.exact import CHOICES, UNITS, Groups, Pairs, pairing_of, ref_domain, setup_of, some_jobs
+from tests.sim.exact import CHOICES, UNITS, Groups, Pairs, Windows, pairing_of, ref_domain, setup_of, some_jobs
 
 OF_COSCHEDULING = ("release_interval", "release_jitter", "max_held_fraction", "max_yields")
 
@@ -80,10 +80,12 @@ def setup(domain: RefDomain) -> DomainSetup:
     return DomainSetup(domain.name, work, batch.cluster, batch.coscheduling, fluid)
 
 
-def federated(domains: list[RefDomain], pairs: Pairs, groups: Groups | None = None) -> tuple[Federated, StoryLog]:
+def federated(
+    domains: list[RefDomain], pairs: Pairs, groups: Groups | None = None, windows: Windows | None = None
+) -> tuple[Federated, StoryLog]:
     """A run of the product, not yet played."""
     setups, story = [setup(domain) for domain in domains], StoryLog()
-    return Federated(setups, pairing_of(pairs, setups, groups), story), story
+    return Federated(setups, pairing_of(pairs, setups, groups, windows), story), story
 
 
 def sizes(story: StoryLog) -> dict[tuple[str, int], list[tuple[int, int]]]:

@@ -13,16 +13,18 @@ from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import Record, Start
 from cosched.core.job import JobState
 from cosched.core.story import What, Why
+from cosched.sim.configuration import Domain
 from cosched.sim.federation.conductor import Conductor
 from cosched.sim.federation.core_player import CorePlayer
 from cosched.sim.federation.cores import scheduler_of, trace_jobs
 from cosched.sim.link import Link
-from tests.sim.exact import pairing_of, some_pairs
-from tests.sim.fluid_exact import fluid_domain, fluid_jobs, setup
+from tests.reference import RefDomain
+from tests.sim.exact import Groups, Pairs, Windows, pairing_of, ref_domain, some_jobs, some_pairs
+from tests.sim.fluid_exact import federated, fluid_domain, fluid_jobs, made_fluid, setup
+from tests.sim.group_cases import random_case
 from tests.tiers import seeds
 
 STARTED = (JobState.RUNNING, JobState.COMPLETED)
-CERTAIN = 5  # seeds of the short tier, in which all that matters happens
 LOAD = {"loose": 6, "tight": 14}
 
 
@@ -120,17 +122,54 @@ def play(seed: int, load: int, schemes: Sequence[str] = ("hold", "yield")) -> Co
 
 @pytest.mark.parametrize("seed", seeds(8, 200))
 def test_booked_jobs_start_at_their_slots(seed):
-    seen = Counter()
     for number in range(10):
-        seen += play(10 * seed + number, 14, schemes=["meet"])
-    assert min(seen[what] for what in ("slots", "at slot", "harvested")) > 0, seen
+        play(10 * seed + number, 14, schemes=["meet"])
 
 
 @pytest.mark.parametrize("load", LOAD.values(), ids=LOAD)
-@pytest.mark.parametrize("seed", seeds(CERTAIN, 200))
+@pytest.mark.parametrize("seed", seeds(5, 200))
 def test_what_must_always_hold_does(seed, load):
-    seen = Counter()
     for number in range(10):
-        seen += play(10 * seed + number, load)
-    if seed < CERTAIN:  # ten other games may have no harvest, where there is little load
-        assert min(seen[what] for what in ("pairs", "harvested", "grown", "holds")) > 0, seen
+        play(10 * seed + number, load)
+
+
+def test_the_cases_have_it_all():
+    seen = sum((play(seed, 14) for seed in range(30)), Counter())
+    assert min(seen[what] for what in ("pairs", "harvested", "grown", "holds")) > 20, seen
+    seen = sum((play(seed, 14, ["meet"]) for seed in range(30)), Counter())
+    assert min(seen[what] for what in ("pairs", "harvested", "slots", "at slot")) > 5, seen
+
+
+def together(
+    domains: list[RefDomain], pairs: Pairs, groups: Groups | None = None, windows: Windows | None = None
+) -> None:
+    """Play; all jobs start, and mates together."""
+    run, _ = federated(domains, pairs, groups, windows)
+    run.run()
+    result = run.result([Domain(name=d.name, trace=".", nodes=d.nodes) for d in domains], {})
+    assert not result.stalled
+    assert all((domain.jobs.state == JobState.COMPLETED).all() for domain in result.domains.values())
+    assert result.pairs["desynchronised"] == result.pairs["never"] == 0
+    assert result.groups["desynchronised"] == result.groups["never"] == 0
+
+
+@pytest.mark.parametrize("seed", seeds(40, 500))
+def test_fluid_and_batch_domains_meet(seed):
+    random = Random(f"meet {seed}")
+    domains = [
+        fluid_domain(random, "A", fluid_jobs(random, 12), scheme="meet"),
+        ref_domain(random, "B", some_jobs(random, 12), scheme="meet"),
+    ]
+    random.shuffle(domains)
+    together(domains, some_pairs(random, domains, most=9))
+
+
+@pytest.mark.parametrize("windows", [(), ((0, 0), (0, 10), (-30, 30), (5, 20))], ids=["at once", "windows"])
+@pytest.mark.parametrize("seed", seeds(20, 500))
+def test_groups_meet_on_fluid_and_batch_domains(seed, windows):
+    random = Random(f"groups meet {seed}")
+    case = random_case(seed, ["meet"], windows)
+    domains = [made_fluid(random, domain) if random.random() < 0.7 else domain for domain in case.domains]
+    for domain in domains:
+        domain.slots = True
+    together(domains, case.pairs, case.groups, case.windows)

@@ -31,6 +31,7 @@ class FluidMeetingCluster(FluidCluster):
         super().submit(job)
         if job.slot is not None:
             booking.book(self._rows.state, self._rows[job.id], job.slot)
+            self.move_slot(job.id, job.slot_moves)
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
         """See FluidCluster."""
@@ -65,7 +66,9 @@ class FluidMeetingCluster(FluidCluster):
         return Booked(effect.job, effect.at, effect.generation, booked, effect.for_peer)
 
     def move_slot(self, job: JobId, moves: SlotMoves) -> None:
-        """See MeetingScheduler: slots become earlier ones at the turns of their jobs only."""
+        """See MeetingScheduler: a slot becomes an earlier one at the turn of its job, which it has unless NEVER."""
+        if job in self._rows:
+            self._rows.jobs["moves"][self._rows[job]] = moves
 
     def unbook(self, job: JobId, now: int) -> None:  # noqa: ARG002
         """See MeetingScheduler."""

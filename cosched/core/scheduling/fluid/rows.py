@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosched.core.allocation import Malleable, Share
-from cosched.core.job import JobState
+from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.fluid.kernels.state import Fluid
 from cosched.core.scheduling.fluid.machine import FluidJobs, check_jobs, fill, make_state
@@ -129,6 +129,7 @@ class Rows:
             wanted_until=int(record["wanted_until"]),
             released=max(0, int(record["released"])),
             slot=int(record["slot"]) - 1 if record["slot"] else None,
+            slot_moves=SlotMoves(int(record["moves"])),
             share=Share(*(int(record[name]) for name in OF_SHARE)) if state in WITH_NODES else None,
         )
 

@@ -114,7 +114,7 @@ def _next_end(f: Fluid, sought: int, after: int, now: int) -> int:
 def book(f: Fluid, row: int, at: int) -> None:
     """Give the job this slot."""
     unbook(f, row)
-    f.jobs[row].slot = at + 1
+    f.jobs[row].slot, f.jobs[row].moves = at + 1, 0
     f.machine[0].booked += 1
 
 

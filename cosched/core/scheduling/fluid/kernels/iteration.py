@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cosched.core.job import SlotMoves
 from cosched.core.scheduling.fluid.kernels.booking import keeps_bookings
 from cosched.core.scheduling.fluid.kernels.gifts import give
 from cosched.core.scheduling.fluid.kernels.harvest import carry_out, plan_harvest
@@ -19,6 +20,7 @@ from cosched.core.scheduling.fluid.kernels.state import (
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import kernel, shared_kernel
 
+NEVER_MOVES = int(SlotMoves.NEVER)
 WANTED, OTHERS, RELEASED, EVERY = range(4)  # the order of the queue after a release; EVERY: any of these
 
 
@@ -60,7 +62,7 @@ def choose(f: Fluid, now: int) -> int:
 
 @kernel
 def _head(f: Fluid, now: int) -> int:
-    """The first queued job that has not yielded at this instant, or NONE."""
+    """The first queued job that has not yielded at this instant, and whose slot is not fixed, or NONE."""
     machine = f.machine[0]
     while machine.head < machine.queued and f.jobs[f.queue[machine.head]].state >= RUNNING:
         machine.head += 1
@@ -79,7 +81,9 @@ def _first(f: Fluid, now: int, rank: int) -> int:
     for i in range(machine.head, machine.queued):
         row = f.queue[i]
         job = f.jobs[row]
-        if job.state == QUEUED and job.passed_over != now + 1 and (rank == EVERY or _rank(f, row, now) == rank):
+        if job.state != QUEUED or job.passed_over == now + 1 or (job.slot > 0 and job.moves == NEVER_MOVES):
+            continue
+        if rank == EVERY or _rank(f, row, now) == rank:
             return row
     return NONE
 

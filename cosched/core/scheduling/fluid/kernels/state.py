@@ -35,8 +35,8 @@ JOB = np.dtype(
             *("start", "expected", "end", "harvests", "state"),
             # with mates: whether it waits for one; the instant after that at which it yielded; when it was released
             *("paired", "passed_over", "released"),
-            # its slot, and one second; 0: it has none
-            "slot",
+            # its slot, and one second; 0: it has none; when that may become an earlier one (SlotMoves)
+            *("slot", "moves"),
             # the how-manieth it was to start, where jobs come and go
             "place",
             # up to when a mate holds for it
