@@ -25,10 +25,14 @@ from cosched.workload.jobs import UNKNOWN, Workload
 KERNELS = "gifts"  # a module of kernels that only these domains need
 
 
-def prepare(say: Callable[[str], None], *, mates: bool = False) -> float:
-    """Compile or load the kernels, also those that only jobs with mates need; return the seconds that took."""
+def prepare(say: Callable[[str], None], *, mates: bool = False, slots: bool = False) -> float:
+    """Compile or load the kernels, also those that only jobs with mates, or slots, need; return the seconds that took."""
     seconds = prepare_kernels(run_kernels, say, KERNELS)
-    return seconds + (prepare_kernels(warming.use_kernels, say, warming.KERNELS) if mates else 0.0)
+    if mates:
+        seconds += prepare_kernels(warming.use_kernels, say, warming.KERNELS)
+    if slots:
+        seconds += prepare_kernels(warming.use_kernels_of_slots, say, warming.KERNELS_OF_SLOTS)
+    return seconds
 
 
 def run_kernels() -> None:

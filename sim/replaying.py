@@ -95,7 +95,8 @@ class Replay:
         """Play domains of both kinds that have mates on each other."""
         setups = [_setup(*machine) for machine in machines]
         story = StoryLog() if self.config.events else None
-        self.compile_s += prepare_fluid(self._say, mates=True) + prepare_for(setups, self._say)
+        slots = any(setup.fluid is not None and setup.fluid.settings.slots for setup in setups)
+        self.compile_s += prepare_fluid(self._say, mates=True, slots=slots) + prepare_for(setups, self._say)
         began = time.process_time()
         run = Federated(setups, self.pairing, story)
         if self._doing is None:

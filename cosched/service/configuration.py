@@ -26,7 +26,7 @@ from cosched.adapters.manager import SettingError
 from cosched.core.allocation import Malleable
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.scheduler import ClusterSettings
-from cosched.core.settings import MAX_INTERVAL, CoschedulingSettings, OnMateUnknown, OnMemberLost
+from cosched.core.settings import MAX_INTERVAL, CoschedulingSettings, OnMateUnknown, OnMemberLost, ReleaseOrder
 from cosched.errors import InputError
 from cosched.validation.addresses import Address, ListenAddress, Uri, is_loopback
 from cosched.validation.fluid import OF_FLUID, FluidFields
@@ -333,7 +333,7 @@ class Configuration(Settings):
         section = self.coscheduling
         if self.manager.is_fluid and section.meeting:
             given = "scheme" if section.scheme is SchemeChoice.MEET else "slots" if section.slots else "mate_budget"
-            reason = "a fluid scheduler has neither a mate_budget nor slots: let pairs hold or yield"
+            reason = "a service with a fluid scheduler has neither a mate_budget nor slots: let pairs hold or yield"
             raise KeyedError(("coscheduling", given), reason)
         return self
 
@@ -391,7 +391,8 @@ class Configuration(Settings):
     def cluster_settings(self, nodes: int) -> ClusterSettings | FluidSettings:
         """Return [manager] for the embedded scheduler of a machine of this size; SettingError if it does not fit."""
         if self.manager.is_fluid:
-            return self.manager.fluid_settings(nodes)
+            wanted_first = self.coscheduling.release_order is ReleaseOrder.WANTED
+            return self.manager.fluid_settings(nodes, wanted_first=wanted_first)
         partitions = self.manager.partitions
         if partitions and partitions.nodes != nodes:
             raise SettingError("node_pool", f"{self.manager.node_pool} has {partitions.nodes} nodes, not {nodes}")

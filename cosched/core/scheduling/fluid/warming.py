@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from cosched.core.allocation import Malleable
+from cosched.core.effects import Book, Claim, Quote
 from cosched.core.job import JobState
 from cosched.core.scheduling.fluid.cluster import FluidCluster
+from cosched.core.scheduling.fluid.meeting import FluidMeetingCluster
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.scheduler import ClusterJob
 
 KERNELS = "promises"  # a module of kernels that no other scheduler needs
+KERNELS_OF_SLOTS = "forecast"
 
 
 def use_kernels() -> None:
@@ -25,3 +28,13 @@ def use_kernels() -> None:
     cluster.next(1)
     cluster.start("1", 1)
     cluster.leave("1", 2, JobState.COMPLETED)
+
+
+def use_kernels_of_slots() -> None:
+    """Use those that jobs need which have slots."""
+    cluster = FluidMeetingCluster(FluidSettings(2, slots=True))
+    cluster.submit(ClusterJob("1", 2, 9, 0, paired=True, malleable=Malleable(1)))
+    cluster.quote(Quote("1", 1), 0)
+    cluster.book(Book("1", 1, 1), 0)
+    cluster.claim(Claim("1"), 1)
+    cluster.start("1", 1)
