@@ -26,7 +26,7 @@ KERNELS = "gifts"  # a module of kernels that only these domains need
 
 
 def prepare(say: Callable[[str], None], *, mates: bool = False, slots: bool = False) -> float:
-    """Compile or load the kernels, also those that only jobs with mates, or slots, need; return the seconds that took."""
+    """Compile or load the kernels, also those of jobs with mates, or slots; return the seconds that took."""
     seconds = prepare_kernels(run_kernels, say, KERNELS)
     if mates:
         seconds += prepare_kernels(warming.use_kernels, say, warming.KERNELS)
