@@ -39,7 +39,8 @@ def test_a_fluid_domain_has_the_rules_of_a_replay(read: Read):
         (FLUID + 'on_resize_ignored = "kill"\n', "manager.on_resize_ignored: "),
         (
             with_line(FLUID, "[manager]", "").replace("[manager]", '[coscheduling]\nscheme = "meet"\n[manager]'),
-            "coscheduling.scheme: a service with a fluid scheduler has neither a mate_budget nor slots: let pairs hold or yield",
+            "coscheduling.scheme: a service with a fluid scheduler has neither a mate_budget nor slots: "
+            "let pairs hold or yield",
         ),
         (
             PLAIN.replace('"local"', '"slurm"\nscheduler = "fluid"'),
