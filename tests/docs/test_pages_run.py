@@ -101,8 +101,8 @@ def test_the_simulator_s_page_works_as_written(terminals):
     assert "'desynchronised': 0" in said[-1]  # the Python block
 
 
-def test_the_page_on_fluid_scheduling_works_as_written(terminals):
-    works_as_written(TOP / "docs" / "fluid.md", terminals)
+def test_the_page_on_fluid_scheduling_works_as_written(terminals, other_ports):
+    works_as_written(TOP / "docs" / "fluid.md", terminals, other_ports)
 
 
 def test_the_tour_works_as_written(terminals, ports):
