@@ -30,6 +30,7 @@ from cosched.adapters.pbs.words import ARRAY, WordError, find
 
 WAITS = "waits for its mate (cosched)"
 STEPS_BACK = "lets other jobs go first (cosched)"
+NAMESAKE = "whether another job with its mate or group has ended is looked at (cosched)"
 TAKEN = "its nodes have just been taken (cosched)"
 _CYCLE = 10.0  # seconds: no scheduling cycle takes longer, or little is lost
 _LOG = logging.getLogger(__name__)
@@ -85,7 +86,7 @@ class Job:
 class Book:
     """Reports go to `report`; `clock` is the loop's.
 
-    `on_offer` gets each job that is offered now; `ask_again` makes PBS schedule once more.
+    `on_offer` gets each job that is offered now; `ask_again` makes PBS schedule once more; `look` looks at the queue.
     """
 
     def __init__(
@@ -94,12 +95,15 @@ class Book:
         clock: Callable[[], float],
         on_offer: Callable[[Job], None],
         ask_again: Callable[[], object],
+        look: Callable[[], object],
     ) -> None:
         self.jobs: dict[str, Job] = {}
+        self.namesakes: set[str] = set()  # jobs that wait for a look
         self._report = report
         self._clock = clock
         self._on_offer = on_offer
         self._ask_again = ask_again
+        self._look = look
         self._others: set[str] = set()  # queued jobs that name no mate
         self._refused: set[str] = set()
         self._lines: dict[str, str] = {}  # jobs that wait, in order, with their queues, by the last look
@@ -113,6 +117,10 @@ class Book:
             return f"its nodes are kept for job {in_the_way.job_id} (cosched)"
         link = self._link(asked.job_id, asked.owner, asked.resources, asked.array)
         job = self.jobs.get(asked.job_id)
+        if job is None and link is not None and self._is_named(link, asked.owner):
+            self.namesakes.add(asked.job_id)
+            self._look()
+            return NAMESAKE
         if job is None and link is not None:
             nodes, just_now = len(commands.chunks(asked.vnodes)), int(time.time())
             job = self._add(
@@ -185,8 +193,17 @@ class Book:
 
     # Looks at the queue
 
-    def see(self, rows: Iterable[JobRow], began: float) -> list[str]:
-        """Process all jobs that have not ended, as a look that began at `began` found them. Returns those missing."""
+    def missing(self, rows: Iterable[JobRow], began: float) -> list[str]:
+        """Return the jobs that a look which began at `began` did not find among those that have not ended."""
+        seen = {row.job_id for row in rows}
+        return [
+            job.job_id
+            for job in self.jobs.values()
+            if job.job_id not in seen and job.changed < began and job.phase is not Phase.ENDED
+        ]
+
+    def see(self, rows: Iterable[JobRow], began: float) -> None:
+        """Process all jobs that have not ended, as a look that began at `began` found them."""
         seen = {row.job_id: row for row in rows}
         self._lines = lines(seen.values())
         for row in seen.values():
@@ -196,11 +213,6 @@ class Book:
             elif job.changed < began:
                 self._follow(job, row)
         self._others &= seen.keys()
-        return [
-            job.job_id
-            for job in self.jobs.values()
-            if job.job_id not in seen and job.changed < began and job.phase is not Phase.ENDED
-        ]
 
     def held_back(self, rows: Iterable[JobRow], began: float) -> list[Job]:
         """Return the offered jobs that their users hold back, as a look that began at `began` found them."""
@@ -279,6 +291,11 @@ class Book:
         job = self.jobs.get(job_id)
         return job_id in self._others if job is None else job.link is None and job.phase is Phase.QUEUED
 
+    def _is_named(self, link: Link, owner: str) -> bool:
+        """Whether a job of this owner has this mate, or is in this group, and has not ended as far as is known."""
+        mine = (job for job in self.jobs.values() if job.owner == owner and job.phase is not Phase.ENDED)
+        return any(job.link is not None and _name(job.link) == _name(link) for job in mine)
+
     def relink(self, job: Job, link: Link | None) -> None:
         """Note that a job names another mate, or none."""
         job.link = link
@@ -301,6 +318,10 @@ class Book:
             self._refused.add(job_id)
             _LOG.warning("job %s of %s starts alone: %s", job_id, owner, reason)
             self._report(Refused(job_id, owner, reason))
+
+
+def _name(link: Link) -> tuple[str, str]:
+    return (link.pair, "") if link.pair is not None else (link.peer, link.mate or "")
 
 
 def known(job: Job) -> Known:

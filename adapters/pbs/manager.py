@@ -50,7 +50,11 @@ class PbsManager(BatchSystem):
         self._pbs = Pbs(settings)
         self._reports: asyncio.Queue[BatchReport] = asyncio.Queue()
         self._book = Book(
-            self._reports.put_nowait, self._now, self._offered, lambda: self._own(self._schedule_later(0))
+            self._reports.put_nowait,
+            self._now,
+            self._offered,
+            ask_again=lambda: self._own(self._schedule_later(0)),
+            look=lambda: self._watch.hint(),
         )
         self._watch = Watch(self._look, settings.poll_interval)
         heard = self._book.asked, self._changing, self._watch.hint, self._ended
@@ -361,11 +365,14 @@ class PbsManager(BatchSystem):
     async def _look(self) -> None:
         began = self._now()
         rows = await self._pbs.queue()
-        missing = self._book.see(rows, began)
-        if missing:
+        if missing := self._book.missing(rows, began):
             found = {row.job_id: row for row in await self._pbs.details(missing)}
             for job_id in missing:
                 self._miss(self._book.jobs[job_id], found.get(job_id))
+        self._book.see(rows, began)  # afterwards: a new job may have the mate of one that has ended
+        if self._book.namesakes:
+            self._book.namesakes.clear()
+            self._own(self._schedule_later(0))
         for job in self._book.held_back(rows, began):
             self._withdraw(job)
         await self._check_nodes()

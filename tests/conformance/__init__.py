@@ -11,7 +11,7 @@ To add one:
 
 Which tests stand for what, in test_promises.py:
 
-    offer               appears_and_is_offered, reported_once
+    offer               appears_and_is_offered, reported_once, takes_the_place
     hold                waits_on_its_nodes
     start               by_our_word, at_an_instant, cannot_be_started
     yield               lets_the_next_one_run, unless_hastened

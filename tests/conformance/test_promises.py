@@ -173,6 +173,19 @@ async def test_a_job_may_be_cancelled_in_each_state(world: World, state: str, by
         await service.manager.cancel(job)
 
 
+async def test_a_job_that_takes_the_place_of_one_that_its_user_has_deleted_appears_after_its_end(world: World) -> None:
+    """Otherwise it would have no mate: that is the first one's."""
+    async with serving(world) as service:
+        first = await world.submit()
+        await service.told(first, "Offered")
+        await service.manager.look()
+        await world.delete(first)
+        second = await world.submit()
+        await service.told(second, "Appeared", "Offered")
+        kinds = [(type(report).__name__, report.job_id) for report in service.reports]
+        assert kinds.index(("Ended", first)) < kinds.index(("Appeared", second))
+
+
 async def test_the_next_service_goes_on_with_an_offered_job(world: World) -> None:
     async with serving(world) as first:
         job = await world.submit()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +36,6 @@ BUSY = PATIENT | {"backoff": 2, "release_interval": 4}
 MIXTURES = [("hold", "hold", "yield"), ("yield", "yield", "yield")]
 GROUPS, ALONE, KILLS = 10, 5, 12
 MOST_ALIVE, MOST_AWAY = 4.0, 3.0  # seconds between two kills, and that a service is away
-AGAIN = "its mate started before it: desynchronised"  # why a job starts whose members run
 G = Work(None, 2, 0.5, group="g")
 
 
@@ -85,23 +83,11 @@ def coupled(running: Relayed) -> Iterator[Relayed]:
 
 
 def check_groups_started_whole(coupled: Relayed, ids: Sequence[list[str]], groups: int) -> None:
-    """PBS runs a job again that it was about to start when its server was killed; the record says so."""
     found = coupled.outcome(*ids)
     assert found.states == {"completed": len(KINDS) * groups}
     assert len(found.runs) == sum(map(len, ids))
-    again = {(domain.name, job) for domain in coupled.lab for job in requeued(domain)} & found.runs.keys()
-    assert {job for job, runs in found.runs.items() if runs > 1} <= again
-    assert sum(whys.count(AGAIN) for whys in found.whys.values()) <= len(again)
-    found.whys = {name: [why for why in whys if why != AGAIN] for name, whys in found.whys.items()}
+    coupled.check_that_jobs_ran_once(found)
     check_no_group_is_apart(found)
-
-
-def requeued(domain: Domain) -> set[str]:
-    """The jobs that PBS itself has queued again, since it does not know whether they had started."""
-    if not isinstance(domain, Pbs):
-        return set()
-    logs = (path.read_text(errors="replace") for path in domain.cluster.path("server_logs").iterdir())
-    return {job for log in logs for job in re.findall(r";(\d+)\.\w+;Requeueing job, substate: 41 ", log)}
 
 
 def job_of(domain: Domain, job_id: str, is_so: Callable[[Job], bool]) -> bool:

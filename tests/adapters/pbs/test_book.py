@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from cosched.adapters.batch_system import Appeared, BatchReport, JobOutlook, Offered
-from cosched.adapters.pbs.book import TAKEN, WAITS, Book, Job, Phase
+from cosched.adapters.manager import End, Ended
+from cosched.adapters.pbs.book import NAMESAKE, TAKEN, WAITS, Book, Job, Phase
 from cosched.adapters.pbs.commands import JobRow
 from cosched.adapters.pbs.hook_server import Asked
 
@@ -23,7 +24,7 @@ def reports() -> list[BatchReport]:
 
 @pytest.fixture
 def book(reports: list[BatchReport]) -> Book:
-    return Book(reports.append, lambda: 100.0, lambda _: None, lambda: None)
+    return Book(reports.append, lambda: 100.0, lambda _: None, lambda: None, lambda: None)
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def test_others_get_none_of_the_nodes_that_are_kept(book: Book, offered: Job) ->
 
 
 def test_a_cycle_that_began_before_we_started_a_job_offers_nobody_its_nodes(book: Book, offered: Job) -> None:
-    other = replace(ASKED, job_id="8", vnodes="(a2:ncpus=1)+(a3:ncpus=1)")
+    other = replace(ASKED, job_id="8", vnodes="(a2:ncpus=1)+(a3:ncpus=1)", resources={"pair": "q"})
     offered.admitted = True
     book.runs(offered, 50.0)
     assert book.asked(replace(other, vnodes=THERE)) == WAITS
@@ -56,7 +57,21 @@ def test_a_cycle_that_began_before_we_started_a_job_offers_nobody_its_nodes(book
 
 def test_nodes_of_a_job_that_pbs_has_started_are_pbs_s_affair(book: Book, offered: Job) -> None:
     book.runs(offered, 50.0)
-    assert book.asked(replace(ASKED, job_id="8")) == WAITS
+    assert book.asked(replace(ASKED, job_id="8", resources={"pair": "q"})) == WAITS
+
+
+def test_a_new_job_with_the_name_of_one_that_was_perhaps_deleted_waits_for_a_look(
+    book: Book, offered: Job, reports: list[BatchReport]
+) -> None:
+    """PBS tells nobody of queued jobs that are deleted. Two jobs have one mate: the second would start alone."""
+    second = replace(ASKED, job_id="8", vnodes=THERE)
+    assert book.asked(second) == NAMESAKE
+    assert book.asked(replace(second, job_id="10", resources={"group": "p@b+c"})) == NAMESAKE
+    assert book.asked(replace(second, job_id="9", owner="bob")) == WAITS
+    assert book.missing([replace(ROW, job_id="8")], 101.0) == ["7", "9"]
+    book.ended(offered, Ended("7", End.CANCELLED, 0))
+    book.see([replace(ROW, job_id="8")], 101.0)
+    assert [report.job_id for report in reports if isinstance(report, Appeared | Ended)] == ["7", "9", "7", "8"]
 
 
 def test_an_offered_job_that_its_user_holds_back_is_found(book: Book, offered: Job) -> None:
@@ -75,8 +90,8 @@ def test_a_job_array_is_refused_once(book: Book, reports: list[BatchReport]) -> 
 def test_an_older_look_does_not_undo_what_the_hook_has_seen(book: Book, offered: Job) -> None:
     book.see([replace(ROW, state="R", started_at=50)], 99.0)
     assert offered.phase is Phase.OFFERED
-    assert book.see([], 99.0) == []
-    assert book.see([], 101.0) == ["7"]
+    assert book.missing([], 99.0) == []
+    assert book.missing([], 101.0) == ["7"]
 
 
 def test_what_pbs_expects_of_jobs_that_wait(book: Book) -> None:
