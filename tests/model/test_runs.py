@@ -1,10 +1,12 @@
 """Runs of real domains, checked against the model of what members of groups promise (docs/groups.md).
 
 Domains with their databases live in a simulated world in which messages are lost, doubled and late, and domains are
-killed. What each has recorded of its members is to be a behaviour of the model, event by event.
+killed; and real services, which are killed, too. What each has recorded of its members is to be a behaviour of the
+model, event by event.
 """
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -13,12 +15,19 @@ from cosched.core.settings import OnUnreachable
 from cosched.core.story import What
 from cosched.service.domain import story as service_story
 from cosched.service.store.reading import Reader
-from cosched.v1 import domain_pb2 as wire
+from tests.live.kill_campaign import campaign
+from tests.live.services import Federation
+from tests.live.test_groups import DOMAINS, check_no_group_is_apart, configured, contended_groups
+from tests.live.workloads import outcome
+from tests.model.telling import COMMAND, TOLD
 from tests.model.test_promises import ALWAYS, world
 from tests.model.tlc import STANDSTILL, Outcome, check
 from tests.service.test_group_histories import HOLD, SCHEMES, UNTIL, YIELD, groups_of, new_world
 from tests.service.test_histories import first_acquaintance
 from tests.service.world import Faults, World
+from tests.tiers import SEED
+
+TOP = Path(__file__).resolve().parents[2]
 
 Name = tuple[int, int]
 Event = tuple[str, Name]  # what happened, and the proposal that it is about
@@ -49,7 +58,13 @@ def lived(folder: Path, seed: int, schemes: tuple[object, ...], faults: Faults =
 
 def _run(folder: Path, made: World, jobs: dict[str, str]) -> Run:
     names = list(made.nodes)
-    return tuple(tuple(_events(folder / f"{name}.db", int(jobs[name]), names)) for name in names)
+    return _recorded({name: folder / f"{name}.db" for name in names}, jobs)
+
+
+def _recorded(databases: Mapping[str, Path], jobs: Mapping[str, str]) -> Run:
+    """What each domain has recorded of its job."""
+    names = list(databases)
+    return tuple(tuple(_events(path, int(jobs[name]), names)) for name, path in databases.items())
 
 
 def _events(path: Path, job: int, names: list[str]) -> Iterator[Event]:
@@ -65,11 +80,27 @@ def _events(path: Path, job: int, names: list[str]) -> Iterator[Event]:
 
 def tell_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Domains record proposals, too, which they keep from users' stories."""
-    monkeypatch.setattr(
-        service_story, "NOT_TOLD", service_story.NOT_TOLD - {What.PROPOSES_TO_GROUP, What.DROPS_PROPOSAL}
-    )
-    monkeypatch.setitem(service_story.KINDS, What.PROPOSES_TO_GROUP, wire.EVENT_KIND_UNKNOWN)
-    monkeypatch.setitem(service_story.KINDS, What.DROPS_PROPOSAL, wire.EVENT_KIND_UNKNOWN)
+    for name, value in TOLD.items():
+        monkeypatch.setattr(service_story, name, value)
+
+
+def lived_for_real(federation: Federation, seed: int) -> list[Run]:
+    """Let three services live, which are killed again and again; what they have recorded of each group."""
+    for service in federation.services:
+        service.wrapper = COMMAND
+        service.environment["PYTHONPATH"] = str(TOP)
+    settings = {"release_interval": 3, "on_peer_unreachable": "hold", "peer_patience": "30s", "peer_grace": "1h"}
+    configured(federation, ("hold", "yield", "hold"), max_held_fraction="0.75", peer_timeout=10, **settings)
+    campaign(federation, contended_groups(seed, 12, 6), seed, 8)
+    check_no_group_is_apart(outcome(federation))
+    groups: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for service in federation.services:
+        with service.client() as client:
+            for job in client.jobs(["completed"]):
+                if job.group is not None:
+                    groups[job.group.name][service.name] = job.id
+    databases = {service.name: service.folder / "state.db" for service in federation.services}
+    return [_recorded(databases, jobs) for jobs in groups.values()]
 
 
 def checked(folder: Path, runs: list[Run]) -> Outcome:
@@ -88,8 +119,21 @@ def test_what_live_domains_record_is_of_the_model(
     tell_all(monkeypatch)
     runs = [run for seed in range(2) for run in lived(tmp_path, seed, schemes)]
     print(len(runs), "groups,", sum(len(events) for run in runs for events in run), "events")
-    outcome = checked(tmp_path / "model", runs)
-    assert outcome.failure is None, outcome.output
+    found = checked(tmp_path / "model", runs)
+    assert found.failure is None, found.output
+
+
+@pytest.mark.model
+def test_what_real_services_record_that_are_killed_is_of_the_model(tmp_path: Path) -> None:
+    federation = Federation(tmp_path / "services", DOMAINS)
+    try:
+        runs = lived_for_real(federation, SEED)
+    finally:
+        federation.clear()
+    print(len(runs), "groups,", sum(len(events) for run in runs for events in run), "events")
+    assert len(runs) == 12
+    found = checked(tmp_path / "model", runs)
+    assert found.failure is None, found.output
 
 
 @pytest.mark.model
