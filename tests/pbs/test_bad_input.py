@@ -55,7 +55,7 @@ async def managed(hooked: PbsCluster) -> AsyncIterator[Managed]:
         (("-lpair=p", "-J1-3"), "a job array cannot have a mate"),
         (("-lpair=p", "-Wdepend=afterany:0"), "a job with -W depend cannot have a mate"),
         (("-lpair=p", "-Wcreate_resv_from_job=1"), "a job that becomes a reservation cannot have a mate"),
-        (("-lor_alone=true",), "or_alone has no effect without pair or mate"),
+        (("-lor_alone=true",), "or_alone has no effect without pair, mate or group"),
         (("-lpair=p", "-lor_alone=perhaps"), "Illegal attribute or resource value Resource_List.or_alone"),
     ],
 )
