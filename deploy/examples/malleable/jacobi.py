@@ -9,6 +9,8 @@ Its domain may give it other nodes while it runs. In the end it compares its res
 import argparse
 import time
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 
@@ -30,7 +32,7 @@ def update(old: np.ndarray, new: np.ndarray, first: int, last: int) -> None:
     new[first:last, 1:-1] = (above[:, 1:-1] + below[:, 1:-1] + left[:, :-2] + right[:, 2:]) / 4
 
 
-def work(pipe, memory: SharedMemory, size: int) -> None:
+def work(pipe: Connection, memory: SharedMemory, size: int) -> None:
     """One process: it computes the rows that it is told, until it is told None."""
     both = grids(memory, size)
     while (task := pipe.recv()) is not None:
@@ -44,7 +46,7 @@ class Team:
 
     def __init__(self, memory: SharedMemory, size: int) -> None:
         self._memory, self._size = memory, size
-        self._members = []
+        self._members: list[tuple[SpawnProcess, Connection]] = []
 
     def resize(self, processes: int) -> None:
         """Have so many processes from now on."""
@@ -79,7 +81,8 @@ def serial(size: int, iterations: int) -> np.ndarray:
     edges(both)
     for number in range(iterations):
         update(both[number % 2], both[1 - number % 2], 1, size - 1)
-    return both[iterations % 2]
+    result: np.ndarray = both[iterations % 2]
+    return result
 
 
 def solve(options: argparse.Namespace, memory: SharedMemory) -> bool:
