@@ -29,7 +29,8 @@ from cosched.validation.schemes import SchemeChoice
 from cosched.workload import traces
 from cosched.workload.job_log import read_jobs
 from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Pairing, groups_at_random, pairs_by_fraction, pairs_by_window, pairs_from_file
+from cosched.workload.pairing import Pairing, groups_at_random, pairs_by_fraction, pairs_by_window
+from cosched.workload.pairs_file import pairs_from_file
 
 Machine = tuple[Domain, Workload, int]  # with its number of nodes
 NO_PAIRS = Pairing(np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((0, 2), np.int64))

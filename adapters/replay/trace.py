@@ -18,7 +18,7 @@ from cosched.core.protocol import Domain, GroupName
 from cosched.errors import InputError
 from cosched.workload.job_log import read_jobs
 from cosched.workload.jobs import Workload
-from cosched.workload.pairing import pairs_from_file, split_window
+from cosched.workload.pairs_file import pairs_from_file, split_window
 from cosched.workload.traces.opening import numbered, read_blocks
 
 

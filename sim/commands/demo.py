@@ -92,7 +92,7 @@ def _settings() -> Any:
 def _write_inputs(ready: Replay, stage: Path) -> None:
     """Write the files with which `cosched replay --compare` gives the same results."""
     from cosched.workload.generate import swf_header
-    from cosched.workload.pairing import write_pairs
+    from cosched.workload.pairs_file import write_pairs
     from cosched.workload.traces import write_swf
 
     names = [domain.name for domain in ready.config.domains]

@@ -177,7 +177,7 @@ def pair(target: str, domains: tuple[str, ...], config: str | None, **options: A
     """
     from cosched.sim.replaying import pair_jobs, read_machine
     from cosched.sim.results.staging import writing
-    from cosched.workload.pairing import write_pairs
+    from cosched.workload.pairs_file import write_pairs
 
     settings = replay_settings(domains, config, **options)
     if settings.pair_window is None and settings.pair_fraction is None:

@@ -16,7 +16,8 @@ from cosched.sim.live.local_process import LocalProcess, free_ports
 from cosched.validation.schemes import SchemeChoice
 from cosched.validation.sections import CoschedulingFields, SchedulerFields
 from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Pairing, write_pairs
+from cosched.workload.pairing import Pairing
+from cosched.workload.pairs_file import write_pairs
 
 TIME = "time"  # the file that holds the virtual time
 LONGEST_CALL = 300  # seconds: a slow call on a busy host must not count as unanswered

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from cosched.core.protocol import GroupName, Window
 from cosched.errors import InputError
 from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Group, Pairing, pairs_from_file, write_pairs
+from cosched.workload.pairing import Group, Pairing
+from cosched.workload.pairs_file import pairs_from_file, write_pairs
 
 NAMES = ("intrepid", "eureka", "mira")
 

@@ -15,7 +15,8 @@ from cosched.sim.studies.tang2011.setup import BASE, COMMON, MEDIUM, WINDOW_S, P
 from cosched.workload import traces
 from cosched.workload.generate import generate
 from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Pairing, pairs_by_window, write_pairs
+from cosched.workload.pairing import Pairing, pairs_by_window
+from cosched.workload.pairs_file import write_pairs
 
 THIRD = "surveyor"  # a machine like Eureka
 NODES = 100
