@@ -8,7 +8,8 @@
 #               slurm-wlm, gcc and Java where missing and permitted)
 #   soak        the long tier, an hour or more: many seeds, kills by the dozen, histories of faults; `make soak SEED=7`
 #               repeats a run
-#   model       the models of the rules, all states within their bounds, minutes (installs Java where it may)
+#   model       the models of the rules, all states within their bounds: a quarter of an hour (installs Java where
+#               it may)
 #   bench       speed, as ratios on this machine (needs a C compiler)
 #   proto       lint the protocol's files and generate the modules of cosched/v1
 #   lint        ruff, mypy (strict), import-linter
