@@ -8,16 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cosched.adapters.manager import SettingError
+from cosched.adapters.setting_checks import COMMON_NUMBERS, folder_of_commands, hook_socket, path_of, seconds
 
-_NUMBERS = {  # key: default, least, most; seconds
-    "backoff": (30.0, 1.0, 86400.0),
-    "try_patience": (2.5, 0.1, 60.0),
-    "poll_interval": (30.0, 1.0, 3600.0),
-    "command_timeout": (5.0, 0.5, 60.0),
+_NUMBERS = COMMON_NUMBERS | {  # key: default, least, most; seconds
     "gate_lead": (0.0, 0.0, 10.0),
 }
 _PATHS = ("conf", "bin", "hook_socket", "gate_folder", "waiting_folder")
-_LONGEST_SOCKET = 103  # bytes: Linux allows 107, and the socket is first made under a name with a suffix
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,45 +37,22 @@ def read_settings(directory: Path, settings: Mapping[str, object]) -> SlurmSetti
     known = sorted([*_PATHS, *_NUMBERS])
     for key in sorted(settings.keys() - set(known)):
         raise SettingError(str(key), f"is not a setting of the Slurm manager ({', '.join(known)})")
-    numbers = {key: _number(key, settings.get(key, limits[0])) for key, limits in _NUMBERS.items()}
     return SlurmSettings(
-        _socket(_path("hook_socket", directory, settings.get("hook_socket", "hooks.sock"))),
+        hook_socket(directory, settings),
         _conf(directory, settings),
-        _bin(directory, settings),
-        **numbers,
+        folder_of_commands(directory, settings, "Slurm", "squeue"),
+        **seconds(settings, _NUMBERS),
         gate_folder=_gate_folder(directory, settings),
         waiting_folder=_waiting_folder(directory, settings),
     )
 
 
-def _number(key: str, value: object) -> float:
-    _, least, most = _NUMBERS[key]
-    if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
-        raise SettingError(key, f"must be seconds from {least:g} to {most:g}")
-    return float(value)
-
-
-def _path(key: str, directory: Path, value: object) -> Path:
-    if not isinstance(value, str) or not value or "\0" in value:
-        raise SettingError(key, "must be a path")
-    return (directory / value).absolute()
-
-
 def _conf(directory: Path, settings: Mapping[str, object]) -> Path | None:
     if "conf" not in settings:
         return None
-    path = _path("conf", directory, settings["conf"])
+    path = path_of("conf", directory, settings["conf"])
     if not path.is_file() or not os.access(path, os.R_OK):
         raise SettingError("conf", "must be a slurm.conf that can be read")
-    return path
-
-
-def _bin(directory: Path, settings: Mapping[str, object]) -> Path | None:
-    if "bin" not in settings:
-        return None
-    path = _path("bin", directory, settings["bin"])
-    if not os.access(path / "squeue", os.X_OK):
-        raise SettingError("bin", "must be the folder of Slurm's commands; squeue is not there")
     return path
 
 
@@ -87,7 +60,7 @@ def _gate_folder(directory: Path, settings: Mapping[str, object]) -> Path | None
     if "gate_folder" not in settings:
         return None
     value = settings["gate_folder"]
-    path = _path("gate_folder", directory, value)
+    path = path_of("gate_folder", directory, value)
     if not str(value).startswith("/"):
         raise SettingError("gate_folder", "must be an absolute path: all nodes see it under this name")
     return path
@@ -96,10 +69,4 @@ def _gate_folder(directory: Path, settings: Mapping[str, object]) -> Path | None
 def _waiting_folder(directory: Path, settings: Mapping[str, object]) -> Path | None:
     if "waiting_folder" not in settings:
         return None
-    return _path("waiting_folder", directory, settings["waiting_folder"])
-
-
-def _socket(path: Path) -> Path:
-    if len(os.fsencode(path)) > _LONGEST_SOCKET:
-        raise SettingError("hook_socket", f"is too long for a Unix socket ({_LONGEST_SOCKET} bytes)")
-    return path
+    return path_of("waiting_folder", directory, settings["waiting_folder"])
