@@ -122,7 +122,7 @@ class Views:
         message.held_node_seconds = memory.get("held_node_seconds", 0)
         message.hold_generation = memory.get("generation", 0)
         if record.state is JobState.HOLDING:
-            message.held_node_seconds += record.nodes * (self._clock.now() - memory["held_since"])
+            message.held_node_seconds += least_of(record) * (self._clock.now() - memory["held_since"])
             if memory["held_until"] >= FOREVER:
                 message.hold_forever = True
             else:

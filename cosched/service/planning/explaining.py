@@ -12,6 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, GroupName, JobId
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.sizing import least_of, nodes_of
 from cosched.service.manager.plans import BATCH_SYSTEMS, HAS_NODES, SLOT, Plan
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.peers import CallError, PeerClients
@@ -128,7 +129,7 @@ class Explaining:
 
     def _write_past(self, told: Outlook, record: JobRecord) -> None:
         """Write what the job has had so far, and what that has cost."""
-        told.nodes, to_wall = record.nodes, self._clock.to_wall
+        told.nodes, to_wall = nodes_of(record), self._clock.to_wall
         told.submitted_at.seconds = to_wall(record.submitted_at)
         if record.started_at is not None:
             told.started_at.seconds = to_wall(record.started_at)
@@ -138,7 +139,7 @@ class Explaining:
             return
         held, booked, pushed = self._domain.store.cost(record.id)
         if record.state is JobState.HOLDING:
-            held += record.nodes * (self._clock.now() - (record.memory or {})["held_since"])
+            held += least_of(record) * (self._clock.now() - (record.memory or {})["held_since"])
         told.cost.held, told.cost.booked, told.cost.pushed = held, booked, pushed
 
     def _start(self, record: JobRecord, plan: Plan) -> Estimate | None:

@@ -14,6 +14,7 @@ from cosched.core.story import Why
 from cosched.service.domain import story
 from cosched.service.domain.charges import HOUR
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.sizing import least_of
 from cosched.service.manager.plans import Plan
 from cosched.service.store import JobRecord
 from cosched.service.wire.message_parts import PROBLEM
@@ -97,13 +98,13 @@ class Reasons:
                 text=f"the batch system lets it wait{f': {word}' if word else ''}",
                 change=SHORTER if word in OF_THE_QUEUE else "the batch system's own commands tell more of the job",
             )
-        if record.nodes > scheduler.free:
-            busy = explain_pb2.NodesBusy(required=record.nodes, available=scheduler.free)
-            return Reason(nodes_busy=busy, text=f"it needs {_nodes(record.nodes)}, {_are_free(scheduler.free)}",
+        if least_of(record) > scheduler.free:
+            busy = explain_pb2.NodesBusy(required=least_of(record), available=scheduler.free)
+            return Reason(nodes_busy=busy, text=f"it needs {_nodes(least_of(record))}, {_are_free(scheduler.free)}",
                           change=SHORTER)  # fmt: skip
         ahead = max(0, plan.places.get(job, (1, 0))[0] - 1)
-        first = explain_pb2.OthersFirst(required=record.nodes, available=scheduler.free, ahead=ahead)
-        text = f"it needs {_nodes(record.nodes)}, {_are_free(scheduler.free)}, but others come first: {ahead}"
+        first = explain_pb2.OthersFirst(required=least_of(record), available=scheduler.free, ahead=ahead)
+        text = f"it needs {_nodes(least_of(record))}, {_are_free(scheduler.free)}, but others come first: {ahead}"
         return Reason(others_first=first, text=text, change=f"{SHORTER}; the order is `policy` of [manager]")
 
     # It waits for its mate
@@ -174,8 +175,8 @@ class Reasons:
         held = self._domain.scheduler.used()[JobState.HOLDING]
         allowed = held_node_cap(self._domain.core.settings, self._domain.scheduler.nodes)
         return Reason(
-            holds_capped=explain_pb2.HoldsCapped(required=record.nodes, held=held, allowed=allowed),
-            text=f"it would hold {_nodes(record.nodes)}; {held} of at most {allowed} are held already",
+            holds_capped=explain_pb2.HoldsCapped(required=least_of(record), held=held, allowed=allowed),
+            text=f"it would hold {_nodes(least_of(record))}; {held} of at most {allowed} are held already",
             change="max_held_fraction of [coscheduling]",
         )
 
@@ -186,7 +187,7 @@ class Reasons:
         hours = f"{used / HOUR:,.1f} of at most {allowed / HOUR:,.1f} node-hours"
         return Reason(
             holds_over_budget=explain_pb2.HoldsOverBudget(account=account, used=used, allowed=allowed),
-            text=f"it would hold {_nodes(record.nodes)}; its account {account} has held {hours} in the last day",
+            text=f"it would hold {_nodes(least_of(record))}; its account {account} has held {hours} in the last day",
             change="max_held_node_hours of [[account]]",
         )
 
@@ -266,7 +267,7 @@ class Reasons:
         if record.state is not JobState.HOLDING:
             return 0, None
         until = (record.memory or {}).get("held_until", FOREVER)
-        return record.nodes, None if until >= FOREVER else Timestamp(seconds=self._clock.to_wall(until))
+        return least_of(record), None if until >= FOREVER else Timestamp(seconds=self._clock.to_wall(until))
 
     def _at_most(self, record: JobRecord) -> str:
         until = (record.memory or {}).get("held_until", FOREVER)
