@@ -42,7 +42,6 @@ def info(paths: tuple[str, ...], as_json: bool, **reading: Any) -> None:
 
     Of several logs it also says whether one's jobs are all submitted before or after those of the others.
     """
-    from cosched.sim.spans import apart
     from cosched.workload.traces.facts import facts
 
     sources = [read(path, **reading) for path in paths]
@@ -52,6 +51,7 @@ def info(paths: tuple[str, ...], as_json: bool, **reading: Any) -> None:
         show_json(found if len(found) > 1 else found[0])
         return
     from cosched.sim.commands.tables import facts_tables
+    from cosched.sim.spans import apart
 
     for number, each in enumerate(found):
         show(*([""] if number else []), *facts_tables(each))
@@ -147,6 +147,8 @@ def generate(
             write_swf(log, target)
         _written(target, len(log), "jobs")
         return
+    if machine not in MODELS:
+        raise click.BadParameter(f"no machine is called {machine!r}; there are {', '.join(MODELS)}, and traces")
     if days is not None and not 0 < days < MOST_DAYS:
         raise InputError("--days", None, f"{days:g} is not a number of days above 0")
     span_s = None if days is None else max(1, round(days * DAY_S))
