@@ -37,10 +37,22 @@ def unknown(words: list[str]) -> str:
         below = command.get_command(context, name)
         if below is None:
             return name
-        command, context = below, click.Context(below, parent=context)
+        command, context = below, click.Context(below, parent=context, **below.context_settings)
     known = {option for parameter in command.get_params(context) for option in parameter.opts}
+    if not context.allow_interspersed_args:
+        words = _before_arguments(words, command.get_params(context))
     given = (word.partition("=")[0] for word in words if re.match(r"--?[A-Za-z]", word))
     return next((option for option in given if option not in known), "")
+
+
+def _before_arguments(words: list[str], parameters: list[click.Parameter]) -> list[str]:
+    """The words before the first argument: those after it are another program's."""
+    options = [parameter for parameter in parameters if isinstance(parameter, click.Option) and not parameter.is_flag]
+    with_value = {name for option in options for name in option.opts}
+    place = 0
+    while place < len(words) and words[place].startswith("-"):
+        place += 2 if words[place] in with_value else 1
+    return words[:place]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(TOP)))

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser import screenshot, visited
 from tests.live.pages import JOB, Pages, pages
+from tests.waiting import PATIENCE
 
 __all__ = ["pages"]
 ADDRESSES = ("/", "/jobs/1", "/history")
@@ -43,7 +44,7 @@ def overflow(page: Page) -> int:
 
 def test_a_live_page(pages: Pages) -> None:
     with seen(pages, "/") as page:
-        page.wait_for_function("document.getElementById('pace').textContent === 'Live.'")
+        expect(page.locator("#pace")).to_have_text("Live.", timeout=1000 * PATIENCE)  # the page lets nobody evaluate
         assert barriers(page) == []
         assert overflow(page) == 0
         order = []

@@ -8,8 +8,6 @@ import pytest
 
 from deploy.pbs.lab import PbsCluster, is_installed
 
-pytest.register_assert_rewrite("tests.pbs.coupled")  # its assertions tell what they have seen
-
 
 @pytest.fixture(scope="session", autouse=True)
 def _pbs_installed() -> None:

@@ -13,10 +13,7 @@ from deploy.slurm.lab.programs import missing_programs, search_path
 
 os.environ["PATH"] = search_path(os.environ["PATH"])  # for tests that call Slurm's commands without a laboratory's help
 
-# Before they are imported, so that their assertions tell what they have seen.
-pytest.register_assert_rewrite("tests.slurm.coupled", "tests.slurm.coupled_checks")
-
-from tests.slurm.hooks import Held, Hooks  # noqa: E402
+from tests.slurm.hooks import Held, Hooks
 
 
 @pytest.fixture(scope="session", autouse=True)
