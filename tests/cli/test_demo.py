@@ -64,6 +64,7 @@ def test_the_files_replay_to_the_same(cosched, kept):
         assert run["pairs"] == again["combinations"][name]["pairs"]
 
 
+@pytest.mark.soak
 def test_what_it_says_of_the_schemes_is_so(kept):
     runs = json.loads((kept[0] / "comparison.json").read_text())["combinations"]
     for name, run in runs.items():

@@ -91,6 +91,7 @@ def test_the_readme_works_as_written(terminals, other_ports):
     assert (terminals.folder / "first" / "report.html").stat().st_size > 100_000
 
 
+@pytest.mark.soak
 def test_the_simulator_s_page_works_as_written(terminals):
     said = works_as_written(SIMULATOR, terminals)
     assert len(said) >= 10

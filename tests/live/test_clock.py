@@ -68,6 +68,7 @@ def assert_waited_as_long_as_they_should(service: Service, jobs: Sequence[Job], 
     assert int(held.detail["until"]) == (held.at + RELEASE_INTERVAL).timestamp()
 
 
+@pytest.mark.soak
 def test_clocks_that_are_set_while_jobs_wait(make_clocks):
     clocks = make_clocks(MATE_PATIENCE)
     began = time.time()

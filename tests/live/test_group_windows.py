@@ -70,6 +70,7 @@ def test_jobs_start_apart_as_their_windows_say(make_federation, killed):
     assert [service.faults() for service in federation.services] == [[], [], []]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("killed", soaked(["", "abc"], 1))
 def test_jobs_start_at_the_instant_that_was_given(make_federation, killed):
     federation = make_federation(DOMAINS, scheme="meet", peer_grace="2m").start()

@@ -67,6 +67,7 @@ def test_a_seed_gives_one_plan_with_troubles_of_all_kinds():
     assert {type(trouble) for step in first for trouble in step.troubles} == {ClockSet, Cut, Down, Frozen}
 
 
+@pytest.mark.soak
 def test_a_glimpse(tmp_path):
     verdict = live(tmp_path, ("hold", "yield"), 7, 5, PATIENT)
     assert verdict.wrong() == []

@@ -38,6 +38,7 @@ def said(service: Service, job: str) -> str:
     return (service.folder / f"cosched-{job}.out").read_text()
 
 
+@pytest.mark.soak
 def test_the_solver_gives_and_gets_processes_and_its_domain_is_killed_meanwhile(service: Service, tmp_path: Path):
     service.start()
     with service.client() as client:

@@ -38,17 +38,17 @@ def random_case(seed, mixed):
 @pytest.mark.parametrize("mixed", [False, True], ids=["windows", "mixed"])
 def test_groups_start_within_their_windows_and_every_job_starts(mixed):
     seen = Counter()
-    for seed in range(300):
+    for seed in range(150):
         domains, pairs, large, windows = random_case(seed, mixed)
         world = run_checked(domains, pairs, large=large, windows=windows)
         assert all(entry.status == "ended" for entry in world.entries.values()), seed
         for group in {entry.group for entry in world.entries.values() if entry.group}:
             seen += group.seen
-    assert seen["slots"] > 100, seen
-    assert seen["moves"] > 20, seen
+    assert seen["slots"] > 50, seen
+    assert seen["moves"] > 10, seen
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(60))
 def test_a_group_of_two_with_slots_is_a_pair(seed):
     """Without a `mate_budget`: a pair's job is wanted as soon as its mate is ready, even before it is submitted."""
     domains, pairs = random_meet_case(seed, "ABC")

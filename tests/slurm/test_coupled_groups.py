@@ -120,6 +120,7 @@ def test_jobs_that_cannot_yield_are_in_groups_too(coupled: Coupled) -> None:
     check_group_started_together(coupled, ids)
 
 
+@pytest.mark.soak
 def test_one_command_submits_the_jobs_of_all_clusters_or_none(coupled: Coupled, tmp_path: Path) -> None:
     coupled.lab.restart(MIXTURES[0])
     (tmp_path / "job.sh").write_text("#!/bin/sh\n#SBATCH --output=/dev/null\nsleep 0.1\n")
@@ -153,4 +154,4 @@ def test_one_command_submits_the_jobs_of_all_clusters_or_none(coupled: Coupled, 
 
     refused = run("submit", "--group=late", *to, "--window=mira:60..120")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert "have no windows, since slurm schedules them" in refused.stderr
+    assert "gives no slots, which jobs need that start apart" in refused.stderr

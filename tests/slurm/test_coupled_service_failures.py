@@ -181,6 +181,7 @@ def test_holds_outlive_a_restart_of_slurmctld_while_the_service_is_away(coupled:
     check_started_together(coupled, [held, other], [coupled.submit(there, P), waiting])
 
 
+@pytest.mark.soak
 def test_two_jobs_that_have_agreed_on_a_start_both_start_though_their_services_are_killed(coupled: Served) -> None:
     coupled.serve(**AGREEING)
     here, there = coupled.here, coupled.there

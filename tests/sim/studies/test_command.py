@@ -27,6 +27,7 @@ def write_logs(folder: Path) -> None:
         traces.write_swf(jobs, folder / f"{machine}.swf", header)
 
 
+@pytest.mark.soak
 def test_from_real_logs_to_the_report(cosched, tmp_path):
     """All of the study: two windows of logs, tables, figures, page."""
     write_logs(tmp_path)

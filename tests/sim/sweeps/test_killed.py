@@ -124,6 +124,7 @@ def labels(folder: Path) -> list[tuple[object, ...]]:
     return frame.select(frame.columns[1 : frame.columns.index("error")]).rows()
 
 
+@pytest.mark.soak
 def test_killed_at_any_moment_and_resumed(tmp_path):
     text = SWEEP.replace("replications = 3", "replications = 5")
     (tmp_path / "s.toml").write_text(text)
