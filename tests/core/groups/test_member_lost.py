@@ -8,10 +8,19 @@ from __future__ import annotations
 import pytest
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
-from cosched.core.effects import CancelJob, Effect, TryReady
+from cosched.core.effects import Call, CancelJob, Effect, TryReady
 from cosched.core.events import Answered, Asked, Finished, Ready, Submitted, TriedReady, Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, Found, GetMateJobId, GetMember, GroupName, MateJobId, MateProblem
+from cosched.core.protocol import (
+    FOREVER,
+    Found,
+    GetMateJobId,
+    GetMateStatus,
+    GetMember,
+    GroupName,
+    MateJobId,
+    MateProblem,
+)
 from cosched.core.settings import CoschedulingSettings, OnMemberLost
 from tests.core.messages import Messages
 
@@ -123,3 +132,17 @@ def test_a_member_is_nobodys_mate_even_if_a_peer_names_it_by_its_id():
     answers = [event.answer for _, event in trio.pending if type(event) is Answered]
     assert answers[-1] == MateJobId(Found.NO_PAIR, None, MateProblem.TAKEN)
     assert trio.cores["b"].jobs["j"].peer == ""
+
+
+def test_a_late_answer_about_the_member_before_does_not_bring_that_one_back() -> None:
+    """Its domain has said since which job is in its place."""
+    core = Coscheduler("b", 10, CoschedulingSettings(on_member_lost=OnMemberLost.WAIT), story=False)
+    core.handle(Submitted("j", GroupName("g", ("a", "c"))), 0)
+    core.handle(Asked("a", GetMember("j", "g", tuple("abc"), "")), 0)
+    effects = core.handle(Ready("j", 1, FOREVER), 0)
+    (question,) = [call.request for call in effects if type(call) is Call and call.peer == "a"]
+    again = core.handle(Asked("a", GetMember("k", "g", tuple("abc"), "")), 1)
+    assert Call("a", "j", GetMateStatus("k", "j")) in again
+    core.handle(Answered("j", question, MateJobId(Found.MATE, "j"), "a"), 1)
+    assert core.jobs["j"].group is not None
+    assert core.jobs["j"].group.jobs["a"] == "k"

@@ -16,7 +16,7 @@ from cosched.core.coscheduling.groups.proposals import membership
 from cosched.core.coscheduling.groups.reserving import Reserving
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.outgoing import Outgoing
-from cosched.core.effects import Answer, ClearTimer, Effect, Reschedule, SetTimer, Timer
+from cosched.core.effects import Answer, Call, ClearTimer, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import (
     Answered,
     Booked,
@@ -132,7 +132,18 @@ class Grouping:
         told: Detail = {"mate": request.caller, "peer": peer}
         if known is not None:
             told["was"] = f"{peer}:{known}"
-        return [*self.ledger.note(job, What.LINKED, **told), Answer(peer, request, answer)]
+        noted = [*self.ledger.note(job, What.LINKED, **told), Answer(peer, request, answer)]
+        return noted if known is None else [*noted, *self._ask_this_one(job, peer, request)]
+
+    @staticmethod
+    def _ask_this_one(job: PairedJob, peer: Domain, request: GetMember) -> list[Effect]:
+        """What is being asked about that member may be about one before it, whose answer would come too late."""
+        group = membership(job)
+        if peer not in group.asked:
+            return []
+        group.again.pop(peer, None)
+        group.asked[peer] = again = GetMateStatus(request.caller, job.id)
+        return [Call(peer, job.id, again)]
 
     # Answers and failures
 
