@@ -11,13 +11,11 @@ from cosched.service.domain import story
 from cosched.v1 import domain_pb2 as wire
 
 PROPOSALS = {What.PROPOSES_TO_GROUP, What.DROPS_PROPOSAL}
-TOLD = {
-    "NOT_TOLD": story.NOT_TOLD - PROPOSALS,
-    "KINDS": story.KINDS | dict.fromkeys(PROPOSALS, wire.EVENT_KIND_UNKNOWN),
-}
+NOT_TOLD = story.NOT_TOLD - PROPOSALS
+KINDS = dict.fromkeys(PROPOSALS, wire.EVENT_KIND_UNKNOWN)
 COMMAND = (sys.executable, "-m", "tests.model.telling")
 
 if __name__ == "__main__":
-    for name, value in TOLD.items():
-        setattr(story, name, value)
+    story.NOT_TOLD = NOT_TOLD
+    story.KINDS.update(KINDS)
     main()

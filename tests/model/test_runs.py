@@ -19,7 +19,7 @@ from tests.live.kill_campaign import campaign
 from tests.live.services import Federation
 from tests.live.test_groups import DOMAINS, check_no_group_is_apart, configured, contended_groups
 from tests.live.workloads import outcome
-from tests.model.telling import COMMAND, TOLD
+from tests.model.telling import COMMAND, KINDS, NOT_TOLD
 from tests.model.test_promises import ALWAYS, world
 from tests.model.tlc import STANDSTILL, Outcome, check
 from tests.service.test_group_histories import HOLD, SCHEMES, UNTIL, YIELD, groups_of, new_world
@@ -80,8 +80,9 @@ def _events(path: Path, job: int, names: list[str]) -> Iterator[Event]:
 
 def tell_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Domains record proposals, too, which they keep from users' stories."""
-    for name, value in TOLD.items():
-        monkeypatch.setattr(service_story, name, value)
+    monkeypatch.setattr(service_story, "NOT_TOLD", NOT_TOLD)
+    for what, kind in KINDS.items():
+        monkeypatch.setitem(service_story.KINDS, what, kind)
 
 
 def lived_for_real(federation: Federation, seed: int) -> list[Run]:
