@@ -15,7 +15,8 @@ from cosched.adapters.findings import SHELL, Finding, ok, problem, section, warn
 from cosched.adapters.permissions import READ, Account
 from cosched.errors import InputError
 from cosched.pem import dns_names, identities, parse_certificates, parse_key, read, server_name
-from cosched.service.configuration import Configuration, Tls
+from cosched.service.configuration import Configuration
+from cosched.service.configuration_sections import Tls
 from cosched.service.preparing import doubtful_identity, wrong_identity
 
 FEW_DAYS, SOME_DAYS = 7, 30  # days left: fewer are a problem, fewer are a warning

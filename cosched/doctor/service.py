@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from cosched.adapters.findings import SHELL, Finding, ok, problem, section, warning
 from cosched.adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
-from cosched.service.configuration import DomainSection
+from cosched.service.configuration_sections import DomainSection
 
 if TYPE_CHECKING:
     from cosched.client import Domain

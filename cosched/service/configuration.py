@@ -2,288 +2,36 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Mapping
 from dataclasses import replace
-from decimal import Decimal
-from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Self
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, ValidationError, model_validator
 
 from cosched.adapters.loading import load_batch_system
 from cosched.adapters.manager import SettingError
-from cosched.core.allocation import Malleable
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.scheduler import ClusterSettings
-from cosched.core.settings import MAX_INTERVAL, CoschedulingSettings, OnMateUnknown, OnMemberLost, ReleaseOrder
+from cosched.core.settings import CoschedulingSettings, OnMateUnknown, ReleaseOrder
 from cosched.errors import InputError
-from cosched.validation.addresses import Address, ListenAddress, Uri, is_loopback
-from cosched.validation.fluid import OF_FLUID, FluidFields
+from cosched.service.configuration_sections import (
+    Account,
+    Coscheduling,
+    DomainSection,
+    Events,
+    Manager,
+    Page,
+    Peer,
+    Tls,
+)
+from cosched.validation.addresses import is_loopback
 from cosched.validation.mistakes import KeyedError, Mistake, first_mistake, key_shown, no_such_key
-from cosched.validation.schemes import NO_BOUND, Meeting, SchemeChoice
-from cosched.validation.sections import CoschedulingFields, SchedulerFields
-from cosched.validation.text import shown
+from cosched.validation.schemes import SchemeChoice
 from cosched.validation.toml import read_toml
-from cosched.validation.types import DomainName, ExactSeconds, MateBudgetShare, Number, Seconds, Settings, Whole
+from cosched.validation.types import Settings
 
-DAY = 86400
-MAX_RETENTION = 100 * MAX_INTERVAL
 PAPERS_RULES: Mapping[str, Any] = {"peer_grace": 0, "on_mate_unknown": OnMateUnknown.START}
-_HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
-MAX_SOCKET_PATH = 107  # bytes, the limit of a Unix socket's address
-
-
-def _text(value: str) -> str:
-    if not 1 <= len(value) <= 256 or not value.isprintable():
-        raise ValueError("must be 1 to 256 printable characters")
-    return value
-
-
-def _endless(value: object) -> object:
-    return None if value == "forever" else value
-
-
-def _absolute(value: object, info: ValidationInfo) -> object:
-    """Return the path relative to the configuration file's folder, which is the validation's context."""
-    if isinstance(value, str):
-        if not value or "\0" in value:
-            raise ValueError("must be a path")
-        value = Path(value)
-    return Path((info.context or {}).get("folder", ""), value).absolute() if isinstance(value, Path) else value
-
-
-def _socket(path: Path) -> Path:
-    if len(os.fsencode(path)) > MAX_SOCKET_PATH:
-        raise ValueError(f"longer than the {MAX_SOCKET_PATH} bytes that the path of a socket can have")
-    return path
-
-
-def _in_a_folder(path: Path) -> Path:
-    if not path.parent.is_dir():
-        raise ValueError(f"there is no folder {str(path.parent)!a}")
-    if path.is_dir():
-        raise ValueError(f"{str(path)!a} is a folder, not a file")
-    return path
-
-
-def _ports(value: object) -> object:
-    """Return the lowest and the highest port of `LOW-HIGH`."""
-    low, dash, high = value.partition("-") if isinstance(value, str) else ("", "", "")
-    if not (dash and low.isdecimal() and high.isdecimal() and 1 <= int(low) <= int(high) <= 65535):
-        raise ValueError('must be two ports, "LOW-HIGH"')
-    return int(low), int(high)
-
-
-def _readable(path: Path) -> Path:
-    try:
-        with path.open("rb") as file:
-            file.read(1)
-    except OSError as error:
-        raise ValueError(f"{str(path)!a} cannot be read: {error.strerror}") from None
-    return path
-
-
-def _proxy(value: str) -> str:
-    try:
-        ip_network(value)
-    except ValueError:
-        raise ValueError(f"{shown(value)} is no address or network, such as 127.0.0.1 or 10.1.0.0/24") from None
-    return value
-
-
-def _header(value: str) -> str:
-    if not _HEADER.fullmatch(value):
-        raise ValueError(f"{shown(value)} is no name of an HTTP header, such as X-Remote-User")
-    return value
-
-
-Flag = Annotated[bool, Field(strict=True)]
-Text = Annotated[str, AfterValidator(_text)]
-FilePath = Annotated[Path, BeforeValidator(_absolute)]
-ReadableFile = Annotated[FilePath, AfterValidator(_readable)]
-
-
-class DomainSection(Settings):
-    """[domain]: the service's name, where it listens, its limits, and what it stores."""
-
-    name: DomainName
-    listen: ListenAddress
-    plaintext: Flag = False
-    socket: Annotated[FilePath, AfterValidator(_socket)] | None = None
-    state: Annotated[FilePath, AfterValidator(_in_a_folder)]
-    http: ListenAddress | None = None
-    operators: tuple[Text, ...] = ()
-    schedule_interval: Annotated[Seconds, Field(le=MAX_INTERVAL)] = 30  # 0: no periodic iteration
-    retention: Annotated[Seconds, Field(ge=1, le=MAX_RETENTION)] = 30 * DAY
-    max_jobs_per_user: Annotated[Whole, Field(ge=1, le=10**9)] = 10_000  # jobs that have not ended
-    max_script_bytes_per_user: Annotated[Whole, Field(ge=1, le=10**15)] = 256 << 20  # of those jobs, compressed
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
-    job_ports: Annotated[tuple[int, int] | None, BeforeValidator(_ports)] = None  # at which jobs may listen
-
-    @model_validator(mode="after")
-    def _plaintext_stays_here(self) -> Self:
-        if self.plaintext and not is_loopback(self.listen):
-            raise ValueError(f"listen: {self.listen} is no loopback address, and plaintext is on")
-        return self
-
-
-class Coscheduling(CoschedulingFields):
-    """[coscheduling]: the scheme, enhancements, and time limits for other domains."""
-
-    enabled: Flag = True
-    mate_budget_share: MateBudgetShare = NO_BOUND
-    peer_grace: Seconds = 120  # default 0 if the manager replays
-    on_mate_unknown: OnMateUnknown = OnMateUnknown.WAIT  # default START if the manager replays
-    on_member_lost: OnMemberLost = OnMemberLost.START
-    mate_patience: Annotated[Seconds | None, BeforeValidator(_endless)] = 7 * DAY
-    peer_timeout: Annotated[ExactSeconds, Field(gt=0, le=300)] = Decimal(5)
-    peer_patience: Seconds = 30
-    heartbeat_interval: Annotated[Seconds, Field(le=MAX_INTERVAL)] = 10  # 0: none
-    # A time service keeps clocks within milliseconds, and ntpd steps a clock that is 0.128 s off. So a clock that is
-    # four times as far off may step at any moment.
-    max_clock_offset: Annotated[ExactSeconds, Field(le=DAY)] = Decimal("0.5")  # for agreed starts; 0: never agree
-
-    @property
-    def coschedules(self) -> bool:
-        """Whether jobs of this domain have mates; without `enabled` the scheme is off."""
-        return self.enabled and super().coschedules
-
-    @property
-    def meeting_if_on(self) -> Meeting:
-        """See CoschedulingFields; a service tells owners apart."""
-        return replace(super().meeting_if_on, mate_budget_share=self.mate_budget_share)
-
-    @model_validator(mode="after")
-    def _share_is_one_of_a_budget(self) -> Self:
-        if "mate_budget_share" in self.model_fields_set and not self.meeting_if_on.mate_budget:
-            raise KeyedError(("mate_budget_share",), "has no effect without a mate_budget")
-        return self
-
-
-class Peer(Settings):
-    """[[peer]]: another domain; `owners` maps its users' names to ours where they differ."""
-
-    name: DomainName
-    address: Address
-    identity: Uri | None = None
-    owners: Mapping[Text, Text] = Field(default_factory=dict)
-
-
-class Account(Settings):
-    """[[account]]: who is charged together for nodes that jobs keep unused, and how much of that is let a day."""
-
-    name: Text
-    users: tuple[Text, ...] = ()  # whose jobs are of it, unless the batch system says which account they are of
-    max_held_node_hours: Annotated[Number, Field(ge=0, le=10**9)] | None = None  # a day; None: no budget
-
-
-class Events(Settings):
-    """[events]: the site's command for what happens; `on_pair_start` is its path and its arguments."""
-
-    on_pair_start: tuple[Text, ...] = ()
-    timeout: Annotated[Seconds, Field(ge=1, le=3600)] = 30
-
-    @field_validator("on_pair_start")
-    @classmethod
-    def _can_be_run(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if value and not os.path.isabs(value[0]):
-            raise ValueError(f"{shown(value[0])} is no absolute path")
-        if value and not os.access(value[0], os.X_OK):
-            raise ValueError(f"{shown(value[0])} is no program that this user may run")
-        return value
-
-
-class Tls(Settings):
-    """[tls]: PEM files. A certificate whose URI is `user_identity` followed by a name belongs to that user."""
-
-    ca: ReadableFile
-    certificate: ReadableFile
-    key: ReadableFile
-    user_identity: Uri | None = None
-
-    @field_validator("user_identity")
-    @classmethod
-    def _ends_where_a_name_begins(cls, value: str | None) -> str | None:
-        if value is not None and not value.endswith(("/", ":")):
-            raise ValueError(f"{shown(value)} does not end in / or :, so one user could pass for another")
-        return value
-
-
-class Page(Settings):
-    """[page]: how people look at the domain with a browser, who sees whose jobs, and how much each may ask."""
-
-    show: Literal["own", "domain", "all"] = "own"
-    proxies: tuple[Annotated[str, AfterValidator(_proxy)], ...] = ()  # whose `user_header` is believed
-    socket: Annotated[FilePath, AfterValidator(_socket)] | None = None  # whoever may open it is believed, too
-    user_header: Annotated[str, AfterValidator(_header)] = "X-Remote-User"
-    tls: Flag = False  # with [tls]; a user's certificate tells the name
-    history: Annotated[Seconds, Field(ge=3600, le=366 * DAY)] = 7 * DAY
-    max_connections: Annotated[Whole, Field(ge=4, le=10**5)] = 256
-    max_watchers: Annotated[Whole, Field(ge=1, le=10**5)] = 200
-    max_watchers_per_user: Annotated[Whole, Field(ge=1, le=10**5)] = 8
-    max_requests_per_minute: Annotated[Whole, Field(ge=1, le=10**6)] = 240  # of one user
-
-    @property
-    def knows_viewers(self) -> bool:
-        """Whether somebody tells the users' names; else nobody has one."""
-        return bool(self.proxies) or self.socket is not None or self.tls
-
-    @model_validator(mode="after")
-    def _somebody_sends_the_header(self) -> Self:
-        if "user_header" in self.model_fields_set and not self.proxies and self.socket is None:
-            raise KeyedError(("user_header",), "has no effect without proxies or a socket: name those that send it")
-        return self
-
-
-class Manager(SchedulerFields, FluidFields):
-    """[manager]: the resource manager, the embedded scheduler, and the adapter's own `settings`."""
-
-    kind: Text
-    resize_patience: Annotated[Seconds, Field(ge=1, le=DAY)] = 60
-    on_resize_ignored: Literal["wait", "end"] = "wait"
-    settings: Mapping[str, object] = Field(default_factory=dict, repr=False)  # they may hold secrets
-
-    @property
-    def schedules(self) -> bool:
-        """Whether the resource manager schedules by itself (`adapters.batch_system`)."""
-        return load_batch_system(self.kind) is not None
-
-    @property
-    def takes_groups(self) -> bool:
-        """Whether its jobs can be in groups: not if they name their mates to a batch system, and can name no groups."""
-        system = load_batch_system(self.kind)
-        return system is None or system.can_group
-
-    @model_validator(mode="after")
-    def _schedules_or_is_scheduled(self) -> Self:
-        given = sorted(self.model_fields_set - {"kind", "settings"})
-        if given and self.schedules:
-            raise KeyedError((given[0],), f"has no effect: {self.kind} schedules by itself")
-        return self
-
-    @model_validator(mode="after")
-    def _jobs_say_their_least(self) -> Self:
-        for key in ("resize_patience", "on_resize_ignored"):
-            if key in self.model_fields_set and not self.is_fluid:
-                raise KeyedError((key,), OF_FLUID)
-        if "min_share" in self.model_fields_set and self.kind != "replay":
-            raise KeyedError(("min_share",), "jobs say by themselves what is their least: submit them with --least")
-        return self
-
-    def malleable(self, least: int) -> Malleable:
-        """Return how a job changes its size that can run on so many nodes."""
-        return Malleable(least, self.model == "parabolic", self.resize_cost)
 
 
 class Configuration(Settings):

@@ -7,7 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from cosched.core.settings import OnMateUnknown, OnMemberLost, Scheme
-from cosched.service.configuration import Configuration, Coscheduling, Page, Peer
+from cosched.service.configuration import Configuration
+from cosched.service.configuration_sections import Coscheduling, Page, Peer
 from cosched.validation.addresses import is_loopback
 from cosched.validation.schemes import NO_BOUND
 

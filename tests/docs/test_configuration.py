@@ -4,7 +4,16 @@ import re
 from pathlib import Path
 
 from cosched.adapters.local.settings import LocalSettings
-from cosched.service.configuration import Account, Coscheduling, DomainSection, Events, Manager, Page, Peer, Tls
+from cosched.service.configuration_sections import (
+    Account,
+    Coscheduling,
+    DomainSection,
+    Events,
+    Manager,
+    Page,
+    Peer,
+    Tls,
+)
 from cosched.validation.sections import CoschedulingFields
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"

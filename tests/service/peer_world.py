@@ -23,7 +23,7 @@ from cosched.core.protocol import (
     StartJob,
     TryStartMate,
 )
-from cosched.service.configuration import Peer
+from cosched.service.configuration_sections import Peer
 from cosched.service.peers.peer import PeerView
 from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.wire.tls import PeerCredentials

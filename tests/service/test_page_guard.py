@@ -13,7 +13,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
-from cosched.service.configuration import Page
+from cosched.service.configuration_sections import Page
 from cosched.service.listeners import page_server
 from cosched.service.listeners.accepting import listen
 from cosched.service.listeners.local_socket import listen_at

@@ -9,7 +9,7 @@ from grpc import StatusCode
 from grpc_health.v1 import health_pb2
 
 from cosched.core.protocol import MateTried
-from cosched.service.configuration import Peer
+from cosched.service.configuration_sections import Peer
 from cosched.service.peers.peer import PeerView
 from cosched.service.peers.peers import PeerClients
 from cosched.service.wire.errors import Refusal, abort

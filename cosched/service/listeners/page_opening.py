@@ -6,7 +6,8 @@ import socket
 from collections.abc import Callable, Iterator
 
 from cosched.service.api.explain_api import Explained
-from cosched.service.configuration import Configuration, Page
+from cosched.service.configuration import Configuration
+from cosched.service.configuration_sections import Page
 from cosched.service.domain.watching import Watchers
 from cosched.service.listeners.accepting import listen
 from cosched.service.listeners.local_socket import listen_at

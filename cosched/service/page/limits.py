@@ -7,7 +7,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from cosched.service.configuration import Page
+from cosched.service.configuration_sections import Page
 
 MAX_KEPT = 10_000  # viewers whose requests are counted
 MINUTE = 60.0

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from typing import Protocol
 
-from cosched.service.configuration import Page
+from cosched.service.configuration_sections import Page
 from cosched.service.wire.callers import Holder
 
 MAX_NAME = 256

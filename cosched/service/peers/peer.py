@@ -20,7 +20,7 @@ from grpc.aio import AioRpcError
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 
 from cosched.core.protocol import Domain, Failure, GroupOrder, MutatingRequest, Reply, Request
-from cosched.service.configuration import Peer
+from cosched.service.configuration_sections import Peer
 from cosched.service.peers.clock_offset import ClockOffset
 from cosched.service.peers.outcomes import OF_OLDER, CallError, failure, is_lost, one_line
 from cosched.service.peers.peer_line import Line

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 
 from cosched.core.protocol import Domain, Failure, Reply, Request
-from cosched.service.configuration import Peer
+from cosched.service.configuration_sections import Peer
 from cosched.service.peers.clock_offset import Offset
 from cosched.service.peers.outcomes import CallError
 from cosched.service.peers.peer import PeerClient, PeerView

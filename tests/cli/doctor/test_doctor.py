@@ -10,7 +10,7 @@ import pytest
 
 from cosched.certificates import issue
 from cosched.doctor.service import slots_on_record
-from cosched.service.configuration import DomainSection
+from cosched.service.configuration_sections import DomainSection
 from tests.live.secured import SITE, secure
 from tests.live.services import Service, free_port, toml, wait_until
 from tests.service.pki import Pki
