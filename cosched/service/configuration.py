@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from cosched.adapters.loading import load_batch_system
 from cosched.adapters.manager import SettingError
+from cosched.core.protocol import Domain
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, ReleaseOrder
@@ -122,6 +123,16 @@ class Configuration(Settings):
             if prefix and peer.identity and peer.identity.startswith(prefix):
                 raise KeyedError(("peer", number, "identity"), "begins with tls.user_identity, as only users' may")
         return self
+
+    def owners(self) -> dict[tuple[Domain, str], str]:
+        """Return the names here of users by what they are called on a peer, where these differ."""
+        return {(peer.name, there): here for peer in self.peers for there, here in peer.owners.items()}
+
+    def job_environment(self) -> dict[str, str]:
+        """Return the variables by which a job finds its mates: its domain, and at which ports it may listen."""
+        socket, ports = self.domain.socket, self.domain.job_ports
+        found = {"COSCHED_SERVER": f"unix:{socket}"} if socket is not None else {}
+        return found | ({"COSCHED_PORTS": f"{ports[0]}-{ports[1]}"} if ports is not None else {})
 
     def held_budgets(self) -> dict[str, int]:
         """Return how many node-seconds the jobs of an account may hold a day, of those that have a budget."""

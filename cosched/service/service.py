@@ -9,12 +9,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import math
 import signal
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Collection, Coroutine, Mapping
 from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
@@ -24,7 +22,6 @@ from cosched import __version__
 from cosched.adapters.loading import ResourceManager
 from cosched.adapters.manager import UnavailableError
 from cosched.core.protocol import Domain
-from cosched.pem import expires
 from cosched.service import systemd
 from cosched.service.api.adaptive_api import Adaptive
 from cosched.service.api.coscheduling_api import CoschedulingApi
@@ -41,6 +38,7 @@ from cosched.service.domain.charges import Accounts
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.recovery import recover
 from cosched.service.domain.watching import Watchers
+from cosched.service.gauges import Gauges
 from cosched.service.listeners.listening import Listeners, Served
 from cosched.service.manager.kinds import Around, kind_of
 from cosched.service.manager.launches import Launches
@@ -195,7 +193,7 @@ class Service:
         kind = kind_of(manager, self._cluster, takes_groups=configuration.manager.takes_groups)
         self.domain = LiveDomain(
             self.name, configuration.coscheduling_settings(), kind.scheduler, self.store, self.clock, self.metrics,
-            owners=_owners(configuration), accounts=_accounts(configuration), paced=self._paced,
+            owners=configuration.owners(), accounts=_accounts(configuration), paced=self._paced,
             of_traces=replay is not None,
         )  # fmt: skip
         credentials = PeerCredentials(self._tls) if self._tls and not configuration.domain.plaintext else None
@@ -209,7 +207,7 @@ class Service:
         tasks = Tasks(self.fail)
         self.announcer = Announcer(self.domain, self.peers, tasks)
         around = Around(
-            self.domain, self.announcer, self._agreed, self._peer_names, tasks, _finding(configuration),
+            self.domain, self.announcer, self._agreed, self._peer_names, tasks, configuration.job_environment(),
             _rules(configuration),
         )  # fmt: skip
         self.runner, self.queue = kind.connect(around)
@@ -279,7 +277,7 @@ class Service:
         await self._listeners.open(stack)
         self.timers.every("health", 1.0, self._follow_health)
         if self.configuration.domain.http is not None or self.configuration.page is not None:
-            self._measure()
+            Gauges(self.configuration, self.domain, self.clock, self.views, self.peers).measure(self.metrics)
         await self._listeners.open_http(stack, self.metrics.text)
 
     def _served(self) -> Served:
@@ -298,7 +296,7 @@ class Service:
             Explained(self.domain, self.operations, self.queue, self.reads, self.explaining),
             Described(
                 self.domain, self.views, self.clock, self.reads, self.about, Policy(self.configuration.shown_to),
-                _owners(self.configuration), self._clock_ahead, self.explaining,
+                self.configuration.owners(), self._clock_ahead, self.explaining,
             ),
             self.peers,
             self._tls,
@@ -378,62 +376,15 @@ class Service:
         if up and self.configuration.coscheduling.heartbeat_interval and not self._paced:
             self._beat()  # its clock's offset is not known yet
 
-    def _measure(self) -> None:
-        """Set up the gauges that are read when they are scraped."""
-        for state, gauge in self.metrics.jobs.items():
-            gauge.set_function(partial(_count, self.views.job_counts, state))
-        for state, gauge in self.metrics.nodes.items():
-            gauge.set_function(partial(_count, self.views.node_counts, state))
-        for peer in self.peers.views():
-            self.metrics.peer_clock_offset(peer.name).set_function(partial(self._peer_clock, peer.name, "ahead"))
-            uncertainty = partial(self._peer_clock, peer.name, "uncertainty")
-            self.metrics.peer_clock_uncertainty(peer.name).set_function(uncertainty)
-        self.metrics.booked_nodes.set_function(self.domain.records.booked_nodes)
-        self.metrics.drained_until.set_function(self._drained_until)
-        self.metrics.owners_starts.read = lambda: self.domain.scheduler.starts.by_owner(self.clock.now())
-        charges = self.domain.records.charges
-        for account, budget in charges.accounts.budgets.items():
-            self.metrics.account_budget(account).set(budget)
-            self.metrics.account_held(account).set_function(partial(self._held_by, account))
-        path = self.configuration.domain.state
-        self.metrics.database_bytes.set_function(lambda: path.stat().st_size)
-        if self._tls is not None and self.configuration.tls is not None:
-            certificate = self.configuration.tls.certificate
-            self.metrics.certificate_expiry(certificate.name).set_function(lambda: expires(certificate))
-
-    def _held_by(self, account: str) -> float:
-        """Return the node-seconds that an account's jobs have held in the last day."""
-        return float(self.domain.records.charges.used(account, self.clock.now()))
-
-    def _drained_until(self) -> float:
-        """Return the end of the drain in seconds since 1970; NaN if the domain does not drain."""
-        drain = self.domain.draining.present
-        return math.nan if drain is None else float(self.clock.to_wall(drain.until))
-
     def _clock_ahead(self, peer: Domain) -> timedelta:
         offset = self.peers.clock_offset(peer)
         return timedelta(seconds=offset.ahead if offset is not None else 0)
-
-    def _peer_clock(self, peer: Domain, field: str) -> float:
-        """Return a field of the offset of the peer's clock; NaN if it is unknown."""
-        return float(getattr(self.peers.clock_offset(peer), field, math.nan))
 
 
 def _ended_by(failure: BaseException) -> str:
     if isinstance(failure, StoreError):
         return f"ended: the database cannot be flushed to disk; nothing was answered that is not on disk: {failure}"
     return f"ended after a fault: {failure!r}"
-
-
-def _count(counts: Callable[[], Any], state: str) -> int:
-    return int(getattr(counts(), state))
-
-
-def _finding(configuration: Configuration) -> dict[str, str]:
-    """The variables by which a job finds its mates: where its domain is, and the ports at which it may listen."""
-    socket, ports = configuration.domain.socket, configuration.domain.job_ports
-    found = {"COSCHED_SERVER": f"unix:{socket}"} if socket is not None else {}
-    return found | ({"COSCHED_PORTS": f"{ports[0]}-{ports[1]}"} if ports is not None else {})
 
 
 def _rules(configuration: Configuration) -> ResizeRules:
@@ -444,7 +395,3 @@ def _rules(configuration: Configuration) -> ResizeRules:
 def _accounts(configuration: Configuration) -> Accounts:
     of_owner = {user: account.name for account in configuration.accounts for user in account.users}
     return Accounts(of_owner, configuration.held_budgets())
-
-
-def _owners(configuration: Configuration) -> dict[tuple[Domain, str], str]:
-    return {(peer.name, there): here for peer in configuration.peers for there, here in peer.owners.items()}

@@ -96,7 +96,7 @@ class Site:
         return await self.operations.cancel(UserRequest(ANN, "CancelJob", request), "1")
 
     def reason(self) -> str:
-        return Views(self.domain, self.domain.clock).job(self.operations.job("1")).reason
+        return Views(self.domain, self.domain.clock).job(self.operations.jobs.job("1")).reason
 
     async def until_cancelled(self) -> None:
         await until(lambda: self.manager.cancelled)
@@ -141,7 +141,7 @@ async def test_a_manager_that_takes_it_is_told_at_once(site: Site) -> None:
     record = await site.cancel()
     assert (site.manager.cancelled, record.state, site.reason()) == (["1"], JobState.RUNNING, "Cancelling")
     site.domain.end("1", JobState.CANCELLED)
-    assert (site.operations.job("1").state, site.reason()) == (JobState.CANCELLED, "")
+    assert (site.operations.jobs.job("1").state, site.reason()) == (JobState.CANCELLED, "")
 
 
 async def test_one_that_does_not_is_told_again_until_it_does(site: Site) -> None:
@@ -170,8 +170,8 @@ async def test_a_job_that_was_not_launched_before_the_restart_never_is(site: Sit
     await site.cancel()
     site.manager.launched.clear()
     await site.restart()
-    assert (site.manager.launched, site.operations.job("1").state) == ([], JobState.CANCELLED)
-    assert site.operations.job("1").end_text == "before its processes were started"
+    assert (site.manager.launched, site.operations.jobs.job("1").state) == ([], JobState.CANCELLED)
+    assert site.operations.jobs.job("1").end_text == "before its processes were started"
 
 
 # A crash of the host
@@ -182,6 +182,6 @@ async def test_a_launch_that_may_have_been_forgotten_is_not_repeated(site: Site)
     site.manager.launched.clear()
     site.manager.may_have_forgotten = True
     await site.restart()
-    job = site.operations.job("1")
+    job = site.operations.jobs.job("1")
     assert (site.manager.launched, job.state) == ([], JobState.FAILED)
     assert job.end_text == "the host was restarted before it is known to have started"

@@ -67,7 +67,7 @@ class AdaptiveApi(AdaptiveServiceServicer):
         """Return the job, which runs; Refusal if the caller may not speak for it."""
         if ref.domain not in ("", self._domain.name):
             raise WrongDomainError("job.domain", f"is not {self._domain.name}")
-        record = self._serving.operations.job(check_text("job.job_id", ref.job_id, 128))
+        record = self._serving.operations.jobs.job(check_text("job.job_id", ref.job_id, 128))
         if caller.user is None or (caller.user != record.owner and not caller.operator):
             raise not_owner(f"only {record.owner} and operators may speak for job {record.id}")
         if record.state is not JobState.RUNNING:

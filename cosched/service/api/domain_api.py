@@ -216,7 +216,7 @@ class DomainApi(DomainServiceServicer):
         ended = None if job in self._domain.jobs else await self._reads.job(int(job))
         record = self._domain.jobs.get(job, ended)  # a job submitted meanwhile is there by now
         if record is None:
-            raise self._operations.no_job(job)
+            raise self._operations.jobs.no_job(job)
         return domain_pb2.GetJobResponse(job=self._views.job(record))
 
     async def _list_jobs(self, request: domain_pb2.ListJobsRequest) -> domain_pb2.ListJobsResponse:

@@ -59,7 +59,7 @@ class ExplainApi(ExplainServiceServicer):
             async with self._serving.reads.turn(caller.via):
                 found = [record for job in jobs if (record := await self._record(job)) is not None]
                 if len(jobs) == 1 and not found:
-                    raise self._serving.operations.no_job(jobs[0])
+                    raise self._serving.operations.jobs.no_job(jobs[0])
                 return explain_pb2.ExplainJobsResponse(explanations=await self._serving.explaining.explain(found))
 
         return await answer("ExplainJobs", work(), context, self._domain)

@@ -1,0 +1,88 @@
+"""What a user names as a job's mate or group: whether this domain knows it, can have it, and has it free."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import grpc
+
+from cosched.core.protocol import Domain, GroupName, JobId, MateName, MateProblem, Named
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.peers.announcing import Announcer
+from cosched.service.peers.linking import peer_meant
+from cosched.service.wire.errors import Refusal
+from cosched.service.wire.fields import FieldError
+from cosched.validation.group_windows import wrong_instant
+from cosched.wrong_mates import wrong_member
+
+
+class NamedMates:
+    """The checks of one domain, whose configured peers are `peers`. They raise Refusal."""
+
+    def __init__(self, domain: LiveDomain, announcer: Announcer, peers: Sequence[Domain]) -> None:
+        self._domain = domain
+        self._announcer = announcer
+        self._peers = peers
+
+    async def checked(self, named: Named | None) -> Named | None:
+        """Return the mate, with its domain filled in, or the group, whose domains are known and can start groups."""
+        if not isinstance(named, GroupName):
+            return self.mate(named) if named is not None else None
+        for peer in named.others:
+            self.mate(MateName(peer))
+        self._check_slots(named)
+        lacking = [] if self._domain.takes_groups else [self._domain.name]
+        lacking += await self._announcer.without_groups(named.others)
+        if lacking:
+            said = wrong_member(lacking[0], named.name, MateProblem.NO_GROUPS)
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_GROUPS", said, {"domain": lacking[0]})
+        return named
+
+    def _check_slots(self, named: GroupName) -> None:
+        """Check what only groups with slots have: windows, and a given instant."""
+        own = self._domain.name
+        now = self._domain.clock.to_wall(self._domain.clock.now())
+        if named.at is not None and (why := wrong_instant(named.at, now)) is not None:
+            raise FieldError("group.at", why)
+        for window in named.windows:
+            if window.domain not in (own, *named.others):
+                raise FieldError("group.windows", f"{window.domain!r} is no domain of the group")
+        if (named.windows or named.at is not None) and not self._domain.core.settings.slots:
+            said = wrong_member(own, named.name, MateProblem.NO_SLOTS)
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_SLOTS", said, {"domain": own})
+
+    def check_free(self, owner: str, named: Named | None, job: JobId | None = None) -> None:
+        """Raise Refusal if a job here other than `job` has this mate, or is in this group."""
+        if not isinstance(named, GroupName):
+            self._check_mate(owner, named, job)
+            return
+        self._check_on()
+        taken = self._domain.core.members.taken(named.name, owner)
+        if taken is not None:
+            said = f"group {named.name}: job {taken} is its member here already; cancel it, or choose another name"
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "GROUP_TAKEN", said, {"job_id": taken})
+
+    def _check_on(self) -> None:
+        if not self._domain.core.settings.enabled:
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "COSCHEDULING_OFF", "coscheduling is off here")
+
+    def mate(self, mate: MateName) -> MateName:
+        """Return the mate with its domain filled in; Refusal if this domain does not talk to that one."""
+        peer = peer_meant(mate.peer, self._peers)
+        if peer not in self._peers:
+            known = ", ".join(self._peers) or "none"
+            said = f"no domain {mate.peer}" if mate.peer else "the mate's domain must be named"
+            if peer == self._domain.name:
+                said = f"{peer} is this domain: a mate is a job of another one"
+            raise Refusal(grpc.StatusCode.NOT_FOUND, "DOMAIN_NOT_FOUND", f"{said} (configured: {known})")
+        return mate._replace(peer=peer)
+
+    def _check_mate(self, owner: str, mate: MateName | None, job: JobId | None) -> None:
+        if mate is None:
+            return
+        self._check_on()
+        taken = self._domain.core.mates.taken(mate, owner)
+        if taken not in (None, job):
+            what = f"pair {mate.pair}" if mate.pair is not None else str(mate)
+            said = f"{what} is that of job {taken} already"
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "PAIR_TAKEN", said, {"job_id": str(taken)})
