@@ -61,7 +61,7 @@ JOBS = st.builds(
     parted=st.none() | st.tuples(TEXTS, TEXTS),
 )
 GIVEN = {"request_id": TEXTS, "job": TEXTS, "caller": TEXTS, "hold_until": NUMBERS}
-PROPOSALS = st.builds(ProposeGroupStart, **GIVEN, lease=NUMBERS, slot=TEXTS)
+PROPOSALS = st.builds(ProposeGroupStart, **GIVEN, lease=NUMBERS, start_at=st.none() | st.floats(0, 1e10), slot=TEXTS)
 SETTLED = st.builds(SettleGroupStart, **GIVEN, start=st.booleans(), start_at=st.none() | st.floats(0, 1e10))
 GROUPS = st.builds(
     Membership,
