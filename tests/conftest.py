@@ -10,7 +10,9 @@ from cosched import sim  # noqa: F401  (sets the kernels' cache folder before an
 from tests import tiers
 
 # Before tests of any folder import them, so that their assertions tell what they have seen.
-pytest.register_assert_rewrite("tests.pbs.coupled", "tests.slurm.coupled", "tests.slurm.coupled_checks")
+pytest.register_assert_rewrite(
+    "tests.pbs.coupled", "tests.service.group_histories", "tests.slurm.coupled", "tests.slurm.coupled_checks"
+)
 
 # The same examples at every run, so that what passes here passes elsewhere; others: --hypothesis-profile=default.
 # None fails because the machine is slow just now.

@@ -22,7 +22,8 @@ from tests.live.workloads import outcome
 from tests.model.telling import COMMAND, KINDS, NOT_TOLD
 from tests.model.test_promises import ALWAYS, world
 from tests.model.tlc import STANDSTILL, Outcome, check
-from tests.service.test_group_histories import HOLD, SCHEMES, UNTIL, YIELD, groups_of, new_world
+from tests.service.group_histories import UNTIL, groups_of, new_world
+from tests.service.test_group_histories import HOLD, SCHEMES, YIELD
 from tests.service.test_histories import first_acquaintance
 from tests.service.world import Faults, World
 from tests.tiers import SEED
