@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from cosched.core.settings import OnUnreachable
 from cosched.core.story import What
 from cosched.service.domain import story as service_story
 from cosched.service.store.reading import Reader
@@ -22,7 +21,7 @@ from tests.live.workloads import outcome
 from tests.model.telling import COMMAND, KINDS, NOT_TOLD
 from tests.model.test_promises import ALWAYS, world
 from tests.model.tlc import STANDSTILL, Outcome, check
-from tests.service.group_histories import UNTIL, groups_of, new_world
+from tests.service.group_histories import FAULTS, PATIENT, UNTIL, groups_of, new_world
 from tests.service.test_group_histories import HOLD, SCHEMES, YIELD
 from tests.service.test_histories import first_acquaintance
 from tests.service.world import Faults, World
@@ -41,14 +40,13 @@ WORDS = {
     What.NOT_BOOKED.value: "not booked",
     What.STARTED.value: "starts",
 }
-FAULTS = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.02, outage=30)
 
 
 def lived(folder: Path, seed: int, schemes: tuple[object, ...], faults: Faults = FAULTS) -> list[Run]:
     """Let three domains live; what they have recorded of each group."""
     folder = folder / f"{seed}"
     folder.mkdir()
-    made = new_world(folder, seed, schemes, Faults(), on_peer_unreachable=OnUnreachable.HOLD, peer_grace=10**6)
+    made = new_world(folder, seed, schemes, Faults(), kind=World, **PATIENT)
     first_acquaintance(made)
     made.faults = faults
     made.run(until=UNTIL)
