@@ -94,6 +94,14 @@ class Withdrawn:
 
 
 @dataclass(frozen=True, slots=True)
+class Resized:
+    """A running job has another number of nodes than before, by its owner's wish or an operator's."""
+
+    job_id: str
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Freed:
     """Nodes are free again: jobs with slots could perhaps start earlier. Only a `MeetingSystem` reports this."""
 
@@ -108,7 +116,7 @@ class JobOutlook:
     queued: int = 0  # so many wait there
 
 
-BatchReport = Appeared | Refused | Relinked | Offered | Withdrawn | Freed | Started | Ended
+BatchReport = Appeared | Refused | Relinked | Offered | Withdrawn | Resized | Freed | Started | Ended
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,17 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
-from cosched.adapters.batch_system import Appeared, BatchReport, JobOutlook, Link, Offered, Refused, Relinked, Withdrawn
+from cosched.adapters.batch_system import (
+    Appeared,
+    BatchReport,
+    JobOutlook,
+    Link,
+    Offered,
+    Refused,
+    Relinked,
+    Resized,
+    Withdrawn,
+)
 from cosched.adapters.manager import Ended, Started
 from cosched.adapters.slurm import states
 from cosched.adapters.slurm.commands import JobRow
@@ -63,6 +73,7 @@ class Job:
     let_go: int | None = None  # the turn whose hook has said that it lets the job start
     end: Ended | None = None
     changed: float = 0.0  # when a hook, or we, last changed its phase: ignore older rows
+    told_nodes: int = 0  # how many it has by what was reported last
     moved: asyncio.Event = field(default_factory=asyncio.Event)  # set when something changes
     sequence: asyncio.Lock = field(default_factory=asyncio.Lock)  # one sequence of commands at a time
     wanted: asyncio.Future[None] | None = None  # while a caller waits for the offer: it goes there, not into a report
@@ -124,7 +135,7 @@ class Book:
             name=row.name, time_limit=row.time_limit, account=row.account,
             phase=Phase.CHOSEN if states.stage(row.state) is Stage.CHOSEN else Phase.QUEUED,
         )  # fmt: skip
-        job.changed = self._clock()
+        job.changed, job.told_nodes = self._clock(), row.nodes
         told = row.job_id, row.submitted_at, row.nodes, row.user, link, row.name, row.time_limit, row.account
         self._report(Appeared(*told))
         self._follow(job, row)
@@ -181,6 +192,9 @@ class Book:
             self._note_unlaunched(job, row)
         elif job.phase not in (Phase.OFFERED, Phase.RUNNING):  # offered: we are about to notice that its hook has ended
             self._started(job, row)
+        if job.phase is Phase.RUNNING and row.nodes != job.told_nodes:
+            job.told_nodes = row.nodes
+            self._report(Resized(job.job_id, row.nodes))
 
     def _is_unlaunched(self, job: Job, row: JobRow) -> bool:
         """Whether Slurm will not launch a job that it shows as running.
@@ -287,6 +301,7 @@ class Book:
         """Report the job's offer, if it has one."""
         if job.offer is not None and job.phase is Phase.OFFERED:
             on = job.offer.nodes, job.offer.nodelist
+            job.told_nodes = job.offer.nodes
             self._report(Offered(job.job_id, job.submitted, *on, job.owner, job.link, job.can_yield, job.account))
 
     def _keeps_its_mate(self, job: Job, offer: Offer) -> bool:

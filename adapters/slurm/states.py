@@ -35,8 +35,8 @@ _ENDS = {
     "LAUNCH_FAILED": (End.UNSTARTED, "it could not be launched"),
 }
 
-# Slurm reports these ends also when it requeues the job: only squeue tells the two apart.
-UNCERTAIN = {"NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED", "PREEMPTED"}
+# Slurm reports these also when it requeues the job, or changes its size: only squeue tells whether it has ended.
+UNCERTAIN = {"NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED", "PREEMPTED", "RESIZING"}
 
 
 def stage(state: str) -> Stage:

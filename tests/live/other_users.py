@@ -25,11 +25,13 @@ from google.protobuf.message import Message
 
 from cosched.client.connection import open_channel
 from cosched.error_details import error_info
-from cosched.v1 import domain_pb2
+from cosched.v1 import adaptive_pb2, domain_pb2
+from cosched.v1.adaptive_pb2_grpc import AdaptiveServiceStub
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from tests.live.services import PATIENCE
 
 USERS = ("daemon", "nobody")  # of every host
+SERVICES = ((domain_pb2, DomainServiceStub), (adaptive_pb2, AdaptiveServiceStub))
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
 
@@ -42,7 +44,9 @@ class Outcome(NamedTuple):
     answer: dict[str, Any] | None = None
 
 
-def call(stub: DomainServiceStub, method: str, request: Message, timeout: float = PATIENCE) -> Outcome:
+def call(
+    stub: DomainServiceStub | AdaptiveServiceStub, method: str, request: Message, timeout: float = PATIENCE
+) -> Outcome:
     """Make a call and tell how it ended."""
     try:
         answer = getattr(stub, method)(request, timeout=timeout)
@@ -84,14 +88,15 @@ def become(user: str) -> None:
 
 
 def _main(user: str, server: str) -> None:
-    requests = [
-        (method, json_format.ParseDict(request, getattr(domain_pb2, f"{method}Request")()))
-        for method, request in json.load(sys.stdin)
-    ]
+    requests = json.load(sys.stdin)
     become(user)
     with open_channel(grpc, server, None) as channel:
-        stub = DomainServiceStub(channel)
-        json.dump([call(stub, method, request) for method, request in requests], sys.stdout)
+        json.dump([_called(channel, method, request) for method, request in requests], sys.stdout)
+
+
+def _called(channel: grpc.Channel, method: str, request: dict[str, Any]) -> Outcome:
+    messages, stub = next((m, s) for m, s in SERVICES if hasattr(m, f"{method}Request"))
+    return call(stub(channel), method, json_format.ParseDict(request, getattr(messages, f"{method}Request")()))
 
 
 if __name__ == "__main__":

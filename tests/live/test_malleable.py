@@ -3,9 +3,15 @@
 import sys
 from pathlib import Path
 
+import grpc
 import pytest
 
 from cosched.client import Client, ClientError
+from cosched.client.connection import open_channel
+from cosched.v1 import adaptive_pb2 as adaptive
+from cosched.v1.adaptive_pb2_grpc import AdaptiveServiceStub
+from cosched.v1.coscheduling_pb2 import JobRef
+from tests.live.other_users import USERS, Outcome, a_public_folder, call, call_as, needs_root
 from tests.live.services import Service
 from tests.waiting import wait_until
 
@@ -27,11 +33,16 @@ while [ ! -e $1 ]; do sleep 0.05; done
 """
 
 
-@pytest.fixture
-def service(tmp_path):
-    made = Service(tmp_path / "a", "a")
+def a_fluid_service(folder: Path) -> Service:
+    made = Service(folder / "a", "a")
     del made.config["manager"]["policy"]
     made.config["manager"] |= {"scheduler": "fluid", "slots": 4}
+    return made
+
+
+@pytest.fixture
+def service(tmp_path):
+    made = a_fluid_service(tmp_path)
     yield made
     made.clear()
 
@@ -133,3 +144,47 @@ def test_what_cannot_be_is_refused_in_one_line(service, tmp_path: Path):
         client.submit(RIGID, nodes=2, least=1)
     assert refusal.value.reason == "NO_RESIZING"
     assert not service.faults()
+
+
+@needs_root
+def test_only_its_owner_and_operators_speak_for_a_job():
+    """Another user learns nothing of it, and cannot make its nodes another one's by saying that it has left them."""
+    operator, other = USERS
+    with a_public_folder() as folder:
+        service = a_fluid_service(folder)
+        service.config["domain"]["operators"] = [operator]
+        service.start()
+        try:
+            with service.client() as client:
+                end, adapt, two = folder / "one", folder / "adapt", folder / "two"
+                first = client.submit(APPLICATION, [str(end), str(adapt)], nodes=4, least=1, time_limit=600).id
+                wait_until(lambda: using(client, first) == 4, "it uses all")
+                client.submit(RIGID, [str(two)], nodes=2, time_limit=600)
+                wait_until(lambda: client.job(first).malleable.told_at, "it is told")
+                left = ("ReachBoundary", adaptive.ReachBoundaryRequest(job=JobRef(job_id=first), acknowledged=1))
+                asked = ("ReachBoundary", adaptive.ReachBoundaryRequest(job=JobRef(job_id=first)))
+                unknown = ("ReachBoundary", adaptive.ReachBoundaryRequest(job=JobRef(job_id="99")))
+                refused = Outcome("PERMISSION_DENIED", "NOT_OWNER")
+                *outcomes, nobodys = call_as(other, service.socket, [asked, left, unknown])
+                assert (outcomes, nobodys.reason) == ([refused] * 2, "JOB_NOT_FOUND")
+                assert (using(client, first), two.with_name("two.started").exists()) == (4, False)
+                (told,) = call_as(operator, service.socket, [asked])
+                assert told.answer["adaptation"] == "ADAPTATION_REMOVE_PROCESSOR"
+                assert call_as(operator, service.socket, [left])[0].code == "OK"
+                wait_until(two.with_name("two.started").exists, "the second one gets its nodes")
+        finally:
+            service.clear()
+
+
+def test_adaptive_service_is_on_the_socket_of_fluid_domains_alone(service):
+    """No listener for other hosts has it; a domain whose jobs keep their size answers UNIMPLEMENTED (adaptive.proto)."""
+    service.start()
+    asked = "ReachBoundary", adaptive.ReachBoundaryRequest(job=JobRef(job_id="1"))
+    with open_channel(grpc, service.socket, None) as local, grpc.insecure_channel(service.address) as remote:
+        codes = [call(AdaptiveServiceStub(channel), *asked).code for channel in (local, remote)]
+    assert codes == ["NOT_FOUND", "UNIMPLEMENTED"]
+    service.stop()
+    service.config["manager"] = {"kind": "local", "slots": 4}
+    service.start()
+    with open_channel(grpc, service.socket, None) as local:
+        assert call(AdaptiveServiceStub(local), *asked).code == "UNIMPLEMENTED"

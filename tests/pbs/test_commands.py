@@ -59,6 +59,13 @@ def test_what_qsub_refuses_is_the_user_s_answer(run: Run, mira: Pbs) -> None:
     assert mira.left() == ""
 
 
+def test_a_job_whose_size_the_domain_would_change_is_refused(run: Run, mira: Pbs) -> None:
+    refused = run("submit", "--nodes", "2", "--least", "1", "job.sh")
+    assert refused.returncode == 2
+    assert refused.stderr == "cosched: --least: jobs of mira keep their size, since pbs schedules them\n"
+    assert mira.left() == ""
+
+
 def test_a_job_whose_mate_is_nobody_s_holds_nothing_and_is_not_lost(run: Run, mira: Pbs) -> None:
     job = run("submit", "--parsable", "--mate", "eureka:4711", "job.sh").stdout.strip()
     wait_for(lambda: "MateUnknown" in run("queue").stdout, "MateUnknown", interval=0.2)

@@ -134,6 +134,29 @@ def test_jobs_are_linked_unlinked_released_and_cancelled(coupled: Served) -> Non
     here.service.run("cancel", third)  # again: it is answered as it is
 
 
+def test_a_mate_gives_nodes_up_while_it_holds(coupled: Served) -> None:
+    """Its user's `scontrol update` is no end of it: it starts with its mate, on the nodes that it still has."""
+    here, there = coupled.here, coupled.there
+    held = hold(coupled, here, Work("p", 3, 0.1))
+    here.cluster.update(int(held), numnodes=1)
+    here.cluster.wait_for(lambda: here.cluster.job(int(held))["NumNodes"] == "1", "two of its nodes to be free")
+    check_started_together(coupled, [held], [coupled.submit(there, P)])
+
+
+def test_a_mate_gives_nodes_up_while_it_runs_and_cosched_says_so(coupled: Served) -> None:
+    here, there = coupled.here, coupled.there
+    first, second = coupled.submit(here, Work("p", 3, 600)), coupled.submit(there, P)
+    coupled.until_state(here, first, "running")
+    here.cluster.wait_for_state(int(first), "RUNNING")
+    here.cluster.update(int(first), numnodes=2)
+    coupled.until_job(here, first, lambda job: job.nodes == 2, "to have two nodes")
+    assert "has 2 nodes now, as its resource manager says" in here.service.run("show", first)
+    assert known(here)[first].state == "running"
+    here.service.run("cancel", first)
+    coupled.until_state(here, first, "cancelled")
+    coupled.until_state(there, second, "completed")
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can submit jobs as somebody else")
 def test_jobs_of_two_owners_are_no_pair(coupled: Served) -> None:
     here, there = coupled.here, coupled.there

@@ -221,6 +221,14 @@ def test_mates_that_no_comment_can_carry(unsubmitted: Any, script: Any, flags: t
     assert unsubmitted(*flags, script()).startswith(line)
 
 
+@pytest.mark.parametrize(("flags", "line"), [(("--least", "1"), ""), ((), "#COSCHED --least=1")])
+def test_jobs_whose_size_a_domain_would_change_are_refused(
+    unsubmitted: Any, domain: FakeDomain, script: Any, flags: tuple[str, ...], line: str
+) -> None:
+    said = f"--least: jobs of {domain.domain.name} keep their size, since slurm schedules them"
+    assert unsubmitted("--nodes", "2", *flags, script(line)) == said
+
+
 def test_two_mates_of_one_script_are_refused(unsubmitted: Any, script: Any) -> None:
     own = script("#SBATCH --comment=cosched:pair=y")
     assert unsubmitted("--pair", "x", own).startswith(

@@ -125,6 +125,10 @@ class ExternalScheduler:
         self._put(job, JobState.QUEUED)
         self._orders.append(Release(job))
 
+    def resize(self, job: JobId, nodes: int) -> None:
+        """The batch system has changed the size of a running job."""
+        self._jobs[job] = replace(self._jobs[job], nodes=nodes)
+
     def requeue(self, job: JobId) -> None:
         """The batch system has taken the job's nodes."""
         self._put(job, JobState.QUEUED)

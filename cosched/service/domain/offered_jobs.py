@@ -114,6 +114,17 @@ class OfferedJobs:
             self._decisions.feed(Requeued(job))
 
     @in_turn
+    def resized(self, job: JobId, nodes: int) -> None:
+        """A running job has so many nodes now."""
+        record = self.domain.jobs.get(job)
+        if record is None or record.state is not JobState.RUNNING or record.nodes == nodes:
+            return
+        record.nodes = nodes
+        self._journal.save(record)
+        self.scheduler.resize(job, nodes)
+        self._journal.note(job, Noted.RESIZED, nodes=nodes)
+
+    @in_turn
     def relinked(self, job: JobId, named: Named | None) -> None:
         """The job names another mate than before, or none. A group counts at submission only: there the job stays."""
         if self.domain.state(job) not in WAITING:

@@ -42,6 +42,7 @@ class Noted(StrEnum):
     STAYS = "stays as it was"  # its comment names another group, or a group, when it is queued already
     ALLOCATED = "runs on fewer or all of its nodes"
     HARVESTED = "gives nodes"
+    RESIZED = "has another number of nodes"  # by a batch system
     GETS_OF = "gets nodes of another job"
     GIVEN = "is given nodes"
     ADAPTED = "has adapted to its nodes"
@@ -87,6 +88,7 @@ KINDS: dict[What | Noted, int] = {
     Noted.WRONG_GROUP: wire.EVENT_KIND_WARNING,
     Noted.ALLOCATED: wire.EVENT_KIND_RESIZED,
     Noted.HARVESTED: wire.EVENT_KIND_RESIZED,
+    Noted.RESIZED: wire.EVENT_KIND_RESIZED,
     Noted.GETS_OF: wire.EVENT_KIND_RESIZED,
     Noted.GIVEN: wire.EVENT_KIND_RESIZED,
     Noted.ADAPTED: wire.EVENT_KIND_RESIZED,
@@ -283,6 +285,7 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     Noted.HARVESTED: lambda detail, _: (
         f"gives {_nodes(detail, 'fewer')} to job {detail['to']}, and keeps {detail['nodes']}"
     ),
+    Noted.RESIZED: lambda detail, _: f"has {_nodes(detail)} now, as its resource manager says",
     Noted.GETS_OF: lambda detail, _: f"gets {_nodes(detail, 'more')} of job {detail['of']}",
     Noted.GIVEN: lambda detail, _: f"gets {_nodes(detail, 'more')} that nobody needs, and has {detail['nodes']}",
     Noted.ADAPTED: lambda detail, _: f"uses {_nodes(detail)} now",

@@ -19,6 +19,7 @@ from cosched.adapters.batch_system import (
     Offered,
     Refused,
     Relinked,
+    Resized,
     Withdrawn,
 )
 from cosched.adapters.manager import Ended, ManagerError, MustHoldError, Started
@@ -106,6 +107,7 @@ class Offers(Work):
                 report.job_id, report.nodes, can_yield=report.can_yield, account=report.account
             ),
             Withdrawn: lambda report: jobs.withdrawn(report.job_id),
+            Resized: lambda report: jobs.resized(report.job_id, report.nodes),
             Freed: lambda _: slots.freed() if slots is not None else None,
             Started: lambda report: domain.started(report.job_id),
             Ended: self._ended,
@@ -281,6 +283,7 @@ class Offers(Work):
             self._appeared(known)
         if known.running:
             self._domain.started(known.job_id)
+            self._jobs.resized(known.job_id, known.nodes)
         elif not known.offered and self._domain.state(known.job_id) in (JobState.READY, JobState.HOLDING):
             self._jobs.withdrawn(known.job_id)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cosched.adapters.batch_system import JobOutlook, Link, Offered, Refused
+from cosched.adapters.batch_system import JobOutlook, Link, Offered, Refused, Resized
 from cosched.adapters.manager import End, Ended
 from cosched.adapters.slurm.book import Phase
 from tests.adapters.slurm.desk import END, OFFER, ROW, RUNNING, Desk
@@ -240,6 +240,24 @@ def test_an_end_that_may_be_a_requeue_is_left_to_squeue(desk: Desk, state: str) 
     assert desk.kinds == ["Appeared"]
     desk.look(replace(ROW, state=state, ended_at=1020))
     assert desk.kinds == ["Appeared", "Ended"]
+
+
+def test_a_change_of_its_size_is_no_end(desk: Desk) -> None:
+    """Slurm calls JobCompLoc for each size that a job had, with JOBSTATE=RESIZING."""
+    desk.look(RUNNING)
+    assert desk.book.ended(replace(END, state="RESIZING"))
+    desk.look(replace(RUNNING, nodes=1))
+    desk.look(replace(RUNNING, nodes=1))
+    assert desk.kinds == ["Appeared", "Started", "Resized"]
+    assert desk.reports[-1] == Resized("7", 1)
+
+
+def test_a_size_that_changed_while_a_job_held_is_told_when_it_runs(desk: Desk) -> None:
+    desk.book.offered(OFFER)
+    desk.look(replace(ROW, state="CONFIGURING", nodes=1))
+    desk.let_go()
+    desk.look(replace(RUNNING, nodes=1))
+    assert desk.kinds == ["Appeared", "Offered", "Started", "Resized"]
 
 
 def test_an_end_is_reported_once_whoever_tells_it(desk: Desk) -> None:
