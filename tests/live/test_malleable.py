@@ -177,7 +177,7 @@ def test_only_its_owner_and_operators_speak_for_a_job():
 
 
 def test_adaptive_service_is_on_the_socket_of_fluid_domains_alone(service):
-    """No listener for other hosts has it; a domain whose jobs keep their size answers UNIMPLEMENTED (adaptive.proto)."""
+    """No listener for other hosts has it. "A domain whose scheduler changes no sizes answers UNIMPLEMENTED"."""
     service.start()
     asked = "ReachBoundary", adaptive.ReachBoundaryRequest(job=JobRef(job_id="1"))
     with open_channel(grpc, service.socket, None) as local, grpc.insecure_channel(service.address) as remote:
