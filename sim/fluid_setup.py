@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import NamedTuple
 
 import numpy as np
@@ -24,8 +23,12 @@ class FluidSetup(NamedTuple):
 
     def malleable(self) -> list[Malleable]:
         """Return how each job changes its size."""
-        columns = (getattr(self.jobs, field.name).tolist() for field in fields(Malleable))
-        return [Malleable(*values) for values in zip(*columns, strict=True)]
+        jobs = self.jobs
+        columns = (column.tolist() for column in (jobs.least, jobs.parabolic, jobs.fixed, jobs.data))
+        return [
+            Malleable(least, parabolic, fixed, data, jobs.tables.get(row))
+            for row, (least, parabolic, fixed, data) in enumerate(zip(*columns, strict=True))
+        ]
 
 
 def fluid_setup(domain: Domain, workload: Workload, nodes: int) -> FluidSetup:

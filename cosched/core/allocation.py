@@ -56,14 +56,27 @@ class Share(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """What an application predicts of each of its sizes, from its least to its ideal (fluid.md, Predictions).
+
+    `times`: how long an iteration takes, in any unit; `costs`: how many seconds a resize from this size takes.
+    """
+
+    times: tuple[int, ...]
+    costs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Malleable:
     """How a job can change its size while it runs (fluid.md, The work of a job); its ideal is what it asks for.
 
     `least`: the fewest nodes. `parabolic`: its run time on fewer is that of this model; else of the linear one. A
     resize suspends it for `fixed` s, and 9 s for each 100,000 of the `data` bytes that each node has, rounded up.
+    `table`: its run times are as it predicts, and so are its costs, instead of all that.
     """
 
     least: int
     parabolic: bool = False
     fixed: int = 0
     data: int = 0
+    table: Table | None = None

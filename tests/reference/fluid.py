@@ -22,6 +22,9 @@ class Job:
     parabolic: bool = False
     fixed: int = 0  # seconds that each resize costs, ...
     data: int = 0  # ... and bytes: shared by so many processors as it has before, 9 seconds for 100,000 of them
+    times: tuple[int, ...] = ()  # of an iteration on `least`, ... `ideal` processors, if the application has told,
+    costs: tuple[int, ...] = ()  # and the seconds that a resize costs which finds it on so many
+    tells: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)  # if it runs at an instant
 
     number: int = 0
     procs: int = 0
@@ -34,14 +37,18 @@ class Job:
     sizes: list[tuple[int, int]] = field(default_factory=list)  # (since when, how many), also those of no time
 
     def work(self) -> int:
-        return self.run * 2**38 if self.parabolic else self.ideal * self.run
+        return self.run * self.speed(self.ideal)
 
     def speed(self, procs: int) -> int:
+        if self.times:
+            return math.ceil(Fraction(2**38 * min(self.times), self.times[procs - self.least]))
         if not self.parabolic:
             return procs
         return math.ceil(Fraction(2**38 * 2 * self.ideal * procs, self.ideal**2 + procs**2))
 
     def cost(self) -> int:
+        if self.times:
+            return self.costs[self.procs - self.least]
         return self.fixed + math.ceil(Fraction(9 * self.data, 100_000 * self.procs))
 
     def end(self) -> int:
@@ -51,6 +58,13 @@ class Job:
         self.left -= self.speed(self.procs) * max(0, now - max(self.since, self.resume))
         self.since = now
         assert self.left > 0
+
+    # "What it has done counts as the same part of its work; what is left is rounded up."
+    def predict(self, now: int) -> None:
+        self.count(now)
+        part = Fraction(self.left, self.speed(self.ideal))
+        self.times, self.costs = self.tells[now]
+        self.left = math.ceil(part * self.speed(self.ideal))
 
     def resize(self, now: int, procs: int) -> None:
         assert self.least <= procs <= self.ideal
@@ -96,7 +110,8 @@ class Machine:
         while self.to_come or self.running:
             ends = [job.end() for job in self.running]
             starts = [self.now + 1] if self.rules.baseline == "ideal_backfill" and self.queue else []
-            self.now = min([job.submit for job in self.to_come[:1]] + ends + starts)
+            told = [at for job in self.running for at in job.tells if at > self.now]
+            self.now = min([job.submit for job in self.to_come[:1]] + ends + starts + told)
             self.instant()
             if self.check:
                 self.check(self)
@@ -108,6 +123,9 @@ class Machine:
             job.ended = self.now
             self.running.remove(job)
             self.avail += job.procs
+            self.version += 1
+        for job in [job for job in self.running if self.now in job.tells]:
+            job.predict(self.now)
             self.version += 1
         while self.to_come and self.to_come[0].submit == self.now:
             self.queue.append(self.to_come.pop(0))

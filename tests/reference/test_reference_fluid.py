@@ -3,11 +3,12 @@
 import math
 from fractions import Fraction
 from itertools import pairwise
+from random import Random
 
 import pytest
 
 from tests.reference.fluid import HARVESTING, Job, Machine, Rules
-from tests.reference.fluid_workloads import random_case
+from tests.reference.fluid_workloads import random_case, tell
 from tests.tiers import seeds
 
 
@@ -99,6 +100,7 @@ def exact_end(job):
     left = Fraction(job.run)
     for (since, procs), (until, _) in pairwise([*job.sizes, (math.inf, 0)]):
         rate = Fraction(2 * job.ideal * procs, job.ideal**2 + procs**2) if job.parabolic else Fraction(procs, job.ideal)
+        rate = Fraction(job.times[-1], job.times[procs - job.least]) if job.times else rate
         if until == math.inf or (until - since) * rate >= left:
             return since + math.ceil(left / rate)
         left -= (until - since) * rate
@@ -109,10 +111,12 @@ def exact_end(job):
 @pytest.mark.parametrize("harvesting", HARVESTING)
 def test_what_must_always_hold_does(seed, harvesting):
     nodes, jobs, rules = random_case(seed, harvesting)
+    if seed % 2:
+        tell(Random(seed), jobs, while_running=False)
     machine = Machine(nodes, jobs, rules, check).simulate()
     starts = [job.start for job in sorted(jobs, key=lambda job: job.submit)]
     assert starts == sorted(starts)  # "FCFS, nobody overtakes"
     for job in jobs:
-        if not job.fixed and not job.data:
-            assert abs(job.ended - exact_end(job)) <= job.parabolic
+        if not (any(job.costs) if job.times else job.fixed or job.data):
+            assert abs(job.ended - exact_end(job)) <= (job.parabolic or job.times != ())
     assert machine.had <= machine.tried

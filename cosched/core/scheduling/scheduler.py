@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol, runtime_checkable
 
-from cosched.core.allocation import Malleable, Resized, Share
+from cosched.core.allocation import Malleable, Resized, Share, Table
 from cosched.core.effects import (
     Book,
     Claim,
@@ -146,6 +146,14 @@ class CountingScheduler(Protocol):
 
     def check(self, job: ClusterJob) -> None:
         """ValueError if this job cannot run here, or its work cannot be counted."""
+
+
+@runtime_checkable
+class PredictableScheduler(Protocol):
+    """One that counts the work of a running job as the job predicts it, from then on."""
+
+    def predict(self, job: JobId, table: Table, now: int) -> None:
+        """A running job tells its times and costs; ValueError if they cannot be counted, and nothing has changed."""
 
 
 @runtime_checkable

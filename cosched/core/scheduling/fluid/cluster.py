@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cosched.core.allocation import Allocation, Resized, Share
+from cosched.core.allocation import Allocation, Resized, Share, Table
 from cosched.core.events import NOT_HOLDABLE, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
@@ -64,6 +64,15 @@ class FluidCluster:
     def check(self, job: ClusterJob) -> None:
         """See CountingScheduler."""
         self._rows.check(job)
+
+    def predict(self, job: JobId, table: Table, now: int) -> None:
+        """See PredictableScheduler."""
+        if self.settings.slots:
+            raise ValueError("the slots here count with the times that were known before")
+        self._rows.predict(job, table, now)
+        self._interrupt()
+        self._have_changed[job] = None
+        self._changed = True
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:  # noqa: ARG002
         """See OpenScheduler."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cosched.core.allocation import Table
 from cosched.core.scheduling.fluid.kernels import loop
 from cosched.core.scheduling.fluid.kernels.state import UNLIMITED, Fluid, new_state
-from cosched.core.scheduling.fluid.models import MAX_IDEAL, MAX_RUN, MAX_WORK, UNIT, Curves
+from cosched.core.scheduling.fluid.models import MAX_IDEAL, MAX_RATIO, MAX_RUN, MAX_WORK, Curves
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings
+from cosched.core.scheduling.primitives.codes import NONE
 
 Ints = NDArray[np.int64]
 LOG = 1 << 14
@@ -23,7 +26,7 @@ class FluidJobs:
 
     `least` to `ideal`: how many processors they can use. `run`, `requested`: how long they run on `ideal`, really and
     as was asked for, in s. A resize suspends a job for `fixed` s and 9 s for each 100,000 of the `data` bytes that each
-    processor has, rounded up.
+    processor has, rounded up. `tables`: what some jobs, by their rows, have told instead.
     """
 
     submit: Ints
@@ -34,6 +37,7 @@ class FluidJobs:
     parabolic: NDArray[np.bool_]
     fixed: Ints
     data: Ints
+    tables: Mapping[int, Table] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """The number of jobs."""
@@ -69,7 +73,7 @@ class FluidTrace:
         """ValueError: a job cannot run here."""
         check_jobs(jobs, settings.nodes)
         curves = Curves()
-        curve = curves.of(jobs.ideal, jobs.parabolic)
+        curve = curves_of(jobs, curves)
         self.state = make_state(settings, len(jobs), curves)
         fill(self.state, 0, jobs, curve)
         self.state.machine["jobs"] = len(jobs)
@@ -93,7 +97,7 @@ class FluidTrace:
 
 def make_state(settings: FluidSettings, jobs: int, curves: Curves, log: int = LOG) -> Fluid:
     """Return a machine with these rules and room for so many jobs."""
-    state = new_state(jobs, settings.nodes, curves.speeds, log)
+    state = new_state(jobs, settings.nodes, curves.speeds, curves.costs, log)
     level = UNLIMITED if settings.level is None else settings.level
     rules = {
         "level": level if settings.resizes else 0,  # nobody is asked to give
@@ -114,6 +118,8 @@ def check_jobs(jobs: FluidJobs, nodes: int) -> None:
     """ValueError: a job cannot run on so many processors, or its work cannot be counted exactly."""
     if (jobs.least > nodes).any():
         raise ValueError(f"{int(jobs.least.max())} processors wanted at least, the machine has {nodes}")
+    for row, table in jobs.tables.items():
+        _check_table(table, int(jobs.ideal[row] - jobs.least[row]) + 1, int(jobs.requested[row]))
     if (jobs.requested[jobs.parabolic] >= MAX_RUN).any():
         raise ValueError(
             f"parabolic jobs must be requested for less than {MAX_RUN:,} s: shorten these, or make them linear"
@@ -124,12 +130,33 @@ def check_jobs(jobs: FluidJobs, nodes: int) -> None:
         raise ValueError("the sizes and requested times are too large: the work of a job must be less than 2^62")
 
 
+def _check_table(table: Table, sizes: int, requested: int) -> None:
+    """ValueError: what a job predicts is not that of its sizes, or its work cannot be counted so."""
+    if not len(table.times) == len(table.costs) == sizes:
+        raise ValueError(f"the job has {sizes} sizes, but tells {len(table.times)} times and {len(table.costs)} costs")
+    if min(table.times) < 1 or not 0 <= min(table.costs) <= max(table.costs) < MAX_RUN:
+        raise ValueError(f"times must be 1 or more, and costs from 0 s to less than {MAX_RUN:,} s")
+    if max(table.times) > MAX_RATIO * min(table.times):
+        raise ValueError(f"an iteration takes more than {MAX_RATIO:,} times as long on one size as on another")
+    if requested >= MAX_RUN:
+        raise ValueError(f"jobs whose times are predicted must be requested for less than {MAX_RUN:,} s")
+
+
+def curves_of(jobs: FluidJobs, curves: Curves) -> Ints:
+    """Return where the speeds of each job begin; NONE: it is linear."""
+    curve = curves.of(jobs.ideal, jobs.parabolic)
+    for row, table in jobs.tables.items():
+        curve[row] = curves.of_table(int(jobs.least[row]), table)
+    return curve
+
+
 def fill(state: Fluid, first: int, jobs: FluidJobs, curve: Ints) -> None:
-    """Enter jobs, which are not submitted yet, from the row `first` on."""
+    """Enter jobs, which are not submitted yet, from the row `first` on; the state has their curves."""
     rows = state.jobs[first : first + len(jobs)]
     for name in ("submit", "least", "ideal", "fixed", "data"):
         rows[name] = getattr(jobs, name)
     rows["curve"] = curve
-    unit = np.where(jobs.parabolic, UNIT, jobs.ideal)
+    rows["told"][list(jobs.tables)] = 1
+    unit = np.where(curve == NONE, jobs.ideal, state.speeds[np.where(curve == NONE, 0, curve + jobs.ideal)])
     rows["work"] = unit * jobs.requested
     rows["spare"] = unit * (jobs.requested - jobs.run)

@@ -9,12 +9,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.core.allocation import Malleable, Share
+from cosched.core.allocation import Malleable, Share, Table
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
+from cosched.core.scheduling.fluid.kernels import progress
 from cosched.core.scheduling.fluid.kernels.state import Fluid
-from cosched.core.scheduling.fluid.machine import FluidJobs, check_jobs, fill, make_state
-from cosched.core.scheduling.fluid.models import UNIT, Curves
+from cosched.core.scheduling.fluid.machine import FluidJobs, check_jobs, curves_of, fill, make_state
+from cosched.core.scheduling.fluid.models import Curves
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
@@ -37,7 +38,8 @@ class Rows:
 
     def _use(self, state: Fluid) -> None:
         self.state, self.machine = state, state.machine[0]
-        self._copy = Fluid(*(np.empty_like(array) for array in state))._replace(speeds=state.speeds)
+        copied = Fluid(*(np.empty_like(array) for array in state))
+        self._copy = copied._replace(speeds=state.speeds, costs=state.costs)
         self.jobs = state.jobs[: len(self._job)]  # some have left
 
     # Jobs in and out
@@ -48,15 +50,36 @@ class Rows:
         if len(self._job) == len(self.state.jobs):
             self._renew()
         row = len(self._job)
-        curve = self._curves.of(one.ideal, one.parabolic)
         self._row[job.id] = row
         self._job.append(job)
-        if len(self._curves.speeds) != len(self.state.speeds):
-            self._use(self.state._replace(speeds=self._curves.speeds))
+        self._fill(row, one)
         self.jobs = self.state.jobs[: row + 1]
-        fill(self.state, row, one, curve)
         self._restore(row, job)
         return row
+
+    def _fill(self, row: int, one: FluidJobs) -> None:
+        """Enter a job, and its curve."""
+        curve = curves_of(one, self._curves)
+        if len(self._curves.speeds) != len(self.state.speeds):
+            self._use(self.state._replace(speeds=self._curves.speeds, costs=self._curves.costs))
+        fill(self.state, row, one, curve)
+
+    def predict(self, job: JobId, table: Table, now: int) -> None:
+        """A running job has these times and costs from now on; ValueError. What it has done counts as so much of all.
+
+        Work left is rounded up.
+        """
+        row = self._row[job]
+        known = self._job[row]
+        known = replace(known, malleable=replace(known.malleable or Malleable(known.nodes), table=table))
+        one = self.check(known)
+        before = self.unit(row)
+        progress.count(self.state, row, now)
+        self._job[row] = known
+        self._fill(row, one)
+        record = self.jobs[row]
+        record["left"] = -(-int(record["left"]) * self.unit(row) // before)
+        progress.renew_end(self.state, row)
 
     def _restore(self, row: int, job: ClusterJob) -> None:
         """Set what was kept of a job over a restart; of most there is nothing."""
@@ -81,13 +104,16 @@ class Rows:
         return self._row.pop(job)
 
     def _renew(self) -> None:
-        """Make a new state, without the jobs that have left, and with room for as many more."""
+        """Make a new state, without the jobs that have left and their curves, and with room for as many more."""
         old, records = self.state, self.jobs
         kept = np.array(sorted(self._row.values()), np.int64)
+        self._curves, self._job = Curves(), [self._job[row] for row in kept.tolist()]
+        curves = [int(curves_of(_columns(job), self._curves)[0]) for job in self._job]
         now_at = np.full(len(records) + 1, NONE, np.int64)  # where each row is afterwards; the last entry is for NONE
         now_at[kept] = np.arange(len(kept))
         state = make_state(self._settings, max(FIRST_ROWS, 2 * len(kept)), self._curves, log=0)
         state.jobs[: len(kept)] = records[kept]
+        state.jobs["curve"][: len(kept)] = curves
         state.machine[:] = old.machine
         machine = state.machine[0]
         queue = [row for row in old.queue[: machine["queued"]].tolist() if self._queues(row)]
@@ -95,7 +121,6 @@ class Rows:
         state.queue[: len(queue)], state.running[: len(running)] = now_at[queue], now_at[running]
         machine["head"], machine["queued"] = 0, len(queue)
         machine["failed"], machine["planned_for"] = now_at[machine["failed"]], NONE
-        self._job = [self._job[row] for row in kept.tolist()]
         self._row = {job.id: row for row, job in enumerate(self._job)}
         self._use(state)
 
@@ -153,10 +178,14 @@ class Rows:
 
     def rate(self, row: int, procs: int) -> Fraction:
         """How many seconds of its run time on `ideal` the job does in a second."""
-        record = self.jobs[row]
-        if record["curve"] == NONE:
-            return Fraction(procs, int(record["ideal"]))
-        return Fraction(int(self.state.speeds[record["curve"] + procs]), UNIT)
+        return Fraction(self._speed(row, procs), self.unit(row))
+
+    def unit(self, row: int) -> int:
+        """The work that the job does in a second on `ideal`."""
+        return self._speed(row, int(self.jobs["ideal"][row]))
+
+    def _speed(self, row: int, procs: int) -> int:
+        return int(progress.speed(self.state, row, procs))
 
 
 def _columns(job: ClusterJob) -> FluidJobs:
@@ -175,4 +204,5 @@ def _columns(job: ClusterJob) -> FluidJobs:
         parabolic=np.array([how.parabolic]),
         fixed=column(how.fixed),
         data=column(how.data),
+        tables={} if how.table is None else {0: how.table},
     )

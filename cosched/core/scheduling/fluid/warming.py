@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cosched.core.allocation import Malleable
+from cosched.core.allocation import Malleable, Table
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.job import JobState
 from cosched.core.scheduling.fluid.cluster import FluidCluster
@@ -27,6 +27,7 @@ def use_kernels() -> None:
     cluster.try_start("2", 1, 2)
     cluster.next(1)
     cluster.start("1", 1)
+    cluster.predict("1", Table((2, 1), (0, 0)), 1)
     cluster.leave("1", 2, JobState.COMPLETED)
 
 

@@ -55,9 +55,9 @@ def _fit(f: Fluid, at: int, more: int, now: int) -> bool:
 
 @kernel
 def _end_on_least(f: Fluid, row: int, now: int) -> int:
-    """When a running job ends at the latest. NEVER: nobody knows, as each resize may suspend it."""
+    """When a running job ends at the latest. NEVER: nobody knows, as each resize may suspend it, or fewer be faster."""
     job = f.jobs[row]
-    if job.fixed > 0 or job.data > 0:
+    if job.fixed > 0 or job.data > 0 or job.told == 1:
         return NEVER
     return max(now, job.resume) + _ceil(left_at(f, row, now), speed(f, row, job.least))
 
@@ -66,7 +66,7 @@ def _end_on_least(f: Fluid, row: int, now: int) -> int:
 def _end_from(f: Fluid, row: int, start: int) -> int:
     """The same of one that starts then."""
     job = f.jobs[row]
-    if job.fixed > 0 or job.data > 0:
+    if job.fixed > 0 or job.data > 0 or job.told == 1:
         return NEVER
     return start + _ceil(job.work, speed(f, row, job.least))
 

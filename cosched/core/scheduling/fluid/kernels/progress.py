@@ -34,6 +34,8 @@ def resume_after(f: Fluid, row: int, now: int) -> int:
     job = f.jobs[row]
     if job.start == now:
         return job.resume
+    if job.told == 1:
+        return max(job.resume, now) + f.costs[job.curve + job.procs]
     return max(job.resume, now) + job.fixed + _ceil(SECONDS * job.data, BYTES * job.procs)
 
 
@@ -65,6 +67,20 @@ def note(f: Fluid, row: int, now: int, gave_to: int) -> None:
     f.log[machine.logged, 5] = f.jobs[row].expected
     machine.logged += 1
     machine.version += 1
+
+
+@shared_kernel
+def count(f: Fluid, row: int, now: int) -> None:
+    """Count what a job has done until now."""
+    job = f.jobs[row]
+    job.left, job.since = left_at(f, row, now), now
+
+
+@shared_kernel
+def renew_end(f: Fluid, row: int) -> None:
+    """A running job is as fast as it was not, on what it has."""
+    note_end(f, row)
+    f.machine[0].version += 1
 
 
 @shared_kernel

@@ -27,8 +27,8 @@ JOB = np.dtype(
             *("submit", "least", "ideal", "work", "spare"),
             # a resize takes `fixed` seconds, and the time to move `data` bytes
             *("fixed", "data"),
-            # where its speeds begin, or NONE: it is as fast as it has processors
-            "curve",
+            # where its speeds begin, or NONE: it is as fast as it has processors; 1: it has told them, and its costs
+            *("curve", "told"),
             # what it has; `left`: work, counted at `since`; it works from `resume` on
             *("procs", "left", "since", "resume"),
             # `expected`: by what was asked for; `end`: by what it needs
@@ -82,13 +82,14 @@ class Fluid(NamedTuple):
     jobs: Any  # [jobs] of JOB, in the order of submission
     machine: Any  # [1] of MACHINE
     speeds: Any  # [entries] int64: of each curve, the work done in a second by 0, 1, 2, ... ideal processors
+    costs: Any  # [entries] int64: beside these, what a resize from so many processors costs in seconds
     queue: Any  # [jobs] int64, rows
     running: Any  # [the most jobs that run at once] int64, rows in the order of starting
     lists: Any  # [LISTS, as many] int64
     log: Any  # [entries, LOG] int64: every start and every resize, until they are told
 
 
-def new_state(jobs: int, nodes: int, speeds: Any, log: int) -> Fluid:
+def new_state(jobs: int, nodes: int, speeds: Any, costs: Any, log: int) -> Fluid:
     """Return an empty machine; `log`: how many resizes can be taken note of at once."""
     machine = np.zeros(1, MACHINE)
     machine["nodes"] = machine["avail"] = nodes
@@ -99,4 +100,4 @@ def new_state(jobs: int, nodes: int, speeds: Any, log: int) -> Fluid:
     most = max(1, min(jobs, nodes))  # that run at once
     queue, running = np.zeros(jobs, np.int64), np.zeros(most, np.int64)
     rows = np.zeros((max(log, SLACK * (most + 1)), LOG), np.int64)
-    return Fluid(table, machine, speeds, queue, running, np.zeros((LISTS, most), np.int64), rows)
+    return Fluid(table, machine, speeds, costs, queue, running, np.zeros((LISTS, most), np.int64), rows)
