@@ -29,7 +29,7 @@ from cosched.client.domains import Domain, Drain, Nodes, Peer
 from cosched.client.errors import ClientError, Unreachable
 from cosched.client.events import Event
 from cosched.client.explanations import Cost, Estimate, Explanation, Outlook, Reason
-from cosched.client.jobs import Group, Holds, Job, Malleable, Mate, Member
+from cosched.client.jobs import Group, Holds, Job, Malleable, Mate, Member, Prediction
 from cosched.client.places import FoundMate
 from cosched.client.together import NotSubmitted, submit_together, submit_together_async
 from cosched.client.usage import Usage
@@ -55,6 +55,7 @@ __all__ = [
     "NotSubmitted",
     "Outlook",
     "Peer",
+    "Prediction",
     "Reason",
     "Tls",
     "Unreachable",

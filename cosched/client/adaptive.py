@@ -6,6 +6,8 @@
         if job.boundary():  # it has other nodes now: move what is on them, then
             job.adapted()
 
+It may also tell how long an iteration takes on each number of nodes, and what an adaptation costs: `predict`.
+
 A domain that does not answer, as while it is restarted, changes nothing: the job goes on with what it has. In other
 languages, call AdaptiveService (cosched/v1/adaptive.proto) on the socket that COSCHED_SERVER names.
 """
@@ -14,6 +16,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 import grpc
 
@@ -23,6 +27,12 @@ from cosched.v1 import adaptive_pb2, coscheduling_pb2, job_pb2
 from cosched.v1.adaptive_pb2_grpc import AdaptiveServiceStub
 
 TIMEOUT = 2.0  # seconds that a boundary may take
+OfNodes = Callable[[int], float]  # seconds, by the number of nodes
+Predict = Callable[[int], job_pb2.Prediction]
+
+
+def _nothing(nodes: int) -> float:  # noqa: ARG001
+    return 0.0
 
 
 class AdaptiveJob:
@@ -46,6 +56,7 @@ class AdaptiveJob:
         self._channel = open_channel(grpc, self._server, None)
         self._service, self._timeout = AdaptiveServiceStub(self._channel), timeout
         self._told = self._adapted = 0  # the numbers of `nodes` and of `using`
+        self._untold: Predict | None = None  # what it predicts, until its domain has it
         self._iterations, self._since = 0, time.monotonic()
 
     def boundary(self, exec_time_comp: float = 0.0, exec_time_comm: float = 0.0) -> bool:
@@ -73,21 +84,64 @@ class AdaptiveJob:
         self._call(None)
         return self._told != self._adapted
 
+    def predict(
+        self,
+        exec_time: OfNodes,
+        exec_time_comp: OfNodes = _nothing,
+        exec_time_comm: OfNodes = _nothing,
+        actuating_cost: OfNodes = _nothing,
+    ) -> bool:
+        """Tell how long an iteration takes on each number of nodes; whether the domain has that on record.
+
+        All are functions of the number of nodes, in seconds: of an iteration, of the computation and communication in
+        it (0: not known), and for how long an adaptation stops the job while it has these nodes. `costs` has models.
+        If the domain does not answer now it is told at the next boundary at which it does. ClientError: it refuses.
+        """
+        self._untold = lambda nodes: job_pb2.Prediction(
+            nodes=nodes,
+            exec_time=exec_time(nodes),
+            exec_time_comp=exec_time_comp(nodes),
+            exec_time_comm=exec_time_comm(nodes),
+            cost=actuating_cost(nodes),
+        )
+        self._call(None)
+        return self._untold is None
+
     def close(self) -> None:
         """Close the connection."""
         self._channel.close()
 
     def _call(self, past: job_pb2.Iterations | None) -> None:
-        job = coscheduling_pb2.JobRef(job_id=self.id)
-        request = adaptive_pb2.ReachBoundaryRequest(job=job, acknowledged=self._adapted, past=past)
-        try:
+        request = adaptive_pb2.ReachBoundaryRequest(job=self._ref, acknowledged=self._adapted, past=past)
+        with self._unless_unreachable():
             told = self._service.ReachBoundary(request, timeout=self._timeout)
+            self.least, self.ideal = told.least, told.ideal
+            self._told, self.nodes = told.generation, tuple(told.nodes)
+            if self._untold is not None:
+                self._tell(map(self._untold, range(told.least, told.ideal + 1)))
+
+    def _tell(self, predictions: Iterable[job_pb2.Prediction]) -> None:
+        request = adaptive_pb2.TellPredictionsRequest(job=self._ref, predictions=predictions)
+        untold, self._untold = self._untold, None  # what is refused is not told again
+        try:
+            self._service.TellPredictions(request, timeout=self._timeout)
+        except grpc.RpcError as error:
+            if isinstance(client_error(error, self._server), Unreachable):
+                self._untold = untold
+            raise
+
+    @contextmanager
+    def _unless_unreachable(self) -> Iterator[None]:
+        """What is called in here changes nothing if the domain does not answer; ClientError if it refuses."""
+        self.problem = ""
+        try:
+            yield
         except grpc.RpcError as error:
             failure = client_error(error, self._server)
             if not isinstance(failure, Unreachable):
                 raise failure from None
             self.problem = str(failure)
-            return
-        self.problem = ""
-        self.least, self.ideal = told.least, told.ideal
-        self._told, self.nodes = told.generation, tuple(told.nodes)
+
+    @property
+    def _ref(self) -> coscheduling_pb2.JobRef:
+        return coscheduling_pb2.JobRef(job_id=self.id)

@@ -152,6 +152,42 @@ class Malleable(View[job_pb2.Malleable]):
         """How many seconds an iteration takes on what it uses, as it says; None: it has not said."""
         return self._message.iterations.exec_time if self._message.HasField("iterations") else None
 
+    @property
+    def predictions(self) -> tuple[Prediction, ...]:
+        """What it predicts of its least, of what its scheduler gives to it, and of its ideal; empty: nothing."""
+        return tuple(Prediction(told) for told in self._message.predictions)
+
+
+class Prediction(View[job_pb2.Prediction]):
+    """What a job predicts of a number of nodes, in seconds."""
+
+    __slots__ = ()
+
+    @property
+    def nodes(self) -> int:
+        """So many nodes."""
+        return self._message.nodes
+
+    @property
+    def exec_time(self) -> float:
+        """How long an iteration takes."""
+        return self._message.exec_time
+
+    @property
+    def exec_time_comp(self) -> float:
+        """The computation in it; 0: not known."""
+        return self._message.exec_time_comp
+
+    @property
+    def exec_time_comm(self) -> float:
+        """The communication in it; 0: not known."""
+        return self._message.exec_time_comm
+
+    @property
+    def cost(self) -> float:
+        """For how long an adaptation stops the job while it has these."""
+        return self._message.cost
+
 
 class Mate(View[job_pb2.Mate]):
     """A job's mate, and what the job's domain knows of it."""

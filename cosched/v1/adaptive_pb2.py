@@ -27,19 +27,23 @@ from cosched.v1 import job_pb2 as cosched_dot_v1_dot_job__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x63osched/v1/adaptive.proto\x12\ncosched.v1\x1a\x1d\x63osched/v1/coscheduling.proto\x1a\x14\x63osched/v1/job.proto\x1a\x1egoogle/protobuf/duration.proto\"s\n\x14ReachBoundaryRequest\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\x14\n\x0c\x61\x63knowledged\x18\x02 \x01(\x03\x12$\n\x04past\x18\x03 \x01(\x0b\x32\x16.cosched.v1.Iterations\"\xb6\x01\n\x15ReachBoundaryResponse\x12*\n\nadaptation\x18\x01 \x01(\x0e\x32\x16.cosched.v1.Adaptation\x12\x12\n\ngeneration\x18\x02 \x01(\x03\x12\r\n\x05nodes\x18\x03 \x03(\t\x12\x30\n\ranswer_within\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\r\n\x05least\x18\x05 \x01(\x03\x12\r\n\x05ideal\x18\x06 \x01(\x03*\x9e\x01\n\nAdaptation\x12\x1a\n\x16\x41\x44\x41PTATION_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x41\x44\x41PTATION_NONE\x10\x01\x12\x1c\n\x18\x41\x44\x41PTATION_ADD_PROCESSOR\x10\x02\x12\x1f\n\x1b\x41\x44\x41PTATION_REMOVE_PROCESSOR\x10\x03\x12 \n\x1c\x41\x44\x41PTATION_MIGRATE_PROCESSOR\x10\x04\x32g\n\x0f\x41\x64\x61ptiveService\x12T\n\rReachBoundary\x12 .cosched.v1.ReachBoundaryRequest\x1a!.cosched.v1.ReachBoundaryResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x63osched/v1/adaptive.proto\x12\ncosched.v1\x1a\x1d\x63osched/v1/coscheduling.proto\x1a\x14\x63osched/v1/job.proto\x1a\x1egoogle/protobuf/duration.proto\"s\n\x14ReachBoundaryRequest\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\x14\n\x0c\x61\x63knowledged\x18\x02 \x01(\x03\x12$\n\x04past\x18\x03 \x01(\x0b\x32\x16.cosched.v1.Iterations\"f\n\x16TellPredictionsRequest\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12+\n\x0bpredictions\x18\x02 \x03(\x0b\x32\x16.cosched.v1.Prediction\"\x19\n\x17TellPredictionsResponse\"\xb6\x01\n\x15ReachBoundaryResponse\x12*\n\nadaptation\x18\x01 \x01(\x0e\x32\x16.cosched.v1.Adaptation\x12\x12\n\ngeneration\x18\x02 \x01(\x03\x12\r\n\x05nodes\x18\x03 \x03(\t\x12\x30\n\ranswer_within\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\r\n\x05least\x18\x05 \x01(\x03\x12\r\n\x05ideal\x18\x06 \x01(\x03*\x9e\x01\n\nAdaptation\x12\x1a\n\x16\x41\x44\x41PTATION_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x41\x44\x41PTATION_NONE\x10\x01\x12\x1c\n\x18\x41\x44\x41PTATION_ADD_PROCESSOR\x10\x02\x12\x1f\n\x1b\x41\x44\x41PTATION_REMOVE_PROCESSOR\x10\x03\x12 \n\x1c\x41\x44\x41PTATION_MIGRATE_PROCESSOR\x10\x04\x32\xc3\x01\n\x0f\x41\x64\x61ptiveService\x12T\n\rReachBoundary\x12 .cosched.v1.ReachBoundaryRequest\x1a!.cosched.v1.ReachBoundaryResponse\x12Z\n\x0fTellPredictions\x12\".cosched.v1.TellPredictionsRequest\x1a#.cosched.v1.TellPredictionsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'cosched.v1.adaptive_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_ADAPTATION']._serialized_start=429
-  _globals['_ADAPTATION']._serialized_end=587
+  _globals['_ADAPTATION']._serialized_start=560
+  _globals['_ADAPTATION']._serialized_end=718
   _globals['_REACHBOUNDARYREQUEST']._serialized_start=126
   _globals['_REACHBOUNDARYREQUEST']._serialized_end=241
-  _globals['_REACHBOUNDARYRESPONSE']._serialized_start=244
-  _globals['_REACHBOUNDARYRESPONSE']._serialized_end=426
-  _globals['_ADAPTIVESERVICE']._serialized_start=589
-  _globals['_ADAPTIVESERVICE']._serialized_end=692
+  _globals['_TELLPREDICTIONSREQUEST']._serialized_start=243
+  _globals['_TELLPREDICTIONSREQUEST']._serialized_end=345
+  _globals['_TELLPREDICTIONSRESPONSE']._serialized_start=347
+  _globals['_TELLPREDICTIONSRESPONSE']._serialized_end=372
+  _globals['_REACHBOUNDARYRESPONSE']._serialized_start=375
+  _globals['_REACHBOUNDARYRESPONSE']._serialized_end=557
+  _globals['_ADAPTIVESERVICE']._serialized_start=721
+  _globals['_ADAPTIVESERVICE']._serialized_end=916
 # @@protoc_insertion_point(module_scope)

@@ -35,6 +35,18 @@ class ReachBoundaryRequest(_message.Message):
     past: _job_pb2.Iterations
     def __init__(self, job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., acknowledged: _Optional[int] = ..., past: _Optional[_Union[_job_pb2.Iterations, _Mapping]] = ...) -> None: ...
 
+class TellPredictionsRequest(_message.Message):
+    __slots__ = ("job", "predictions")
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    PREDICTIONS_FIELD_NUMBER: _ClassVar[int]
+    job: _coscheduling_pb2.JobRef
+    predictions: _containers.RepeatedCompositeFieldContainer[_job_pb2.Prediction]
+    def __init__(self, job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., predictions: _Optional[_Iterable[_Union[_job_pb2.Prediction, _Mapping]]] = ...) -> None: ...
+
+class TellPredictionsResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
 class ReachBoundaryResponse(_message.Message):
     __slots__ = ("adaptation", "generation", "nodes", "answer_within", "least", "ideal")
     ADAPTATION_FIELD_NUMBER: _ClassVar[int]

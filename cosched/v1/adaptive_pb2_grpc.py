@@ -40,6 +40,11 @@ class AdaptiveServiceStub:
                 request_serializer=cosched_dot_v1_dot_adaptive__pb2.ReachBoundaryRequest.SerializeToString,
                 response_deserializer=cosched_dot_v1_dot_adaptive__pb2.ReachBoundaryResponse.FromString,
                 _registered_method=True)
+        self.TellPredictions = channel.unary_unary(
+                '/cosched.v1.AdaptiveService/TellPredictions',
+                request_serializer=cosched_dot_v1_dot_adaptive__pb2.TellPredictionsRequest.SerializeToString,
+                response_deserializer=cosched_dot_v1_dot_adaptive__pb2.TellPredictionsResponse.FromString,
+                _registered_method=True)
 
 
 class AdaptiveServiceServicer:
@@ -55,6 +60,15 @@ class AdaptiveServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def TellPredictions(self, request, context):
+        """The job tells what it predicts of each number of nodes that it can have. Its scheduler counts with that from now
+        on, whatever model the site has. May be repeated; the last counts. Callers and errors as those of ReachBoundary;
+        what cannot be counted is FAILED_PRECONDITION (NO_PREDICTIONS), and changes nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AdaptiveServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -62,6 +76,11 @@ def add_AdaptiveServiceServicer_to_server(servicer, server):
                     servicer.ReachBoundary,
                     request_deserializer=cosched_dot_v1_dot_adaptive__pb2.ReachBoundaryRequest.FromString,
                     response_serializer=cosched_dot_v1_dot_adaptive__pb2.ReachBoundaryResponse.SerializeToString,
+            ),
+            'TellPredictions': grpc.unary_unary_rpc_method_handler(
+                    servicer.TellPredictions,
+                    request_deserializer=cosched_dot_v1_dot_adaptive__pb2.TellPredictionsRequest.FromString,
+                    response_serializer=cosched_dot_v1_dot_adaptive__pb2.TellPredictionsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -92,6 +111,33 @@ class AdaptiveService:
             '/cosched.v1.AdaptiveService/ReachBoundary',
             cosched_dot_v1_dot_adaptive__pb2.ReachBoundaryRequest.SerializeToString,
             cosched_dot_v1_dot_adaptive__pb2.ReachBoundaryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TellPredictions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cosched.v1.AdaptiveService/TellPredictions',
+            cosched_dot_v1_dot_adaptive__pb2.TellPredictionsRequest.SerializeToString,
+            cosched_dot_v1_dot_adaptive__pb2.TellPredictionsResponse.FromString,
             options,
             channel_credentials,
             insecure,

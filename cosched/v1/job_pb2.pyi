@@ -76,18 +76,34 @@ class Job(_message.Message):
     def __init__(self, ref: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., name: _Optional[str] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[JobState, str]] = ..., reason: _Optional[str] = ..., nodes: _Optional[int] = ..., node_names: _Optional[_Iterable[str]] = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., submitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ready_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., exit_code: _Optional[int] = ..., mates: _Optional[_Iterable[_Union[Mate, _Mapping]]] = ..., holds: _Optional[_Union[HoldRecord, _Mapping]] = ..., slot: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., group: _Optional[_Union[Group, _Mapping]] = ..., account: _Optional[str] = ..., malleable: _Optional[_Union[Malleable, _Mapping]] = ...) -> None: ...
 
 class Malleable(_message.Message):
-    __slots__ = ("least", "ideal", "using", "told_at", "iterations")
+    __slots__ = ("least", "ideal", "using", "told_at", "iterations", "predictions")
     LEAST_FIELD_NUMBER: _ClassVar[int]
     IDEAL_FIELD_NUMBER: _ClassVar[int]
     USING_FIELD_NUMBER: _ClassVar[int]
     TOLD_AT_FIELD_NUMBER: _ClassVar[int]
     ITERATIONS_FIELD_NUMBER: _ClassVar[int]
+    PREDICTIONS_FIELD_NUMBER: _ClassVar[int]
     least: int
     ideal: int
     using: int
     told_at: _timestamp_pb2.Timestamp
     iterations: Iterations
-    def __init__(self, least: _Optional[int] = ..., ideal: _Optional[int] = ..., using: _Optional[int] = ..., told_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., iterations: _Optional[_Union[Iterations, _Mapping]] = ...) -> None: ...
+    predictions: _containers.RepeatedCompositeFieldContainer[Prediction]
+    def __init__(self, least: _Optional[int] = ..., ideal: _Optional[int] = ..., using: _Optional[int] = ..., told_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., iterations: _Optional[_Union[Iterations, _Mapping]] = ..., predictions: _Optional[_Iterable[_Union[Prediction, _Mapping]]] = ...) -> None: ...
+
+class Prediction(_message.Message):
+    __slots__ = ("nodes", "exec_time", "exec_time_comp", "exec_time_comm", "cost")
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    EXEC_TIME_FIELD_NUMBER: _ClassVar[int]
+    EXEC_TIME_COMP_FIELD_NUMBER: _ClassVar[int]
+    EXEC_TIME_COMM_FIELD_NUMBER: _ClassVar[int]
+    COST_FIELD_NUMBER: _ClassVar[int]
+    nodes: int
+    exec_time: float
+    exec_time_comp: float
+    exec_time_comm: float
+    cost: float
+    def __init__(self, nodes: _Optional[int] = ..., exec_time: _Optional[float] = ..., exec_time_comp: _Optional[float] = ..., exec_time_comm: _Optional[float] = ..., cost: _Optional[float] = ...) -> None: ...
 
 class Iterations(_message.Message):
     __slots__ = ("number", "exec_time", "exec_time_comp", "exec_time_comm")

@@ -7,6 +7,7 @@ import grpc
 import pytest
 
 from cosched.client import Client, ClientError
+from cosched.client.adaptive import AdaptiveJob
 from cosched.client.connection import open_channel
 from cosched.v1 import adaptive_pb2 as adaptive
 from cosched.v1.adaptive_pb2_grpc import AdaptiveServiceStub
@@ -165,8 +166,9 @@ def test_only_its_owner_and_operators_speak_for_a_job():
                 asked = ("ReachBoundary", adaptive.ReachBoundaryRequest(job=JobRef(job_id=first)))
                 unknown = ("ReachBoundary", adaptive.ReachBoundaryRequest(job=JobRef(job_id="99")))
                 refused = Outcome("PERMISSION_DENIED", "NOT_OWNER")
-                *outcomes, nobodys = call_as(other, service.socket, [asked, left, unknown])
-                assert (outcomes, nobodys.reason) == ([refused] * 2, "JOB_NOT_FOUND")
+                predicts = ("TellPredictions", adaptive.TellPredictionsRequest(job=JobRef(job_id=first)))
+                *outcomes, nobodys = call_as(other, service.socket, [asked, left, predicts, unknown])
+                assert (outcomes, nobodys.reason) == ([refused] * 3, "JOB_NOT_FOUND")
                 assert (using(client, first), two.with_name("two.started").exists()) == (4, False)
                 (told,) = call_as(operator, service.socket, [asked])
                 assert told.answer["adaptation"] == "ADAPTATION_REMOVE_PROCESSOR"
@@ -188,3 +190,77 @@ def test_adaptive_service_is_on_the_socket_of_fluid_domains_alone(service):
     service.start()
     with open_channel(grpc, service.socket, None) as local:
         assert call(AdaptiveServiceStub(local), *asked).code == "UNIMPLEMENTED"
+def flat(_: int) -> float:
+    return 0.5
+
+
+def test_what_a_job_predicts_is_counted_kept_and_shown(service, adapt, tmp_path: Path):
+    """`benefit`: "a gift is made only if the job ends sooner". A job that is no faster on more nodes is given none."""
+    service.config["manager"] |= {"benefit": True}
+    service.start()
+    with service.client() as client:
+        rigid = client.submit(RIGID, [str(tmp_path / "rigid")], nodes=2, time_limit=600).id
+        job = client.submit(APPLICATION, [str(tmp_path / "end"), str(adapt)], nodes=4, least=1, time_limit=600).id
+        wait_until(lambda: using(client, job) == 2, "it uses two")
+        speaker = AdaptiveJob(service.socket, job)
+        assert speaker.predict(flat, lambda nodes: 0.4 / nodes, lambda nodes: 0.1 * nodes, lambda _: 1.5)
+        speaker.close()
+        service.restart()
+        (tmp_path / "rigid").touch()
+        wait_until(lambda: client.job(rigid).state == "completed", "its nodes are free")
+        assert client.job(job).nodes == 2
+        told_again = client.job(job).malleable.predictions
+        assert [(each.nodes, each.exec_time, each.exec_time_comm, each.cost) for each in told_again] == [
+            (1, 0.5, 0.1, 1.5),
+            (2, 0.5, 0.2, 1.5),
+            (4, 0.5, 0.4, 1.5),
+        ]
+        shown = service.run("show", job).stdout
+        assert "predicts    an iteration takes 0.5 s on 1, 0.5 s on 2, 0.5 s on 4; an adaptation 1.5 s\n" in shown
+        assert told(service, job)[-1] == "predicts iterations of 0.5 s on 1 node, 0.5 s on 4"
+        (tmp_path / "end").touch()
+        wait_until(lambda: client.job(job).state == "completed", "its end")
+    assert not service.faults()
+
+
+def test_predictions_that_cannot_be_are_refused_in_one_line(service, adapt, tmp_path: Path):
+    service.start()
+    arguments = [str(tmp_path / "end"), str(adapt)]
+    with service.client() as client:
+        job = client.submit(APPLICATION, arguments, nodes=4, least=2, time_limit=600).id
+        wait_until(lambda: using(client, job) == 4, "it runs")
+        speaker = AdaptiveJob(service.socket, job)
+        for functions, reason in (
+            ((lambda _: 0.0,), r"predictions\[0\].exec_time: is 0"),
+            ((lambda nodes: 1.0 if nodes < 4 else float("nan"),), r"predictions\[2\].exec_time: is no time"),
+            ((flat, flat, flat, lambda _: -1.0), r"predictions\[0\].cost: is no time"),
+            ((lambda nodes: 1e-6 if nodes == 3 else 9e3,), "more than 1,048,576 times as long on one size"),
+        ):
+            with pytest.raises(ClientError, match=reason) as refusal:
+                speaker.predict(*functions)
+            assert refusal.value.reason in ("INVALID_FIELD", "NO_PREDICTIONS")
+            assert "\n" not in str(refusal.value)
+        assert client.job(job).malleable.predictions == ()
+        assert not speaker.boundary(), "what is refused is not told again"
+        speaker.close()
+        (tmp_path / "end").touch()
+        wait_until(lambda: client.job(job).state == "completed", "its end")
+    assert not service.faults()
+
+
+def test_what_a_job_predicts_is_told_once_its_domain_answers(service, adapt, tmp_path: Path):
+    service.start()
+    with service.client() as client:
+        job = client.submit(APPLICATION, [str(tmp_path / "end"), str(adapt)], nodes=2, least=1, time_limit=600).id
+        wait_until(lambda: using(client, job) == 2, "it runs")
+        speaker = AdaptiveJob(service.socket, job)
+        service.kill()
+        assert not speaker.predict(flat)
+        assert speaker.problem
+        service.start()
+        wait_until(lambda: not (speaker.boundary() or speaker.problem), "it answers")
+        assert [each.exec_time for each in client.job(job).malleable.predictions] == [0.5, 0.5]
+        speaker.close()
+        (tmp_path / "end").touch()
+        wait_until(lambda: client.job(job).state == "completed", "its end")
+    assert not service.faults()

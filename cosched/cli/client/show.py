@@ -94,6 +94,7 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     names = fold(job.node_names)
     yield "nodes", f"{job.nodes:,}{f' ({names})' if names else ''}"
     yield "size", _size(job)
+    yield "predicts", _predictions(job)
     yield "time limit", clock(round(job.time_limit.total_seconds())) if job.time_limit else ""
     yield "submitted", local_time(job.submitted_at)
     yield "ready", local_time(job.ready_at)
@@ -120,6 +121,16 @@ def _size(job: Job) -> str:
     if malleable.exec_time is not None:
         parts.append(f"an iteration takes {malleable.exec_time:.3g} s")
     return "; ".join(parts)
+
+
+def _predictions(job: Job) -> str:
+    """What it says of an iteration on its least, on what it has, and on its ideal; what an adaptation costs it now."""
+    told = job.malleable.predictions if job.malleable is not None else ()
+    if not told:
+        return ""
+    on = ", ".join(f"{each.exec_time:.3g} s on {each.nodes:,}" for each in told)
+    [cost] = [each.cost for each in told if each.nodes == job.nodes]
+    return f"an iteration takes {on}; an adaptation {cost:.3g} s"
 
 
 def _starts(told: Explanation) -> Iterator[tuple[str, str]]:

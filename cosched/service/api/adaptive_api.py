@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import grpc
 from google.protobuf.duration_pb2 import Duration
 
 from cosched.core.job import JobState
+from cosched.core.protocol import JobId
 from cosched.service.api.answering import Context, answer
 from cosched.service.api.operations import Operations
+from cosched.service.api.predicted import checked_predictions
 from cosched.service.api.requests import not_owner
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.sizing import Iterations, Sizing, least_of
+from cosched.service.domain.predictions import Prediction
+from cosched.service.domain.sizing import Iterations, Sizing, least_of, predictions_of
 from cosched.service.manager.resizes import Resizes
 from cosched.service.store import JobRecord
 from cosched.service.wire.callers import Caller, Identify
@@ -62,6 +66,29 @@ class AdaptiveApi(AdaptiveServiceServicer):
             return self._told(record, sizing)
 
         return await answer("ReachBoundary", work(), context, self._domain)
+
+    async def TellPredictions(
+        self, request: adaptive_pb2.TellPredictionsRequest, context: Context
+    ) -> adaptive_pb2.TellPredictionsResponse:
+        """See the protocol."""
+
+        async def work() -> adaptive_pb2.TellPredictionsResponse:
+            record = self._own_job(self._identify(context), request.job)
+            self._sizing(record)
+            told = checked_predictions(request.predictions, least_of(record), record.nodes)
+            if tuple(told) != predictions_of(record):
+                with self._domain.turns.take():
+                    self._predict(str(record.id), told)
+            return adaptive_pb2.TellPredictionsResponse()
+
+        return await answer("TellPredictions", work(), context, self._domain)
+
+    def _predict(self, job: JobId, told: Sequence[Prediction]) -> None:
+        try:
+            self._domain.predict(job, told)
+        except ValueError as error:
+            said = f"what job {job} predicts cannot be counted: {error}"
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_PREDICTIONS", said) from None
 
     def _own_job(self, caller: Caller, ref: coscheduling_pb2.JobRef) -> JobRecord:
         """Return the job, which runs; Refusal if the caller may not speak for it."""

@@ -14,7 +14,7 @@ from cosched.core.settings import Scheme
 from cosched.service.clock import Clock
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.sizing import least_of, nodes_of, sizing_of
+from cosched.service.domain.sizing import least_of, nodes_of, predictions_of, sizing_of
 from cosched.service.domain.story import Noted
 from cosched.service.peers.peer import PeerView
 from cosched.service.store import EventRecord, JobRecord
@@ -138,6 +138,9 @@ class Views:
             message.told_at.seconds = self._clock.to_wall(sizing.told_at)
         if (measured := self._domain.sizes.measured(str(record.id))) is not None:
             message.iterations.CopyFrom(job_pb2.Iterations(**measured._asdict()))
+        if predictions := predictions_of(record):
+            for nodes in sorted({message.least, sizing.nodes, message.ideal}):
+                message.predictions.add(nodes=nodes, **predictions[nodes - message.least]._asdict())
 
     def event(self, record: EventRecord) -> domain_pb2.Event:
         """Return the message for an event."""

@@ -7,7 +7,7 @@ are there (`presence`) and whether this domain drains (`draining`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from cosched.core.effects import SetTimer, Timer
 from cosched.core.events import Finished, StartedUnasked, Submitted
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId
-from cosched.core.scheduling.scheduler import ClusterJob, CountingScheduler, OpenScheduler
+from cosched.core.scheduling.scheduler import ClusterJob, CountingScheduler, OpenScheduler, PredictableScheduler
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.clock import Clock
 from cosched.service.domain.calls import Calls
@@ -26,6 +26,7 @@ from cosched.service.domain.changes import Journal
 from cosched.service.domain.charges import NO_ACCOUNTS, Accounts
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.draining import Draining
+from cosched.service.domain.predictions import Prediction, counted
 from cosched.service.domain.presence import Presence
 from cosched.service.domain.questions import Questions
 from cosched.service.domain.records import Records
@@ -127,6 +128,15 @@ class LiveDomain:
             str(record.id), nodes, record.time_limit, record.submitted_at, paired=False, state=record.state,
             owner=record.owner, malleable=malleable,
         )  # fmt: skip
+
+    # What running jobs tell
+
+    def predict(self, job: JobId, predictions: Sequence[Prediction]) -> None:
+        """Count with what a running job predicts of its sizes; only in a turn. ValueError: that cannot be counted."""
+        if not isinstance(self.scheduler, PredictableScheduler):
+            raise ValueError("the scheduler of this domain does not count the work of jobs")
+        self.scheduler.predict(job, counted(predictions), self.journal.now)
+        self.sizes.predict(job, predictions)
 
     # What the manager reports
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from cosched.core.allocation import Allocation, Malleable, Resized
 from cosched.core.protocol import JobId
+from cosched.service.domain.predictions import Prediction, as_kept, as_told
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
 from cosched.service.store import JobRecord
@@ -48,7 +49,12 @@ class Sizing:
 
 def malleable_of(record: JobRecord) -> Malleable | None:
     """Return how the job's size may change; None: it does not."""
-    return None if record.malleable is None else Malleable(**json.loads(record.malleable))
+    return None if record.malleable is None else as_told(record.malleable)[0]
+
+
+def predictions_of(record: JobRecord) -> tuple[Prediction, ...]:
+    """Return what the job predicts of its sizes, from its least to its ideal; empty: nothing."""
+    return () if record.malleable is None else as_told(record.malleable)[1]
 
 
 def least_of(record: JobRecord) -> int:
@@ -94,6 +100,16 @@ class Sizes:
         if job not in self._measured:
             self._measured = {known: told for known, told in self._measured.items() if known in self._records.jobs}
         self._measured[job] = measured
+
+    def predict(self, job: JobId, predictions: Sequence[Prediction]) -> None:
+        """A running job tells what it predicts of its sizes."""
+        record = self._records.jobs[job]
+        malleable = malleable_of(record)
+        assert malleable is not None
+        record.malleable = as_kept(malleable, predictions)
+        self._records.journal.save(record)
+        ends = {"on_least": predictions[0].exec_time, "on_ideal": predictions[-1].exec_time}
+        self._note(job, Noted.PREDICTS, least=malleable.least, ideal=record.nodes, **ends)
 
     def begin(self, allocation: Allocation) -> None:
         """A job starts on this."""

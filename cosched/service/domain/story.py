@@ -46,6 +46,7 @@ class Noted(StrEnum):
     GETS_OF = "gets nodes of another job"
     GIVEN = "is given nodes"
     ADAPTED = "has adapted to its nodes"
+    PREDICTS = "tells how long it takes on each size"
     NOT_ADAPTED = "has not adapted to its nodes"
     PEER_AWAY = "peer is away"
     PEER_THERE = "peer is there"
@@ -92,6 +93,7 @@ KINDS: dict[What | Noted, int] = {
     Noted.GETS_OF: wire.EVENT_KIND_RESIZED,
     Noted.GIVEN: wire.EVENT_KIND_RESIZED,
     Noted.ADAPTED: wire.EVENT_KIND_RESIZED,
+    Noted.PREDICTS: wire.EVENT_KIND_RESIZED,
     Noted.NOT_ADAPTED: wire.EVENT_KIND_WARNING,
     Noted.PEER_AWAY: wire.EVENT_KIND_PEER,
     Noted.PEER_THERE: wire.EVENT_KIND_PEER,
@@ -289,6 +291,10 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     Noted.GETS_OF: lambda detail, _: f"gets {_nodes(detail, 'more')} of job {detail['of']}",
     Noted.GIVEN: lambda detail, _: f"gets {_nodes(detail, 'more')} that nobody needs, and has {detail['nodes']}",
     Noted.ADAPTED: lambda detail, _: f"uses {_nodes(detail)} now",
+    Noted.PREDICTS: lambda detail, _: (
+        f"predicts iterations of {detail['on_least']:.3g} s on {_nodes(detail, 'least')}, "
+        f"{detail['on_ideal']:.3g} s on {detail['ideal']}"
+    ),
     Noted.NOT_ADAPTED: lambda detail, _: f"has not answered that it uses {_nodes(detail)}: {detail['why']}",
     Noted.PEER_AWAY: lambda detail, clock_time: (
         f"{detail['peer']} is away, and waited for until {clock_time(detail['until'])}"
