@@ -190,6 +190,8 @@ def test_adaptive_service_is_on_the_socket_of_fluid_domains_alone(service):
     service.start()
     with open_channel(grpc, service.socket, None) as local:
         assert call(AdaptiveServiceStub(local), *asked).code == "UNIMPLEMENTED"
+
+
 def flat(_: int) -> float:
     return 0.5
 
