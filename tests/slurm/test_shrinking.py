@@ -1,0 +1,162 @@
+"""A job of a real Slurm gives nodes up, by `cosched.client.slurm` (slurm.md, Malleable jobs)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cosched.client.slurm import SlurmJob
+from deploy.slurm.lab import Cluster, Lab
+from tests.slurm.versions import config_of, resizes_often
+
+# Carries out what the files 1, 2, ... say, and answers in 1.answer, 2.answer, ...
+APPLICATION = f"""#!{sys.executable}
+import json, subprocess, sys, time
+from pathlib import Path
+from cosched.client.errors import ClientError
+from cosched.client.slurm import SlurmJob
+
+job, step, number = SlurmJob(), None, 0
+while True:
+    number += 1
+    while not Path(f"{{number}}.order").exists():
+        time.sleep(0.02)
+    what, *arguments = json.loads(Path(f"{{number}}.order").read_text())
+    answer = None
+    try:
+        if what == "keep":
+            answer = job.keep(*arguments)
+        elif what == "srun":
+            answer = sorted(subprocess.check_output(["srun", *arguments], env=job.environment, text=True).split())
+        elif what == "step":
+            step = subprocess.Popen(["srun", *arguments], env=job.environment)
+        elif what == "again":
+            job = SlurmJob()
+            answer = job.nodes
+        elif what == "end":
+            sys.exit()
+    except (ClientError, ValueError) as error:
+        answer = [type(error).__name__, getattr(error, "reason", ""), str(error)]
+    Path("answer").write_text(json.dumps(answer))
+    Path("answer").rename(f"{{number}}.answer")
+"""
+
+
+class Application:
+    """The application, as a job on so many nodes."""
+
+    def __init__(self, cluster: Cluster, folder: Path, nodes: int) -> None:
+        self.cluster, self.folder, self._orders = cluster, folder, 0
+        self.id = cluster.sbatch(APPLICATION, f"--nodes={nodes}", f"--chdir={folder}", "--output=out")
+        cluster.wait_for_state(self.id, "RUNNING")
+
+    def __call__(self, what: str, *arguments: object) -> Any:
+        """What it answers to an order."""
+        self._orders += 1
+        order, answer = (self.folder / f"{self._orders}.{kind}" for kind in ("order", "answer"))
+        order.with_suffix(".new").write_text(json.dumps([what, *arguments]))
+        order.with_suffix(".new").rename(order)
+        self.cluster.wait_for(answer.exists, f"the answer to {what}")
+        return json.loads(answer.read_text())
+
+    @property
+    def nodes(self) -> int:
+        return int(self.cluster.job(self.id)["NumNodes"])
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Lab(nodes=4, names=("intrepid",)) as lab:
+        yield lab["intrepid"]
+
+
+@pytest.fixture
+def application(cluster: Cluster, tmp_path: Path) -> Iterator[Application]:
+    made = Application(cluster, tmp_path, 4)
+    yield made
+    cluster.scancel(made.id)
+    cluster.wait_for_no_jobs()
+
+
+def names(*numbers: int) -> list[str]:
+    return [f"intrepid{number}" for number in numbers]
+
+
+def test_nodes_that_a_job_gives_up_are_another_one_s(application: Application, cluster: Cluster) -> None:
+    waits = cluster.sbatch("true", "--nodes=3")
+    assert application("srun", "printenv", "SLURMD_NODENAME") == names(1, 2, 3, 4)
+    assert application("keep", 1) == names(2, 3, 4)
+    cluster.wait_for_state(waits, "COMPLETED")
+    assert application("srun", "printenv", "SLURMD_NODENAME") == names(1)
+    assert application("again") == names(1)
+    assert not list(application.folder.glob("slurm_job_*_resize*")), "scontrol leaves its scripts in the job's folder"
+
+
+def test_nodes_in_use_and_numbers_that_cannot_be_are_refused(application: Application, cluster: Cluster) -> None:
+    application("step", "--ntasks-per-node=1", "sleep", "600")
+    cluster.wait_for(lambda: ".0" in cluster.squeue("-h", "-s"), "the step")
+    kind, reason, said = application("keep", 3)
+    assert (kind, reason) == ("ClientError", "NODES_IN_USE")
+    assert (
+        said
+        == f"step {application.id}.0 still runs on intrepid4: wait for its end before job {application.id} gives it up"
+    )
+    for count in (0, 5):
+        assert application("keep", count) == [
+            "ValueError",
+            "",
+            f"job {application.id} has 4 nodes: it cannot keep {count}",
+        ]
+    assert application("keep", 4) == []
+    assert application.nodes == 4
+
+
+@pytest.mark.soak
+def test_a_second_time_needs_slurmdbd_where_slurm_says_so(application: Application, cluster: Cluster) -> None:
+    application("keep", 3)
+    answer = application("keep", 2)
+    if resizes_often(config_of(cluster)):
+        assert (answer, application.nodes) == (names(3), 2)
+        return
+    assert answer[:2] == ["ClientError", "REFUSED"]
+    assert answer[2].endswith("Without slurmdbd, Slurm up to 24.05 changes the size of a job only once")
+    assert application.nodes == 3
+
+
+@pytest.mark.soak
+def test_a_slurmctld_that_is_away_is_asked_again(application: Application, cluster: Cluster) -> None:
+    cluster.wait_until_saved(application.id)
+    cluster.stop_controller()
+    assert application("keep", 2)[:2] == ["Unreachable", "NO_ANSWER"]
+    cluster.start_controller()
+    cluster.wait_for_nodes("alloc")
+    assert application("keep", 2) == names(3, 4)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_slurm_lets_nobody_else_change_it(application: Application, cluster: Cluster) -> None:
+    for folder in (cluster.directory.parent, cluster.directory):
+        folder.chmod(0o755)
+    argv = ["scontrol", "update", f"JobId={application.id}", "NumNodes=1"]
+    done = subprocess.run(
+        argv, env=cluster.environment, user="daemon", group="daemon", extra_groups=[], cwd="/",
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, application.nodes) == (1, 4)
+    assert "Invalid user id" in done.stderr
+
+
+def test_outside_of_jobs_and_without_slurm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    with pytest.raises(ValueError, match="SLURM_JOB_ID is not set"):
+        SlurmJob()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Exception, match="squeue cannot be run: No such file or directory"):
+        SlurmJob("17")
