@@ -49,7 +49,10 @@ class Offer:
 
 @dataclass(frozen=True)
 class HookEnd:
-    """A job has ended, or was requeued (`state` PENDING), as Slurm tells jobcomp/script. Times: seconds since 1970."""
+    """A job has ended, was requeued (`state` PENDING), or has another size (RESIZING), as Slurm tells jobcomp/script.
+
+    Times: seconds since 1970.
+    """
 
     job_id: str
     state: str  # Slurm's name: COMPLETED, FAILED, CANCELLED, TIMEOUT, NODE_FAIL, PENDING, ...

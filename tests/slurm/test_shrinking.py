@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -151,6 +153,25 @@ def test_slurm_lets_nobody_else_change_it(application: Application, cluster: Clu
     )  # fmt: skip
     assert (done.returncode, application.nodes) == (1, 4)
     assert "Invalid user id" in done.stderr
+
+
+@pytest.mark.parametrize("language", ["#!/bin/sh", "import subprocess"])
+def test_the_page_s_scripts_do_so(cluster: Cluster, tmp_path: Path, language: str) -> None:
+    """Of docs/slurm.md, with programs that tell their nodes."""
+    page = (Path(__file__).parents[2] / "docs" / "slurm.md").read_text().partition("### Malleable jobs")[2]
+    (block,) = (block for block in re.findall(r"\n\n((?:(?:    .*)?\n)+)", page) if block.strip().startswith(language))
+    for name in ("simulate", "analyse"):
+        (tmp_path / name).write_text(f"#!/bin/sh\necho {name} $SLURMD_NODENAME >> {tmp_path}/said\n")
+        (tmp_path / name).chmod(0o755)
+    script = textwrap.dedent(block)
+    if language != "#!/bin/sh":
+        script = f"#!{sys.executable}\n{script}"
+    path = f"--export=PATH={tmp_path}:{cluster.environment['PATH']},SLURM_CONF={cluster.conf}"
+    job = cluster.sbatch(script, "--nodes=4", path, f"--chdir={tmp_path}", "--output=out")
+    cluster.wait_for_state(job, "COMPLETED")
+    said = (tmp_path / "said").read_text().split()
+    assert sorted(said[:8:2] + said[1:8:2]) == ["intrepid1", "intrepid2", "intrepid3", "intrepid4", *["simulate"] * 4]
+    assert said[8:] == ["analyse", "intrepid1"]
 
 
 def test_outside_of_jobs_and_without_slurm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
