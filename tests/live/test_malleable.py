@@ -121,6 +121,31 @@ def test_a_job_that_never_answers_is_told_again_and_ended_if_the_site_says_so(se
     ]
 
 
+def test_a_change_that_is_taken_back_is_told_as_well(service, adapt, tmp_path: Path):
+    """ "migrate_processor: use others, as many". Here it has them all: it had been told to use two of them."""
+    service.start()
+    with service.client() as client, open_channel(grpc, service.socket, None) as channel:
+        first = client.submit(APPLICATION, [str(tmp_path / "one"), str(adapt)], nodes=4, least=1, time_limit=600).id
+        wait_until(lambda: using(client, first) == 4, "it uses all")
+        adapt.unlink()
+        second = client.submit(RIGID, [str(tmp_path / "two")], nodes=2, time_limit=600).id
+        wait_until(lambda: client.job(first).malleable.told_at, "it is told")
+        client.cancel(second)
+        wait_until(lambda: client.job(first).nodes == 4, "it is to have all again")
+        asked = adaptive.ReachBoundaryRequest(job=JobRef(job_id=first))
+        told = wait_until(lambda: migrates(AdaptiveServiceStub(channel).ReachBoundary(asked)), "it is told so")
+        assert (told.generation, len(told.nodes)) == (2, 4)
+        adapt.touch()
+        wait_until(lambda: client.job(first).malleable.told_at is None, "it uses them")
+        (tmp_path / "one").touch()
+        wait_until(lambda: client.job(first).state == "completed", "its end")
+    assert not service.faults()
+
+
+def migrates(told: adaptive.ReachBoundaryResponse) -> adaptive.ReachBoundaryResponse | None:
+    return told if told.adaptation == adaptive.ADAPTATION_MIGRATE_PROCESSOR else None
+
+
 def test_what_cannot_be_is_refused_in_one_line(service, tmp_path: Path):
     service.config["manager"]["model"] = "parabolic"
     service.start()
