@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from cosched.adapters.batch_system import BatchReport, BatchSystem, BatchSystemFactory, JobOutlook, Known, Link
 from cosched.adapters.findings import Finding
@@ -21,8 +21,8 @@ from cosched.adapters.manager import ManagerError, SlotsOnRecord, UnknownJobErro
 from cosched.adapters.pbs import commands
 from cosched.adapters.pbs.book import Book, Job, Phase, known
 from cosched.adapters.pbs.calls import Pbs
-from cosched.adapters.pbs.commands import NodeRow
 from cosched.adapters.pbs.ends import ended, gone
+from cosched.adapters.pbs.held_nodes import HeldNodes
 from cosched.adapters.pbs.hook_server import HookServer
 from cosched.adapters.pbs.settings import PbsSettings, read_settings
 from cosched.adapters.pbs.start_notice import StartNotice
@@ -30,13 +30,12 @@ from cosched.adapters.pbs.submitting import submit
 from cosched.adapters.pbs.words import WordError, words
 from cosched.adapters.permissions import Account
 from cosched.adapters.programs import until_it_answers
+from cosched.adapters.tasks import OwnTasks
 from cosched.adapters.watch import Watch
 
 _T = TypeVar("_T")
 OTHERS_TURN = 2.0  # seconds that a released job is turned away, so that others get its nodes offered first
 _UNTIL_ORDERED = 0.01  # seconds from an agreement to the order to start
-LOST_AFTER = 60.0  # seconds for which a node is down: after a restart of the server all are, for some seconds
-_DOWN = ("down", "unresolvable", "stale", "state-unknown", "provisioning", "sleep")  # states of a lost node
 _LOG = logging.getLogger(__name__)
 
 
@@ -48,21 +47,19 @@ class PbsManager(BatchSystem):
     def __init__(self, settings: PbsSettings) -> None:
         self.settings = settings
         self._pbs = Pbs(settings)
+        self._tasks = OwnTasks(_LOG, logging.WARNING)
         self._reports: asyncio.Queue[BatchReport] = asyncio.Queue()
         self._book = Book(
             self._reports.put_nowait,
             self._now,
-            self._offered,
-            ask_again=lambda: self._own(self._schedule_later(0)),
+            lambda job: self._held.keep(job),
+            ask_again=lambda: self._tasks.begin(self._schedule_later(0)),
             look=lambda: self._watch.hint(),
         )
         self._watch = Watch(self._look, settings.poll_interval)
         heard = self._book.asked, self._changing, self._watch.hint, self._ended
         self._hooks = HookServer(settings.hook_socket, *heard, self._book.keeps_nodes, self._book.finding)
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._down: dict[str, float] = {}  # nodes that are down, and since when by the loop's clock
-        self._to_free: dict[str, str] = {}  # nodes that we still hold for a job that does not wait on them any more
-        self._notes = asyncio.Lock()  # one change at a time of which nodes are offline, and for whom
+        self._held = HeldNodes(self._pbs, self._tasks, self._now, settings.guard, self._withdraw)
         self._nodes = 0
         self._notice = StartNotice(settings.start_lead)
 
@@ -88,30 +85,16 @@ class PbsManager(BatchSystem):
         while not self._reports.empty():  # it only repeats what `open` returns
             self._reports.get_nowait()
             self._reports.task_done()
-        self._take_up_holds(nodes)
+        self._held.take_up(nodes, self._book)
         try:
             await self._hooks.open()
         except OSError as error:
             reason = f"the hook cannot be served at {self.settings.hook_socket}: {error.strerror}"
             raise ManagerError(reason) from error
-        self._own(self._watch.run())
+        self._tasks.begin(self._watch.run())
         self._watch.hint()
-        self._own(self._schedule_later(0))  # PBS offers again what an earlier service did not keep
+        self._tasks.begin(self._schedule_later(0))  # PBS offers again what an earlier service did not keep
         return {job.job_id: known(job) for job in self._book.jobs.values()}
-
-    def _take_up_holds(self, nodes: Iterable[NodeRow]) -> None:
-        """Go on with the holds of an earlier service; nodes of jobs that do not wait any more are freed."""
-        held: dict[str, dict[str, str]] = {}
-        for node in nodes:
-            if (holder := commands.held_for(node.holder)) is not None:
-                held.setdefault(holder[0], {})[node.name] = holder[1]
-        for job_id, chunks in held.items():
-            job = self._book.jobs.get(job_id)
-            if job is not None and job.phase is Phase.QUEUED and job.nodes == len(chunks):
-                job.phase, job.vnodes, job.offline = Phase.OFFERED, commands.joined(chunks), True
-                self._book.report_offer(job)
-            else:
-                self._to_free |= dict.fromkeys(chunks, job_id)
 
     async def reports(self) -> AsyncIterator[BatchReport]:
         """See the protocol."""
@@ -141,7 +124,7 @@ class PbsManager(BatchSystem):
         job = self._book.jobs.get(job_id)
         if job is None or job.phase is not Phase.OFFERED:
             return False
-        starting = self._own(self._start(job, at, job.changed))
+        starting = self._tasks.begin(self._start(job, at, job.changed))
         if at is None:
             await asyncio.shield(starting)
         return True
@@ -162,7 +145,7 @@ class PbsManager(BatchSystem):
                 await self._run(job)
             finally:
                 job.admitted = False
-                self._free(job)
+                self._held.free(job)
 
     async def _run(self, job: Job) -> None:
         began = self._now()
@@ -192,11 +175,11 @@ class PbsManager(BatchSystem):
     async def give_back(self, job_id: str, backoff: float | None = None) -> bool:
         """See the protocol; continues if the caller is cancelled."""
         pause = self.settings.backoff if backoff is None else backoff
-        return await asyncio.shield(self._own(self._give_back(self._of(job_id), pause)))
+        return await asyncio.shield(self._tasks.begin(self._give_back(self._of(job_id), pause)))
 
     async def release(self, job_id: str) -> bool:
         """See the protocol; continues if the caller is cancelled."""
-        return await asyncio.shield(self._own(self._give_back(self._of(job_id), OTHERS_TURN)))
+        return await asyncio.shield(self._tasks.begin(self._give_back(self._of(job_id), OTHERS_TURN)))
 
     async def _give_back(self, job: Job, pause: float) -> bool:
         async with job.order:
@@ -204,8 +187,8 @@ class PbsManager(BatchSystem):
                 return False
             now = self._now()
             job.phase, job.changed, job.turned_away = Phase.QUEUED, now, now + pause
-            self._free(job)
-        self._own(self._schedule_later(pause))
+            self._held.free(job)
+        self._tasks.begin(self._schedule_later(pause))
         return True
 
     async def try_start(self, job_id: str, patience: float | None = None) -> bool:
@@ -280,9 +263,7 @@ class PbsManager(BatchSystem):
 
     async def close(self) -> None:
         """Stop watching. Held nodes stay offline for their jobs; the next service goes on with them."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.close()
         await self._pbs.close()
         self._watch.close()
         await self._hooks.close()
@@ -292,55 +273,6 @@ class PbsManager(BatchSystem):
         if job is None:
             raise UnknownJobError(f"no job {job_id[:64]!a} with a mate is known to PBS")
         return job
-
-    # Nodes
-
-    def _offered(self, job: Job) -> None:
-        self._own(self._hold(job, job.vnodes))
-
-    async def _hold(self, job: Job, vnodes: str) -> None:
-        """Take the nodes of an offered job offline, if the answer takes long."""
-        await asyncio.sleep(self.settings.guard)
-        async with job.order, self._notes:
-            if not job.keeps(vnodes) or job.offline:
-                return
-            nodes = await until_it_answers(self._pbs.nodes)
-            if not job.keeps(vnodes):
-                return
-            if any(node.name in job.kept and "offline" in node.states for node in nodes):  # an administrator's doing
-                self._withdraw(job)
-                return
-            job.offline = True
-            await until_it_answers(lambda: self._pbs.hold(job.job_id, vnodes))
-            for node in commands.chunks(vnodes):
-                self._to_free.pop(node, None)  # an earlier hold was still to be freed
-            if not job.keeps(vnodes):
-                self._to_free |= dict.fromkeys(commands.chunks(vnodes), job.job_id)
-                self._own(self._free_nodes())
-                return
-        await self._pbs.schedule()  # others were turned away from these nodes: PBS is to try them on other ones
-
-    def _free(self, job: Job) -> None:
-        """Let others have the nodes of a job that does not wait on them any more."""
-        if job.offline:
-            self._to_free |= dict.fromkeys(commands.chunks(job.vnodes), job.job_id)
-        job.offline = False
-        self._own(self._free_nodes())
-
-    async def _free_nodes(self) -> None:
-        """Put the nodes that we hold for nobody online, and let PBS fill them."""
-        if self._to_free:
-            await until_it_answers(self._free_ours)
-        await self._pbs.schedule()
-
-    async def _free_ours(self) -> None:
-        """Free those nodes that still have our note: an administrator who wants a node to stay offline removes it."""
-        async with self._notes:
-            freed = dict(self._to_free)
-            holders = {row.name: commands.held_for(row.holder) for row in await self._pbs.nodes()}
-            ours = [node for node, job in freed.items() if (held := holders.get(node)) and held[0] == job]
-            await self._pbs.let_go(ours)
-            self._to_free = {node: job for node, job in self._to_free.items() if freed.get(node) != job}
 
     async def _schedule_later(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -372,57 +304,25 @@ class PbsManager(BatchSystem):
         self._book.see(rows, began)  # afterwards: a new job may have the mate of one that has ended
         if self._book.namesakes:
             self._book.namesakes.clear()
-            self._own(self._schedule_later(0))
+            self._tasks.begin(self._schedule_later(0))
         for job in self._book.held_back(rows, began):
             self._withdraw(job)
-        await self._check_nodes()
+        await self._held.check(list(self._book.jobs.values()))
 
     def _miss(self, job: Job, row: commands.JobRow | None) -> None:
         """A job is not in the queue any more."""
         if row is not None and row.state != "F":
             return
         self._book.ended(job, gone(job.job_id, job.started) if row is None else ended(row, job.started))
-        self._free(job)
-
-    async def _check_nodes(self) -> None:
-        """Find held nodes that are lost, and nodes that were to be freed and are not."""
-        held = [job for job in self._book.jobs.values() if job.phase is Phase.OFFERED]
-        if not held and not self._to_free:
-            return
-        now = self._now()
-        down = [node.name for node in await self._pbs.nodes() if set(node.states) & set(_DOWN)]
-        self._down = {node: self._down.get(node, now) for node in down}
-        lost = {node for node, since in self._down.items() if now >= since + LOST_AFTER}
-        for job in held:
-            if not job.kept.isdisjoint(lost):
-                _LOG.warning("job %s has lost a node that was kept for it", job.job_id)
-                self._withdraw(job)
-        if self._to_free:
-            self._own(self._free_nodes())
+        self._held.free(job)
 
     def _withdraw(self, job: Job) -> None:
         """A job has lost what was kept for it."""
-        self._free(job)
+        self._held.free(job)
         self._book.withdraw(job)
-
-    # Tasks
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
-
-    def _own(self, work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-        return task
-
-    def _done(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and isinstance(error := task.exception(), Exception):
-            if isinstance(error, ManagerError):
-                _LOG.warning("%s", error)
-            else:
-                _LOG.error("a task of the PBS manager has failed", exc_info=error)
 
 
 def _make(domain: str, directory: Path, settings: Mapping[str, object]) -> PbsManager:  # noqa: ARG001

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Collection, Coroutine, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from cosched.adapters.batch_system import (
     BatchReport,
@@ -42,6 +42,7 @@ from cosched.adapters.slurm.states import Stage, stage
 from cosched.adapters.slurm.submitting import submit
 from cosched.adapters.slurm.versions import requeue_delay
 from cosched.adapters.slurm.waiting_folder import WaitingFolder
+from cosched.adapters.tasks import OwnTasks
 from cosched.adapters.watch import PACE, Watch
 
 _T = TypeVar("_T")
@@ -68,7 +69,7 @@ class SlurmManager(MeetingSystem):
         self._book = Book(self._reports.put_nowait, self._now, self._waiting.waits)
         self._watch = Watch(self._look, settings.poll_interval)
         self._learning = asyncio.Lock()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = OwnTasks(_LOG, logging.DEBUG)
         self._learner: asyncio.Task[None] | None = None
         self._gates: GateFolder | None = None
         if settings.gate_folder is not None:
@@ -113,11 +114,11 @@ class SlurmManager(MeetingSystem):
         except OSError as error:
             reason = f"the hooks cannot be served at {self.settings.hook_socket}: {error.strerror}"
             raise ManagerError(reason) from error
-        self._own(self._watch.run())
+        self._tasks.begin(self._watch.run())
         if self._gates is not None:
-            self._own(self._gates.keep_clear())
+            self._tasks.begin(self._gates.keep_clear())
         for row in rows:
-            self._own(self._sequences.mend(row, _AFTER_A_RUN))
+            self._tasks.begin(self._sequences.mend(row, _AFTER_A_RUN))
         self._requeue_unlaunched()
         return {job.job_id: _known(job) for job in self._book.jobs.values()}
 
@@ -210,14 +211,14 @@ class SlurmManager(MeetingSystem):
     async def give_back(self, job_id: str, backoff: float | None = None) -> bool:
         """See the protocol; continues if the caller is cancelled. MustHoldError."""
         pause = self.settings.backoff if backoff is None else backoff
-        given = await asyncio.shield(self._own(self._sequences.give_back(self._of(job_id), pause)))
+        given = await asyncio.shield(self._tasks.begin(self._sequences.give_back(self._of(job_id), pause)))
         if self._slots.is_for_one_try(job_id):
             await self.unbook(job_id)
         return given
 
     async def release(self, job_id: str) -> bool:
         """See the protocol; continues if the caller is cancelled. MustHoldError."""
-        return await asyncio.shield(self._own(self._sequences.release(self._of(job_id))))
+        return await asyncio.shield(self._tasks.begin(self._sequences.release(self._of(job_id))))
 
     async def try_start(self, job_id: str, patience: float | None = None) -> bool:
         """See the protocol."""
@@ -233,33 +234,33 @@ class SlurmManager(MeetingSystem):
     ) -> WantedStart:
         """See the protocol; continues if the caller is cancelled."""
         starting = self._slots.start_wanted(self._of(job_id), budget, guards, ready, self.settings.try_patience)
-        return await asyncio.shield(self._own(starting))
+        return await asyncio.shield(self._tasks.begin(starting))
 
     async def quote(self, job_id: str, not_before: int, paired: Collection[str], *, keep: bool) -> int | None:
         """See the protocol; continues if the caller is cancelled."""
         quoting = self._slots.quote(self._of(job_id), not_before, paired, keep=keep)
-        return await asyncio.shield(self._own(quoting))
+        return await asyncio.shield(self._tasks.begin(quoting))
 
     async def forgo(self, job_id: str) -> None:
         """See the protocol; continues if the caller is cancelled."""
-        await asyncio.shield(self._own(self._slots.forgo(job_id)))
+        await asyncio.shield(self._tasks.begin(self._slots.forgo(job_id)))
 
     async def book(self, job_id: str, generation: int, at: int, paired: Collection[str]) -> bool:
         """See the protocol; continues if the caller is cancelled."""
-        return await asyncio.shield(self._own(self._slots.book(self._of(job_id), generation, at, paired)))
+        return await asyncio.shield(self._tasks.begin(self._slots.book(self._of(job_id), generation, at, paired)))
 
     async def claim(self, job_id: str) -> bool:
         """See the protocol; continues if the caller is cancelled."""
         claiming = self._slots.claim(self._of(job_id), self.settings.try_patience)
-        return await asyncio.shield(self._own(claiming))
+        return await asyncio.shield(self._tasks.begin(claiming))
 
     async def unbook(self, job_id: str) -> None:
         """See the protocol; continues if the caller is cancelled."""
-        await asyncio.shield(self._own(self._slots.unbook(job_id)))
+        await asyncio.shield(self._tasks.begin(self._slots.unbook(job_id)))
 
     def _remove_what_is_over(self) -> None:
         for job_id in self._slots.over(self._book.jobs):
-            self._own(self._slots.unbook(job_id))
+            self._tasks.begin(self._slots.unbook(job_id))
 
     async def relink(self, job_id: str, link: Link) -> None:
         """See the protocol: the comment keeps the rest."""
@@ -294,9 +295,7 @@ class SlurmManager(MeetingSystem):
 
     async def close(self) -> None:
         """Stop watching. Jobs keep waiting in their hooks as long as these are patient, and are offered again."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.close()
         self._watch.close()
         await self._hooks.close()
 
@@ -310,7 +309,7 @@ class SlurmManager(MeetingSystem):
 
     def _offered(self, offer: Offer) -> None:
         if not self._book.offered(offer) and self._learner is None:
-            self._learner = self._own(self._learn_of_offers())
+            self._learner = self._tasks.begin(self._learn_of_offers())
 
     def _withdrawn(self, job_id: str) -> None:
         self._book.withdrawn(job_id)
@@ -337,7 +336,7 @@ class SlurmManager(MeetingSystem):
         rows = await self._slurm.queue()
         await self._learn(self._book.unknown(rows))
         for row in self._book.see(rows, began):
-            self._own(self._sequences.mend(row, 0))
+            self._tasks.begin(self._sequences.mend(row, 0))
         self._requeue_unlaunched()
         self._hooks.keep_finding(self._book.jobs)
         self._remove_what_is_over()
@@ -347,7 +346,7 @@ class SlurmManager(MeetingSystem):
 
     def _requeue_unlaunched(self) -> None:
         for job in self._book.take_unlaunched():
-            self._own(self._sequences.requeue(job))
+            self._tasks.begin(self._sequences.requeue(job))
 
     async def _learn(self, job_ids: list[str]) -> None:
         async with self._learning:
@@ -370,18 +369,6 @@ class SlurmManager(MeetingSystem):
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
-
-    def _own(self, work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-        return task
-
-    def _done(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        error = None if task.cancelled() else task.exception()
-        if isinstance(error, Exception) and not isinstance(error, ManagerError):
-            _LOG.error("a task of the Slurm manager has failed", exc_info=error)
 
 
 def _known(job: Job) -> Known:

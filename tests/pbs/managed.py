@@ -54,22 +54,23 @@ class Managed:
 
     async def told(self, job: str, *kinds: str) -> None:
         """Wait until the last reports about a job are these."""
-        await self.until(lambda: self.of(job)[-len(kinds) :] == list(kinds), f"{kinds} of {job}, not {self.of(job)}")
+        found = lambda: f"{kinds} of {job}, not {self.of(job)}"  # noqa: E731
+        await self.until(lambda: self.of(job)[-len(kinds) :] == list(kinds), found)
 
-    async def until(self, condition: Callable[[], _T], what: str) -> _T:
-        """Wait for a condition, which is looked at often."""
+    async def until(self, condition: Callable[[], _T], what: str | Callable[[], str]) -> _T:
+        """Wait for a condition, which is looked at often; `what` tells, at the end, what was waited for."""
         try:
             async with asyncio.timeout(PATIENCE):
                 while not (value := await asyncio.to_thread(condition)):
                     await asyncio.sleep(0.05)
                 return value
         except TimeoutError:
-            raise AssertionError(f"waited for {what}") from None
+            raise AssertionError(f"waited for {what if isinstance(what, str) else what()}") from None
 
     async def states(self, *wanted: str) -> None:
         """Wait until the nodes are in these states."""
         names = dict(zip(self.cluster.nodes, wanted, strict=True))
-        await self.until(lambda: self.cluster.states() == names, f"{names}, not {self.cluster.states()}")
+        await self.until(lambda: self.cluster.states() == names, lambda: f"{names}, not {self.cluster.states()}")
 
     async def is_(self, job: str, *states: str) -> None:
         """Wait until PBS shows the job in one of these states."""

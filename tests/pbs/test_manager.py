@@ -105,6 +105,36 @@ async def test_a_hold_outlives_the_server(managed: Managed) -> None:
     await managed.told(job, "Offered", "Started")
 
 
+async def test_a_hold_outlives_the_service_and_the_server_both(hooked: PbsCluster) -> None:
+    async with Managed(hooked) as first:
+        job = await first.qsub("sleep 60", PAIR)
+        await first.states(*HELD)
+    hooked.kill_server()
+    hooked.start_server()
+    async with Managed(hooked) as second:
+        assert second.found[job].offered
+        await second.states(*HELD)
+        await second.manager.cancel(job)
+        await second.states(*FREE)
+
+
+async def test_a_hold_whose_node_went_to_another_job_is_lost(hooked: PbsCluster) -> None:
+    """The server and the service were away, and the nodes were online."""
+    async with Managed(hooked) as first:
+        job = await first.qsub("sleep 60", PAIR)
+        await first.states(*HELD)
+    hooked.qmgr("set server scheduling = false", "set node mira1 state -= offline")
+    other = hooked.qsub("sleep 600", "-lselect=1:ncpus=1")
+    hooked.run("qrun", "-H", "(mira1:ncpus=1)", other)
+    hooked.qmgr("set server scheduling = true")
+    async with Managed(hooked) as second:
+        await second.told(job, "Offered", "Withdrawn", "Offered")
+        await second.until(lambda: len(holders := hooked.holders()) == 2 and "mira1" not in holders, "a new hold")
+        hooked.run("qdel", other)
+        await second.manager.cancel(job)
+        await second.states(*FREE)
+
+
 async def test_a_held_job_that_is_cancelled_leaves_no_node_offline(managed: Managed) -> None:
     job = await managed.qsub("sleep 60", PAIR)
     await managed.states(*HELD)
