@@ -23,7 +23,7 @@ from cosched.adapters.batch_system import (
 )
 from cosched.adapters.manager import Ended, Started
 from cosched.adapters.slurm import states
-from cosched.adapters.slurm.commands import JobRow
+from cosched.adapters.slurm.commands import JobRow, number
 from cosched.adapters.slurm.comments import ARRAY, HET, CommentError, find
 from cosched.adapters.slurm.hook_protocol import HookEnd, Offer
 from cosched.adapters.slurm.places import Turn, places, turns
@@ -354,7 +354,7 @@ class Book:
         code, _, signal = end.exit_code.partition(":")
         started = job.started or (end.started_at if end.state != "CANCELLED" else None)
         at = float(end.ended_at or time.time())
-        self._ended(job, states.ended(job.job_id, end.state, _number(code), _number(signal), at, started))
+        self._ended(job, states.ended(job.job_id, end.state, number(code), number(signal), at, started))
         return False
 
     def _requeued(self, job: Job, at: int | None) -> bool:
@@ -396,7 +396,3 @@ class Book:
             self._refused.add(name)
             _LOG.warning("job %s of %s starts alone: %s", name, owner, reason)
             self._report(Refused(name, owner, reason))
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdecimal() else 0

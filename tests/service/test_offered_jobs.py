@@ -25,6 +25,7 @@ from cosched.core.protocol import (
 )
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, Scheme
 from cosched.core.story import Why
+from cosched.service.domain.story import KINDS, Noted
 from tests.service.offered_site import NOW, Site, site, store
 
 __all__ = ["site", "store"]
@@ -130,6 +131,17 @@ def test_a_running_job_that_is_withdrawn_takes_part_again(site):
     site.offered.withdrawn("1")
     assert site.state(1) is JobState.QUEUED
     assert site.store.job(1).started_at is None
+
+
+def test_the_size_of_a_running_job_is_on_record_and_that_of_others_is_what_they_ask_for(site, store):
+    site.submit(1, 2)
+    site.domain.started("1")
+    for job in ("1", "1", "2", "3"):
+        site.offered.resized(job, 1)
+    assert [store.job(job).nodes for job in (1, 2)] == [1, 2]
+    assert site.scheduler.used()[JobState.RUNNING] == 1
+    said, _ = store.events(0, [], [KINDS[Noted.RESIZED]], 9)
+    assert [(event.job, event.detail["nodes"]) for event in said] == [(1, 1)]
 
 
 def test_a_job_that_starts_unasked_runs(site):
