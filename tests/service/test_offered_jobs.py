@@ -140,7 +140,7 @@ def test_the_size_of_a_running_job_is_on_record_and_that_of_others_is_what_they_
         site.offered.resized(job, 1)
     assert [store.job(job).nodes for job in (1, 2)] == [1, 2]
     assert site.scheduler.used()[JobState.RUNNING] == 1
-    said, _ = store.events(0, [], [KINDS[Noted.RESIZED]], 9)
+    said = store.events(0, [], [KINDS[Noted.RESIZED]], 9)
     assert [(event.job, event.detail["nodes"]) for event in said] == [(1, 1)]
 
 
