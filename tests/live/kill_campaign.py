@@ -12,7 +12,7 @@ from datetime import datetime
 from threading import Event
 
 from cosched.client import Client, Unreachable
-from tests.live.services import PATIENCE, Federation, Service, script_that_notes, wait_until
+from tests.live.services import PATIENCE, Federation, Service, script_that_adapts, script_that_notes, wait_until
 from tests.live.workloads import RUN_PATIENCE, Sides, Work, is_idle
 
 MOST_ALIVE = 0.7  # seconds between the first answer of both services and the next kill
@@ -116,10 +116,12 @@ def _submitter(service: Service, work: Sequence[Work], seen: Seen, over: Event, 
         with PatientClient(service.socket) as client:
             for job in work:
                 others = [peer["name"] for peer in service.config["peer"]] if job.group else []
-                script = script_that_notes(service.folder.parent, job.seconds)
+                makes = script_that_notes if job.least is None else script_that_adapts
+                script = makes(service.folder.parent, job.seconds)
                 submitted = client.submit(
                     script,
                     nodes=job.nodes,
+                    least=job.least,
                     time_limit=job.time_limit,
                     pair=job.pair,
                     group=job.group,

@@ -250,6 +250,23 @@ def script_that_waits(folder: Path, go: Path) -> str:
     return script_that_notes(folder, 0) + f"while [ ! -e {go} ]; do sleep 0.05; done\n"
 
 
+def script_that_adapts(folder: Path, seconds: float = 0.1) -> str:
+    """A malleable job that notes its start, and iterates for so long, on the nodes that it is given."""
+    return f"""#!{sys.executable}
+import os, time
+from cosched.client.adaptive import AdaptiveJob
+
+name = os.environ.get("COSCHED_PAIR") or os.environ.get("COSCHED_GROUP") or "-"
+with open("{folder}/starts", "a") as file:
+    file.write(" ".join([os.environ["COSCHED_DOMAIN"], os.environ["COSCHED_JOB_ID"], name, str(time.time())]) + "\\n")
+job, end = AdaptiveJob(), time.monotonic() + {seconds}
+while time.monotonic() < end:
+    time.sleep(0.02)
+    if job.boundary():
+        job.adapted()
+"""
+
+
 def noted(folder: Path) -> list[tuple[str, str, str, float]]:
     """The starts that jobs have noted: domain, job, pair, time."""
     path = folder / "starts"

@@ -1,5 +1,7 @@
 """Services that are killed again and again while they are busy lose nothing and start nothing twice."""
 
+from dataclasses import replace
+
 import pytest
 
 from cosched.client import Event
@@ -71,6 +73,34 @@ def test_killed_services_that_meet_start_pairs_together_or_say_that_the_peer_was
         assert found.alone() == {}
     assert_alone_only_while_the_peer_was_away(pair, seen, found)
     assert assert_slots_were_kept(pair, seen) > 0 or other != "meet"
+    assert [service.faults() for service in pair.both] == [[], []]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("other", ["hold", "yield"])
+def test_killed_services_of_which_one_is_fluid_start_all_pairs_together(make_pair, other):
+    """Malleable jobs give nodes, also to mates, while either domain is killed."""
+    fixed = contended(SOAK_SEED, PAIRS, UNPAIRED, seconds=2)
+    work = [replace(job, nodes=job.nodes + 1, least=1) if number % 2 else job for number, job in enumerate(fixed[0])]
+    pair = make_pair(
+        release_interval=LONG,
+        max_held_fraction="0.75",
+        on_peer_unreachable="hold",
+        peer_patience="30s",
+        peer_timeout=10,
+    )
+    pair.b.config["coscheduling"] |= {"scheme": other, "release_interval": RELEASE_INTERVAL}
+    del pair.a.config["manager"]["policy"]
+    pair.a.config["manager"]["scheduler"] = "fluid"
+    for service in pair.both:
+        service.config["manager"]["slots"] = SLOTS
+    seen = campaign(pair.start(), (work, fixed[1]), SOAK_SEED, KILLS)
+    found = outcome(pair)
+    assert_all_ran_once(seen, found)
+    assert found.alone() == {}
+    with pair.a.client() as client:
+        resized = [event for event in client.events(0, kinds=["resized"], until_now=True) if "gives" in event.text]
+    assert resized, "no job gave nodes"
     assert [service.faults() for service in pair.both] == [[], []]
 
 

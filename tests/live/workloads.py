@@ -25,6 +25,7 @@ class Work:
     seconds: float
     time_limit: int = TIME_LIMIT
     group: str | None = None  # with a job on each other domain
+    least: int | None = None  # the fewest nodes, if it is malleable
 
 
 Sides = Sequence[list[Work]]
