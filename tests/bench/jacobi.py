@@ -27,6 +27,11 @@ NOTHING = 3  # points on each side of a grid with nearly nothing to compute
 WARM = 5  # iterations that are not counted
 
 
+def names(processes: int) -> list[str]:
+    """Nodes for so many processes."""
+    return [str(number) for number in range(processes)]
+
+
 @contextmanager
 def team(size: int, processes: int) -> Iterator[jacobi.Team]:
     """So many processes on a grid of this size."""
@@ -34,7 +39,7 @@ def team(size: int, processes: int) -> Iterator[jacobi.Team]:
     both = jacobi.grids(memory, size)
     jacobi.edges(both)
     made = jacobi.Team(memory, size)
-    made.move([str(number) for number in range(processes)])
+    made.move(names(processes))
     try:
         yield made
     finally:
@@ -65,6 +70,17 @@ def calibrated(size: int, message: float, iterations: int) -> DataParallel:
 def cpu(processes: int) -> float:
     """cpu_avail."""
     return 1 / -(-processes // (os.cpu_count() or 1))
+
+
+def adaptation(size: int, before: int, after: int) -> float:
+    """Seconds from a change of nodes to the first answer on the new ones; from nothing: to the first of all."""
+    with team(size, before) as made:
+        if before:
+            made.iterate(0)
+        began = time.perf_counter()
+        made.move(names(after))
+        made.iterate(1)
+        return time.perf_counter() - began
 
 
 def run(size: int, processes: Sequence[int], iterations: int) -> list[tuple[float, float]]:
@@ -99,6 +115,10 @@ def main() -> None:
                 f"{processes:6} processes {predicted:8.3f} / {found:.3f}  "
                 f"ratio {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}){shared}"
             )
+    print("seconds of an adaptation; the example predicts that of its first start")
+    for before, after in ((0, 1), (1, 2), (2, 4), (4, 1)):
+        times = sorted(adaptation(options.sizes[-1], before, after) for _ in range(options.rounds))
+        print(f"{before:6} to {after} processes {statistics.median(times):.3f} ({times[0]:.3f} to {times[-1]:.3f})")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ class FluidJob(RefJob):
     parabolic: bool = False
     fixed: int = 0
     data: int = 0
+    times: tuple[int, ...] = ()
+    costs: tuple[int, ...] = ()
 
 
 @dataclass
@@ -131,7 +133,8 @@ class FluidState(DomainState):
 
 
 def _job(job: FluidJob) -> Job:
-    return Job(job.submit, job.least, job.nodes, job.run, job.parabolic, job.fixed, job.data)
+    how = job.parabolic, job.fixed, job.data, job.times, job.costs
+    return Job(job.submit, job.least, job.nodes, job.run, *how)
 
 
 class Iteration:

@@ -17,17 +17,17 @@ def tell(random: Random, jobs: list[Job], *, while_running: bool) -> None:
     """Some jobs tell their times and costs: before they start, or (some of them again) while they run."""
     for job in jobs:
         if random.random() < 0.6:
-            job.times, job.costs = random_table(random, job)
+            job.times, job.costs = random_table(random, job.least, job.ideal)
         if while_running:
             later = [job.submit + random.randint(1, 60) for _ in range(random.randint(0, 3))]
-            job.tells = {at: random_table(random, job) for at in later}
+            job.tells = {at: random_table(random, job.least, job.ideal) for at in later}
 
 
-def random_table(random: Random, job: Job) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def random_table(random: Random, least: int, ideal: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Times with a knee, without, or of no order at all; costs of 0, or different ones."""
-    sizes, kind = range(job.least, job.ideal + 1), random.choice(["knee", "flat", "any"])
+    sizes, kind = range(least, ideal + 1), random.choice(["knee", "flat", "any"])
     unit, share = random.choice([10, 10**9]), random.random()
-    parallel = {"knee": lambda procs: unit / procs + unit * share * procs / job.ideal, "flat": lambda _: unit}
+    parallel = {"knee": lambda procs: unit / procs + unit * share * procs / ideal, "flat": lambda _: unit}
     of = parallel.get(kind, lambda _: random.randint(1, unit))
     most = random.choice([0, 0, 9])
     return tuple(math.ceil(of(procs)) for procs in sizes), tuple(random.randint(0, most) for _ in sizes)

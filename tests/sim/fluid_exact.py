@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 
+from cosched.core.allocation import Table
 from cosched.core.scheduling.fluid.machine import FluidJobs
 from cosched.sim.federated import Federated
 from cosched.sim.fluid_setup import FluidSetup
@@ -18,7 +19,7 @@ from tests.core.fluid.test_fluid_trace import settings as fluid_settings
 from tests.reference import RefDomain, RefJob
 from tests.reference.cofluid import FluidJob, RefFluid
 from tests.reference.fluid import HARVESTING
-from tests.reference.fluid_workloads import random_rules
+from tests.reference.fluid_workloads import random_rules, random_table
 from tests.sim.exact import CHOICES, UNITS, Groups, Pairs, Windows, pairing_of, ref_domain, setup_of, some_jobs
 
 OF_COSCHEDULING = ("release_interval", "release_jitter", "max_held_fraction", "max_yields")
@@ -35,7 +36,8 @@ def _malleable(random: Random, job: RefJob, parabolic: float, costs: float) -> F
     least = random.choice([1, job.nodes, random.randint(1, job.nodes)])
     fixed, data = (random.randint(0, 9), random.choice([0, 1000, 10**6])) if random.random() < costs else (0, 0)
     curved = random.random() < parabolic
-    return FluidJob(job.job_id, job.submit, job.run, job.run, ideal, least, curved, fixed, data)
+    table = random_table(random, least, ideal) if random.random() < 0.2 else ((), ())
+    return FluidJob(job.job_id, job.submit, job.run, job.run, ideal, least, curved, fixed, data, *table)
 
 
 def fluid_domain(random: Random, name: str, jobs: list[FluidJob], **fixed: object) -> RefFluid:
@@ -68,7 +70,8 @@ def setup(domain: RefDomain) -> DomainSetup:
         for name in ("submit", "least", "run", "requested", "fixed", "data")
     }
     ideal, parabolic = np.array([job.nodes for job in jobs]), np.array([job.parabolic for job in jobs], bool)
-    known = FluidJobs(ideal=ideal, parabolic=parabolic, **columns)
+    tables = {row: Table(job.times, job.costs) for row, job in enumerate(jobs) if job.times}
+    known = FluidJobs(ideal=ideal, parabolic=parabolic, tables=tables, **columns)
     how = Malleable(known.least, parabolic.astype(np.int64), known.fixed, known.data)
     ids = np.array([job.job_id for job in jobs])
     work = Workload(domain.name, ids, known.submit, known.run, ideal, known.requested, malleable=how)
