@@ -247,6 +247,7 @@ def test_what_a_job_predicts_is_counted_kept_and_shown(service, adapt, tmp_path:
         assert told(service, job)[-1] == "predicts iterations of 0.5 s on 1 node, 0.5 s on 4"
         (tmp_path / "end").touch()
         wait_until(lambda: client.job(job).state == "completed", "its end")
+        assert client.job(job).malleable.predictions == ()
     assert not service.faults()
 
 

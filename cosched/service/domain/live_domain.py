@@ -161,6 +161,7 @@ class LiveDomain:
         if job in self.scheduler:
             self.scheduler.leave(job, self.journal.now, how)
         record.ended_at, record.exit_code, record.end_text = self.journal.now, exit_code, why
+        self.sizes.forget_predictions(record)
         self.journal.save(record)
         self.decisions.feed(Finished(job, how))
 

@@ -111,6 +111,11 @@ class Sizes:
         ends = {"on_least": predictions[0].exec_time, "on_ideal": predictions[-1].exec_time}
         self._note(job, Noted.PREDICTS, least=malleable.least, ideal=record.nodes, **ends)
 
+    def forget_predictions(self, record: JobRecord) -> None:
+        """Drop what the job predicts, which may be long: it ends, and is about to be saved."""
+        if record.malleable is not None and predictions_of(record):
+            record.malleable = as_kept(as_told(record.malleable)[0], ())
+
     def begin(self, allocation: Allocation) -> None:
         """A job starts on this."""
         record = self._records.jobs[allocation.job]
