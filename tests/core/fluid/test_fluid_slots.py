@@ -107,3 +107,19 @@ def test_a_slot_is_kept_over_a_restart(cluster):
     assert again.claim(Claim("k"), 20).claimed
     again.start("k", 20)
     assert again.used()[JobState.RUNNING] == 8
+
+
+def test_a_slot_that_another_job_has_made_impossible_by_its_late_start_is_not_claimed_before_that_one_ends():
+    """The core asks again until its patience is over."""
+    cluster = FluidMeetingCluster(FluidSettings(8, slots=True))
+    submit(cluster, "one", 0, 6, 6, 20, paired=True)
+    submit(cluster, "two", 0, 4, 4, 20, paired=True)
+    assert booked(cluster, "one", 10, 0)
+    assert booked(cluster, "two", 30, 0)
+    cluster.enter(15)
+    assert cluster.claim(Claim("one"), 15).claimed
+    cluster.start("one", 15)
+    cluster.enter(30)
+    assert not cluster.claim(Claim("two"), 30).claimed
+    cluster.leave("one", 35, JobState.COMPLETED)
+    assert cluster.claim(Claim("two"), 35).claimed

@@ -77,16 +77,26 @@ class FluidMeetingCluster(FluidCluster):
             self._note_change(job)
 
     def claim(self, effect: Claim, now: int) -> Claimed:
-        """See MeetingScheduler: whatever runs gives what is missing when the job starts."""
+        """See MeetingScheduler: whatever runs gives what is missing when the job starts.
+
+        That may be too little where another booked job has started after its slot.
+        """
         claimed = False
         if effect.job in self._rows:
             row = self._rows[effect.job]
             record = self._rows.jobs[row]
-            claimed = record["state"] == JobState.QUEUED and 0 < int(record["slot"]) <= now + 1
+            due = record["state"] == JobState.QUEUED and 0 < int(record["slot"]) <= now + 1
+            claimed = due and int(record["least"]) <= self._could_be_free()
         if claimed:
             self._interrupt()
             promises.make_ready(self._rows.state, row)
         return Claimed(effect.job, claimed, effect.for_peer)
+
+    def _could_be_free(self) -> int:
+        """Processors that jobs would have beside them that run or are ready, if all these had their least."""
+        jobs = self._rows.jobs
+        more = (jobs["procs"] - jobs["least"])[jobs["state"] == JobState.RUNNING].sum()
+        return int(self._rows.machine["avail"] + more - self._rows.machine["claimed"])
 
     def end_turn(self, job: JobId) -> None:
         """See MeetingScheduler: no iteration waits at such turns."""
