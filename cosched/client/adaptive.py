@@ -94,8 +94,9 @@ class AdaptiveJob:
         """Tell how long an iteration takes on each number of nodes; whether the domain has that on record.
 
         All are functions of the number of nodes, in seconds: of an iteration, of the computation and communication in
-        it (0: not known), and for how long an adaptation stops the job while it has these nodes. `costs` has models.
-        If the domain does not answer now it is told at the next boundary at which it does. ClientError: it refuses.
+        it (0: not known), and for how long an adaptation stops the job while it has these nodes. The module
+        cosched.core.scheduling.fluid.costs has models. If the domain does not answer now it is told at the next
+        boundary at which it does. ClientError: it refuses.
         """
         self._untold = lambda nodes: job_pb2.Prediction(
             nodes=nodes,

@@ -115,7 +115,7 @@ def main() -> None:
                 f"{processes:6} processes {predicted:8.3f} / {found:.3f}  "
                 f"ratio {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}){shared}"
             )
-    print("seconds of an adaptation; the example predicts that of its first start")
+    print("seconds of an adaptation; the example predicts the last one that it has measured")
     for before, after in ((0, 1), (1, 2), (2, 4), (4, 1)):
         times = sorted(adaptation(options.sizes[-1], before, after) for _ in range(options.rounds))
         print(f"{before:6} to {after} processes {statistics.median(times):.3f} ({times[0]:.3f} to {times[-1]:.3f})")

@@ -3,8 +3,8 @@
 
     cosched submit --nodes 4 --least 1 jacobi.py --size 200 --iterations 2000
 
-Its domain may give it other nodes while it runs. It measures its first iterations, and predicts from these how long one
-takes on other numbers of nodes. In the end it compares its result with that of a serial solve.
+Its domain may give it other nodes while it runs. From the first iterations on some nodes it predicts how long one takes
+on other numbers of nodes. In the end it compares its result with that of a serial solve.
 """
 
 import argparse
@@ -147,7 +147,7 @@ def serial(size: int, iterations: int) -> np.ndarray:
 
 
 def predict(job: AdaptiveJob, found: DataParallel, starting: float) -> None:
-    """Tell what follows from the model; `starting`: how many seconds processes take to start."""
+    """Tell what follows from the model; `starting`: how many seconds the first iteration took, with starts before."""
     try:
         job.predict(lambda nodes: exec_time(found, nodes), found.comp, found.comm, lambda _: starting)
     except ClientError as refusal:  # as a domain with slots does
@@ -159,21 +159,21 @@ def solve(options: argparse.Namespace, memory: SharedMemory) -> bool:
     job, team, both = AdaptiveJob(), Team(memory, options.size), grids(memory, options.size)
     edges(both)
     team.move(job.nodes)
-    sizes, done, times, starting = [len(job.nodes)], 0, Times(), 0.0
+    sizes, done, times, starting = [len(job.nodes)], 0, Times(), None
     while done < options.iterations or (options.until is not None and not options.until.exists()):
         began = time.monotonic()
         computing = team.iterate(done % 2)
         took, done = time.monotonic() - began, done + 1
-        if done == 1:  # its processes had to start first
+        if starting is None:
             starting = took
         else:
             times = times.and_one(took, computing, sizes[-1])
-        if len(sizes) == 1 and times.iterations == MEASURED:
-            predict(job, model(options.size, options.iterations, times), starting)
+            if times.iterations == MEASURED:
+                predict(job, model(options.size, options.iterations, times), starting)
         if job.boundary(*times.means()):
             team.move(job.nodes)
             sizes.append(len(job.nodes))
-            times = Times()
+            times, starting = Times(), None
             job.adapted()
     team.move(())
     same = np.array_equal(both[done % 2], serial(options.size, done))
