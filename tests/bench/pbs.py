@@ -1,12 +1,14 @@
 """Real OpenPBS: pairs' starts, what the hook costs jobs without mates, and what an idle service asks.
 
-`python -m tests.bench.pbs` prints all figures, and how busy the machine was. All servers, services and jobs are on this
-host: clocks agree, and processors are shared. A job notes the time as its first act (first.c). A PBS job is ready when
-the server first calls the hook for it, as its log tells; a Slurm job when slurmctld has chosen its nodes.
+`python -m tests.bench.pbs` prints all figures, and how busy the machine was; with arguments, some of them. All servers,
+services and jobs are on this host: clocks agree, and processors are shared. A job notes the time as its first act
+(first.c). A PBS job is ready when the server first calls the hook for it, as its log tells; a Slurm job when slurmctld
+has chosen its nodes.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import statistics
@@ -25,7 +27,8 @@ from deploy.slurm.trace.controller_log import read_stories
 from tests.bench.skew import quantile
 
 PAIRS = 50
-JOBS, BATCHES, NODES = 50, 10, 10
+JOBS, BATCHES, NODES = 100, 5, 20
+SECOND, NOTHING = "sleep 1", "true"  # what jobs do
 IDLE = 60  # seconds
 WITH, WITHOUT = "with hook and service", "without"
 LOGGED = "set server log_events = 4095"
@@ -126,20 +129,20 @@ def _folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def throughput(running: Mapping[str, PbsCluster]) -> dict[str, list[float]]:
+def throughput(running: Mapping[str, PbsCluster], script: str) -> dict[str, list[float]]:
     """Jobs a second of each batch, ascending; the clusters take turns, and each is first in turn."""
     rates: dict[str, list[float]] = {name: [] for name in running}
     for number in range(BATCHES):
         for name in sorted(running, reverse=bool(number % 2)):
-            rates[name].append(_rate(running[name]))
+            rates[name].append(_rate(running[name], script))
     return {name: sorted(each) for name, each in rates.items()}
 
 
-def _rate(cluster: PbsCluster) -> float:
-    """Jobs are submitted while the scheduler is off; it is a scheduler's cycle that starts ten, and one at each end."""
+def _rate(cluster: PbsCluster, script: str) -> float:
+    """Jobs are submitted while the scheduler is off, and all wait when it begins."""
     cluster.qmgr("set server scheduling = false")
     for _ in range(JOBS):
-        cluster.qsub("true", "-lselect=1:ncpus=1", "-o/dev/null")
+        cluster.qsub(script, "-lselect=1:ncpus=1", "-o/dev/null")
     began = time.monotonic()
     cluster.qmgr("set server scheduling = true")
     cluster.wait_for(lambda: not cluster.run("qselect").strip(), "the end of all jobs")
@@ -169,8 +172,8 @@ def busy() -> str:
     return f"(load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors)"
 
 
-def main() -> None:
-    """Measure and print."""
+def show_pairs() -> None:
+    """Print how far apart mates start, and how soon after the second one was ready."""
     print(f"{'Milliseconds':<42} {'':>5} {'median':>8} {'p95':>8} {'p99':>8} {'max':>8}  target")
     for kinds in (("pbs", "pbs"), ("pbs", "slurm")):
         name = " and ".join(kinds)
@@ -178,16 +181,37 @@ def main() -> None:
             skews, delays = pairs(lab)
         print(row(f"{name}: between mates' starts", skews, "median 30, p99 300"), busy())
         print(row(f"{name}: second ready to both started", delays, "median 100"), flush=True)
+
+
+def show_throughput() -> None:
+    """Print how many jobs without mates a server starts and ends, with and without the hook."""
     with clusters() as running:
-        rates = throughput(running)
-        medians = {name: statistics.median(each) for name, each in rates.items()}
-        shown = ", ".join(f"{rate:.1f} {name}" for name, rate in medians.items())
-        print(f"{JOBS * BATCHES} jobs without mates, jobs a second: {shown};", busy())
-        print(f"    ratio {medians[WITH] / medians[WITHOUT]:.3f} (target 0.95)", flush=True)
+        for what, script in (("of one second", SECOND), ("that do nothing", NOTHING)):
+            rates = throughput(running, script)
+            medians = {name: statistics.median(each) for name, each in rates.items()}
+            shown = ", ".join(f"{rate:.1f} {name}" for name, rate in medians.items())
+            print(f"{JOBS * BATCHES} jobs {what} on {NODES} nodes, jobs a second: {shown};", busy())
+            print(f"    ratio {medians[WITH] / medians[WITHOUT]:.3f} (target 0.95)", flush=True)
+
+
+def show_hook() -> None:
+    """Print how long the hook takes for a job without a mate, and what an idle service asks."""
+    with clusters() as running:
         running[WITH].qmgr(LOGGED)
-        _rate(running[WITH])
+        _rate(running[WITH], NOTHING)
         print(row("hook, job without a mate", hook_times(running[WITH]), "median 5"), flush=True)
         print(f"requests of an idle service a minute: {idle_calls(running[WITH]):.1f}", busy())
+
+
+FIGURES = {"pairs": show_pairs, "throughput": show_throughput, "hook": show_hook}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="Figures of real PBS servers.")
+    parser.add_argument("figures", nargs="*", choices=FIGURES, help="which; default: all")
+    for name in parser.parse_args().figures or FIGURES:
+        FIGURES[name]()
 
 
 if __name__ == "__main__":
