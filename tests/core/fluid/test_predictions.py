@@ -11,6 +11,7 @@ import pytest
 
 from cosched.core.allocation import Malleable, Share, Table
 from cosched.core.job import JobState
+from cosched.core.scheduling.fluid import rows
 from cosched.core.scheduling.fluid.cluster import FluidCluster
 from cosched.core.scheduling.fluid.machine import FluidTrace
 from cosched.core.scheduling.fluid.meeting import fluid_cluster
@@ -104,7 +105,9 @@ def test_jobs_that_have_told_agree_with_the_slow_model(seed, policy):
 
 @pytest.mark.parametrize("seed", seeds(6, 1000))
 @pytest.mark.parametrize("policy", HARVESTING)
-def test_jobs_that_tell_while_they_run_agree_with_the_slow_model(seed, policy):
+def test_jobs_that_tell_while_they_run_agree_with_the_slow_model(seed, policy, monkeypatch):
+    if seed % 2:  # what was told before is forgotten at once
+        monkeypatch.setattr(rows, "FIRST_ENTRIES", 0)
     nodes, jobs, rules = random_case(seed, policy)
     tell(Random(f"{seed} {policy}"), jobs, while_running=True)
     driven = Driven(settings(nodes, rules), [replace(job) for job in jobs])
@@ -199,3 +202,17 @@ def test_curves_of_jobs_that_have_left_are_forgotten():
         assert cluster.job(job).share == Share(4, 100 << 38, number, number, number, 0, number + 1)
         cluster.leave(job, number, JobState.COMPLETED)
     assert len(cluster._rows.state.speeds) < 2000
+
+
+def test_a_job_that_tells_again_and_again_takes_no_more_memory():
+    cluster = FluidCluster(FluidSettings(1000))
+    cluster.submit(ClusterJob("1", 1000, 1000, 0, paired=False, malleable=Malleable(1)))
+    cluster.enter(0)
+    assert cluster.next(0) is not None
+    cluster.start("1", 0)
+    for now in range(1, 200):
+        cluster.enter(now)
+        cluster.predict("1", Table((1000 + now, *[1000] * 999), (0,) * 1000), now)
+        assert cluster.next(now) is None
+    assert len(cluster._rows.state.speeds) < 70_000
+    assert cluster.job("1").share == Share(1000, 801 << 38, 199, 0, 0, 0, 1)

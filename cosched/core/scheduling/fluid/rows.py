@@ -21,7 +21,7 @@ from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 
 Ints = NDArray[np.int64]
-FIRST_ROWS = 256
+FIRST_ROWS, FIRST_ENTRIES = 256, 1 << 16
 OF_SHARE = ("procs", "left", "since", "resume", "start", "harvests", "place")  # the columns of Share
 LEFT_QUEUE = JobState.RUNNING  # this state and all after it
 
@@ -34,6 +34,7 @@ class Rows:
         self._row: dict[JobId, int] = {}
         self._job: list[ClusterJob] = []  # by row, as submitted; some have left
         self._curves = Curves()
+        self._most_entries = FIRST_ENTRIES  # of curves; when there are more, some may be of nobody any more
         self._use(make_state(settings, FIRST_ROWS, self._curves, log=0))
 
     def _use(self, state: Fluid) -> None:
@@ -69,10 +70,13 @@ class Rows:
 
         Work left is rounded up.
         """
-        row = self._row[job]
-        known = self._job[row]
+        known = self._job[self._row[job]]
         known = replace(known, malleable=replace(known.malleable or Malleable(known.nodes), table=table))
         one = self.check(known)
+        if len(self._curves.speeds) > self._most_entries:
+            self._renew()
+            self._most_entries = max(FIRST_ENTRIES, 2 * len(self._curves.speeds))
+        row = self._row[job]
         before = self.unit(row)
         progress.count(self.state, row, now)
         self._job[row] = known

@@ -78,7 +78,7 @@ def count(f: Fluid, row: int, now: int) -> None:
 
 @shared_kernel
 def renew_end(f: Fluid, row: int) -> None:
-    """A running job is as fast as it was not, on what it has."""
+    """A running job has told other times: it ends at another instant, on what it has."""
     note_end(f, row)
     f.machine[0].version += 1
 
