@@ -47,8 +47,8 @@ def nodes_of(cluster: Cluster, job: int) -> str:
 
 
 def test_tasks_on_nodes_that_are_given_up_are_killed_and_the_rest_of_their_step_goes_on(cluster: Cluster) -> None:
-    job = started(cluster, 3, f"srun sh -c '{RUNS}'")
-    cluster.wait_for(lambda: f"{job}.0" in cluster.squeue("-h", "-s"), "the step")
+    job = started(cluster, 3, f"srun sh -c 'touch task.$SLURM_PROCID; {RUNS}'")
+    cluster.wait_for(lambda: len(list(cluster.jobs.glob("task.*"))) == 3, "three tasks")
     cluster.update(job, numnodes=1)
     cluster.wait_for_nodes("idle", 2, 3)
     output = cluster.jobs / f"slurm-{job}.out"
