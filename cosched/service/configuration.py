@@ -27,6 +27,7 @@ from cosched.service.configuration_sections import (
     Tls,
 )
 from cosched.validation.addresses import is_loopback
+from cosched.validation.fluid import NOT_OF_FLUID
 from cosched.validation.mistakes import KeyedError, Mistake, first_mistake, key_shown, no_such_key
 from cosched.validation.schemes import SchemeChoice
 from cosched.validation.toml import read_toml
@@ -84,6 +85,12 @@ class Configuration(Settings):
             given = "scheme" if section.scheme is SchemeChoice.MEET else "slots" if section.slots else "mate_budget"
             reason = "a service with a fluid scheduler has neither a mate_budget nor slots: let pairs hold or yield"
             raise KeyedError(("coscheduling", given), reason)
+        return self
+
+    @model_validator(mode="after")
+    def _fluid_queues_have_no_scores(self) -> Self:
+        if self.manager.is_fluid and "yield_boost" in self.coscheduling.model_fields_set:
+            raise KeyedError(("coscheduling", "yield_boost"), NOT_OF_FLUID)
         return self
 
     @model_validator(mode="after")

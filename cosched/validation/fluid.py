@@ -14,7 +14,8 @@ from cosched.validation.mistakes import KeyedError
 from cosched.validation.types import Number, Seconds, Settings, Switch, Whole
 
 OF_FLUID = "only a fluid scheduler has it: give scheduler=fluid, too"
-OF_BATCH = ("policy", "backfill", "node_pool", "mate_budget")
+NOT_OF_FLUID = "a fluid scheduler has none: remove it, or give scheduler=batch"
+OF_BATCH = ("policy", "backfill", "node_pool", "mate_budget", "yield_boost")
 
 
 class FluidFields(Settings):
@@ -36,7 +37,7 @@ class FluidFields(Settings):
     def _of_one_kind(self) -> Self:
         wrong: Iterable[str] = OF_BATCH
         if self.is_fluid:
-            reason = "a fluid scheduler has none: remove it, or give scheduler=batch"
+            reason = NOT_OF_FLUID
         else:
             wrong = [key for key in FluidFields.model_fields if key != "scheduler"]
             reason = OF_FLUID

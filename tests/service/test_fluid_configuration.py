@@ -26,6 +26,10 @@ def test_a_fluid_domain_has_the_rules_of_a_replay(read: Read):
     ("text", "said"),
     [
         (FLUID + 'policy = "fcfs"\n', "manager.policy: a fluid scheduler has none: remove it, or give scheduler=batch"),
+        (
+            FLUID.replace("[manager]", "[coscheduling]\nyield_boost = 1\n[manager]"),
+            "coscheduling.yield_boost: a fluid scheduler has none: remove it, or give scheduler=batch",
+        ),
         (PLAIN + "level = 3\n", "manager.level: only a fluid scheduler has it: "),
         (
             PLAIN + "resize_patience = 9\n",

@@ -130,6 +130,8 @@ def test_mistakes_are_told_in_one_line(log):
     assert refused(f"{fluid},policy=wfp") == (
         "--domain a:policy: a fluid scheduler has none: remove it, or give scheduler=batch"
     )
+    for key in ("mate_budget=0.5", "yield_boost=1"):
+        assert refused(f"{fluid},{key}").endswith("a fluid scheduler has none: remove it, or give scheduler=batch")
     assert refused(f"a,trace={log},nodes=8,level=3") == (
         "--domain a:level: only a fluid scheduler has it: give scheduler=fluid, too"
     )

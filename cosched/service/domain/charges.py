@@ -1,9 +1,9 @@
 """What jobs cost beyond their runs, who is charged for it, and the budgets of accounts.
 
 A job is charged, with its owner and its account, for the nodes that it keeps unused on its own domain: those
-that it holds, and those that are booked, given to it while its mate's domain is asked. It is not charged for nodes that
-its mate keeps. What a start before its turn has pushed the first job of the queue by is counted with the nodes of the
-job that started, and not charged.
+that it holds, and those that are booked, given to it while its mate's domain is asked; a malleable job keeps its least.
+It is not charged for nodes that its mate keeps. What a start before its turn has pushed the first job of the queue by is
+counted with the nodes of the job that started, and not charged.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId
+from cosched.service.domain.sizing import least_of
 from cosched.service.store import JobRecord
 
 HOUR = 3600
@@ -83,7 +84,7 @@ class Charges:
         if record.state is JobState.READY:
             self._ready.setdefault(record.id, since)
             since = now
-        booked = record.nodes * (now - since)
+        booked = least_of(record) * (now - since)
         self.add(record, Cost(held, booked), now)
         return booked
 
@@ -111,7 +112,7 @@ class Charges:
         for key in [key for key in self._held if key[1] <= first]:
             del self._held[key]
         present: int = sum(
-            record.nodes * (now - (record.memory or {}).get("held_since", now))
+            least_of(record) * (now - (record.memory or {}).get("held_since", now))
             for record in self._jobs.values()
             if record.state is JobState.HOLDING and self.account(record) == account
         )

@@ -20,6 +20,7 @@ from cosched.service.domain.changes import Cancel, Journal
 from cosched.service.domain.charges import NO_ACCOUNTS, Accounts, Charges, Cost
 from cosched.service.domain.holdings import Holdings
 from cosched.service.domain.memory import remember
+from cosched.service.domain.sizing import least_of
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord
 from cosched.service.wire.message_parts import FOUND
@@ -114,7 +115,7 @@ class Records:
 
     def booked_nodes(self) -> int:
         """Nodes that queued jobs have booked for their slots."""
-        return sum(record.nodes for record in self.jobs.values() if record.slot is not None)
+        return sum(least_of(record) for record in self.jobs.values() if record.slot is not None)
 
     # The story
 

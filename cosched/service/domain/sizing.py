@@ -10,14 +10,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.core.allocation import Allocation, Malleable, Resized
 from cosched.core.protocol import JobId
 from cosched.service.domain.predictions import Prediction, as_kept, as_told
-from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
 from cosched.service.store import JobRecord
+
+if TYPE_CHECKING:
+    from cosched.service.domain.records import Records
 
 
 class Iterations(NamedTuple):

@@ -117,6 +117,7 @@ class Model:
     def __init__(self, nodes: int, jobs: list[Job], rules: Rules, paired: set[int], kind: type[Slots] = Slots) -> None:
         self.machine = kind(nodes, jobs, rules, paired)
         self.jobs = self.machine.jobs
+        self.booked = False
 
     def enter(self, now, submitted):
         self.machine.enter(now)
@@ -129,13 +130,18 @@ class Model:
         self.machine.start_booked()
 
     def iterate(self, ask):
-        self.machine.iterate(lambda job: ask(job.number))
+        self.booked = True
+        while self.booked:  # another iteration is due where a slot was booked in one
+            self.booked = False
+            self.machine.iterate(lambda job: ask(job.number))
 
     def quote(self, job, not_before):
         return self.machine.quote(self.jobs[job], not_before)
 
     def book(self, job, at):
-        return self.machine.book(self.jobs[job], at)
+        booked = self.machine.book(self.jobs[job], at)
+        self.booked = self.booked or booked
+        return booked
 
     def unbook(self, job):
         self.machine.slots.pop(job, None)
