@@ -1,8 +1,8 @@
 """What jobs cost beyond their runs, who is charged for it, and the budgets of accounts.
 
-A job is charged, with its owner and its account, for the nodes that it keeps unused on its own domain: those
-that it holds, and those that are booked, given to it while its mate's domain is asked; a malleable job keeps its least.
-It is not charged for nodes that its mate keeps. What a start before its turn has pushed the first job of the queue by is
+A job is charged, with its owner and its account, for the nodes that it keeps unused on its own domain: those that it
+holds, and those that are booked, given to it while its mate's domain is asked. A malleable job keeps its least. It is
+not charged for nodes that its mate keeps. What a start before its turn has pushed the first job of the queue by is
 counted with the nodes of the job that started, and not charged.
 """
 
