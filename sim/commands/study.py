@@ -49,6 +49,12 @@ Examples:
 Jobs are drawn from a model of SDSC's SP2. With --log, models of job logs are fitted and drawn from, too, and the
 report has their goodness of fit (figures 5 to 8)."""
 
+FLUID_EPILOG = """\b
+Examples:
+  cosched study fluid --quick --out quick
+  cosched study fluid --out full"""
+
+FLUID_OUT = "cosched-study-fluid"
 WEISSMAN_OUT = "cosched-study-weissman2004"
 GROUPS_OUT = "cosched-study-groups"
 MEET_OUT = "cosched-study-meet"
@@ -150,6 +156,28 @@ def groups(ctx: click.Context, /, out: str, **options: Any) -> None:
     _groups(ctx, Path(out), **options)
 
 
+@study.command("fluid", short_help="A fluid Eureka beside a batch one, for jobs with mates.", epilog=FLUID_EPILOG)
+@click.option("--quick", is_flag=True, help="Two replications of a week, one scheduler: a minute.")
+@click.option("--out", metavar="DIR", default=FLUID_OUT, help="Write results, tables, report.html there.")
+@click.option(
+    "--replications", type=click.IntRange(1, 1000), metavar="N", help="Replications of each case (8; --quick: 2)."
+)
+@click.option("--seed", type=click.IntRange(0), default=1, metavar="S", help="Seed of the first replication (1).")
+@click.option("--days", type=click.FloatRange(1, 3650), metavar="D", help="Length of a replication (30; --quick: 7).")
+@worker_options
+@click.option("--resume", is_flag=True, help="Continue in DIR, also with more replications.")
+@click.pass_context
+@needing(SIMULATOR)
+def fluid(ctx: click.Context, /, out: str, **options: Any) -> None:
+    """A fluid Eureka (docs/fluid.md) beside a batch one, under hold, yield and meet, in months with pairs.
+
+    Several harvest policies, least sizes, costs of a resize and shares of pairs: how long pairs and others wait, and
+    how long jobs are there. Prints the verdict and where the files are. However it ends, --resume continues it: only
+    cases in progress are lost.
+    """
+    _fluid(ctx, Path(out), **options)
+
+
 @study.command(short_help="Section 4.4 of Weissman et al. (2004): fluid allocation.", epilog=WEISSMAN_EPILOG)
 @click.option("--quick", is_flag=True, help="Five traces of 2,000 jobs: a minute.")
 @click.option("--out", metavar="DIR", default=WEISSMAN_OUT, help="Write results, figures, report.html there.")
@@ -228,6 +256,18 @@ def _groups(
 ) -> None:
     from cosched.sim.studies.groups.report import rebuild
     from cosched.sim.studies.groups.running import Wish, run_study
+
+    wish = Wish(ctx.meta[COMMAND], **wished)
+    found = _carry_out(folder, partial(run_study, wish), rebuild, workers=workers, dask=dask, resume=resume)
+    show(*found.summary(folder))
+    _fail_if(found.failed, folder)
+
+
+def _fluid(
+    ctx: click.Context, folder: Path, *, workers: int | None, dask: str | None, resume: bool, **wished: Any
+) -> None:
+    from cosched.sim.studies.fluid.report import rebuild
+    from cosched.sim.studies.fluid.running import Wish, run_study
 
     wish = Wish(ctx.meta[COMMAND], **wished)
     found = _carry_out(folder, partial(run_study, wish), rebuild, workers=workers, dask=dask, resume=resume)

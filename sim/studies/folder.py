@@ -21,7 +21,7 @@ from cosched.sim.sweeps.workers import Workers
 from cosched.workload.traces.atomic import replacing
 
 STUDY, TABLES = "study.json", "tables"
-STUDIES = ("tang2011", "meet", "groups", "weissman2004")  # each is a package beside this module
+STUDIES = ("tang2011", "meet", "groups", "weissman2004", "fluid")  # each is a package beside this module
 SAME = ("study", "version", "seed", "days", "quick", "logs")  # keys of study.json that stay when a study is resumed
 
 T = TypeVar("T")

@@ -33,19 +33,20 @@ NOTABLE = 1.0  # a job loses or wins that waits a minute longer or shorter
 
 def measures(result: ReplayResult, base: ReplayResult) -> Row:
     """Return the measures of a replay; `base` had the same jobs and no coscheduling."""
-    found = _of_pairs(result)
+    found = of_pairs(result)
     for name, domain in result.domains.items():
         here = _of_machine(domain) | _beside_base(domain, base.domains[name])
         found |= {f"{name} {measure}": value for measure, value in here.items()}
     return found
 
 
-def _of_pairs(result: ReplayResult) -> Row:
+def of_pairs(result: ReplayResult) -> Row:
+    """Return the measures of the pairs."""
     submits, starts = _of_mates(result, "submit"), _of_mates(result, "start")
     started = (starts != UNKNOWN).all(axis=1)
     waits = (starts.max(axis=1) - submits.max(axis=1))[started] / MINUTE
     together = started & (starts[:, 0] == starts[:, 1])
-    mean, p95, longest = _spread(waits, 95)
+    mean, p95, longest = spread(waits, 95)
     row: Row = {PAIR_WAIT: mean, PAIR_P95: p95, PAIR_LONGEST: longest}
     row |= {PAIRS: len(starts), TOGETHER: int(together.sum()), CALLS: None, PROPOSALS: None}
     if result.events is not None and len(starts):
@@ -70,14 +71,14 @@ def _of_machine(domain: DomainResult) -> Row:
     waits = (jobs.start - work.submit) / MINUTE
     paired = jobs.pair != UNKNOWN
     alone = domain.started & ~paired
-    mean, p95, p99, longest = _spread(waits[alone], 95, 99)
+    mean, p95, p99, longest = spread(waits[alone], 95, 99)
     synchronised = domain.started & paired & (jobs.ready != UNKNOWN)
     whole = domain.metrics
     return {
         WAIT: mean, P95: p95, P99: p99, LONGEST: longest,
-        SLOWDOWN: _spread(slowdown((jobs.start - work.submit)[alone], jobs.run[alone]))[0],
-        PAIRED_LONGEST: _spread(waits[domain.started & paired])[-1],
-        SYNC: _spread((jobs.start - jobs.ready)[synchronised] / MINUTE)[0],
+        SLOWDOWN: spread(slowdown((jobs.start - work.submit)[alone], jobs.run[alone]))[0],
+        PAIRED_LONGEST: spread(waits[domain.started & paired])[-1],
+        SYNC: spread((jobs.start - jobs.ready)[synchronised] / MINUTE)[0],
         HELD: 100 * whole["held_share"],
         IDLE: _idle(domain),
         NEVER: whole["never_started"],
@@ -90,8 +91,8 @@ def _beside_base(domain: DomainResult, base: DomainResult) -> Row:
     lost, won = more[more > NOTABLE], -more[more < -NOTABLE]
     count = max(len(more), 1)
     return {
-        LOSERS: 100 * len(lost) / count, LOSS: _spread(lost)[0], MOST_LOST: _spread(lost)[-1],
-        WINNERS: 100 * len(won) / count, GAIN: _spread(won)[0],
+        LOSERS: 100 * len(lost) / count, LOSS: spread(lost)[0], MOST_LOST: spread(lost)[-1],
+        WINNERS: 100 * len(won) / count, GAIN: spread(won)[0],
     }  # fmt: skip
 
 
@@ -115,7 +116,7 @@ def _idle(domain: DomainResult) -> float | None:
     return float(100 * (idle * np.diff(times)).sum() / (domain.nodes * (last - first)))
 
 
-def _spread(values: Floats | Ints, *percentiles: int) -> list[Any]:
+def spread(values: Floats | Ints, *percentiles: int) -> list[Any]:
     """Return the mean, these percentiles and the maximum; None without values."""
     if not len(values):
         return [None] * (len(percentiles) + 2)
