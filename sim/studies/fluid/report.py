@@ -30,8 +30,8 @@ PAGE, TITLE = "results.md", "A fluid Eureka beside a batch one"
 WORDS = (
     "Times are means in minutes. The pair wait is from the later submission to the start of both; the sync time from "
     "when a job was ready first to its start. Unpaired jobs have no mates; their total is from submission to end, as "
-    "jobs on fewer processors run longer. Held is in per cent of the node-time. Differences are those between replays of "
-    "the same jobs, with Student's 95 % intervals over the replications."
+    "jobs on fewer processors run longer. Held is in per cent of the node-time. Differences are those between "
+    "replays of the same jobs, with Student's 95 % intervals over the replications."
 )
 FEWER = f"Nothing is decided: comparisons need at least {LEAST} replications."
 

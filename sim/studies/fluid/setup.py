@@ -51,8 +51,8 @@ FLUID = (
 SETUP = (
     "Months as in section V-E of Tang et al. (2011): Intrepid and Eureka have the same number of jobs, and a share of "
     "Intrepid's is paired. Intrepid has WFP and EASY backfilling, and so has a batch Eureka. A fluid Eureka admits "
-    "jobs in the order of submission, favours running jobs and has no level. Holds last at most 20 minutes, and the whole "
-    "machine may be held. All places see the same jobs in a replication."
+    "jobs in the order of submission, favours running jobs and has no level. Holds last at most 20 minutes, and "
+    "the whole machine may be held. All places see the same jobs in a replication."
 )
 MEANING = (
     "A letter for Intrepid and one for Eureka: H holds, Y yields, M meets (with slots). A fluid Eureka is named by its "
