@@ -16,8 +16,9 @@ from cosched.service.api.operations import Operations
 from cosched.service.api.predicted import checked_predictions
 from cosched.service.api.requests import not_owner
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.malleable import least_of, predictions_of
 from cosched.service.domain.predictions import Prediction
-from cosched.service.domain.sizing import Iterations, Sizing, least_of, predictions_of
+from cosched.service.domain.sizing import Iterations, Sizing
 from cosched.service.manager.resizes import Resizes
 from cosched.service.store import JobRecord
 from cosched.service.wire.callers import Caller, Identify

@@ -14,7 +14,8 @@ from cosched.core.settings import Scheme
 from cosched.service.clock import Clock
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.sizing import least_of, nodes_of, predictions_of, sizing_of
+from cosched.service.domain.malleable import least_of, predictions_of
+from cosched.service.domain.sizing import nodes_of, sizing_of
 from cosched.service.domain.story import Noted
 from cosched.service.peers.peer import PeerView
 from cosched.service.store import EventRecord, JobRecord

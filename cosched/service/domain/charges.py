@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId
-from cosched.service.domain.sizing import least_of
+from cosched.service.domain.malleable import least_of
 from cosched.service.store import JobRecord
 
 HOUR = 3600

@@ -26,11 +26,11 @@ from cosched.service.domain.changes import Journal
 from cosched.service.domain.charges import NO_ACCOUNTS, Accounts
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.draining import Draining
+from cosched.service.domain.malleable import malleable_of
 from cosched.service.domain.predictions import Prediction, counted
 from cosched.service.domain.presence import Presence
 from cosched.service.domain.questions import Questions
 from cosched.service.domain.records import Records
-from cosched.service.domain.sizing import malleable_of
 from cosched.service.domain.turns import Turns, in_turn
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, JobScript, Store

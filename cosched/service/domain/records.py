@@ -19,8 +19,8 @@ from cosched.service.domain import story
 from cosched.service.domain.changes import Cancel, Journal
 from cosched.service.domain.charges import NO_ACCOUNTS, Accounts, Charges, Cost
 from cosched.service.domain.holdings import Holdings
+from cosched.service.domain.malleable import least_of
 from cosched.service.domain.memory import remember
-from cosched.service.domain.sizing import least_of
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord
 from cosched.service.wire.message_parts import FOUND

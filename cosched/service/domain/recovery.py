@@ -7,8 +7,8 @@ from cosched.core.protocol import JobId
 from cosched.service.domain.charges import DAY, HOUR
 from cosched.service.domain.draining import DRAIN
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.malleable import least_of
 from cosched.service.domain.memory import PEERS, recalled_job, recalled_peers, recalled_place
-from cosched.service.domain.sizing import least_of
 from cosched.service.domain.turns import Outside
 from cosched.service.store import JobRecord
 

@@ -10,16 +10,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from cosched.core.allocation import Allocation, Malleable, Resized
 from cosched.core.protocol import JobId
+from cosched.service.domain.malleable import malleable_of, predictions_of
 from cosched.service.domain.predictions import Prediction, as_kept, as_told
+from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
 from cosched.service.store import JobRecord
-
-if TYPE_CHECKING:
-    from cosched.service.domain.records import Records
 
 
 class Iterations(NamedTuple):
@@ -47,22 +46,6 @@ class Sizing:
     def settled(self) -> bool:
         """Whether the job uses the set that it was told."""
         return self.acknowledged == self.generation
-
-
-def malleable_of(record: JobRecord) -> Malleable | None:
-    """Return how the job's size may change; None: it does not."""
-    return None if record.malleable is None else as_told(record.malleable)[0]
-
-
-def predictions_of(record: JobRecord) -> tuple[Prediction, ...]:
-    """Return what the job predicts of its sizes, from its least to its ideal; empty: nothing."""
-    return () if record.malleable is None else as_told(record.malleable)[1]
-
-
-def least_of(record: JobRecord) -> int:
-    """Return the fewest nodes on which the job runs."""
-    malleable = malleable_of(record)
-    return record.nodes if malleable is None else malleable.least
 
 
 def sizing_of(record: JobRecord) -> Sizing | None:

@@ -19,7 +19,8 @@ from cosched.core.job import JobState
 from cosched.core.protocol import JobId, MateName
 from cosched.service.domain.changes import Resize
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.sizing import malleable_of, nodes_of
+from cosched.service.domain.malleable import malleable_of
+from cosched.service.domain.sizing import nodes_of
 from cosched.service.manager.resizes import Resizes
 from cosched.service.manager.runner import Orders, Reports, Work, forget, tell_end
 from cosched.service.store import JobRecord, JobScript, StoreError

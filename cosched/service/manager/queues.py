@@ -16,7 +16,7 @@ from cosched.adapters.manager import ManagerError
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, GetMateJobId, GetMember, JobId, MateName
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.sizing import least_of
+from cosched.service.domain.malleable import least_of
 from cosched.service.manager.launches import spec_of
 from cosched.service.manager.plans import BATCH_SYSTEMS, Plan, Planner, no_plan
 from cosched.service.peers.linking import no_pair

@@ -11,7 +11,7 @@ from enum import IntEnum
 from cosched.client import Domain, Peer
 from cosched.core.protocol import FOREVER
 from cosched.service.configuration import Configuration
-from cosched.service.domain.sizing import least_of
+from cosched.service.domain.malleable import least_of
 from cosched.service.page.listing import Sums
 from cosched.service.page.words import count, milliseconds, span, until
 from cosched.service.store import JobRecord

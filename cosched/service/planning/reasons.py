@@ -14,7 +14,7 @@ from cosched.core.story import Why
 from cosched.service.domain import story
 from cosched.service.domain.charges import HOUR
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.sizing import least_of
+from cosched.service.domain.malleable import least_of
 from cosched.service.manager.plans import Plan
 from cosched.service.store import JobRecord
 from cosched.service.wire.message_parts import PROBLEM
