@@ -21,7 +21,7 @@ from cosched.core.job import JobState
 from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
-from cosched.core.scheduling.scheduler import ClusterSettings
+from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.recovery import recover
@@ -208,20 +208,23 @@ class Node:
     def _live(self) -> None:
         """Begin from what is on record."""
         self._check_record()
-        slots = self.settings.slots
-        budget = Decimal("0.5" if slots else 0)
-        ordering, backfilling = parse_ordering("fcfs"), BACKFILLING["easy"]
-        cluster = ClusterSettings(
-            10, ordering, backfilling, mate_budget=budget, slots=slots, mate_budget_share=self.share
+        self.domain = LiveDomain(
+            self.name, self.settings, self._scheduler(), self.store, WorldClock(self.world), METRICS
         )
-        scheduler = open_cluster(cluster)
-        self.domain = LiveDomain(self.name, self.settings, scheduler, self.store, WorldClock(self.world), METRICS)
         for job in recover(self.domain, Outside(self, self.lives)):
             if job not in self.running and job not in self.done:
                 self.launch(job)
         for job in sorted(self.done & self.domain.jobs.keys()):  # always the same order, for the same history
             self.domain.end(job, JobState.COMPLETED)
         self._look_round()
+
+    def _scheduler(self) -> OpenScheduler:
+        slots = self.settings.slots
+        budget = Decimal("0.5" if slots else 0)
+        ordering, backfilling = parse_ordering("fcfs"), BACKFILLING["easy"]
+        return open_cluster(
+            ClusterSettings(10, ordering, backfilling, mate_budget=budget, slots=slots, mate_budget_share=self.share)
+        )
 
     def _check_record(self) -> None:
         """What was acknowledged is on record, and nothing runs or has run that was not to."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
+from cosched.core.scheduling.scheduler import WITH_NODES, ElasticScheduler
+from cosched.errors import InputError
 from cosched.service.domain.charges import DAY, HOUR
 from cosched.service.domain.draining import DRAIN
 from cosched.service.domain.live_domain import LiveDomain
@@ -17,14 +21,17 @@ SKIPPED = 1000  # numbers of calls; more than a job can have used that are not o
 
 
 def recover(domain: LiveDomain, outside: Outside) -> list[JobId]:
-    """Take up all jobs that have not ended, as the last turn left them; ids of those that ran then. StoreError.
+    """Take up all jobs that have not ended, as the last turn left them; ids of those that ran then.
 
-    From now on turns may be taken, and `outside` does what they decide.
+    From now on turns may be taken, and `outside` does what they decide. StoreError; InputError: a scheduler of another
+    kind has given them their nodes.
     """
+    store = domain.store
+    active = store.active_jobs()
+    _refuse_jobs_of_another_kind(domain, active)
     domain.turns.open(outside)
     _begin_life(domain)
-    store = domain.store
-    active, script_bytes = store.active_jobs(), store.script_bytes()
+    script_bytes = store.script_bytes()
     running = [str(record.id) for record in active if record.state is JobState.RUNNING]
     domain.scheduler.starts.recall(store.starts())
     domain.records.charges.recall(store.held_by_account(domain.clock.now() // HOUR - DAY))
@@ -36,6 +43,21 @@ def recover(domain: LiveDomain, outside: Outside) -> list[JobId]:
             _recover(domain, record, script_bytes.get(record.id, 0))
         domain.scheduler.reschedule()
     return running
+
+
+def _refuse_jobs_of_another_kind(domain: LiveDomain, active: Iterable[JobRecord]) -> None:
+    """What a batch scheduler has started has no work that could be counted; it cannot count with other sizes itself."""
+    fluid = isinstance(domain.scheduler, ElasticScheduler)
+    theirs = [
+        record for record in active if record.state in WITH_NODES and ("share" in (record.memory or {})) is not fluid
+    ]
+    if theirs:
+        one, other = ("batch", "fluid") if fluid else ("fluid", "batch")
+        jobs = f"job {theirs[0].id} has" if len(theirs) == 1 else f"{len(theirs)} jobs, such as {theirs[0].id}, have"
+        reason = (
+            f"{jobs} nodes of a {one} scheduler: start it with that, drain it, and make it {other} when all have ended"
+        )
+        raise InputError(f"domain {domain.name}", None, reason)
 
 
 def _begin_life(domain: LiveDomain) -> None:

@@ -1,0 +1,68 @@
+"""A domain that is to have a scheduler of another kind than before does not start while jobs have nodes of that one."""
+
+import pytest
+
+from cosched.core.job import JobState
+from cosched.core.scheduling.fluid.cluster import FluidCluster
+from cosched.core.scheduling.fluid.settings import FluidSettings
+from cosched.core.settings import CoschedulingSettings
+from cosched.errors import InputError
+from tests.service.world import Faults, Node, World
+
+
+class EitherNode(Node):
+    """Its scheduler changes with each life."""
+
+    fluid_lives = ()
+
+    def _scheduler(self):
+        return FluidCluster(FluidSettings(10)) if self.lives in self.fluid_lives else super()._scheduler()
+
+
+class EitherWorld(World):
+    node_kind = EitherNode
+
+
+@pytest.fixture
+def restarted(tmp_path, monkeypatch):
+    """A domain with a job that runs; of its lives, these are fluid."""
+    worlds = []
+
+    def made(*fluid_lives):
+        monkeypatch.setattr(EitherNode, "fluid_lives", fluid_lives)
+        worlds.append(EitherWorld(tmp_path, 1, {"a": CoschedulingSettings()}, Faults()))
+        node = worlds[0].nodes["a"]
+        node.submit(1, 4, 1000, None)
+        worlds[0].run(1100)
+        assert node.domain.jobs["1"].state is JobState.RUNNING
+        node.store.close()
+        node.begin()
+        return node
+
+    yield made
+    for world in worlds:
+        world.close()
+
+
+@pytest.mark.parametrize(("fluid_lives", "one", "other"), [([2], "batch", "fluid"), ([1], "fluid", "batch")])
+def test_it_is_refused_in_one_line(restarted, fluid_lives, one, other):
+    with pytest.raises(InputError) as refused:
+        restarted(*fluid_lives)
+    assert str(refused.value) == (
+        f"domain a: job 1 has nodes of a {one} scheduler: "
+        f"start it with that, drain it, and make it {other} when all have ended"
+    )
+
+
+def test_the_same_kind_goes_on(restarted):
+    assert restarted(1, 2).domain.scheduler.free == 6
+
+
+def test_once_all_have_ended_it_can_be_another(restarted):
+    node = restarted()
+    node.world.run(3000)
+    assert not node.domain.jobs
+    node.store.close()
+    EitherNode.fluid_lives = (3,)
+    node.begin()
+    assert node.domain.scheduler.free == 10
