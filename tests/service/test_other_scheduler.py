@@ -7,6 +7,8 @@ from cosched.core.scheduling.fluid.cluster import FluidCluster
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.errors import InputError
+from cosched.service.manager.plans import Plan
+from cosched.service.planning.reasons import Reasons
 from tests.service.world import Faults, Node, World
 
 
@@ -66,3 +68,15 @@ def test_once_all_have_ended_it_can_be_another(restarted):
     EitherNode.fluid_lives = (3,)
     node.begin()
     assert node.domain.scheduler.free == 10
+
+
+def test_a_fluid_domain_says_that_it_estimates_no_start(restarted):
+    node = restarted(1, 2)
+    node.submit(2, 8, 1000, None)
+    node.world.run(1200)
+    told = Reasons(node.domain).of(node.domain.jobs["2"], Plan())
+    assert told.text == (
+        "it needs 8 nodes, 6 are free; running jobs may give it some at its turn, "
+        "so no start is estimated in a fluid domain"
+    )
+    assert told.nodes_busy.required == 8

@@ -10,6 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from cosched.core.coscheduling.holds import held_node_cap
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, Domain, GroupName, MateJobId, MateProblem, MateStatus
+from cosched.core.scheduling.scheduler import ElasticScheduler
 from cosched.core.story import Why
 from cosched.service.domain import story
 from cosched.service.domain.charges import HOUR
@@ -35,6 +36,8 @@ _ABSENT_TEXTS: Mapping[str, str] = {
     Why.PEER_REFUSED: "{peer} refuses this domain: a misconfiguration",
 }
 OF_THE_QUEUE = ("Resources", "Priority")  # Slurm's words for a job that just waits for its turn
+NO_ESTIMATE = "running jobs may give it some at its turn, so no start is estimated in a fluid domain"
+FEWER = "submit it with a smaller --least"
 SHORTER = "cosched submit -N (fewer nodes) or -t (a shorter time limit) lets it start earlier"
 
 
@@ -98,14 +101,22 @@ class Reasons:
                 text=f"the batch system lets it wait{f': {word}' if word else ''}",
                 change=SHORTER if word in OF_THE_QUEUE else "the batch system's own commands tell more of the job",
             )
-        if least_of(record) > scheduler.free:
-            busy = explain_pb2.NodesBusy(required=least_of(record), available=scheduler.free)
-            return Reason(nodes_busy=busy, text=f"it needs {_nodes(least_of(record))}, {_are_free(scheduler.free)}",
-                          change=SHORTER)  # fmt: skip
+        busy = least_of(record) > scheduler.free
         ahead = max(0, plan.places.get(job, (1, 0))[0] - 1)
-        first = explain_pb2.OthersFirst(required=least_of(record), available=scheduler.free, ahead=ahead)
-        text = f"it needs {_nodes(least_of(record))}, {_are_free(scheduler.free)}, but others come first: {ahead}"
-        return Reason(others_first=first, text=text, change=f"{SHORTER}; the order is `policy` of [manager]")
+        nodes = {"required": least_of(record), "available": scheduler.free}
+        needs = f"it needs {_nodes(least_of(record))}, {_are_free(scheduler.free)}"
+        if isinstance(scheduler, ElasticScheduler):
+            told = Reason(text=f"{needs}; {NO_ESTIMATE}", change=FEWER)
+        elif busy:
+            told = Reason(text=needs, change=SHORTER)
+        else:
+            others = f"{needs}, but others come first: {ahead}"
+            told = Reason(text=others, change=f"{SHORTER}; the order is `policy` of [manager]")
+        if busy:
+            told.nodes_busy.CopyFrom(explain_pb2.NodesBusy(**nodes))
+        else:
+            told.others_first.CopyFrom(explain_pb2.OthersFirst(**nodes, ahead=ahead))
+        return told
 
     # It waits for its mate
 
