@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from cosched.adapters.manager import Manager, ManagerError, Report
+from cosched.core.allocation import Allocation
 
 
 class SpecError(ManagerError):
@@ -94,3 +95,11 @@ class ElasticLauncher(Launcher, Protocol):
 
     async def keep(self, job_id: str, names: Collection[str]) -> None:
         """Let a job have only these of its nodes; the others are free. ManagerError."""
+
+
+@runtime_checkable
+class PlayingLauncher(Launcher, Protocol):
+    """One whose jobs do nothing, and end by what they have: they are played (see `cosched.adapters.replay`)."""
+
+    def play(self, allocation: Allocation) -> None:
+        """A job that was launched has this from now on."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from cosched.core.allocation import Counts
 from cosched.core.scheduling.fluid.cluster import FluidCluster
-from cosched.core.scheduling.fluid.machine import Counts
 from cosched.sim.configuration import Domain
 from cosched.sim.federation.batch_world import BatchWorld
 from cosched.sim.federation.conductor import Conductor

@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 
 from cosched.compilation import prepare_kernels
+from cosched.core.allocation import Counts
 from cosched.core.job import JobState
 from cosched.core.scheduling.fluid import warming
-from cosched.core.scheduling.fluid.machine import Counts, FluidJobs, FluidTrace, Sizes
+from cosched.core.scheduling.fluid.machine import FluidJobs, FluidTrace, Sizes
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.story import What
-from cosched.sim.allocations import AllocationEnd, AllocationLog, Allocations
 from cosched.sim.configuration import Domain
 from cosched.sim.fluid_setup import fluid_setup
 from cosched.sim.holds_and_yields import HoldLog, YieldLog
 from cosched.sim.results.result import DomainResult, Jobs
 from cosched.sim.telling import RESIZED
+from cosched.workload.allocations import AllocationEnd, AllocationLog, Allocations
 from cosched.workload.jobs import UNKNOWN, Workload
 
 KERNELS = "gifts"  # a module of kernels that only these domains need

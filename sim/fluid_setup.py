@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from cosched.core.allocation import Malleable
 from cosched.core.scheduling.fluid.machine import FluidJobs, check_jobs
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.settings import ReleaseOrder
 from cosched.errors import InputError
 from cosched.sim.configuration import Domain
-from cosched.workload.jobs import UNKNOWN, Workload
+from cosched.workload.jobs import Workload
+from cosched.workload.malleable import as_stated
 
 
 class FluidSetup(NamedTuple):
@@ -45,16 +44,15 @@ def fluid_setup(domain: Domain, workload: Workload, nodes: int) -> FluidSetup:
 
 def fluid_jobs(domain: Domain, workload: Workload) -> FluidJobs:
     """Return the jobs of a workload; what its log does not state is as the domain says."""
-    malleable = workload.malleable
-    assert malleable is not None
-    by_default = domain.model == "parabolic"
+    assert workload.malleable is not None
+    malleable = as_stated(workload.malleable, parabolic=domain.model == "parabolic", fixed=domain.resize_cost)
     return FluidJobs(
         submit=workload.submit,
         least=malleable.least,
         ideal=workload.nodes,
         run=workload.run,
         requested=workload.requested,
-        parabolic=np.where(malleable.parabolic == UNKNOWN, by_default, malleable.parabolic == 1),
-        fixed=np.where(malleable.fixed == UNKNOWN, domain.resize_cost, malleable.fixed),
-        data=np.maximum(malleable.data, 0),
+        parabolic=malleable.parabolic == 1,
+        fixed=malleable.fixed,
+        data=malleable.data,
     )

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import heapq
 import math
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cosched.adapters.launcher import JobSpec, Launcher, SpecError
+from cosched.adapters.launcher import JobSpec, PlayingLauncher, SpecError
 from cosched.adapters.manager import End, Ended, ManagerError, Report, UnknownJobError
 from cosched.adapters.replay.journal import Journal, Launch
 from cosched.adapters.replay.settings import ReplaySettings, read_settings
 from cosched.adapters.replay.time import SharedTime, Time
+from cosched.core.allocation import Allocation
 
 if TYPE_CHECKING:
     from cosched.adapters.replay.trace import TraceJob
+    from cosched.workload.allocations import Runs
 
 SECOND = 1_000_000_000  # nanoseconds
 
@@ -26,7 +27,7 @@ def create(domain: str, directory: Path, settings: Mapping[str, object]) -> Repl
     return ReplayManager(read_settings(domain, directory.parent, settings), directory)
 
 
-class ReplayManager(Launcher):
+class ReplayManager(PlayingLauncher):
     """See `adapters.launcher`.
 
     It also has the `jobs` to submit, and the `time` for its service. In lock-step it reports nothing by itself:
@@ -41,7 +42,7 @@ class ReplayManager(Launcher):
         self._nodes = 0
         self._journal = None if self.lockstep else Journal(directory)
         self._launched: dict[str, Launch] = {}
-        self._ends: list[tuple[int, int]] = []  # heap of (end, number) of running jobs
+        self.runs = _new_runs() if self.lockstep else None  # running jobs by their rows in the trace, and what each had
         self._alarms: dict[str, asyncio.TimerHandle] = {}
         self._reports: asyncio.Queue[Report] = asyncio.Queue()
 
@@ -78,9 +79,9 @@ class ReplayManager(Launcher):
         job = self.jobs[int(spec.job_id) - 1]
         now = math.floor(self.time.now())
         launch = Launch(spec.job_id, now, now + job.run)
-        if self._journal is None:
-            heapq.heappush(self._ends, (launch.end, job.number))
-        else:
+        if self.runs is not None:
+            self.runs.go_on(job.number - 1, job.run, Allocation(spec.job_id, job.nodes, now, now + job.requested), now)
+        if self._journal is not None:
             self._journal.note(launch)
             self._await_end(launch)
         self._launched[spec.job_id] = launch
@@ -122,14 +123,24 @@ class ReplayManager(Launcher):
     @property
     def next_end(self) -> int | None:
         """Return when the next running job ends; None if none runs."""
-        return self._ends[0][0] if self._ends else None
+        return None if self.runs is None else self.runs.next
 
     def ended(self, now: int) -> list[str]:
-        """Return the jobs that have ended by now, in the order of their ends, each once."""
+        """Return the jobs that end now, in the order of the trace, each once."""
         ended = []
-        while self._ends and self._ends[0][0] <= now:
-            ended.append(str(heapq.heappop(self._ends)[1]))
+        while self.runs is not None and (row := self.runs.complete(now)) is not None:
+            ended.append(str(row + 1))
         return ended
+
+    def allocations(self) -> list[tuple[int, ...]]:
+        """Return the rows of `workload.allocations.Allocations` until now."""
+        return [] if self.runs is None else self.runs.allocations(math.floor(self.time.now())).rows()
+
+    def play(self, allocation: Allocation) -> None:
+        """See the protocol; in lock-step, as nobody else has jobs whose size changes."""
+        assert self.runs is not None
+        job = self.jobs[int(allocation.job) - 1]
+        self.runs.go_on(job.number - 1, job.run, allocation, math.floor(self.time.now()))
 
     # By the wall clock
 
@@ -143,6 +154,12 @@ class ReplayManager(Launcher):
             return
         del self._alarms[launch.job]
         self._reports.put_nowait(_ended(launch))
+
+
+def _new_runs() -> Runs:
+    from cosched.workload.allocations import Runs  # needs numpy
+
+    return Runs()
 
 
 def _ended(launch: Launch) -> Ended:

@@ -7,6 +7,7 @@
     start = INSTANT          when the trace's time 0 is or was (past events happen at once); the same in all domains
     speed = 60               seconds of the trace in one second (1)
     clock = "lockstep"       the instant that a conductor writes into the file `time`
+    sizes = {...}            set by a service with a fluid scheduler: SizesOfJobs; in lock-step only
 
 Relative paths are relative to the folder of the domain's database.
 """
@@ -16,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.adapters.manager import SettingError
 from cosched.adapters.replay.time import ScaledTime, SharedTime, open_shared_time
@@ -28,17 +30,27 @@ if TYPE_CHECKING:
 MAX_SPEED = 10_000.0
 MACHINE = ("trace", "format", "nodes", "procs_per_node", "cut", "load", "scale")
 CLOCKS = {"real": ("start", "speed"), "lockstep": ("time",)}
-KEYS = (*MACHINE, "overrun", "pairs", "off", "clock", *CLOCKS["real"], *CLOCKS["lockstep"])
+SIZES = "sizes"
+KEYS = (*MACHINE, "overrun", "pairs", "off", SIZES, "clock", *CLOCKS["real"], *CLOCKS["lockstep"])
+
+
+class SizesOfJobs(NamedTuple):
+    """How jobs change their size of which the log does not say it (fluid.md, In a replay)."""
+
+    min_share: Fraction
+    model: str
+    resize_cost: int
 
 
 @dataclass(frozen=True, slots=True)
 class ReplaySettings:
-    """The settings of the replay manager. The trace's time 0 is at `start` by `time`."""
+    """The settings of the replay manager. The trace's time 0 is at `start` by `time`; `sizes`: None: none changes."""
 
     log: ReplayedLog
     off: frozenset[str]
     time: SharedTime | ScaledTime
     start: int
+    sizes: SizesOfJobs | None = None
 
 
 def read_settings(domain: str, folder: Path, settings: Mapping[str, object]) -> ReplaySettings:
@@ -53,8 +65,13 @@ def read_settings(domain: str, folder: Path, settings: Mapping[str, object]) -> 
     if foreign is not None:
         raise SettingError(foreign, f"has no meaning with the clock {clock}")
     log, off = _log(domain, folder, settings), _off(settings.get("off", []))
+    sizes = settings.get(SIZES)
+    if sizes is not None and not isinstance(sizes, SizesOfJobs):
+        raise SettingError(SIZES, "is no setting of a file: a fluid scheduler has min_share, model and resize_cost")
     if clock == "lockstep":
-        return ReplaySettings(log, off, open_shared_time(_path(folder, "time", settings.get("time"))), 0)
+        return ReplaySettings(log, off, open_shared_time(_path(folder, "time", settings.get("time"))), 0, sizes)
+    if sizes is not None:
+        raise SettingError("scheduler", "fluid: jobs change their size in lock-step only (`cosched replay --live`)")
     start = _start(settings.get("start"))
     return ReplaySettings(log, off, ScaledTime(start, _speed(settings.get("speed", 1))), start)
 

@@ -38,6 +38,20 @@ class Resized:
     allocation: Allocation
     gave_to: JobId | None = None
 
+    @property
+    def job(self) -> JobId:
+        """The running job."""
+        return self.allocation.job
+
+
+class Counts(NamedTuple):
+    """What was done to the sizes of jobs so far: harvests that were made and refused, and how many jobs gave some."""
+
+    harvests: int
+    harvests_refused: int
+    jobs_harvested: int
+    changes_of_size: int
+
 
 class Share(NamedTuple):
     """What a fluid scheduler keeps of a job that has nodes, over a restart (fluid.md, The work of a job).

@@ -79,12 +79,10 @@ class Configuration(Settings):
         return self
 
     @model_validator(mode="after")
-    def _fluid_pairs_do_not_meet(self) -> Self:
-        section = self.coscheduling
-        if self.manager.is_fluid and section.meeting:
-            given = "scheme" if section.scheme is SchemeChoice.MEET else "slots" if section.slots else "mate_budget"
-            reason = "a service with a fluid scheduler has neither a mate_budget nor slots: let pairs hold or yield"
-            raise KeyedError(("coscheduling", given), reason)
+    def _nobody_overtakes_in_fluid_domains(self) -> Self:
+        if self.manager.is_fluid and self.coscheduling.mate_budget is not None:
+            reason = "a fluid scheduler has none, as nobody overtakes there: leave it out"
+            raise KeyedError(("coscheduling", "mate_budget"), reason)
         return self
 
     @model_validator(mode="after")
@@ -158,7 +156,8 @@ class Configuration(Settings):
         """Return [manager] for the embedded scheduler of a machine of this size; SettingError if it does not fit."""
         if self.manager.is_fluid:
             wanted_first = self.coscheduling.release_order is ReleaseOrder.WANTED
-            return self.manager.fluid_settings(nodes, wanted_first=wanted_first)
+            slots = self.coscheduling.meeting.slots
+            return self.manager.fluid_settings(nodes, wanted_first=wanted_first, slots=slots)
         partitions = self.manager.partitions
         if partitions and partitions.nodes != nodes:
             raise SettingError("node_pool", f"{self.manager.node_pool} has {partitions.nodes} nodes, not {nodes}")

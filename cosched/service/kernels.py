@@ -37,11 +37,13 @@ def load_kernels(*, meets: bool = False) -> None:
     _load(_use_all_that_meet if meets else _use_all)
 
 
-def load_fluid_kernels() -> None:
-    """The same of a fluid domain."""
+def load_fluid_kernels(*, slots: bool = False) -> None:
+    """The same of a fluid domain; `slots`: of one that starts pairs by them."""
     from cosched.core.scheduling.fluid import warming
 
     _load(warming.use_kernels, warming.KERNELS)
+    if slots:
+        _load(warming.use_kernels_of_slots, warming.KERNELS_OF_SLOTS)
 
 
 def _load(use: Callable[[], None], module: str = "") -> None:

@@ -16,12 +16,25 @@ class Phase(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     PHASE_SUBMISSIONS: _ClassVar[Phase]
     PHASE_ITERATIONS: _ClassVar[Phase]
     PHASE_SLOTS: _ClassVar[Phase]
+
+class AllocationEnd(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ALLOCATION_END_UNSPECIFIED: _ClassVar[AllocationEnd]
+    ALLOCATION_END_COMPLETED: _ClassVar[AllocationEnd]
+    ALLOCATION_END_RESIZED: _ClassVar[AllocationEnd]
+    ALLOCATION_END_REQUEUED: _ClassVar[AllocationEnd]
+    ALLOCATION_END_LASTS: _ClassVar[AllocationEnd]
 PHASE_UNSPECIFIED: Phase
 PHASE_COMPLETIONS: Phase
 PHASE_TIMERS: Phase
 PHASE_SUBMISSIONS: Phase
 PHASE_ITERATIONS: Phase
 PHASE_SLOTS: Phase
+ALLOCATION_END_UNSPECIFIED: AllocationEnd
+ALLOCATION_END_COMPLETED: AllocationEnd
+ALLOCATION_END_RESIZED: AllocationEnd
+ALLOCATION_END_REQUEUED: AllocationEnd
+ALLOCATION_END_LASTS: AllocationEnd
 
 class AdvanceRequest(_message.Message):
     __slots__ = ("instant", "phases", "until")
@@ -56,12 +69,44 @@ class GetResultsRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class GetResultsResponse(_message.Message):
-    __slots__ = ("jobs", "releases")
+    __slots__ = ("jobs", "releases", "allocations", "resizes")
     JOBS_FIELD_NUMBER: _ClassVar[int]
     RELEASES_FIELD_NUMBER: _ClassVar[int]
+    ALLOCATIONS_FIELD_NUMBER: _ClassVar[int]
+    RESIZES_FIELD_NUMBER: _ClassVar[int]
     jobs: _containers.RepeatedCompositeFieldContainer[JobResult]
     releases: int
-    def __init__(self, jobs: _Optional[_Iterable[_Union[JobResult, _Mapping]]] = ..., releases: _Optional[int] = ...) -> None: ...
+    allocations: _containers.RepeatedCompositeFieldContainer[PastAllocation]
+    resizes: ResizeCounts
+    def __init__(self, jobs: _Optional[_Iterable[_Union[JobResult, _Mapping]]] = ..., releases: _Optional[int] = ..., allocations: _Optional[_Iterable[_Union[PastAllocation, _Mapping]]] = ..., resizes: _Optional[_Union[ResizeCounts, _Mapping]] = ...) -> None: ...
+
+class PastAllocation(_message.Message):
+    __slots__ = ("number", "allocation", "nodes", "start", "end", "ended")
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    ALLOCATION_FIELD_NUMBER: _ClassVar[int]
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    ENDED_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    allocation: int
+    nodes: int
+    start: int
+    end: int
+    ended: AllocationEnd
+    def __init__(self, number: _Optional[int] = ..., allocation: _Optional[int] = ..., nodes: _Optional[int] = ..., start: _Optional[int] = ..., end: _Optional[int] = ..., ended: _Optional[_Union[AllocationEnd, str]] = ...) -> None: ...
+
+class ResizeCounts(_message.Message):
+    __slots__ = ("harvests", "harvests_refused", "jobs_harvested", "changes_of_size")
+    HARVESTS_FIELD_NUMBER: _ClassVar[int]
+    HARVESTS_REFUSED_FIELD_NUMBER: _ClassVar[int]
+    JOBS_HARVESTED_FIELD_NUMBER: _ClassVar[int]
+    CHANGES_OF_SIZE_FIELD_NUMBER: _ClassVar[int]
+    harvests: int
+    harvests_refused: int
+    jobs_harvested: int
+    changes_of_size: int
+    def __init__(self, harvests: _Optional[int] = ..., harvests_refused: _Optional[int] = ..., jobs_harvested: _Optional[int] = ..., changes_of_size: _Optional[int] = ...) -> None: ...
 
 class JobResult(_message.Message):
     __slots__ = ("number", "state", "ready", "start", "end", "holds", "yields", "held_node_seconds", "hold_start")

@@ -20,12 +20,12 @@ from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What
-from cosched.sim.allocations import Allocations, Runs
 from cosched.sim.federation.player import EVENTS, Advanced, JobOutcome, Phase
 from cosched.sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
 from cosched.sim.link import Link
 from cosched.sim.telling import RESIZED, Story, told_of_call
 from cosched.sim.timers import VirtualTimers
+from cosched.workload.allocations import Allocations, Runs
 from cosched.workload.jobs import UNKNOWN
 
 END_OF_HOLD = {

@@ -8,11 +8,13 @@ from typing import Any
 
 import grpc
 
+from cosched.core.allocation import Counts
 from cosched.core.protocol import Domain
 from cosched.error_details import error_info
 from cosched.sim.federation.player import ALL, Advanced, JobOutcome, Phase
 from cosched.v1 import replay_pb2 as wire
 from cosched.v1.replay_pb2_grpc import ReplayServiceStub
+from cosched.workload.allocations import Allocations
 from cosched.workload.jobs import UNKNOWN
 
 INSTANTS = ("next_completion", "next_timer", "next_submission")
@@ -41,6 +43,8 @@ class LivePlayer:
         self._channel = grpc.insecure_channel(server)
         self._service: Any = ReplayServiceStub(self._channel)
         self._to_come = wire.AdvanceResponse()
+        self._had: list[tuple[int, ...]] = []
+        self._counts = Counts(0, 0, 0, 0)
 
     def close(self) -> None:
         """Close the connection."""
@@ -95,11 +99,22 @@ class LivePlayer:
         """See the protocol."""
         jobs: list[JobOutcome] = []
         releases = 0
+        self._had, self._counts = [], Counts(0, 0, 0, 0)
         with self._answered():
             for page in self._service.GetResults(wire.GetResultsRequest(), timeout=PATIENCE):
                 jobs += map(_outcome, page.jobs)
                 releases = page.releases
+                self._had += map(_allocation, page.allocations)
+                if page.HasField("resizes"):
+                    self._counts = Counts(*(getattr(page.resizes, name) for name in Counts._fields))
         return jobs, releases
+
+    def resizes(self) -> tuple[Allocations | None, Counts]:
+        """Return what the jobs of a fluid domain had (None: none has started) and how often that changed.
+
+        `results` has asked for it.
+        """
+        return Allocations.of(self._had) if self._had else None, self._counts
 
     @contextmanager
     def _answered(self) -> Iterator[None]:
@@ -116,3 +131,7 @@ def _outcome(job: wire.JobResult) -> JobOutcome:
     """The message's fields have the same names."""
     absent = {name for name in ("ready", "start", "end", "hold_start") if not job.HasField(name)}
     return JobOutcome(*(UNKNOWN if name in absent else getattr(job, name) for name in JobOutcome._fields))
+
+
+def _allocation(had: wire.PastAllocation) -> tuple[int, ...]:
+    return had.number - 1, had.allocation, had.nodes, had.start, had.end, had.ended - 1

@@ -10,15 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from cosched.sim.configuration import Domain
 from cosched.sim.federation.live_player import LivePlayer
 from cosched.sim.live.local_process import LocalProcess, free_ports
+from cosched.validation.fluid import FluidFields
 from cosched.validation.schemes import SchemeChoice
 from cosched.validation.sections import CoschedulingFields, SchedulerFields
 from cosched.workload.jobs import Workload
+from cosched.workload.malleable import as_stated
 from cosched.workload.pairing import Pairing
 from cosched.workload.pairs_file import write_pairs
 
+OF_JOBS = ("min_share", "model", "resize_cost")  # keys for jobs of which a log says nothing
 TIME = "time"  # the file that holds the virtual time
 LONGEST_CALL = 300  # seconds: a slow call on a busy host must not count as unanswered
 DYING = 1.0  # seconds for a process to end after its connections broke
@@ -71,7 +76,7 @@ def prepared(domains: Sequence[ReplayedDomain], pairing: Pairing, folder: Path) 
     off = [domain.settings.name for domain in domains if domain.settings.scheme is SchemeChoice.OFF]
     for i, domain in enumerate(domains):
         trace = folder / f"{i}.csv"
-        _write_trace(trace, domain.workload)
+        _write_trace(trace, domain)
         peers = [{"name": names[j], "address": addresses[j]} for j in range(len(domains)) if j != i]
         manager = {
             "trace": str(trace),
@@ -101,11 +106,18 @@ def configuration(settings: Domain, address: str, peers: list[Any], manager: dic
             "peer_timeout": LONGEST_CALL,
         },
         "peer": peers,
-        "manager": {"kind": "replay", **_values(settings, SchedulerFields), "clock": "lockstep", **manager},
+        "manager": {"kind": "replay", **_scheduler(settings), "clock": "lockstep", **manager},
     }
 
 
-def _values(settings: Domain, fields: type[CoschedulingFields | SchedulerFields]) -> dict[str, Any]:
+def _scheduler(settings: Domain) -> dict[str, Any]:
+    """Return the keys of the scheduler; the trace says how each job changes its size."""
+    if not settings.is_fluid:
+        return _values(settings, SchedulerFields)
+    return {key: value for key, value in _values(settings, FluidFields).items() if key not in OF_JOBS}
+
+
+def _values(settings: Domain, fields: type[CoschedulingFields | SchedulerFields | FluidFields]) -> dict[str, Any]:
     """Return the settings of one section for TOML; decimal numbers become text, so that they lose no digits."""
     values = {name: getattr(settings, name) for name in fields.model_fields}
     return {
@@ -113,10 +125,15 @@ def _values(settings: Domain, fields: type[CoschedulingFields | SchedulerFields]
     }
 
 
-def _write_trace(path: Path, workload: Workload) -> None:
+def _write_trace(path: Path, domain: ReplayedDomain) -> None:
     """Write the jobs to be replayed, which are already cut, cleaned and scaled."""
+    workload, settings = domain.workload, domain.settings
     columns = {"job_id": workload.job_id, "submit": workload.submit, "run": workload.run}
     columns |= {"nodes": workload.nodes, "requested": workload.requested}
+    if workload.malleable is not None:
+        how = as_stated(workload.malleable, parabolic=settings.model == "parabolic", fixed=settings.resize_cost)
+        model = np.where(how.parabolic == 1, "parabolic", "linear")
+        columns |= {"min": how.least, "model": model, "resize_s": how.fixed, "resize_bytes": how.data}
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)

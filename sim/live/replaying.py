@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from cosched.adapters.replay.time import SharedTime
@@ -13,6 +14,8 @@ from cosched.errors import InputError
 from cosched.sim.configuration import ReplayConfig
 from cosched.sim.federation.conductor import Conductor
 from cosched.sim.federation.live_player import LivePlayer, ServiceDiedError
+from cosched.sim.fluid import facts
+from cosched.sim.fluid_setup import fluid_setup
 from cosched.sim.live.processes import TIME, ReplayedDomain, in_processes, prepared
 from cosched.sim.progress import TimeLine
 from cosched.sim.replaying import Replay
@@ -40,9 +43,6 @@ class LiveReplay(Replay):
             raise InputError("--live", None, "services have no script of what-if events (--script)")
         if config.events:
             raise InputError("--live", None, "services write no events.jsonl (--events)")
-        fluid = next((domain.name for domain in config.domains if domain.is_fluid), None)
-        if fluid is not None:
-            raise InputError("--live", None, f"services have no fluid scheduler yet, as {fluid} has (scheduler=fluid)")
         super().__init__(config, say, doing)
         if self.pairing.groups and self.pairing.dropped:
             said = "groups are known by their rows' numbers, and rows were dropped: remove those of jobs left out"
@@ -53,6 +53,9 @@ class LiveReplay(Replay):
         """Replay with the configured schemes, or with `schemes` (one a domain)."""
         settings = self.settings(schemes)
         domains = [ReplayedDomain(*each) for each in zip(settings, self.nodes, self.workloads, strict=True)]
+        for domain in domains:
+            if domain.settings.is_fluid:
+                fluid_setup(domain.settings, domain.workload, domain.nodes)  # says what cannot be counted
         began = time.perf_counter()
         self._tell("starting services")
         with self._services(domains) as (players, told):
@@ -92,4 +95,8 @@ class LiveReplay(Replay):
             raise ServiceDiedError(f"{player.name}: not all jobs were submitted")
         jobs = jobs_of(outcomes, domain.workload, self.pairing, index, now)
         last = last_event(jobs, domain.workload, now)
-        return DomainResult(domain.settings, domain.nodes, domain.workload, jobs, releases, last)
+        result = DomainResult(domain.settings, domain.nodes, domain.workload, jobs, releases, last)
+        if not domain.settings.is_fluid:
+            return result
+        had, counts = player.resizes()
+        return replace(result, allocations=had, fluid=facts(counts, jobs, domain.workload))

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosched.core.job import JobState
-from cosched.sim.allocations import AllocationEnd, Allocations, no_allocations
 from cosched.sim.configuration import Domain
 from cosched.sim.holds_and_yields import HoldEnd, Holds, Yields
 from cosched.sim.results import metrics
+from cosched.workload.allocations import AllocationEnd, Allocations, no_allocations
 from cosched.workload.jobs import UNKNOWN, Ints, JobIds, Workload
 from cosched.workload.pairing import TOGETHER, Pairing
 

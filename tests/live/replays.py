@@ -65,6 +65,8 @@ def assert_equal(config: Any, live: type[LiveReplay]) -> Any:
     """The live replay's results are the simulation's; which it gives back."""
     simulated, played = Replay(config).run(), live(config).run()
     assert played.jobs.write_csv() == simulated.jobs.write_csv()
+    for name in simulated.domains:
+        assert played.allocation_frame(name).write_csv() == simulated.allocation_frame(name).write_csv()
     wanted, found = simulated.summary(), played.summary()
     del wanted["timing"], found["timing"]
     assert found == wanted

@@ -9,7 +9,6 @@ from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import Start
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
-from cosched.sim.allocations import Allocations
 from cosched.sim.federation.batch_world import BatchWorld
 from cosched.sim.federation.conductor import Conductor
 from cosched.sim.federation.core_player import CorePlayer
@@ -18,6 +17,7 @@ from cosched.sim.link import Link
 from cosched.sim.results.outcomes import jobs_of, last_event
 from cosched.sim.results.result import DomainResult, ReplayResult
 from cosched.sim.world import DomainSetup, World
+from cosched.workload.allocations import Allocations
 from tests.core.restless import Restless
 from tests.sim.exact import pairing_of, ref_domain, setup_of, some_jobs, some_pairs
 

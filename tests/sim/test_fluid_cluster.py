@@ -10,7 +10,6 @@ import pytest
 
 from cosched.core.scheduling.fluid.cluster import FluidCluster
 from cosched.core.settings import CoschedulingSettings
-from cosched.sim.allocations import Allocations
 from cosched.sim.configuration import Domain
 from cosched.sim.federated import Federated
 from cosched.sim.federation.conductor import Conductor
@@ -22,6 +21,7 @@ from cosched.sim.link import Link
 from cosched.sim.replaying import NO_PAIRS
 from cosched.sim.story import StoryLog
 from cosched.sim.world import DomainSetup
+from cosched.workload.allocations import Allocations
 from cosched.workload.jobs import Malleable, Workload
 from tests.core.fluid.test_fluid_trace import columns, settings
 from tests.reference.fluid import HARVESTING

@@ -13,12 +13,12 @@ import pytest
 
 from cosched.core.allocation import Allocation
 from cosched.core.job import JobState
-from cosched.sim.allocations import AllocationEnd
 from cosched.sim.reports.figures.series import running
 from cosched.sim.reports.gantt.layout import Pieces, lay_out
 from cosched.sim.reports.of_replay import write_report
 from cosched.sim.reports.run import RunDomain, read_run
 from cosched.sim.results.output import RunInfo, write_run
+from cosched.workload.allocations import AllocationEnd
 from tests.core.restless import work_done
 from tests.sim.restless_pair import Played
 from tests.tiers import seeds

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol, runtime_checkable
 
-from cosched.core.allocation import Malleable, Resized, Share, Table
+from cosched.core.allocation import Counts, Malleable, Resized, Share, Table
 from cosched.core.effects import (
     Book,
     Claim,
@@ -146,6 +146,14 @@ class CountingScheduler(Protocol):
 
     def check(self, job: ClusterJob) -> None:
         """ValueError if this job cannot run here, or its work cannot be counted."""
+
+
+@runtime_checkable
+class ResizeCounter(Protocol):
+    """One that counts what it has done to the sizes of jobs."""
+
+    def counts(self) -> Counts:
+        """What it has done so far."""
 
 
 @runtime_checkable

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from cosched.core.allocation import Resized
 from cosched.core.effects import Answer, Call, ClearTimer, SetTimer, Start
 from cosched.core.protocol import Domain, JobId, MutatingReply, Reply
 from cosched.core.scheduling.scheduler import Order as SchedulersOrder
@@ -22,13 +23,7 @@ class Cancel(NamedTuple):
     job: JobId
 
 
-class Resize(NamedTuple):
-    """Give a running job the nodes that its scheduler wants it to have, as is on its record (`sizing`)."""
-
-    job: JobId
-
-
-Order = SchedulersOrder | Start | Resize | Cancel  # what a resource manager is told
+Order = SchedulersOrder | Start | Resized | Cancel  # what a resource manager is told
 
 
 @dataclass(slots=True)

@@ -24,7 +24,6 @@ from cosched.core.effects import (
 from cosched.core.events import Event, Ready, Tried
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId, MateTried, MutatingRequest, Reply, SettleGroupStart
-from cosched.service.domain.changes import Resize
 from cosched.service.domain.late_answers import Late
 from cosched.service.domain.memory import PEERS, remember_peers
 from cosched.service.domain.records import Records
@@ -153,7 +152,7 @@ class Decisions:
 
     def _resized(self, resized: Resized) -> None:
         self.sizes.change(resized)
-        self._journal.changes.orders.append(Resize(resized.allocation.job))
+        self._journal.changes.orders.append(resized)
 
     def _cancel(self, cancel: CancelJob) -> None:
         self._records.order_cancellation(self._records.jobs[cancel.job], MEMBER_LOST)

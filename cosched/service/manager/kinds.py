@@ -76,11 +76,11 @@ def kind_of(manager: ResourceManager, settings: ClusterSettings | FluidSettings,
 
 
 def _fluid(launcher: Launcher, settings: FluidSettings) -> Kind:
-    from cosched.core.scheduling.fluid.cluster import FluidCluster  # imports the compiler, as the next one does
+    from cosched.core.scheduling.fluid.meeting import fluid_cluster  # imports the compiler, as the next one does
     from cosched.service.kernels import load_fluid_kernels
 
-    load_fluid_kernels()
-    return Kind(FluidCluster(settings), None, partial(_resized_launches, launcher))
+    load_fluid_kernels(slots=settings.slots)
+    return Kind(fluid_cluster(settings), None, partial(_resized_launches, launcher))
 
 
 def _resized_launches(launcher: Launcher, around: Around) -> tuple[Runner, Queue]:

@@ -11,13 +11,13 @@ from fractions import Fraction
 from math import ceil
 from types import MappingProxyType
 
-from cosched.adapters.launcher import JobSpec, Launcher, NodesBusyError, NoRoomError
+from cosched.adapters.launcher import JobSpec, Launcher, NodesBusyError, NoRoomError, PlayingLauncher
 from cosched.adapters.manager import Ended, ManagerError, Report, Started
+from cosched.core.allocation import Allocation, Resized
 from cosched.core.coscheduling.mates import WAITING
 from cosched.core.effects import Start
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId, MateName
-from cosched.service.domain.changes import Resize
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import malleable_of
 from cosched.service.domain.sizing import nodes_of
@@ -101,7 +101,7 @@ class Launches(Work):
         self.resizes = resizes
         self._delayed: dict[JobId, asyncio.Task[None]] = {}  # launches that wait for disk or descriptors
         self._no_room = ""
-        self.orders: Orders = {Start: self._start, Resize: self._resize}
+        self.orders: Orders = {Start: self._start, Resized: self._resize}
         self.reports: Reports = {Started: self._started, Ended: self._ended}
 
     @property
@@ -114,10 +114,16 @@ class Launches(Work):
     async def _start(self, start: Start) -> None:
         if (record := self._domain.jobs.get(start.job)) is not None:
             await self._launch(record)
+            self._play(start.allocation)
 
-    async def _resize(self, order: Resize) -> None:  # noqa: ARG002
+    async def _resize(self, resized: Resized) -> None:
         if self.resizes is not None:
             await self.resizes.settle()
+        self._play(resized.allocation)
+
+    def _play(self, allocation: Allocation | None) -> None:
+        if allocation is not None and isinstance(self._launcher, PlayingLauncher):
+            self._launcher.play(allocation)
 
     async def _launch(self, record: JobRecord) -> None:
         """Start a job, or end it as failed if it cannot start.

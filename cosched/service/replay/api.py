@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import grpc
 
 from cosched.core.job import JobState
+from cosched.core.scheduling.scheduler import ResizeCounter
 from cosched.service.api.answering import Context, answer
 from cosched.service.replay.pace import ALL, Lockstep
 from cosched.service.store import JobRecord
@@ -67,11 +68,29 @@ class ReplayApi(ReplayServiceServicer):
         while page := store.jobs(None, None, paired_only=False, after_id=last, limit=PAGE):
             yield wire.GetResultsResponse(jobs=map(_result, page), releases=releases)
             last = page[-1].id
+        if isinstance(scheduler := self._domain.scheduler, ResizeCounter):
+            had = self._lockstep.allocations()
+            for first in range(0, len(had), PAGE):
+                page_of = map(_allocation, had[first : first + PAGE])
+                yield wire.GetResultsResponse(allocations=page_of, releases=releases)
+            yield wire.GetResultsResponse(resizes=wire.ResizeCounts(**scheduler.counts()._asdict()), releases=releases)
 
     def _check_caller(self, context: Context) -> None:
         caller = self._identify(context)
         if not caller.operator:
             raise Refusal(grpc.StatusCode.PERMISSION_DENIED, "NOT_OWNER", f"{caller.via} is no operator")
+
+
+def _allocation(columns: Sequence[int]) -> wire.PastAllocation:
+    row, allocation, nodes, start, end, ended = columns
+    return wire.PastAllocation(
+        number=row + 1,
+        allocation=allocation,
+        nodes=nodes,
+        start=start,
+        end=end,
+        ended=ended + 1,  # type: ignore[arg-type]  # 0 is the unspecified one
+    )
 
 
 def _result(job: JobRecord) -> wire.JobResult:

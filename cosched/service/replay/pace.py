@@ -177,6 +177,10 @@ class Lockstep:
             self._before_iterations,
         )
 
+    def allocations(self) -> list[tuple[int, ...]]:
+        """Return what jobs had until now: see ReplayManager."""
+        return self._manager.allocations()
+
     @property
     def _is_alone(self) -> bool:
         """Whether the next step concerns no other domain, and does not decide whether anything will ever happen."""

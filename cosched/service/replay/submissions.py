@@ -12,6 +12,7 @@ from cosched.core.protocol import Domain
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.memory import named_group
+from cosched.service.domain.sizing import as_text
 from cosched.service.store import JobRecord, JobScript, StoreError
 from cosched.service.wire.errors import Refusal
 
@@ -67,4 +68,5 @@ def _record(job: TraceJob, domain: Domain) -> JobRecord:
         group_name=group.name if group else None,
         group_with="+".join(group.others) if group else None,
         memory=named_group(domain, group) if group else None,
+        malleable=as_text(job.malleable) if job.malleable is not None else None,
     )

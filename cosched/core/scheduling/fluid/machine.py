@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.core.allocation import Table
+from cosched.core.allocation import Counts, Table
 from cosched.core.scheduling.fluid.kernels import loop
 from cosched.core.scheduling.fluid.kernels.state import UNLIMITED, Fluid, new_state
 from cosched.core.scheduling.fluid.models import MAX_IDEAL, MAX_RATIO, MAX_RUN, MAX_WORK, Curves
@@ -55,15 +54,6 @@ class Sizes:
     at: Ints
     procs: Ints
     gave_to: Ints
-
-
-class Counts(NamedTuple):
-    """What was done to the sizes of jobs so far: harvests that were made and refused, and how many jobs gave some."""
-
-    harvests: int
-    harvests_refused: int
-    jobs_harvested: int
-    changes_of_size: int
 
 
 class FluidTrace:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from enum import IntEnum
 from fractions import Fraction
@@ -67,10 +68,19 @@ class Allocations:
     end: Ints
     ended: Ints
 
+    def rows(self) -> list[tuple[int, ...]]:
+        """Return all rows."""
+        return list(zip(*(getattr(self, column.name).tolist() for column in fields(self)), strict=True))
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]]) -> Allocations:
+        """Return the table of these rows."""
+        return cls(*np.array(rows, np.int64).reshape(-1, len(fields(cls))).T)
+
 
 def no_allocations() -> Allocations:
     """Return a table without rows."""
-    return Allocations(*(np.empty(0, np.int64) for _ in fields(Allocations)))
+    return Allocations.of([])
 
 
 @dataclass(slots=True)
@@ -144,6 +154,11 @@ class Runs:
                 return end
             heapq.heappop(self._ends)
         return NEVER
+
+    @property
+    def next(self) -> int | None:
+        """When the next job ends; None if none runs."""
+        return self.next_end if self.next_end < NEVER else None
 
     def complete(self, now: int) -> int | None:
         """Return a job that ends now, which it does by this; None if there is none (any more)."""
