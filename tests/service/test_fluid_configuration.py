@@ -42,9 +42,8 @@ def test_a_fluid_domain_has_the_rules_of_a_replay(read: Read):
         (FLUID + "resize_patience = 0\n", "manager.resize_patience: "),
         (FLUID + 'on_resize_ignored = "kill"\n', "manager.on_resize_ignored: "),
         (
-            with_line(FLUID, "[manager]", "").replace("[manager]", '[coscheduling]\nscheme = "meet"\n[manager]'),
-            "coscheduling.scheme: a service with a fluid scheduler has neither a mate_budget nor slots: "
-            "let pairs hold or yield",
+            with_line(FLUID, "[manager]", "").replace("[manager]", "[coscheduling]\nmate_budget = 0.5\n[manager]"),
+            "coscheduling.mate_budget: a fluid scheduler has none, as nobody overtakes there: leave it out",
         ),
         (
             PLAIN.replace('"local"', '"slurm"\nscheduler = "fluid"'),
