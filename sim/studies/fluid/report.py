@@ -22,7 +22,7 @@ from cosched.sim.studies.fluid.tables import (
 from cosched.sim.studies.folder import TABLES, read_results, write_texts
 from cosched.sim.studies.groups.pages import replications
 from cosched.sim.studies.means import MeansTable, in_markdown
-from cosched.sim.studies.measured import BETTER, LEAST, WORSE
+from cosched.sim.studies.measured import BETTER, LEAST, WORSE, verdict_of
 from cosched.sim.sweeps.case import ERROR
 from cosched.sim.sweeps.storage import RESULTS
 
@@ -57,9 +57,11 @@ class Found:
             yield FEWER
             return
         better, worse = (sum(each.verdict == word for each in against) for word in (BETTER, WORSE))
+        alone = [verdict_of(each.difference) for each in against]
         yield (
             f"A fluid Eureka is better in {better} of {len(against)} comparisons, worse in {worse}; the others are "
-            "open. These intervals hold together (Bonferroni)."
+            "open. These intervals hold together (Bonferroni). By intervals of 95 % each it is better in "
+            f"{alone.count(BETTER)} and worse in {alone.count(WORSE)}."
         )
         for measure in COMPARED:
             here = [of for of in against if (of.kind, of.share, of.measure) == (MAIN.name, MEDIUM_SHARE, measure)]

@@ -12,12 +12,13 @@ from cosched.sim.studies.fluid.measuring import PAIRED_TOTAL, RESIZES, TOTAL
 from cosched.sim.studies.fluid.results import COMPARED, SHOWN, Results
 from cosched.sim.studies.fluid.setup import BATCH, COMBINATIONS, EUREKA, INTREPID
 from cosched.sim.studies.means import MeansTable, cell
-from cosched.sim.studies.measured import BETTER, OPEN, WORSE
+from cosched.sim.studies.measured import BETTER, OPEN, WORSE, verdict_of
 from cosched.sim.sweeps.averages import INTERVAL
 
 ALL = (*SHOWN, *(f"{name} {of}" for name in (INTREPID, EUREKA) for of in (TOTAL, PAIRED_TOTAL, RESIZES)))
 ALL_ONCE = tuple(dict.fromkeys(ALL))
 VERDICTS = (BETTER, OPEN, WORSE)
+TOGETHER = "together "
 
 
 def means_table(results: Results) -> MeansTable:
@@ -48,12 +49,14 @@ def _differences(results: Results, kind: str, share: float, schemes: str) -> Ite
 
 
 def verdicts_table(results: Results) -> MeansTable:
-    """Return how many comparisons of each measure are better, open and worse."""
+    """Return how many comparisons of each measure are better, open and worse, alone and all together."""
     counts = {measure: Counter[str]() for measure in COMPARED}
     for each in results.comparisons:
-        counts[each.measure][each.verdict] += 1
-    rows = [[measure, *(str(found[word]) for word in VERDICTS)] for measure, found in counts.items()]
-    return MeansTable("Fluid beside batch, by simultaneous intervals", ["Measure", *VERDICTS], rows)
+        counts[each.measure][verdict_of(each.difference)] += 1
+        counts[each.measure][TOGETHER + each.verdict] += 1
+    words = (*VERDICTS, *(TOGETHER + word for word in VERDICTS))
+    rows = [[measure, *(str(found[word]) for word in words)] for measure, found in counts.items()]
+    return MeansTable("Fluid beside batch, by 95 % intervals each, and all together", ["Measure", *words], rows)
 
 
 def averages_table(results: Results) -> DataFrame:
