@@ -27,7 +27,7 @@ from cosched.service.configuration_sections import (
     Tls,
 )
 from cosched.validation.addresses import is_loopback
-from cosched.validation.fluid import NOT_OF_FLUID
+from cosched.validation.fluid import NOT_OF_FLUID, OF_BATCH
 from cosched.validation.mistakes import KeyedError, Mistake, first_mistake, key_shown, no_such_key
 from cosched.validation.schemes import SchemeChoice
 from cosched.validation.toml import read_toml
@@ -79,16 +79,10 @@ class Configuration(Settings):
         return self
 
     @model_validator(mode="after")
-    def _nobody_overtakes_in_fluid_domains(self) -> Self:
-        if self.manager.is_fluid and self.coscheduling.mate_budget is not None:
-            reason = "a fluid scheduler has none, as nobody overtakes there: leave it out"
-            raise KeyedError(("coscheduling", "mate_budget"), reason)
-        return self
-
-    @model_validator(mode="after")
-    def _fluid_queues_have_no_scores(self) -> Self:
-        if self.manager.is_fluid and "yield_boost" in self.coscheduling.model_fields_set:
-            raise KeyedError(("coscheduling", "yield_boost"), NOT_OF_FLUID)
+    def _fluid_schedulers_have_no_scores_and_nobody_overtakes(self) -> Self:
+        for key in OF_BATCH:
+            if self.manager.is_fluid and key in self.coscheduling.model_fields_set:
+                raise KeyedError(("coscheduling", key), NOT_OF_FLUID)
         return self
 
     @model_validator(mode="after")

@@ -15,7 +15,7 @@ import numpy as np
 from cosched.sim.configuration import Domain
 from cosched.sim.federation.live_player import LivePlayer
 from cosched.sim.live.local_process import LocalProcess, free_ports
-from cosched.validation.fluid import FluidFields
+from cosched.validation.fluid import OF_BATCH, FluidFields
 from cosched.validation.schemes import SchemeChoice
 from cosched.validation.sections import CoschedulingFields, SchedulerFields
 from cosched.workload.jobs import Workload
@@ -101,13 +101,18 @@ def configuration(settings: Domain, address: str, peers: list[Any], manager: dic
             "log_level": "warning",
         },
         "coscheduling": {
-            **_values(settings, CoschedulingFields),
+            **_coscheduling(settings),
             "mate_patience": "forever" if settings.mate_patience is None else settings.mate_patience,
             "peer_timeout": LONGEST_CALL,
         },
         "peer": peers,
         "manager": {"kind": "replay", **_scheduler(settings), "clock": "lockstep", **manager},
     }
+
+
+def _coscheduling(settings: Domain) -> dict[str, Any]:
+    values = _values(settings, CoschedulingFields)
+    return {key: value for key, value in values.items() if not settings.is_fluid or key not in OF_BATCH}
 
 
 def _scheduler(settings: Domain) -> dict[str, Any]:

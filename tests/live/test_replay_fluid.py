@@ -50,7 +50,7 @@ def fluid_domains(draw, name: str, jobs: int, **fixed: object) -> Domain:
     return Domain(name=name, trace=work, nodes=UNITS, scheduler="fluid", **chosen, **fixed)
 
 
-@pytest.mark.parametrize("examples", soaked([8, 100], 1))
+@pytest.mark.parametrize("examples", soaked([4, 100], 1))
 def test_a_fluid_domain_and_a_batch_domain(threaded, examples):
     @settings(some_cases, max_examples=examples)
     @given(st.data())
@@ -66,7 +66,7 @@ def test_a_fluid_domain_and_a_batch_domain(threaded, examples):
     case()
 
 
-@pytest.mark.parametrize("examples", soaked([6, 100], 1))
+@pytest.mark.parametrize("examples", soaked([3, 100], 1))
 def test_two_fluid_domains(threaded, examples):
     @settings(some_cases, max_examples=examples)
     @given(st.data())
@@ -81,7 +81,7 @@ def test_two_fluid_domains(threaded, examples):
     case()
 
 
-@pytest.mark.parametrize("examples", soaked([6, 100], 1))
+@pytest.mark.parametrize("examples", soaked([3, 100], 1))
 def test_domains_that_agree_on_slots(threaded, examples):
     @settings(some_cases, max_examples=examples)
     @given(st.data())
@@ -97,7 +97,7 @@ def test_domains_that_agree_on_slots(threaded, examples):
     case()
 
 
-@pytest.mark.parametrize("examples", soaked([4, 60], 1))
+@pytest.mark.parametrize("examples", soaked([2, 60], 1))
 def test_groups_with_fluid_members(threaded, examples):
     @settings(some_cases, max_examples=examples)
     @given(st.data())

@@ -43,7 +43,7 @@ def test_a_fluid_domain_has_the_rules_of_a_replay(read: Read):
         (FLUID + 'on_resize_ignored = "kill"\n', "manager.on_resize_ignored: "),
         (
             with_line(FLUID, "[manager]", "").replace("[manager]", "[coscheduling]\nmate_budget = 0.5\n[manager]"),
-            "coscheduling.mate_budget: a fluid scheduler has none, as nobody overtakes there: leave it out",
+            "coscheduling.mate_budget: a fluid scheduler has none: remove it, or give scheduler=batch",
         ),
         (
             PLAIN.replace('"local"', '"slurm"\nscheduler = "fluid"'),
