@@ -70,6 +70,7 @@ sim/studies/tang2011/PAPER
 sim/studies/weissman2004/PAPER
 sim/studies/meet/RESULTS
 sim/studies/groups/RESULTS
+sim/studies/fluid/RESULTS
 ```
 
 ```{toctree}

@@ -97,7 +97,7 @@ def test_an_unknown_study(cosched):
     result = cosched("study", "feitelson1997", exit_code=2)
     assert (
         result.stderr == "cosched: cosched study: no study is called 'feitelson1997'; "
-        "there are tang2011, meet, groups, weissman2004, reference\n"
+        "there are tang2011, meet, groups, fluid, weissman2004, reference\n"
     )
 
 
