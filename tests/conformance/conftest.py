@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from cosched.adapters import watch
-from cosched.adapters.pbs import hook_server, manager
+from cosched.adapters.pbs import held_nodes, hook_server, manager
 from deploy.pbs.lab import is_installed
 from deploy.slurm.lab.programs import missing_programs
 from tests.conformance.recorded_pbs import RecordedServer
@@ -33,7 +33,7 @@ def system(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             patch.setattr(hook_server, "_ROOT", os.geteuid())  # we stand for the server
             patch.setattr(watch, "PACE", 0.05)
             patch.setattr(manager, "OTHERS_TURN", 0.3)
-            patch.setattr(manager, "LOST_AFTER", 0.2)
+            patch.setattr(held_nodes, "LOST_AFTER", 0.2)
             yield RecordedPbs(RecordedServer(tmp_path_factory.mktemp("pbs"), patch, NODES))
     elif request.param == "slurm":
         if missing_programs():
@@ -44,7 +44,7 @@ def system(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         if not is_installed():
             pytest.skip("no OpenPBS here, or we are not root: only its recorded double was asked (pbs-recorded)")
         with pytest.MonkeyPatch.context() as patch, PbsSite() as cluster:
-            patch.setattr(manager, "LOST_AFTER", 5.0)
+            patch.setattr(held_nodes, "LOST_AFTER", 5.0)
             yield RealPbs(cluster)
 
 
