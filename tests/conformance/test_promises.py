@@ -292,9 +292,9 @@ async def test_orders_about_jobs_that_nobody_knows(world: World) -> None:
             await service.manager.try_start("4711")
 
 
-async def kill(world: World) -> None:
+async def kill(world: World, job: str) -> None:
     try:
-        await world.kill()
+        await world.kill(job)
     except NotImplementedError:
         pytest.skip("this batch system has no process of its own")
 
@@ -303,7 +303,7 @@ async def test_a_hold_outlives_the_batch_system(world: World) -> None:
     async with serving(world) as service:
         job = await world.submit()
         await service.told(job, "Offered")
-        await kill(world)
+        await kill(world, job)
         assert not await service.manager.look()
         await world.revive()
         await start_in_the_end(world, service, job)
@@ -313,7 +313,7 @@ async def test_a_start_that_is_ordered_while_the_system_is_away_comes_when_it_is
     async with serving(world) as service:
         job = await world.submit()
         await service.told(job, "Offered")
-        await kill(world)
+        await kill(world, job)
         starting = asyncio.create_task(service.manager.start(job))
         await asyncio.sleep(0.5)
         await world.revive()
@@ -326,7 +326,7 @@ async def test_an_order_to_cancel_while_the_system_is_away_fails_or_is_carried_o
     async with serving(world) as service:
         job = await world.submit()
         await service.told(job, "Offered")
-        await kill(world)
+        await kill(world, job)
         with suppress(ManagerError):
             await service.manager.cancel(job)
         await world.revive()

@@ -77,8 +77,8 @@ class World(ABC):
         """Mend them."""
         raise NotImplementedError
 
-    async def kill(self) -> None:
-        """End the batch system's own process by SIGKILL."""
+    async def kill(self, job: str) -> None:
+        """End the batch system's own process by SIGKILL, once it has this job on record."""
         raise NotImplementedError
 
     async def revive(self) -> None:
@@ -167,7 +167,7 @@ class RealPbs(World):
         await asyncio.to_thread(self.cluster.revive_mom)
         await asyncio.to_thread(self.cluster.qmgr, "set server scheduling = true")  # else in scheduler_iteration
 
-    async def kill(self) -> None:
+    async def kill(self, job: str) -> None:  # noqa: ARG002
         await asyncio.to_thread(self.cluster.kill_server)
 
     async def revive(self) -> None:
@@ -218,7 +218,7 @@ class RecordedPbs(World):
         self.server.down = set()
         self.server.schedule_soon()
 
-    async def kill(self) -> None:
+    async def kill(self, job: str) -> None:  # noqa: ARG002
         self.server.up = False
 
     async def revive(self) -> None:
@@ -265,7 +265,8 @@ class RealSlurm(World):
     async def mend_nodes(self) -> None:
         await asyncio.to_thread(self.cluster.resume_node, self._broken)
 
-    async def kill(self) -> None:
+    async def kill(self, job: str) -> None:
+        await asyncio.to_thread(self.cluster.wait_until_saved, int(job))  # Slurm itself forgets younger jobs
         await asyncio.to_thread(self.cluster.kill_controller)
 
     async def revive(self) -> None:
