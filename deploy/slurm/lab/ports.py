@@ -65,8 +65,8 @@ def _first_ephemeral() -> int:
 
 
 def _free(port: int) -> bool:
+    """Whether nobody has the port, and no old connection lingers there."""
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
