@@ -4,6 +4,7 @@ Imports and kernels are most of what a service does in a short test, and the sam
 tests.live.forked` is that process; it reads and answers one line of JSON a request, and ends with whoever started it.
 """
 
+import atexit
 import ctypes
 import json
 import os
@@ -64,10 +65,12 @@ class Forked:
 @cache
 def _source() -> subprocess.Popen[str]:
     """The process that forks them, one for this tester."""
-    return subprocess.Popen(
+    source = subprocess.Popen(
         [sys.executable, "-m", __name__], cwd=Path(__file__).parents[2], text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     )  # fmt: skip
+    atexit.register(source.communicate)  # it ends when its input does
+    return source
 
 
 def _ask(request: dict[str, Any]) -> Any:
