@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,6 +16,9 @@ from cosched.errors import InputError
 from cosched.extras import SIMULATOR, needing
 from cosched.sim.commands.sweep import worker_options, workers_of
 from cosched.sim.flags import parse_domain
+
+if TYPE_CHECKING:
+    from cosched.sim.studies.months import MonthsStudy
 
 EPILOG = """\b
 Examples:
@@ -235,7 +238,7 @@ def _tang2011(
     wish = Wish(ctx.meta[COMMAND], logs=_logs(intrepid, eureka), **wished)
     found = _carry_out(folder, partial(run_study, wish), rebuild, workers=workers, dask=dask, resume=resume)
     show(*study_summary(found, folder))
-    _fail_if(found.failed, folder)
+    _fail_if(found.results.failed, folder)
 
 
 def _meet(
@@ -248,31 +251,40 @@ def _meet(
     wish = Wish(ctx.meta[COMMAND], logs=pairs, **wished)
     found = _carry_out(folder, partial(run_study, wish), rebuild, workers=workers, dask=dask, resume=resume)
     show(*found.summary(folder))
-    _fail_if(found.failed, folder)
+    _fail_if(found.results.failed, folder)
 
 
-def _groups(
-    ctx: click.Context, folder: Path, *, workers: int | None, dask: str | None, resume: bool, **wished: Any
-) -> None:
+def _groups(ctx: click.Context, folder: Path, **options: Any) -> None:
+    from cosched.sim.studies.groups.cases import STUDY
     from cosched.sim.studies.groups.report import rebuild
-    from cosched.sim.studies.groups.running import Wish, run_study
 
-    wish = Wish(ctx.meta[COMMAND], **wished)
-    found = _carry_out(folder, partial(run_study, wish), rebuild, workers=workers, dask=dask, resume=resume)
-    show(*found.summary(folder))
-    _fail_if(found.failed, folder)
+    _months(ctx, folder, STUDY, rebuild, **options)
 
 
-def _fluid(
-    ctx: click.Context, folder: Path, *, workers: int | None, dask: str | None, resume: bool, **wished: Any
-) -> None:
+def _fluid(ctx: click.Context, folder: Path, **options: Any) -> None:
+    from cosched.sim.studies.fluid.cases import STUDY
     from cosched.sim.studies.fluid.report import rebuild
-    from cosched.sim.studies.fluid.running import Wish, run_study
+
+    _months(ctx, folder, STUDY, rebuild, **options)
+
+
+def _months(
+    ctx: click.Context,
+    folder: Path,
+    study: MonthsStudy,
+    rebuild: Callable[[Path], Any],
+    *,
+    workers: int | None,
+    dask: str | None,
+    resume: bool,
+    **wished: Any,
+) -> None:
+    from cosched.sim.studies.months import Wish
 
     wish = Wish(ctx.meta[COMMAND], **wished)
-    found = _carry_out(folder, partial(run_study, wish), rebuild, workers=workers, dask=dask, resume=resume)
+    found = _carry_out(folder, partial(study.run, wish), rebuild, workers=workers, dask=dask, resume=resume)
     show(*found.summary(folder))
-    _fail_if(found.failed, folder)
+    _fail_if(found.results.failed, folder)
 
 
 def _weissman2004(
@@ -284,7 +296,7 @@ def _weissman2004(
     wish = Wish(ctx.meta[COMMAND], logs=list(logs), **wished)
     found = _carry_out(folder, partial(run_study, wish), rebuild, workers=workers, dask=dask, resume=resume)
     show(*found.summary(folder))
-    _fail_if(found.failed, folder)
+    _fail_if(found.results.failed, folder)
 
 
 def _carry_out(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +13,7 @@ import polars
 from polars import DataFrame
 
 from cosched.errors import InputError
+from cosched.sim.reports.page import REPORT
 from cosched.sim.results.output import write_json
 from cosched.sim.sweeps.case import Case
 from cosched.sim.sweeps.running import run_cases
@@ -104,6 +105,13 @@ def write_texts(folder: Path, page: str, text: str, tables: Iterable[tuple[str, 
             stream.write(table.write_csv().encode())
     with replacing(folder / page) as stream:
         stream.write(text.encode())
+
+
+def files(folder: Path, page: str) -> Iterator[str]:
+    """Yield lines for the terminal: where the results are; `page` is the page in Markdown."""
+    yield f"{folder / page}, {folder / REPORT}: the verdict and all tables"
+    yield f"{folder / TABLES}: all means and comparisons, as CSV"
+    yield f"{folder / RESULTS}: a row a case"
 
 
 def rebuild(folder: Path) -> None:

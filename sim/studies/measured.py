@@ -25,6 +25,11 @@ class Measured:
 
     rows: DataFrame
 
+    @property
+    def failed(self) -> int:
+        """The number of cases without measures."""
+        return int(self.rows[ERROR].is_not_null().sum())
+
     @cached_property
     def _by_place(self) -> dict[Place, DataFrame]:
         good = self.rows.filter(col(ERROR).is_null())

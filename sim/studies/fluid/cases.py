@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from cosched.sim.studies.fluid.setup import COMBINATIONS, points, settings
+from cosched.sim.studies.months import MonthsStudy
 from cosched.sim.studies.tang2011.cases import LABELS
 from cosched.sim.sweeps.case import Case, Label, Row
 
@@ -31,3 +33,10 @@ def cases(replications: int, seed: int, days: float, *, quick: bool) -> list[Cas
                 labels: dict[str, Label] = dict(zip(LABELS, (kind.name, share, schemes, replication), strict=True))
                 found.append(FluidCase(settings(kind, share, schemes, replication, seed, days), labels))
     return found
+
+
+def _said(said: dict[str, Any]) -> list[Case]:
+    return cases(said["replications"], said["seed"], said["days"], quick=said["quick"])
+
+
+STUDY = MonthsStudy("fluid", 2, 8, _said)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cosched.sim.reports.page import REPORT, Page, Section, Table, write_page
+from cosched.sim.reports.page import Page, Section, Table, write_page
 from cosched.sim.results.estimate import signed
+from cosched.sim.studies.fluid.cases import STUDY
 from cosched.sim.studies.fluid.results import COMPARED, Results
-from cosched.sim.studies.fluid.running import read_study
 from cosched.sim.studies.fluid.setup import MAIN, MEANING, MEDIUM_SHARE, SETUP
 from cosched.sim.studies.fluid.tables import (
     averages_table,
@@ -19,12 +19,10 @@ from cosched.sim.studies.fluid.tables import (
     means_table,
     verdicts_table,
 )
-from cosched.sim.studies.folder import TABLES, read_results, write_texts
-from cosched.sim.studies.groups.pages import replications
+from cosched.sim.studies.folder import files, read_results, write_texts
 from cosched.sim.studies.means import MeansTable, in_markdown
 from cosched.sim.studies.measured import BETTER, LEAST, WORSE, verdict_of
-from cosched.sim.sweeps.case import ERROR
-from cosched.sim.sweeps.storage import RESULTS
+from cosched.sim.studies.months import replications
 
 PAGE, TITLE = "results.md", "A fluid Eureka beside a batch one"
 WORDS = (
@@ -42,11 +40,6 @@ class Found:
 
     said: dict[str, Any]
     results: Results
-
-    @property
-    def failed(self) -> int:
-        """The number of cases without measures."""
-        return int(self.results.rows[ERROR].is_not_null().sum())
 
     def verdict(self) -> Iterator[str]:
         """Yield the paragraphs of the verdict."""
@@ -80,14 +73,12 @@ class Found:
         for paragraph in self.verdict():
             yield from ("", paragraph)
         yield ""
-        yield f"{folder / PAGE}, {folder / REPORT}: the verdict and all tables"
-        yield f"{folder / TABLES}: all means and comparisons, as CSV"
-        yield f"{folder / RESULTS}: a row a case"
+        yield from files(folder, PAGE)
 
 
 def rebuild(folder: Path) -> Found:
     """Write results.md, the tables and report.html from a study's results; InputError, OSError."""
-    found = Found(read_study(folder), read_results(folder, Results))
+    found = Found(STUDY.read(folder), read_results(folder, Results))
     tables = ("averages", averages_table(found.results)), ("comparisons", comparisons_table(found.results))
     write_texts(folder, PAGE, "\n".join(_lines(found)) + "\n", tables)
     write_page(_page(found), folder)

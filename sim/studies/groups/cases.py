@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from cosched.sim.studies.groups.setup import EXPERIMENTS, IN_PAIRS, SCHEMES, Experiment, under
+from cosched.sim.studies.months import MonthsStudy
 from cosched.sim.studies.tang2011.cases import LABELS
 from cosched.sim.studies.tang2011.setup import BASE
 from cosched.sim.sweeps.case import Case, Label, Row
@@ -79,3 +80,6 @@ def places(experiment: Experiment, point: float) -> Iterator[str]:
         yield schemes
         if experiment.has_groups(point):
             yield schemes + IN_PAIRS
+
+
+STUDY = MonthsStudy("groups", 2, 10, lambda said: cases(said["replications"], said["seed"], said["days"]))

@@ -11,6 +11,7 @@ from cosched.sim.studies.groups.setup import MEANING, SETUP
 from cosched.sim.studies.groups.tables import counts_table, means_tables, togetherness_table
 from cosched.sim.studies.means import MeansTable, in_markdown
 from cosched.sim.studies.measured import LEAST
+from cosched.sim.studies.months import replications
 
 TITLE = "Groups beside pairs"
 WORDS = (
@@ -26,13 +27,6 @@ METHOD = (
     "better. Means in tables have intervals of their own, at 95 %."
 )
 FEWER = "There are fewer replications than comparisons need: only means are shown, and nothing is decided."
-
-
-def replications(said: dict[str, Any]) -> str:
-    """Say in a sentence what was replicated."""
-    count = said["replications"]
-    seeds = f"seeds {said['seed']} to {said['seed'] + count - 1}" if count > 1 else f"seed {said['seed']}"
-    return f"Replications: {count}, of {said['days']:g} days each ({seeds})."
 
 
 def results_in_markdown(said: dict[str, Any], results: Results, told: Sequence[str]) -> str:

@@ -8,15 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cosched.sim.reports.page import REPORT, write_page
-from cosched.sim.studies.folder import TABLES, read_results, write_texts
-from cosched.sim.studies.groups.pages import replications, results_in_markdown, study_page
+from cosched.sim.reports.page import write_page
+from cosched.sim.studies.folder import files, read_results, write_texts
+from cosched.sim.studies.groups.cases import STUDY
+from cosched.sim.studies.groups.pages import results_in_markdown, study_page
 from cosched.sim.studies.groups.results import Results
-from cosched.sim.studies.groups.running import read_study
 from cosched.sim.studies.groups.tables import averages_table, comparisons_table
 from cosched.sim.studies.groups.verdict import verdict
-from cosched.sim.sweeps.case import ERROR
-from cosched.sim.sweeps.storage import RESULTS
+from cosched.sim.studies.months import replications
 
 PAGE = "results.md"
 
@@ -27,11 +26,6 @@ class Found:
 
     said: dict[str, Any]
     results: Results
-
-    @property
-    def failed(self) -> int:
-        """The number of cases without measures."""
-        return int(self.results.rows[ERROR].is_not_null().sum())
 
     @cached_property
     def verdict(self) -> list[str]:
@@ -44,14 +38,12 @@ class Found:
         for paragraph in self.verdict:
             yield from ("", paragraph.replace("**", ""))
         yield ""
-        yield f"{folder / PAGE}, {folder / REPORT}: the verdict and all tables"
-        yield f"{folder / TABLES}: all means and comparisons, as CSV"
-        yield f"{folder / RESULTS}: a row a case"
+        yield from files(folder, PAGE)
 
 
 def rebuild(folder: Path) -> Found:
     """Write results.md, the tables and report.html from a study's results; InputError, OSError."""
-    found = Found(read_study(folder), read_results(folder, Results))
+    found = Found(STUDY.read(folder), read_results(folder, Results))
     tables = ("averages", averages_table(found.results)), ("comparisons", comparisons_table(found.results))
     write_texts(folder, PAGE, results_in_markdown(found.said, found.results, found.verdict), tables)
     write_page(study_page(found.said, found.results, found.verdict), folder)

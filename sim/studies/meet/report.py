@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cosched.sim.reports.page import REPORT, write_page
-from cosched.sim.studies.folder import TABLES, read_results, write_texts
+from cosched.sim.reports.page import write_page
+from cosched.sim.studies.folder import files, read_results, write_texts
 from cosched.sim.studies.meet.asked import Figure, figures
 from cosched.sim.studies.meet.markdown import replications, results_in_markdown
 from cosched.sim.studies.meet.pages import study_page
@@ -17,8 +17,6 @@ from cosched.sim.studies.meet.results import Results
 from cosched.sim.studies.meet.running import read_study
 from cosched.sim.studies.meet.tables import averages_table, comparisons_table
 from cosched.sim.studies.meet.verdict import verdict
-from cosched.sim.sweeps.case import ERROR
-from cosched.sim.sweeps.storage import RESULTS
 
 PAGE = "results.md"
 
@@ -29,11 +27,6 @@ class Found:
 
     said: dict[str, Any]
     results: Results
-
-    @property
-    def failed(self) -> int:
-        """The number of cases without measures."""
-        return int(self.results.rows[ERROR].is_not_null().sum())
 
     @cached_property
     def figures(self) -> list[Figure]:
@@ -54,9 +47,7 @@ class Found:
         for each in self.figures:
             yield f"{each.what}: {each.measured}. Asked: {each.asked}. Reached: {each.reached}."
         yield ""
-        yield f"{folder / PAGE}, {folder / REPORT}: the verdict and all tables"
-        yield f"{folder / TABLES}: all means and comparisons, as CSV"
-        yield f"{folder / RESULTS}: a row a case"
+        yield from files(folder, PAGE)
 
 
 def rebuild(folder: Path) -> Found:

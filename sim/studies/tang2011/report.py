@@ -40,11 +40,6 @@ class Found:
     numbers: list[Compared[Statement]]
     claims: list[Checked]
 
-    @property
-    def failed(self) -> int:
-        """The number of cases without measures."""
-        return int(self.results.cases["error"].is_not_null().sum())
-
 
 def rebuild(folder: Path) -> Found:
     """Write tables, figures, paper.md and report.html from a study's results; InputError, OSError."""

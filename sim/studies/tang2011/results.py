@@ -57,6 +57,11 @@ class Results:
         own_base = {s.name for s in sensitivities if s.own_base}
         return cls(_with_differences(rows, own_base), sensitivities)
 
+    @property
+    def failed(self) -> int:
+        """The number of cases without measures."""
+        return int(self.cases["error"].is_not_null().sum())
+
     @cached_property
     def means(self) -> DataFrame:
         """One row for each experiment, point and combination of schemes: "n", means and half-widths of intervals."""

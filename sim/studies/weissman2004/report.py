@@ -18,7 +18,6 @@ from cosched.sim.studies.weissman2004.running import read_study
 from cosched.sim.studies.weissman2004.setup import Plan
 from cosched.sim.studies.weissman2004.tables import averages_table
 from cosched.sim.studies.weissman2004.words import left_out, replications
-from cosched.sim.sweeps.case import ERROR
 from cosched.sim.sweeps.storage import RESULTS
 
 PAGE = "paper.md"
@@ -33,11 +32,6 @@ class Found:
     results: Results
     numbers: list[Compared[Statement]]
     claims: list[Checked]
-
-    @property
-    def failed(self) -> int:
-        """The number of cases without measures."""
-        return int(self.results.rows[ERROR].is_not_null().sum())
 
     def summary(self, folder: Path) -> Iterator[str]:
         """Yield the lines for the terminal."""

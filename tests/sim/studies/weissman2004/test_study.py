@@ -46,7 +46,7 @@ def test_a_tiny_study(tmp_path, monkeypatch, log):
     with local_workers(1) as one:
         run_study(wish, out, one, Told(print, lambda _: None), resume=False)
     found = rebuild(out)
-    assert (found.failed, len(found.results.rows)) == (0, len(cases(found.plan)))
+    assert (found.results.failed, len(found.results.rows)) == (0, len(cases(found.plan)))
     assert "no result" not in {each.agrees for each in found.numbers if "Wait" not in each.statement.what}
     text = (out / "paper.md").read_text()
     assert "## Goodness of fit" in text
