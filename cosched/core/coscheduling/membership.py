@@ -40,7 +40,7 @@ class Agreement:
     """The search for an instant at which all members can start; round after round all others are asked for one."""
 
     refuser: Domain  # who could not start now
-    began: int
+    since: int  # when this round began
     instant: int  # the group's common instant, as far as it is known that none can be earlier
     at: int = 0  # when our job starts
     rounds: int = 0
@@ -131,6 +131,10 @@ class Membership:
     def window(self, domain: Domain) -> tuple[int, int]:
         """When the member there starts, in seconds after the group's common instant: from the first to the second."""
         return self.windows.get(domain, (0, 0))
+
+    def misses_window(self, domain: Domain, instant: int | None, at: int) -> bool:
+        """Whether the member there would start too late, if the group has windows around this common instant."""
+        return instant is not None and at > instant + self.window(domain)[1]
 
     @property
     def named_windows(self) -> tuple[Window, ...]:

@@ -69,6 +69,10 @@ class Planned(World):
         elif type(effect) is ClearTimer:
             self.timers.pop((name, effect.timer), None)
 
+    def wait(self) -> None:
+        """A second goes by, whatever is under way."""
+        self.now += 1
+
     def due(self, name: str, timer: Timer) -> None:
         at = self.timers.pop((name, timer))
         self.now = max(self.now, at) if timer is Timer.SLOT else self.now

@@ -23,6 +23,7 @@ STEPS = 80
 CALM = 3000
 LONG = 10**6  # nobody is given up, however late an answer is
 FATES = (*[Planned.deliver] * 5, Planned.lose, Planned.double)
+PAUSE = 0.05  # how often a second goes by between two messages
 
 
 def settle(world: Planned) -> None:
@@ -225,12 +226,16 @@ def _step(world: Planned, draw: random.Random, deaths: float) -> None:
         world.fits = "".join(draw.sample(list(world.cores), draw.randrange(len(world.cores) + 1)))
     elif what < 0.3:
         world.offer(draw)
+    elif what < 0.3 + PAUSE:
+        world.wait()
     elif world.pending:
         draw.choice(FATES)(world, draw.randrange(len(world.pending)))
 
 
 def _go_on(world: Planned, draw: random.Random) -> None:
-    if world.pending:
+    if draw.random() < PAUSE:
+        world.wait()
+    elif world.pending:
         world.deliver(draw.randrange(len(world.pending)))
     elif world.timers and draw.random() < 0.7:
         world.due(*draw.choice(list(world.timers)))

@@ -8,9 +8,9 @@ import pytest
 
 from cosched.core.coscheduling.groups.gathering import Gathering
 from cosched.core.effects import Timer
-from cosched.core.events import Answered, Finished, MayBeEarlier, StartedUnasked
+from cosched.core.events import Answered, Asked, Finished, MayBeEarlier, Ready, StartedUnasked
 from cosched.core.job import JobState
-from cosched.core.protocol import GetMember, MateProblem, Window
+from cosched.core.protocol import FOREVER, GetMember, MateProblem, Window
 from tests.tiers import SEED, soaked
 
 from .planned import Planned
@@ -134,6 +134,45 @@ def test_a_group_with_windows_that_fits_now_starts_at_once():
     assert world.job("B").slot == 67
 
 
+def _agreed_slowly(seconds: int) -> Planned:
+    """A world in which each message is under way for so long."""
+    world = Planned("ABC", windows=B_LATER)
+    world.fits = "ABC"
+    for name in "ABC":
+        world.pending.append((name, Ready("j", 4, FOREVER)))
+        while world.pending:
+            _check(world)
+            world.now += seconds
+            for _ in range(len(world.pending)):
+                world.deliver(0)
+    return world
+
+
+@pytest.mark.parametrize("seconds", [1, 10])
+def test_however_long_an_agreement_takes_each_slot_is_within_its_window(seconds):
+    world = _agreed_slowly(seconds)
+    at = world.job("C").group.instant
+    assert slots(world) == [at, at + 60, at]
+    assert world.now <= at <= world.now + 6 * seconds
+
+
+def test_a_second_that_ends_as_slots_are_booked_leaves_none_outside_its_window():
+    """A and C book their slots a second late, and so do not; the next turn finds another instant."""
+    world = Planned("ABC", windows=B_LATER)
+    offered(world, "A")
+    offered(world, "B")
+    world.pending.append(("C", Ready("j", 4, FOREVER)))
+    while not any(type(event) is Asked and getattr(event.request, "book", False) for _, event in world.pending):
+        world.deliver(0)
+    world.wait()
+    settle(world)
+    assert slots(world) == [None, None, None]
+    assert world.started == []
+    offered(world, "C")
+    assert world.started == ["A", "C"]
+    assert world.job("B").slot == world.now + 60
+
+
 def test_all_slots_move_if_the_common_instant_can_be_earlier():
     world = agreed({"A": 100, "B": 50, "C": 30})
     world.free = {"A": 40, "B": 50, "C": 30}
@@ -183,6 +222,9 @@ def _check(world: Planned) -> None:
         job = world.job(name)
         if job.state is JobState.QUEUED:
             assert world.booked.get(name) == job.slot, name
+        if job.slot is not None:
+            first, last = job.group.window(name)
+            assert first <= job.slot - job.group.instant <= last, f"{name} has a slot outside its window"
         elif name in world.booked and job.state is JobState.RUNNING:
             assert world.started_at[name] >= world.booked[name], "nobody starts before its slot"
         if started:

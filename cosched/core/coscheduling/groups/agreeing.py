@@ -8,7 +8,8 @@ its window has it, from the common one on; who could start after its window make
 At the slot our job proposes a start to all, as it always does, but on the nodes of their slots. So nobody starts unless
 all have them, whatever is lost. In a group with windows so does the first whose slot comes. With that the slots of the
 others are fixed: each starts at its own. If the common instant is given, it never changes: all members have slots for
-it, or none.
+it, or none. To agree takes time: who cannot book within its window any more refuses, and rounds that take seconds are
+about an instant that is still to come when they end.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from cosched.core.protocol import (
 from cosched.core.story import What, Why
 
 WAITING = (QUEUED, READY, HOLDING)
+ROUNDS_AHEAD = 3  # to ask again, to have it booked, and one to spare
 
 
 @dataclass
@@ -81,7 +83,7 @@ class Agreeing:
     @staticmethod
     def _first(agreement: Agreement, group: Membership, domain: Domain) -> int:
         """The first instant at which the member there may start."""
-        return max(agreement.began, agreement.instant + group.window(domain)[0])
+        return max(agreement.since, agreement.instant + group.window(domain)[0])
 
     def _planned(self, job: PairedJob, *, books: bool) -> Agreement | None:
         """The agreement for which our scheduler has planned, if it still counts: it may be one after that."""
@@ -148,16 +150,26 @@ class Agreeing:
 
     def _all_told(self, job: PairedJob, agreement: Agreement, now: int, *, booking: bool) -> list[Effect]:
         group = membership(job)
+        took, agreement.since = now - agreement.since, now
         if agreement.booked == len(agreement.requests):
-            agreement.planning = True
-            return [Book(job.id, max(agreement.at, now), job.slot_generation + 1)]
+            return self._book(job, agreement, max(agreement.at, now), now)
         instant = max(agreement.instant, *(at - group.window(peer)[1] for peer, at in agreement.told.items()))
+        if group.by_slots_only and instant < now + took and self.ledger.given_instant(job) is None:
+            instant = now + ROUNDS_AHEAD * took
         if booking or instant >= self._before(job):
             return self.give_up(job, agreement, now)
         if instant == agreement.instant:
             return self._ask(job, agreement, agreement.told, book=True)
         agreement.instant, agreement.planning = instant, True
         return [Quote(job.id, self._first(agreement, group, self.ledger.domain))]
+
+    def _book(self, job: PairedJob, agreement: Agreement, at: int, now: int) -> list[Effect]:
+        """All others have booked theirs."""
+        group = membership(job)
+        if group.by_slots_only and group.misses_window(self.ledger.domain, agreement.instant, at):
+            return self.give_up(job, agreement, now)
+        agreement.planning = True
+        return [Book(job.id, at, job.slot_generation + 1)]
 
     def booked(self, job: PairedJob, event: Booked, now: int) -> list[Effect]:
         """Whether our scheduler, too, has booked the instant that all others have."""

@@ -86,7 +86,7 @@ class Reserving:
             return [Quote(job.id, wanted, for_peer=True)]
         if at is None or self._too_late(job, peer, request) or membership(job).is_later(job.slot, at):
             return self._answer(job, GroupProposed(Vote.NO))
-        if at > wanted:
+        if at > wanted or membership(job).misses_window(self.ledger.domain, request.instant, at):
             return self._answer(job, GroupProposed(Vote.NO, earliest=at))
         if request.book and at < (request.only_before or FOREVER):
             return [Book(job.id, wanted, job.slot_generation + 1, for_peer=True)]
