@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -32,6 +32,7 @@ from cosched.adapters.permissions import Account
 from cosched.adapters.programs import until_it_answers
 from cosched.adapters.tasks import OwnTasks
 from cosched.adapters.watch import Watch
+from cosched.adapters.watched import WatchedQueue
 
 _T = TypeVar("_T")
 OTHERS_TURN = 2.0  # seconds that a released job is turned away, so that others get its nodes offered first
@@ -39,7 +40,7 @@ _UNTIL_ORDERED = 0.01  # seconds from an agreement to the order to start
 _LOG = logging.getLogger(__name__)
 
 
-class PbsManager(BatchSystem):
+class PbsManager(WatchedQueue, BatchSystem):
     """See `adapters.batch_system`. An offered job waits in the queue, by the hook's word, until an order comes."""
 
     mate_field = "pair, mate or group resource"
@@ -96,26 +97,9 @@ class PbsManager(BatchSystem):
         self._tasks.begin(self._schedule_later(0))  # PBS offers again what an earlier service did not keep
         return {job.job_id: known(job) for job in self._book.jobs.values()}
 
-    async def reports(self) -> AsyncIterator[BatchReport]:
-        """See the protocol."""
-        while True:
-            report = await self._reports.get()
-            yield report
-            self._reports.task_done()
-
-    async def look(self, age: float = 0.0) -> bool:
-        """See the protocol; at most once a second."""
-        answered = await self._watch.fresh(age)
-        await self._reports.join()
-        return answered
-
     def outlooks(self) -> dict[str, JobOutlook]:
         """See the protocol."""
         return self._book.outlooks()
-
-    def looked_at(self) -> float | None:
-        """See the protocol."""
-        return self._watch.seen_at
 
     # Orders
 
@@ -320,9 +304,6 @@ class PbsManager(BatchSystem):
         """A job has lost what was kept for it."""
         self._held.free(job)
         self._book.withdraw(job)
-
-    def _now(self) -> float:
-        return asyncio.get_running_loop().time()
 
 
 def _make(domain: str, directory: Path, settings: Mapping[str, object]) -> PbsManager:  # noqa: ARG001

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -44,6 +44,7 @@ from cosched.adapters.slurm.versions import requeue_delay
 from cosched.adapters.slurm.waiting_folder import WaitingFolder
 from cosched.adapters.tasks import OwnTasks
 from cosched.adapters.watch import PACE, Watch
+from cosched.adapters.watched import WatchedQueue
 
 _T = TypeVar("_T")
 _HOOK_LEAD = 0.05  # seconds for an answer to reach a hook
@@ -52,7 +53,7 @@ _AFTER_A_RUN = 10  # seconds that Slurm needs before a requeued job that may hav
 _LOG = logging.getLogger(__name__)
 
 
-class SlurmManager(MeetingSystem):
+class SlurmManager(WatchedQueue, MeetingSystem):
     """See `adapters.batch_system`.
 
     Reports say that a job is known (Appeared) and that it is offered (Offered). `start`, `give_back` or `release`
@@ -142,26 +143,9 @@ class SlurmManager(MeetingSystem):
             if job.restarts and job.eligible <= latest:
                 job.kept_back = job.eligible
 
-    async def reports(self) -> AsyncIterator[BatchReport]:
-        """See the protocol."""
-        while True:
-            report = await self._reports.get()
-            yield report
-            self._reports.task_done()
-
-    async def look(self, age: float = 0.0) -> bool:
-        """See the protocol; at most once a second."""
-        answered = await self._watch.fresh(age)
-        await self._reports.join()
-        return answered
-
     def outlooks(self) -> dict[str, JobOutlook]:
         """See the protocol: what `squeue --start` shows."""
         return self._book.outlooks()
-
-    def looked_at(self) -> float | None:
-        """See the protocol."""
-        return self._watch.seen_at
 
     async def adopt(self, job_id: str, link: Link, owner: str) -> None:
         """See the protocol: the job's comment names the mate. The last look says which jobs there are."""
@@ -364,11 +348,6 @@ class SlurmManager(MeetingSystem):
                     await asyncio.sleep(PACE)
         finally:
             self._learner = None
-
-    # Tasks
-
-    def _now(self) -> float:
-        return asyncio.get_running_loop().time()
 
 
 def _known(job: Job) -> Known:
