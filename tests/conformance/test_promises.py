@@ -8,9 +8,10 @@ from contextlib import suppress
 
 import pytest
 
-from cosched.adapters.batch_system import Appeared, Link, Offered
+from cosched.adapters.batch_system import Appeared, BatchSystem, Link, Offered
 from cosched.adapters.manager import End, ManagerError, UnknownJobError
-from tests.conformance.worlds import NODES, Service, World, becomes, serving, until
+from tests.adapters.reporting import Reporting, until
+from tests.conformance.worlds import NODES, World, becomes, serving
 
 SHORT = 0.2  # seconds that a job runs
 SETTLED = 1.0  # seconds after which an offer's nodes are kept by more than the hook's word
@@ -335,7 +336,7 @@ async def test_an_order_to_cancel_while_the_system_is_away_fails_or_is_carried_o
         await becomes(world, job, "ended")
 
 
-async def start_in_the_end(world: World, service: Service, job: str) -> None:
+async def start_in_the_end(world: World, service: Reporting[BatchSystem], job: str) -> None:
     """Start a job, which is perhaps offered once more."""
     while job not in service.found and not await service.manager.start(job):
         await service.manager.look()

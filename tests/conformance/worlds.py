@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from cosched.adapters.batch_system import BatchReport, BatchSystem, Known, Link
+from cosched.adapters.batch_system import BatchSystem, Link
 from cosched.adapters.manager import End
 from cosched.adapters.pbs.manager import PbsManager
 from cosched.adapters.pbs.settings import read_settings as read_pbs_settings
@@ -18,16 +17,14 @@ from cosched.adapters.pbs.words import words
 from cosched.adapters.slurm.comments import word
 from cosched.adapters.slurm.manager import SlurmManager
 from cosched.adapters.slurm.settings import read_settings as read_slurm_settings
-from deploy.lab.waiting import LabError
 from deploy.pbs.lab import PbsCluster, install_hook
 from deploy.slurm.lab import clear
+from tests.adapters.reporting import PATIENCE, Reporting, until
 from tests.conformance import memory
 from tests.conformance.recorded_pbs import RecordedPrograms, RecordedServer
 from tests.slurm.managed import clusters
 
-PATIENCE = 300.0  # seconds; a safety net
 NODES = 4
-_T = TypeVar("_T")
 Others = Sequence[str]  # domains
 
 
@@ -293,55 +290,9 @@ class PbsSite:
         self._folder.cleanup()
 
 
-class Service:
+def serving(world: World, **settings: object) -> Reporting[BatchSystem]:
     """A service's view: a manager that is open, and its reports."""
-
-    def __init__(self, manager: BatchSystem) -> None:
-        self.manager = manager
-        self.found: dict[str, Known] = {}
-        self.reports: list[BatchReport] = []
-
-    def of(self, job: str) -> list[str]:
-        """The kinds of the reports about a job, in their order."""
-        return [type(report).__name__ for report in self.reports if report.job_id == job]
-
-    async def told(self, job: str, *kinds: str) -> None:
-        """Wait until the last reports about a job are these."""
-        await until(lambda: self.of(job)[-len(kinds) :] == list(kinds), lambda: f"{kinds} of {job}: {self.of(job)}")
-
-    def last(self, job: str) -> Any:
-        """The last report about a job."""
-        return [report for report in self.reports if report.job_id == job][-1]
-
-
-@asynccontextmanager
-async def serving(world: World, **settings: object) -> AsyncIterator[Service]:
-    """A service that is up."""
-    service = Service(world.manager(**settings))
-    service.found = await service.manager.open()
-
-    async def read() -> None:
-        async for report in service.manager.reports():
-            service.reports.append(report)
-
-    reader = asyncio.create_task(read())
-    try:
-        yield service
-    finally:
-        await service.manager.close()
-        reader.cancel()
-        await asyncio.gather(reader, return_exceptions=True)
-
-
-async def until(condition: Callable[[], _T], what: Callable[[], str]) -> _T:
-    """Wait for a condition, which is looked at often."""
-    try:
-        async with asyncio.timeout(PATIENCE):
-            while not (value := condition()):
-                await asyncio.sleep(0.02)
-            return value
-    except TimeoutError:
-        raise LabError(f"waited for {what()}") from None
+    return Reporting(world.manager(**settings))
 
 
 async def becomes(world: World, job: str, *states: str) -> None:

@@ -7,20 +7,19 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
-from cosched.adapters.batch_system import BatchReport, Known, Offered
+from cosched.adapters.batch_system import Offered
 from cosched.adapters.slurm.book import Job
 from cosched.adapters.slurm.commands import JobRow, details, parse_rows, queue
 from cosched.adapters.slurm.manager import SlurmManager
 from cosched.adapters.slurm.settings import read_settings
 from deploy.slurm.lab import Cluster, Lab, LabError
 from deploy.slurm.lab.configuration import Options
+from tests.adapters.reporting import PATIENCE, Reporting
 from tests.slurm.cosched_hooks import Site, site
 
 PAIR = "--comment=cosched:pair=p"
-PATIENCE = 300.0  # seconds; a safety net
 HOOKS_PATIENCE = 300  # seconds: whatever keeps us from running, no job starts without us
 BUSY = "until [ -e {go} ]; do sleep 0.1; done"  # a job that runs until the file is there
 _COMMANDS = ("squeue", "scontrol", "scancel", "sinfo")
@@ -59,41 +58,18 @@ class Counted:
         return [line for line in lines if line.startswith(beginning)]
 
 
-class Managed:
-    """`async with Managed(...)`: a manager that is open."""
+class Managed(Reporting[SlurmManager]):
+    """The manager of a cluster, and jobs for it."""
 
     def __init__(self, cluster: Cluster, hooks: Site, **settings: object) -> None:
-        self.cluster = cluster
         given = {"conf": str(cluster.conf), "hook_socket": str(hooks.socket), "command_timeout": 30} | settings
-        self.manager = SlurmManager(read_settings(cluster.directory, given))
-        self.found: dict[str, Known] = {}
-        self.reports: list[BatchReport] = []
-        self._changed = asyncio.Event()
-        self._reader: asyncio.Task[None]
-
-    async def __aenter__(self) -> Managed:
-        self.found = await self.manager.open()
-        self._reader = asyncio.create_task(self._read())
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: object, at: TracebackType | None) -> None:
-        await self.manager.close()
-        self._reader.cancel()
-        await asyncio.gather(self._reader, return_exceptions=True)
-
-    async def _read(self) -> None:
-        async for report in self.manager.reports():
-            self.reports.append(report)
-            self._changed.set()
+        super().__init__(SlurmManager(read_settings(cluster.directory, given)))
+        self.cluster = cluster
 
     @property
     def known(self) -> dict[str, Job]:
         """What the manager knows of each job."""
         return self.manager._book.jobs
-
-    def of(self, job: str) -> list[str]:
-        """The kinds of the reports about a job, in their order."""
-        return [type(report).__name__ for report in self.reports if report.job_id == job]
 
     @property
     def offers(self) -> list[Offered]:
@@ -105,8 +81,8 @@ class Managed:
         try:
             async with asyncio.timeout(PATIENCE):
                 while len(found := [r for r in self.reports if isinstance(r, kind) and r.job_id == job]) < times:
-                    self._changed.clear()
-                    await self._changed.wait()
+                    self.more.clear()
+                    await self.more.wait()
         except TimeoutError:
             queue = await asyncio.to_thread(self.cluster.squeue, "-a", "-t", "all")
             raise LabError(f"no {kind.__name__} of job {job}, but {self.reports}\n{queue}") from None

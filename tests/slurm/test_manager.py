@@ -12,8 +12,9 @@ from cosched.adapters.batch_system import Appeared, Link, Offered, Refused, Reli
 from cosched.adapters.manager import End, Ended, ManagerError, Started, UnknownJobError
 from cosched.adapters.slurm.book import Phase
 from deploy.slurm.lab import Cluster, clear
+from tests.adapters.reporting import PATIENCE
 from tests.slurm.cosched_hooks import Site
-from tests.slurm.managed import BUSY, PATIENCE, Counted, Managed, clusters, rows
+from tests.slurm.managed import BUSY, Counted, Managed, clusters, rows
 
 Place = tuple[Cluster, Site]
 LATER = 0.5  # seconds from now to an agreed start

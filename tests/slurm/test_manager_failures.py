@@ -9,8 +9,9 @@ import pytest
 from cosched.adapters.batch_system import Offered, Withdrawn
 from cosched.adapters.manager import Ended
 from deploy.slurm.lab import Cluster, clear
+from tests.adapters.reporting import PATIENCE
 from tests.slurm.cosched_hooks import Site, site
-from tests.slurm.managed import PATIENCE, Managed, clusters, rows
+from tests.slurm.managed import Managed, clusters, rows
 from tests.slurm.versions import config_of
 
 Place = tuple[Cluster, Site]
