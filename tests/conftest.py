@@ -11,7 +11,7 @@ from tests import tiers
 
 # Before tests of any folder import them, so that their assertions tell what they have seen.
 pytest.register_assert_rewrite(
-    "tests.pbs.coupled", "tests.service.group_histories", "tests.slurm.coupled", "tests.slurm.coupled_checks"
+    "tests.live.coupled", "tests.pbs.coupled", "tests.service.group_histories", "tests.slurm.coupled_checks"
 )
 
 # The same examples at every run, so that what passes here passes elsewhere; others: --hypothesis-profile=default.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -19,7 +19,7 @@ class Reporting(Generic[_M]):
 
     def __init__(self, manager: _M) -> None:
         self.manager = manager
-        self.found: dict[str, Known] = {}
+        self.found: Mapping[str, Known] = {}
         self.reports: list[BatchReport] = []
         self.more = asyncio.Event()  # set with each report
         self._reader: asyncio.Task[None]

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from deploy.pbs.lab import CoupledLab
+from tests.live.coupled import known, story
 from tests.live.workloads import SCHEMES, Work, contended
-from tests.pbs.coupled import Coupled, known, story
+from tests.pbs.coupled import Coupled
 from tests.slurm.cosched_hooks import check_for_compiler
 
 pytestmark = pytest.mark.soak

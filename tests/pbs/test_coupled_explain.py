@@ -11,7 +11,8 @@ import pytest
 from cosched.client import Client, Explanation
 from deploy.pbs.lab import CoupledLab, Domain
 from tests.live.accounts import check_accounts, has_budget
-from tests.pbs.coupled import PATIENCE, Coupled
+from tests.live.coupled import PATIENCE
+from tests.pbs.coupled import Coupled
 
 pytestmark = pytest.mark.soak
 

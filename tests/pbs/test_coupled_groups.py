@@ -11,9 +11,10 @@ import pytest
 
 from deploy.pbs.lab import CoupledLab, Domain
 from deploy.pbs.lab.coupled import Pbs
+from tests.live.coupled import known
 from tests.live.test_groups import check_no_group_is_apart, contended_groups
 from tests.live.workloads import Outcome, Work
-from tests.pbs.coupled import Coupled, known
+from tests.pbs.coupled import Coupled
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.tiers import SEED
 

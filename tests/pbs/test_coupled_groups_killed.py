@@ -16,9 +16,10 @@ import pytest
 from cosched.client import Job
 from deploy.pbs.lab import CoupledLab, Domain
 from deploy.pbs.lab.coupled import Pbs
+from tests.live.coupled import known
 from tests.live.test_groups import check_no_group_is_apart, contended_groups
 from tests.live.workloads import Work
-from tests.pbs.coupled import Coupled, known
+from tests.pbs.coupled import Coupled
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.relay import AFTER, BEFORE, Relay
 from tests.slurm.test_coupled_service_failures import Gate

@@ -11,8 +11,9 @@ import pytest
 from deploy.lab.waiting import wait_for
 from deploy.pbs.lab import CoupledLab
 from deploy.pbs.lab.coupled import Pbs
+from tests.live.coupled import known
 from tests.live.workloads import Work
-from tests.pbs.coupled import Coupled, known
+from tests.pbs.coupled import Coupled
 
 pytestmark = pytest.mark.soak
 

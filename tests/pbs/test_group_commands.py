@@ -13,7 +13,8 @@ import pytest
 from deploy.lab.service import cosched
 from deploy.lab.waiting import LabError
 from deploy.pbs.lab.coupled import CoupledLab, Pbs
-from tests.pbs.coupled import Coupled, known
+from tests.live.coupled import known
+from tests.pbs.coupled import Coupled
 
 pytestmark = pytest.mark.soak
 

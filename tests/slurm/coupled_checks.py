@@ -1,13 +1,12 @@
 """What must be so after every failure: nothing is stuck, and cosched and Slurm say the same."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from cosched.adapters.slurm.reservations import whose
-from cosched.client import Client, Event
 from deploy.slurm.lab import Domain
-from tests.live.workloads import Outcome, Work
-from tests.slurm.coupled import ENDED, PATIENCE, Coupled, known
+from tests.live.coupled import ENDED, known, story, unended
+from tests.live.workloads import Work
+from tests.slurm.coupled import Coupled
 
 QUICK = {"release_interval": 0, "max_held_fraction": 1, "max_yields": 0, "backoff": 1, "on_peer_unreachable": "start"}
 START = {"try_patience": 2.5, "poll_interval": 1, "heartbeat_interval": 1}
@@ -39,16 +38,6 @@ def hold(coupled: Coupled, domain: Domain, work: Work, *options: str) -> str:
     return job
 
 
-def check_started_together(coupled: Coupled, here: Sequence[str], there: Sequence[str]) -> Outcome:
-    """The jobs complete, each ran once, and each with its mate."""
-    found = coupled.outcome(here, there)
-    jobs = len(here) + len(there)
-    assert found.states == {"completed": jobs}
-    assert sorted(found.runs.values()) == [1] * jobs
-    assert found.alone() == {}
-    return found
-
-
 def check_nothing_is_left(coupled: Coupled, messages: int = 0) -> None:
     """No job, no hook, no node that is not idle; so many messages of hooks, and no fault of a service."""
     for domain in coupled.lab:
@@ -75,27 +64,14 @@ def _agrees(domain: Domain) -> bool:
     )
 
 
-def unended(domain: Domain) -> list[str]:
-    """The jobs that have not ended, by cosched."""
-    with Client(domain.service.server, timeout=PATIENCE) as client:
-        return [job.id for job in client.jobs()]
-
-
-def story(domain: Domain, job: str, *kinds: str) -> list[Event]:
-    """What happened to a job, by cosched; of these kinds, or all."""
-    with Client(domain.service.server, timeout=PATIENCE) as client:
-        return list(client.events(0, [job], kinds, until_now=True))
-
-
 def whys(domain: Domain, job: str) -> list[str]:
     """Why a job has started, each time."""
-    return [str(event.detail["why"]) for event in story(domain, job, "started")]
+    return [str(event.detail["why"]) for event in story(domain, job, kinds=["started"])]
 
 
 def warnings(domain: Domain, *jobs: str) -> list[str]:
     """All that cosched has warned of these jobs."""
-    with Client(domain.service.server, timeout=PATIENCE) as client:
-        texts = [event.text for event in client.events(0, kinds=["warning"], until_now=True)]
+    texts = [event.text for event in story(domain, kinds=["warning"])]
     return [text for text in texts if any(text.startswith(f"job {job} ") for job in jobs)]
 
 

@@ -9,15 +9,14 @@ import pytest
 from cosched.adapters.slurm.comments import ARRAY, HET
 from cosched.core.story import Why
 from deploy.slurm.lab import CoupledLab, Domain
+from tests.live.coupled import known
 from tests.live.workloads import Work
 from tests.slurm.cosched_hooks import check_for_compiler
-from tests.slurm.coupled import known
 from tests.slurm.coupled_checks import (
     START,
     Served,
     check_cosched_agrees,
     check_nothing_is_left,
-    check_started_together,
     comment_of,
     hold,
     warnings,
@@ -128,7 +127,7 @@ def test_jobs_are_linked_unlinked_released_and_cancelled(coupled: Served) -> Non
     here.service.run("release", held)
     coupled.until_job(here, held, lambda job: job.state == "holding" and job.holds.holds > 1, "to hold again")
     there.cluster.scontrol("release", second)
-    check_started_together(coupled, [held], [second])
+    coupled.check_started_together([held], [second])
     here.service.run("cancel", third)
     coupled.until(lambda: known(here)[third].state == "cancelled", "its end")
     here.service.run("cancel", third)  # again: it is answered as it is
@@ -140,7 +139,7 @@ def test_a_mate_gives_nodes_up_while_it_holds(coupled: Served) -> None:
     held = hold(coupled, here, Work("p", 3, 0.1))
     here.cluster.update(int(held), numnodes=1)
     here.cluster.wait_for(lambda: here.cluster.job(int(held))["NumNodes"] == "1", "two of its nodes to be free")
-    check_started_together(coupled, [held], [coupled.submit(there, P)])
+    coupled.check_started_together([held], [coupled.submit(there, P)])
 
 
 def test_a_mate_gives_nodes_up_while_it_runs_and_cosched_says_so(coupled: Served) -> None:
@@ -164,7 +163,7 @@ def test_jobs_of_two_owners_are_no_pair(coupled: Served) -> None:
     coupled.until_job(there, namesake, lambda job: job.holds.yields > 0, "to wait for the job of its owner")
     assert known(here)[held].state == "holding"
     there.service.run("cancel", namesake)
-    check_started_together(coupled, [held], [coupled.submit(there, MINE)])
+    coupled.check_started_together([held], [coupled.submit(there, MINE)])
     own = submit_later(coupled, there)
     other = coupled.submit(here, ALONE, "--uid=daemon", "--chdir=/tmp", f"--comment=cosched:mate={there.name}/{own}")
     coupled.until_job(here, other, lambda job: job.reason == "MateUnknown", "to wait for a mate of its owner's")
@@ -179,7 +178,7 @@ def test_a_typo_in_a_pairs_name_is_mended_while_the_job_holds(coupled: Served) -
     assert said.endswith(f"(was tvice@{there.name})\n")
     assert comment_of(here, held) == "cosched:pair=p"
     assert known(here)[held].state in ("ready", "holding"), "it keeps its nodes, and has not started"
-    check_started_together(coupled, [held], [coupled.submit(there, P)])
+    coupled.check_started_together([held], [coupled.submit(there, P)])
 
 
 def test_a_job_starts_alone_for_want_of_its_mate_if_its_owner_says_so(coupled: Served) -> None:
@@ -200,6 +199,6 @@ def test_a_pairs_name_that_is_taken_already_is_refused_with_a_warning(coupled: S
     second = coupled.submit(here, P)
     here.cluster.wait_for_state(int(second), "COMPLETED")
     assert f"job {second} starts alone: its pair is that of job {first} already" in warnings(here, second)
-    check_started_together(coupled, [first], [coupled.submit(there, P)])
+    coupled.check_started_together([first], [coupled.submit(there, P)])
     third = hold(coupled, here, P)
-    check_started_together(coupled, [third], [coupled.submit(there, P)])
+    coupled.check_started_together([third], [coupled.submit(there, P)])

@@ -11,7 +11,6 @@ from tests.slurm.coupled_checks import (
     START,
     Served,
     check_nothing_is_left,
-    check_started_together,
     hold,
     hooks_of,
     whys,
@@ -45,4 +44,4 @@ def test_a_drained_cluster_holds_nothing_and_makes_its_pairs_once_it_is_resumed(
     here.cluster.start_controller()
     assert not any(whys(there, mate) for mate in mates)
     here.service.run("resume")
-    check_started_together(coupled, held, mates)
+    coupled.check_started_together(held, mates)

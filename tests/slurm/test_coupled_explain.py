@@ -8,9 +8,9 @@ import pytest
 from cosched.client import Client, Explanation
 from deploy.slurm.lab import CoupledLab
 from tests.live.accounts import check_accounts, has_budget
+from tests.live.coupled import PATIENCE
 from tests.live.workloads import Work
 from tests.slurm.cosched_hooks import check_for_compiler
-from tests.slurm.coupled import PATIENCE
 from tests.slurm.coupled_checks import START, Served
 
 pytestmark = pytest.mark.soak

@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 import pytest
 
 from deploy.slurm.lab import CoupledLab, Domain
+from tests.live.coupled import known
 from tests.live.test_groups import check_no_group_is_apart, contended_groups
 from tests.live.workloads import Work
 from tests.slurm.cosched_hooks import check_for_compiler
-from tests.slurm.coupled import Coupled, known
+from tests.slurm.coupled import Coupled
 from tests.slurm.coupled_checks import check_nothing_is_left, reservations_of, whys
 from tests.slurm.test_coupled_groups import FAR_APART
 from tests.slurm.test_coupled_slots import LIMIT, PATIENCE, SETTINGS, fill

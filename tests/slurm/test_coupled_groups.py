@@ -9,10 +9,11 @@ import pytest
 
 from deploy.lab.service import cosched
 from deploy.slurm.lab import CoupledLab, Domain
+from tests.live.coupled import known
 from tests.live.test_groups import MIXTURES, check_no_group_is_apart, contended_groups
 from tests.live.workloads import Work
 from tests.slurm.cosched_hooks import check_for_compiler
-from tests.slurm.coupled import Coupled, known
+from tests.slurm.coupled import Coupled
 from tests.slurm.coupled_checks import check_nothing_is_left
 from tests.tiers import SEED, soaked
 

@@ -9,11 +9,11 @@ from threading import Event
 import pytest
 
 from deploy.slurm.lab import Domain
+from tests.live.coupled import known, story
 from tests.live.test_groups import MIXTURES, check_no_group_is_apart, contended_groups
 from tests.live.workloads import Outcome, Work
 from tests.slurm.cosched_hooks import check_for_compiler
-from tests.slurm.coupled import known
-from tests.slurm.coupled_checks import Served, check_nothing_is_left, reservations_of, story
+from tests.slurm.coupled_checks import Served, check_nothing_is_left, reservations_of
 from tests.slurm.relay import AFTER, BEFORE, RelayedLab
 from tests.slurm.test_coupled_service_failures import Gate, start, waits
 from tests.tiers import SEED
@@ -127,7 +127,7 @@ def test_members_that_do_not_wait_for_a_peer_that_is_gone_for_good_start_and_say
     ids[1].append(coupled.submit(there, late))
     for domain, job in ((here, ids[0][1]), (there, ids[1][1])):
         coupled.until_state(domain, job, "completed")
-        (started,) = story(domain, job, "started")
+        (started,) = story(domain, job, kinds=["started"])
         assert started.detail["why"].startswith("asked by ") or third.name in started.detail["without"]
     third.service.start()
     found = coupled.outcome(ids[0], ids[1], [last])

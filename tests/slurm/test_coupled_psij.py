@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from deploy.slurm.lab import CoupledLab, Domain
+from tests.live.coupled import PATIENCE, known
 from tests.slurm.cosched_hooks import check_for_compiler
-from tests.slurm.coupled import PATIENCE, known
 from tests.slurm.coupled_checks import START, Served, check_nothing_is_left, whys
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,9 +10,10 @@ import pytest
 
 from cosched.client import Job
 from deploy.slurm.lab import CoupledLab, Domain
+from tests.live.coupled import known
 from tests.live.workloads import Outcome, Work
 from tests.slurm.cosched_hooks import check_for_compiler
-from tests.slurm.coupled import Coupled, known
+from tests.slurm.coupled import Coupled
 from tests.slurm.managed import rows
 
 NODES = 4

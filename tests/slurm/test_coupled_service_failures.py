@@ -7,15 +7,14 @@ from threading import Event
 import pytest
 
 from deploy.slurm.lab import Domain
+from tests.live.coupled import known
 from tests.live.workloads import Work
 from tests.slurm.cosched_hooks import check_for_compiler
-from tests.slurm.coupled import known
 from tests.slurm.coupled_checks import (
     START,
     Served,
     check_cosched_agrees,
     check_nothing_is_left,
-    check_started_together,
     hold,
     whys,
 )
@@ -107,7 +106,7 @@ def test_pairs_start_together_whose_services_are_killed_before_and_after_any_cal
         domain.service.kill()
     gate.open()
     start(*killed)
-    check_started_together(coupled, callers, mates)
+    coupled.check_started_together(callers, mates)
 
 
 def test_a_try_that_is_under_way_when_the_service_dies_does_not_start_the_job_alone(coupled: Served) -> None:
@@ -123,7 +122,7 @@ def test_a_try_that_is_under_way_when_the_service_dies_does_not_start_the_job_al
     there.service.kill()
     there.cluster.scancel(busy)
     there.service.start()
-    check_started_together(coupled, [caller], [mate])
+    coupled.check_started_together([caller], [mate])
 
 
 def updated(domain: Domain, job: str) -> bool:
@@ -152,7 +151,7 @@ def test_a_hold_goes_on_when_its_service_comes_back_and_else_the_job_starts_and_
     check_cosched_agrees(coupled)
     assert there.cluster.job(int(held))["Restarts"] == "0"
     assert whys(here, alone) == ["its resource manager did not wait"]
-    check_started_together(coupled, [coupled.submit(here, P)], [held])
+    coupled.check_started_together([coupled.submit(here, P)], [held])
     check_nothing_is_left(coupled, messages=2)
 
 
@@ -178,7 +177,7 @@ def test_holds_outlive_a_restart_of_slurmctld_while_the_service_is_away(coupled:
         coupled.until_state(here, job, "holding")
     check_cosched_agrees(coupled)
     there.cluster.scontrol("release", waiting)
-    check_started_together(coupled, [held, other], [coupled.submit(there, P), waiting])
+    coupled.check_started_together([held, other], [coupled.submit(there, P), waiting])
 
 
 @pytest.mark.soak
@@ -194,7 +193,7 @@ def test_two_jobs_that_have_agreed_on_a_start_both_start_though_their_services_a
     for domain in coupled.lab:
         domain.service.kill()
     start(*coupled.lab)
-    check_started_together(coupled, [caller], [held])
+    coupled.check_started_together([caller], [held])
 
 
 def start(*domains: Domain) -> None:

@@ -8,7 +8,7 @@ from deploy.slurm.lab import CoupledLab, Domain
 from tests.live.workloads import Work
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled import Coupled
-from tests.slurm.coupled_checks import check_nothing_is_left, check_started_together, reservations_of, whys
+from tests.slurm.coupled_checks import check_nothing_is_left, reservations_of, whys
 
 NODES = 4
 LIMIT = "--time=1"
@@ -58,7 +58,7 @@ def has_slot(coupled: Coupled, pair: str) -> tuple[str, str, int, int]:
 def test_a_slot_moves_and_both_start_as_soon_as_nodes_are_free_on_both_sides(coupled: Coupled) -> None:
     ours, its, _, second = has_slot(coupled, "early")
     coupled.there.cluster.scancel(second)
-    check_started_together(coupled, [ours], [its])
+    coupled.check_started_together([ours], [its])
     assert "at its slot" in whys(coupled.here, ours) + whys(coupled.there, its)
     check_nothing_is_left(coupled)
     assert [reservations_of(domain) for domain in coupled.lab] == [[], []]
@@ -68,7 +68,7 @@ def test_a_slot_moves_and_both_start_as_soon_as_nodes_are_free_on_both_sides(cou
 def test_both_start_at_their_slot_though_a_job_before_it_ends_late(coupled: Coupled) -> None:
     """Slurm ends jobs that come to their limits some seconds after these."""
     ours, its, _, _ = has_slot(coupled, "due")
-    check_started_together(coupled, [ours], [its])
+    coupled.check_started_together([ours], [its])
     assert "at its slot" in whys(coupled.here, ours) + whys(coupled.there, its)
     check_nothing_is_left(coupled)
 
@@ -79,7 +79,7 @@ def test_a_wanted_job_starts_before_its_turn_and_pushes_the_first_one_a_little(c
     first = there.cluster.sbatch("true", f"--nodes={NODES}", LIMIT, "--output=/dev/null")
     its = coupled.submit(there, Work("wanted", 1, 1.0), LIMIT)  # would end after `runs`
     ours = coupled.submit(here, Work("wanted", 1, 1.0), LIMIT)
-    check_started_together(coupled, [ours], [its])
+    coupled.check_started_together([ours], [its])
     assert there.cluster.state(first) == "PENDING"
     there.cluster.scancel(runs)
     there.cluster.wait_for_state(first, "COMPLETED")
@@ -96,7 +96,7 @@ def test_a_slot_outlives_a_service_that_is_started_again(coupled: Coupled, kill:
         domain.service.start()
     assert [reservations_of(domain) for domain in coupled.lab] == before
     coupled.there.cluster.scancel(second)
-    check_started_together(coupled, [ours], [its])
+    coupled.check_started_together([ours], [its])
     check_nothing_is_left(coupled)
 
 
@@ -117,7 +117,7 @@ def test_a_service_that_meets_no_longer_takes_the_slots_away(coupled: Coupled) -
         serve(coupled, "yield")
         coupled.until(lambda: not any(reservations_of(domain) for domain in coupled.lab), "no reservation")
         coupled.there.cluster.scancel(second)
-        check_started_together(coupled, [ours], [its])
+        coupled.check_started_together([ours], [its])
     finally:
         serve(coupled, "meet")
 

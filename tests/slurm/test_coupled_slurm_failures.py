@@ -9,15 +9,14 @@ import pytest
 from cosched.adapters.slurm.versions import kills_hooks
 from deploy.lab.processes import look
 from deploy.slurm.lab import CoupledLab, Domain, LabError
+from tests.live.coupled import known
 from tests.live.workloads import TOGETHER, Work
 from tests.slurm.cosched_hooks import check_for_compiler
-from tests.slurm.coupled import known
 from tests.slurm.coupled_checks import (
     START,
     Served,
     check_cosched_agrees,
     check_nothing_is_left,
-    check_started_together,
     hold,
     hooks_of,
     story,
@@ -65,7 +64,7 @@ def test_a_hold_outlives_slurmctld_and_a_job_waits_for_a_mate_whose_slurmctld_ha
     os.kill(there.cluster.pid(), signal.SIGCONT)
     check_cosched_agrees(coupled)
     there.cluster.scontrol("release", waiting)
-    check_started_together(coupled, [held, second], [coupled.submit(there, P), waiting])
+    coupled.check_started_together([held, second], [coupled.submit(there, P), waiting])
 
 
 @pytest.mark.parametrize("way", soaked(["restart", "reconfigure", "restart of its unit"], 2))
@@ -89,7 +88,7 @@ def test_holds_outlive_a_slurmctld_that_is_restarted_in_order_or_reconfigured(co
         coupled.until_state(here, job, "holding")
     coupled.until(lambda: len(hooks_of(here)) == 2, "two hooks that wait")
     there.cluster.scontrol("release", waiting)
-    check_started_together(coupled, [held, other], [coupled.submit(there, P), waiting])
+    coupled.check_started_together([held, other], [coupled.submit(there, P), waiting])
     check_cosched_agrees(coupled)
 
 
@@ -119,12 +118,12 @@ def test_a_job_whose_node_dies_holds_another(coupled: Served) -> None:
     here.cluster.down_node(node)
     coupled.until(lambda: here.cluster.job(int(held))["NodeList"] not in (node, "(null)"), "another node")
     coupled.until_job(here, held, lambda job: job.holds.holds > 1 and job.state == "holding", "to hold again")
-    assert "lost its nodes" in " ".join(event.text for event in story(here, held, "warning"))
+    assert "lost its nodes" in " ".join(event.text for event in story(here, held, kinds=["warning"]))
     check_cosched_agrees(coupled)
     coupled.until(lambda: len(hooks_of(here)) == 1, "the end of its first hook")
     here.cluster.resume_node(node)
     here.cluster.start_node(node)
-    check_started_together(coupled, [held], [coupled.submit(there, P)])
+    coupled.check_started_together([held], [coupled.submit(there, P)])
 
 
 def test_the_mate_of_a_job_that_is_cancelled_while_it_holds_starts(coupled: Served) -> None:
@@ -162,7 +161,7 @@ def test_jobs_that_are_requeued_held_or_updated_while_they_hold_start_with_their
     coupled.until_state(here, held, "completed")
     assert here.cluster.state(int(requeued_held)) == "PENDING"
     here.cluster.scontrol("release", requeued_held)
-    check_started_together(coupled, [held, requeued, requeued_held], mates)
+    coupled.check_started_together([held, requeued, requeued_held], mates)
 
 
 def test_both_jobs_of_a_pair_that_are_requeued_while_they_run_start_together_again(coupled: Served) -> None:
@@ -199,7 +198,7 @@ def test_a_hundred_jobs_hold_at_once_and_start_with_their_mates(coupled: Served)
     coupled.until(lambda: sum(job.state == "holding" for job in known(coupled.here).values()) == 100, "100 holds")
     check_cosched_agrees(coupled)
     ids += [[coupled.submit(coupled.there, work, "--no-requeue") for work in works]]
-    check_started_together(coupled, *ids)
+    coupled.check_started_together(*ids)
 
 
 def test_what_users_write_in_comments_does_no_harm(coupled: Served) -> None:
@@ -209,7 +208,7 @@ def test_what_users_write_in_comments_does_no_harm(coupled: Served) -> None:
     alone = [coupled.submit(coupled.here, Work(None, 1, 0), f"--comment=cosched:pair={name}") for name in refused]
     comments = [f"--comment={text} cosched:pair={name}\n{text}" for name in ("p", "q:/.,@")]
     ids = [[coupled.submit(domain, Work(None, 1, 0), comment) for comment in comments] for domain in coupled.lab]
-    check_started_together(coupled, *ids)
+    coupled.check_started_together(*ids)
     coupled.until(lambda: not set(alone) & set(coupled.here.cluster.squeue("-h", "-o", "%i").split()), "their ends")
     assert not [path for paths in harm for path in paths]
     with pytest.raises(LabError, match="comment"):

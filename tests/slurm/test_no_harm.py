@@ -9,7 +9,7 @@ import pytest
 from deploy.slurm.lab import Cluster, CoupledLab, wait_for
 from tests.live.workloads import contended
 from tests.slurm.cosched_hooks import Service, check_for_compiler
-from tests.slurm.coupled import Coupled, queued
+from tests.slurm.coupled import Coupled
 from tests.slurm.managed import Counted, clusters
 
 POLL_INTERVAL = 1.0  # seconds; the least that the service takes
@@ -80,7 +80,7 @@ def test_the_queue_is_looked_at_once_a_second_at_most_under_load(coupled: Couple
 @pytest.mark.soak
 def test_an_idle_service_looks_at_the_queue_once_an_interval_at_most(coupled: Coupled, counted: Counted) -> None:
     coupled.lab.restart(poll_interval=POLL_INTERVAL)
-    assert not any(queued(domain) for domain in coupled.lab)
+    assert not any(coupled.unended(domain) for domain in coupled.lab)
     wait_for_polls(counted, 1)
     began, before = time.monotonic(), counted.calls()
     wait_for_polls(counted, len(before) + INTERVALS * len(coupled.lab.domains))
