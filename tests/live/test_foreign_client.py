@@ -14,7 +14,7 @@ from google.rpc.error_details_pb2 import ErrorInfo
 from cosched.v1 import coscheduling_pb2, domain_pb2
 from tests.live.services import PATIENCE, Service, script_that_notes, wait_until
 
-BUF = Path(sys.executable).with_name("buf")
+BUF, TOUR = Path(sys.executable).with_name("buf"), Path(__file__).resolve().parents[2] / "docs" / "tour.md"
 CALLS, USERS, *OTHERS, REFLECTION = (
     "cosched.v1.CoschedulingService",
     "cosched.v1.DomainService",
@@ -71,7 +71,9 @@ def world(make_service):
 
 
 def test_it_lists_and_describes_what_there_is(world):
-    assert world.buf("", "--list-services").stdout.split() == [
+    listed = world.buf("", "--list-services").stdout
+    assert listed in TOUR.read_text(encoding="utf-8")
+    assert listed.split() == [
         CALLS,
         USERS,
         *OTHERS,
