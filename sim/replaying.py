@@ -49,8 +49,13 @@ class Replay:
         config: ReplayConfig,
         say: Callable[[str], None] = lambda _: None,
         doing: Callable[[str], None] | None = None,
+        *,
+        compares: bool = False,
     ) -> None:
-        """`say` is called with what a user should know, `doing` with the progress of each run. InputError."""
+        """`say` is called with what a user should know, `doing` with the progress of each run. InputError.
+
+        `compares`: schemes are to be compared, which is refused where no jobs are paired, since all would be equal.
+        """
         self.config = config
         self._say = say
         self._doing = doing
@@ -64,18 +69,21 @@ class Replay:
                     say(message)
         self.pairing = pair_jobs(config, self.workloads)
         self.script = _script(config, self.workloads, self.nodes)
-        self._tell_of_spans()
+        self._tell_of_spans(compares)
         self.read_s = time.perf_counter() - began
         self.compile_s = prepare_kernels(run_all_kernels, say)
 
-    def _tell_of_spans(self) -> None:
+    def _tell_of_spans(self, compares: bool) -> None:
         """Say what a user would want to know before a long run: logs that do not overlap, a pairing that is empty."""
         names = [domain.name for domain in self.config.domains]
         gap = spans.apart(names, self.workloads)
-        if gap is not None:
-            self._say(gap)
+        remarks = [gap] if gap is not None else []
         if len(names) > 1 and not len(self.pairing):
-            self._say(spans.nothing_paired(self.config, self.workloads, self.pairing))
+            remarks.append(spans.nothing_paired(self.config, self.workloads, self.pairing))
+            if compares:
+                raise InputError("--compare", None, f"all schemes would be equal: {remarks[0]}")
+        for remark in remarks:
+            self._say(remark)
 
     def settings(self, schemes: Sequence[SchemeChoice] | None = None) -> list[Domain]:
         """Return the settings of the domains, with the configured schemes or with `schemes`."""

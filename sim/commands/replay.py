@@ -78,10 +78,9 @@ def replay(
     with progress("reading ...") as doing:
         settings = replay_settings(domains, config, **options)
         _check(settings, compare)
-        from cosched.sim.replaying import Replay
         from cosched.sim.results.staging import staged
 
-        ready = _live(settings, doing) if live else Replay(settings, doing.say, doing.go_on)
+        ready = _replay(live)(settings, doing.say, doing.go_on, compares=compare)
         info = run_info(ctx, settings.seed)
         with staged(out) if out is not None else nullcontext() as stage, _deaths_told(live):
             said = (run_all if compare else _run)(ready, info, stage, not no_report, doing)
@@ -97,10 +96,11 @@ def _check(settings: ReplayConfig, compare: bool) -> None:
     check_files(settings)
 
 
-def _live(settings: ReplayConfig, doing: Progress) -> Replay:
+def _replay(live: bool) -> type[Replay]:
     from cosched.sim.live.replaying import LiveReplay
+    from cosched.sim.replaying import Replay
 
-    return LiveReplay(settings, doing.say, doing.go_on)
+    return LiveReplay if live else Replay
 
 
 @contextmanager

@@ -37,13 +37,15 @@ class LiveReplay(Replay):
         config: ReplayConfig,
         say: Callable[[str], None] = lambda _: None,
         doing: Callable[[str], None] = lambda _: None,
+        *,
+        compares: bool = False,
     ) -> None:
         """As `Replay`. InputError for settings that only a simulation supports."""
         if config.script is not None:
             raise InputError("--live", None, "services have no script of what-if events (--script)")
         if config.events:
             raise InputError("--live", None, "services write no events.jsonl (--events)")
-        super().__init__(config, say, doing)
+        super().__init__(config, say, doing, compares=compares)
         if self.pairing.groups and self.pairing.dropped:
             said = "groups are known by their rows' numbers, and rows were dropped: remove those of jobs left out"
             raise InputError("--pairs", None, f"--live: {said}")

@@ -3,6 +3,7 @@
 import json
 
 import polars
+import pytest
 
 from tests.cli.conftest import hourly, swf, tree
 
@@ -94,3 +95,16 @@ def test_settings_of_their_own_are_kept_and_named(cosched, logs):
     found = json.loads(cosched("replay", *domains, *WINDOW, "--json").stdout)["domains"]["a"]
     assert (found["scheme"], found["mate_budget"], found["slots"]) == ("meet", "0.25", "on")
     assert "scheme meet, mate_budget 0.25" in cosched("replay", *domains, *WINDOW).stdout
+
+
+@pytest.mark.parametrize("live", [(), ("--live",)])
+def test_nothing_is_compared_where_nothing_is_paired(refused, logs, live):
+    told = refused("replay", *logs[:3], f"{logs[3]},shift=10d", *WINDOW, "--compare", *live)
+    assert told == (
+        "--compare: all schemes would be equal: the logs do not overlap: jobs are submitted on a from 60.0 min to "
+        "8.0 h, on b from 10.0 d to 10.3 d; shift=TIME or start=TIME of a domain moves its jobs"
+    )
+    told = refused("replay", *logs, "--pair-window", "30s", "--compare", *live)
+    assert told == (
+        "--compare: all schemes would be equal: no jobs are paired: no two were submitted within 30 s of each other"
+    )

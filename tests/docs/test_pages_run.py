@@ -89,6 +89,8 @@ def test_the_readme_works_as_written(terminals, other_ports):
     said = works_as_written(README, terminals, other_ports)
     assert "pairs: 166 of 166 started together\n" in said[0]
     assert (terminals.folder / "first" / "report.html").stat().st_size > 100_000
+    shown = [block.shown for block in blocks(README) if "--compare" in block.code]
+    assert shown == [said[1].partition("\n\n")[0] + "\n"]  # the whole table: the price stands beside the gain
 
 
 @pytest.mark.soak
