@@ -96,6 +96,11 @@ async def test_the_story_of_a_job_is_merged_from_all_domains(pages: Pages) -> No
     assert moments == sorted(moments)
 
 
+async def test_a_story_can_be_seen_whole(pages: Pages) -> None:
+    assert "?story=all" not in (await pages.get("/jobs/2")).text  # nothing is folded
+    assert "What happens again and again as one line" in words(await pages.get("/jobs/2?story=all"))
+
+
 async def test_a_story_that_is_not_told(pages: Pages) -> None:
     assert "c lets you see nothing more of its job" in words(await pages.get("/jobs/2", "op"))
 

@@ -16,6 +16,7 @@ from cosched.core.story import Why
 from cosched.service.configuration import Configuration
 from cosched.service.page import words
 from cosched.service.page.history import _how
+from cosched.service.page.job_story import _moments
 from cosched.service.page.listing import Sums, urgency
 from cosched.service.page.problems import Problem, Situation, problems
 from cosched.service.page.timeline import Axis, lane
@@ -217,3 +218,15 @@ def test_the_defaults_tell_others_nothing(read: Read):
     assert configuration.page is None
     assert configuration.shown_to == "own"
     assert Decimal(str(read(PAGE).coscheduling.max_clock_offset)) == Decimal("0.5")
+
+
+def test_a_peers_story_is_folded_by_our_clock() -> None:
+    events = []
+    for second in range(6):
+        kind = domain_pb2.EVENT_KIND_HELD if second % 2 == 0 else domain_pb2.EVENT_KIND_RELEASED
+        events.append(Event(domain_pb2.Event(kind=kind, text="holds: its mate queues" if second % 2 == 0 else "over")))
+        events[-1]._message.at.seconds = 60 + second
+    [moment] = _moments("eureka", events, timedelta(seconds=10), False)
+    assert moment.text == "3 holds since 1970-01-01 00:00:50 UTC, each released: its mate queues"
+    assert moment.at == datetime(1970, 1, 1, 0, 0, 55, tzinfo=UTC)
+    assert len(list(_moments("eureka", events, timedelta(0), True))) == 6

@@ -21,22 +21,24 @@ from cosched.validation.group_names import names_job
 
 if TYPE_CHECKING:
     from cosched.client import Client, Event, Explanation, Group, Holds, Job, Mate
+    from cosched.client.folding import Line
 
 WAITING = {"queued", "ready", "holding"}
 
 
 @click.command()
 @click.argument("name", metavar="ID|GROUP", type=JobOrGroup())
+@click.option("-a", "--all", "unfolded", is_flag=True, help="The whole story: else what repeats itself is one line.")
 @json_option
 @server_option
-def show_job(name: str, as_json: bool, server: str | None) -> None:
+def show_job(name: str, unfolded: bool, as_json: bool, server: str | None) -> None:
     """Show everything about a job, its mate and its holds; then its story: what happened to it, and why.
 
     Of a group, or of a pair by its name: all its jobs, and one story of all domains. Other domains are found by
     COSCHED_DOMAINS (NAME=ADDRESS,...), or as [domains] in client.toml has them.
     """
     if not names_job(name):
-        _show_group(name, as_json, server)
+        _show_group(name, server, as_json=as_json, whole=unfolded)
         return
     with connected(server) as client:
         job = client.job(name)
@@ -48,7 +50,7 @@ def show_job(name: str, as_json: bool, server: str | None) -> None:
         return
     rows = [*_facts(job), *(row for told in starts for row in _starts(told))]
     known = [f"{title:<12}{printable(value)}".rstrip() for title, value in rows if value]
-    told = [f"{local_time(event.at)}  {printable(event.text)}" for event in story]
+    told = [f"{local_time(event.at)}  {printable(text)}" for event, text in _lines(story, whole=unfolded)]
     show_text("\n".join([*known, "", *(told or ["no events of it are kept"])]))
 
 
@@ -56,20 +58,31 @@ def _story(client: Client, job: Job) -> list[Event]:
     return list(client.events(after=0, jobs=[job], until_now=True))
 
 
-def _show_group(name: str, as_json: bool, server: str | None) -> None:
+def _lines(story: Sequence[Event], *, whole: bool) -> list[Line]:
+    from cosched.client.folding import folded, unfolded
+
+    return unfolded(story) if whole else folded(story, local_time)
+
+
+def _show_group(name: str, server: str | None, *, as_json: bool, whole: bool) -> None:
     with members(name, server) as group:
         jobs = [job for _, job in group.jobs]
-        story = [event for client, job in group.jobs for event in _story(client, job)]
+        stories = [_story(client, job) for client, job in group.jobs]
         client, first = group.jobs[0]
         starts = explained(client, [first]) if first.state in WAITING else []
-    story.sort(key=lambda event: event.at.timestamp() if event.at else 0.0)
+    lines = [line for story in stories for line in _lines(story, whole=whole or as_json)]
+    lines.sort(key=lambda line: line[0].at.timestamp() if line[0].at else 0.0)
     if as_json:
-        known = {"group": name, "jobs": [job.as_dict() for job in jobs], "events": [event.as_dict() for event in story]}
+        known = {
+            "group": name,
+            "jobs": [job.as_dict() for job in jobs],
+            "events": [event.as_dict() for event, _ in lines],
+        }
         more = {"unsubmitted": group.unsubmitted, "unasked": group.unasked}
         show_json(json_value(known | more | {"explanation": starts[0].as_dict() if starts else None}))
         return
     width = max(len(str(job)) for job in jobs)
-    told = [f"{local_time(event.at)}  {printable(event.job or ''):{width}}  {printable(event.text)}" for event in story]
+    told = [f"{local_time(event.at)}  {printable(event.job or ''):{width}}  {printable(text)}" for event, text in lines]
     show_text("\n".join([*map(printable, _about(group, starts)), "", *told]))
     for domain, problem in group.unasked.items():
         say(printable(f"{domain}: {problem}"))

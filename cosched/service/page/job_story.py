@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from cosched.client import Event, Explanation, Job
+from cosched.client.folding import folded, unfolded
 from cosched.service.page import sentences, words
 from cosched.service.page.listing import mates
 from cosched.service.page.overview import Lane, lane_of, lane_of_mate
@@ -52,6 +53,8 @@ class JobStory:
     lanes: Sequence[Lane]
     untold: Sequence[str]
     story: Sequence[Moment]
+    whole: bool
+    folded: int  # so many events are not told by themselves
     axis: Axis
 
 
@@ -62,8 +65,8 @@ class Stories:
         self._described = described
         self._told = told
 
-    async def story(self, viewer: Viewer, id: int) -> JobStory | None:
-        """Return the story of a job; None: there is no such job, or the viewer may not see it."""
+    async def story(self, viewer: Viewer, id: int, *, whole: bool) -> JobStory | None:
+        """Return a job's story, `whole` or folded; None: there is no such job, or the viewer may not see it."""
         described = self._described
         record = described.domain.jobs.get(str(id)) or await described.reads.job(id)
         if record is None or not described.policy.sees(viewer, record.owner):
@@ -71,32 +74,36 @@ class Stories:
         events = [Event(described.views.event(event)) for event in await described.reads.stories([id], (), MAX_EVENTS)]
         told = {peer: await self._told.story(viewer, peer, mate) for peer, mate in mates(record) if mate is not None}
         (explained,) = await described.explaining.explain([record])
-        return self._story(record, events, told, Explanation(as_allowed(explained, told)))
+        return self._story(record, events, told, Explanation(as_allowed(explained, told)), whole)
 
     def _story(
-        self, record: JobRecord, events: Sequence[Event], told: dict[str, Told], explained: Explanation
+        self, record: JobRecord, events: Sequence[Event], told: dict[str, Told], explained: Explanation, whole: bool
     ) -> JobStory:
         now = self._described.now()
         job = Job(self._described.views.job(record))
         axis = Axis.of(now, span_of((now - (job.submitted_at or now)).total_seconds()))
         lanes = [lane_of(job, events, axis)]
         lanes += [lane_of_mate(peer, id, told.get(peer), job, axis) for peer, id in mates(record)]
-        moments = list(_moments(job.domain, events, timedelta(0)))
+        moments, all_events = list(_moments(job.domain, events, timedelta(0), whole)), len(events)
         for peer, answer in told.items():
             ahead = timedelta(seconds=round(self._described.clock_ahead(peer).total_seconds()))  # as events are told
             for _, theirs in answer.jobs.values():
-                moments += _moments(peer, theirs, ahead)
+                moments += _moments(peer, theirs, ahead, whole)
+                all_events += len(theirs)
         return JobStory(
             job, now, sentences.title(job), sentences.waits(job, now), list(_facts(job)),
             list(_expected(explained, now)), lanes,
-            list(_untold(told)), sorted(moments, key=lambda moment: moment.at), axis,
+            list(_untold(told)), sorted(moments, key=lambda moment: moment.at), whole, all_events - len(moments), axis,
         )  # fmt: skip
 
 
-def _moments(domain: str, events: Iterable[Event], ahead: timedelta) -> Iterator[Moment]:
-    for event in events:
+def _moments(domain: str, events: Iterable[Event], ahead: timedelta, whole: bool) -> Iterator[Moment]:
+    def clock_time(instant: datetime | None) -> str:
+        return words.clock(instant - ahead if instant is not None else None)
+
+    for event, text in unfolded(events) if whole else folded(events, clock_time):
         if event.at is not None:
-            yield Moment(event.at - ahead, domain, event.text, event.kind in _BAD)
+            yield Moment(event.at - ahead, domain, text, event.kind in _BAD)
 
 
 def _untold(told: dict[str, Told]) -> Iterator[str]:

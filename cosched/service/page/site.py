@@ -70,7 +70,8 @@ class Site:
     async def job(self, request: Request) -> Response:
         """Show one job, and its story on all domains."""
         id = number(request.path_params["job"])
-        found = await self._stories.story(request.state.viewer, id) if id is not None else None
+        whole = request.query_params.get("story") == "all"
+        found = await self._stories.story(request.state.viewer, id, whole=whole) if id is not None else None
         if found is None:
             return self._nothing(request, f"There is no job {request.path_params['job'][:40]} that you may see.")
         return self._page("job.html.j2", request, "../", **{name: getattr(found, name) for name in found.__slots__})

@@ -63,6 +63,17 @@ def test_a_job_that_holds_and_one_that_has_ended(cosched, domain):
     assert "state       failed (NonZeroExitCode)\n" in shown
 
 
+def test_what_happens_again_and_again_is_one_line(cosched, domain):
+    domain.add()
+    for _ in range(10):
+        domain.happen(domain_pb2.EVENT_KIND_HELD, "holds 2 nodes until 00:01 at most: its mate queues", "17")
+        domain.happen(domain_pb2.EVENT_KIND_RELEASED, "its hold is over", "17")
+    story = cosched("show", "17").stdout.partition("\n\n")[2]
+    assert story == ("2026-01-01 00:00:19  10 holds since 2026-01-01 00:00:00, each released: its mate queues\n")
+    assert cosched("show", "17", "--all").stdout.count("its hold is over") == 10
+    assert len(json.loads(cosched("show", "--json", "17").stdout)["events"]) == 20
+
+
 def test_as_json(cosched, domain):
     domain.add()
     domain.happen(domain_pb2.EVENT_KIND_YIELDED, "yields", "17")
