@@ -1,5 +1,7 @@
 """A scheduler that resizes, preempts and restarts running jobs as chance will have it; jobs run on any size.
 
+Or it leaves them the size that they ask for, and only preempts: then it can serve a live domain, over restarts.
+
 Twice the nodes are twice the speed, up to the size that a job asks for. What each job had is noted in `told`.
 """
 
@@ -18,6 +20,7 @@ from cosched.core.events import Ready, Requeued
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
+from cosched.core.scheduling.starts import RecentStarts
 
 QUEUED, READY, HOLDING, RUNNING = JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING
 
@@ -43,10 +46,15 @@ class RestlessJob:
 
 
 class Restless:
-    """`acts`: how often it changes something about a running job of its own accord."""
+    """`acts`: how often it changes something about a running job of its own accord; `resizes`: not only preempts it."""
 
-    def __init__(self, nodes: int, random: Random, acts: int) -> None:
+    all_known = True
+    takes_groups = counts_work = harvests = False
+
+    def __init__(self, nodes: int, random: Random, acts: int, *, resizes: bool = True) -> None:
         self.nodes = self.free = nodes
+        self.starts = RecentStarts()
+        self._resizes = resizes
         self.jobs: dict[str, RestlessJob] = {}
         self.told: dict[str, list[Allocation | Stop]] = defaultdict(list)
         self.done: Counter[str] = Counter()  # what it did to running jobs
@@ -60,7 +68,9 @@ class Restless:
     # Jobs in and out
 
     def submit(self, job: ClusterJob) -> None:
-        self.jobs[job.id] = RestlessJob(job)
+        self.jobs[job.id] = known = RestlessJob(job)
+        if job.state in WITH_NODES:  # after a restart
+            self._give_nodes(known, job.state, job.nodes)
 
     def leave(self, job: str, now: int, how: JobState) -> None:  # noqa: ARG002
         self._take_nodes(self.jobs.pop(job))
@@ -95,6 +105,7 @@ class Restless:
     def _some_size(self, job: RestlessJob) -> int:
         """On how many nodes the job is to start; 0: not now."""
         least, most = self._random.choice((1, job.asked.nodes, job.asked.nodes)), min(self.free, job.asked.nodes)
+        least = least if self._resizes else job.asked.nodes
         return self._random.randint(least, most) if least <= most else 0
 
     @property
@@ -141,6 +152,12 @@ class Restless:
 
     # What it does to running jobs
 
+    def take_orders(self) -> tuple[()]:
+        return ()
+
+    def take_changed(self) -> tuple[()]:
+        return ()
+
     def take_events(self) -> list[Resized | Requeued]:
         events, self._events = self._events, []
         return events
@@ -168,7 +185,7 @@ class Restless:
     def _change(self, job: RestlessJob, now: int, more: int) -> None:
         """Preempt a job, or give it another size: at most `more` nodes more than it has."""
         most = min(job.asked.nodes, job.nodes + more)
-        if most < 1 or self._random.random() < 0.4:
+        if not self._resizes or most < 1 or self._random.random() < 0.4:
             self._preempt(job, now)
         else:
             self._resize(job, now, self._random.randint(1, most))

@@ -9,6 +9,7 @@ from cosched.core.settings import CoschedulingSettings
 from cosched.errors import InputError
 from cosched.service.manager.plans import Plan
 from cosched.service.planning.reasons import Reasons
+from tests.core.restless import Restless
 from tests.service.world import Faults, Node, World
 
 
@@ -16,8 +17,11 @@ class EitherNode(Node):
     """Its scheduler changes with each life."""
 
     fluid_lives = ()
+    restless_lives = ()  # these preempt jobs, or would if they could act
 
     def _scheduler(self):
+        if self.lives in self.restless_lives:
+            return Restless(10, self.world.random, acts=0, resizes=False)
         return FluidCluster(FluidSettings(10)) if self.lives in self.fluid_lives else super()._scheduler()
 
 
@@ -30,8 +34,9 @@ def restarted(tmp_path, monkeypatch):
     """A domain with a job that runs; of its lives, these are fluid."""
     worlds = []
 
-    def made(*fluid_lives):
+    def made(*fluid_lives, restless=()):
         monkeypatch.setattr(EitherNode, "fluid_lives", fluid_lives)
+        monkeypatch.setattr(EitherNode, "restless_lives", restless)
         worlds.append(EitherWorld(tmp_path, 1, {"a": CoschedulingSettings()}, Faults()))
         node = worlds[0].nodes["a"]
         node.submit(1, 4, 1000, None)
@@ -58,6 +63,20 @@ def test_it_is_refused_in_one_line(restarted, fluid_lives, one, other):
 
 def test_the_same_kind_goes_on(restarted):
     assert restarted(1, 2).domain.scheduler.free == 6
+
+
+def test_a_scheduler_that_preempts_and_counts_no_work_goes_on(restarted):
+    node = restarted(restless=(1, 2))
+    assert node.domain.scheduler.free == 6
+    node.submit(2, 8, 1000, None)
+    node.world.run(1200)
+    told = Reasons(node.domain).of(node.domain.jobs["2"], Plan())
+    assert told.text == "it needs 8 nodes, 6 are free"
+
+
+def test_it_takes_up_no_job_of_a_fluid_one(restarted):
+    with pytest.raises(InputError, match="job 1 has nodes of a fluid scheduler"):
+        restarted(1, restless=(2,))
 
 
 def test_once_all_have_ended_it_can_be_another(restarted):

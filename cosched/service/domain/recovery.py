@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
-from cosched.core.scheduling.scheduler import WITH_NODES, ElasticScheduler
+from cosched.core.scheduling.scheduler import WITH_NODES
 from cosched.errors import InputError
 from cosched.service.domain.charges import DAY, HOUR
 from cosched.service.domain.draining import DRAIN
@@ -46,13 +46,13 @@ def recover(domain: LiveDomain, outside: Outside) -> list[JobId]:
 
 
 def _refuse_jobs_of_another_kind(domain: LiveDomain, active: Iterable[JobRecord]) -> None:
-    """What a batch scheduler has started has no work that could be counted; it cannot count with other sizes itself."""
-    fluid = isinstance(domain.scheduler, ElasticScheduler)
+    """Of what a batch scheduler has started no work was counted; it does not know what other sizes would be."""
+    counts = domain.scheduler.counts_work
     theirs = [
-        record for record in active if record.state in WITH_NODES and ("share" in (record.memory or {})) is not fluid
+        record for record in active if record.state in WITH_NODES and ("share" in (record.memory or {})) is not counts
     ]
     if theirs:
-        one, other = ("batch", "fluid") if fluid else ("fluid", "batch")
+        one, other = ("batch", "fluid") if counts else ("fluid", "batch")
         jobs = f"job {theirs[0].id} has" if len(theirs) == 1 else f"{len(theirs)} jobs, such as {theirs[0].id}, have"
         reason = (
             f"{jobs} nodes of a {one} scheduler: start it with that, drain it, and make it {other} when all have ended"

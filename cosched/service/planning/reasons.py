@@ -10,7 +10,6 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from cosched.core.coscheduling.holds import held_node_cap
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, Domain, GroupName, MateJobId, MateProblem, MateStatus
-from cosched.core.scheduling.scheduler import ElasticScheduler
 from cosched.core.story import Why
 from cosched.service.domain import story
 from cosched.service.domain.charges import HOUR
@@ -105,7 +104,7 @@ class Reasons:
         ahead = max(0, plan.places.get(job, (1, 0))[0] - 1)
         nodes = {"required": least_of(record), "available": scheduler.free}
         needs = f"it needs {_nodes(least_of(record))}, {_are_free(scheduler.free)}"
-        if isinstance(scheduler, ElasticScheduler):
+        if scheduler.harvests:
             told = Reason(text=f"{needs}; {NO_ESTIMATE}", change=FEWER)
         elif busy:
             told = Reason(text=needs, change=SHORTER)

@@ -32,6 +32,7 @@ class OpenCluster:
     """The nodes and the queue of one live domain."""
 
     all_known = takes_groups = True
+    counts_work = harvests = False
     kind = Cluster
 
     def __init__(self, settings: ClusterSettings) -> None:

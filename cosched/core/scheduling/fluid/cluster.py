@@ -26,7 +26,7 @@ from cosched.core.scheduling.starts import RecentStarts
 class FluidCluster:
     """The processors, the queue and the running jobs: an `ElasticScheduler` and a `GroupScheduler`."""
 
-    all_known = takes_groups = True
+    all_known = takes_groups = counts_work = harvests = True
 
     def __init__(self, settings: FluidSettings) -> None:
         self.settings = settings
