@@ -308,6 +308,11 @@ class Member(View[job_pb2.Member]):
         """Why there is no such member: other_domains, no_groups, ...; None: there is, or its domain gives no reason."""
         return PROBLEMS.get(self._message.problem)
 
+    @property
+    def starts_by(self) -> datetime | None:
+        """By when it starts, as the windows of the group say, once the job has started with its group."""
+        return when(self._message, "starts_by")
+
     def __str__(self) -> str:
         return f"{self.domain}:{self.id}" if self.id else self.domain
 

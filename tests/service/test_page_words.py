@@ -3,7 +3,9 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from google.protobuf.duration_pb2 import Duration
@@ -14,10 +16,11 @@ from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER
 from cosched.core.story import Why
 from cosched.service.configuration import Configuration
-from cosched.service.page import words
+from cosched.service.page import sentences, words
 from cosched.service.page.history import _how
 from cosched.service.page.job_story import _moments
-from cosched.service.page.listing import Sums, urgency
+from cosched.service.page.listing import Listing, Sums, urgency
+from cosched.service.page.overview import lane_of_mate
 from cosched.service.page.problems import Problem, Situation, problems
 from cosched.service.page.timeline import Axis, lane
 from cosched.service.store import EventRecord, JobRecord
@@ -137,6 +140,80 @@ def test_what_keeps_nodes_comes_first():
     held = record(4, mate_status=coscheduling_pb2.MATE_STATUS_HOLDING)
     jobs = [record(5), running, held, slot, wrong, holding(6, 10), holding(7, 20)]
     assert [job.id for job in sorted(jobs, key=urgency)] == [7, 6, 3, 2, 4, 5, 1]
+
+
+def begun(**fields: Any) -> JobRecord:
+    """A job here, intrepid's, that has begun its group; mira's starts up to ten minutes later."""
+    group = {"started_by": "intrepid/6/3", "windows": {"mira": [300, 600]}, "jobs": {"mira": "1"}}
+    names: dict[str, Any] = {"peer": None, "pair": None, "group_name": "win1", "group_with": "eureka+mira"}
+    return record(memory={"group": group}, started_at=INSTANT - 60, **names, **fields)
+
+
+def test_by_when_the_others_of_a_group_start():
+    assert begun().starts_by == {"eureka": INSTANT - 60, "mira": INSTANT + 540}
+    late = begun(id=2)
+    late.memory["group"]["windows"]["intrepid"] = [20, 90]
+    assert late.starts_by["mira"] == INSTANT - 60 - 20 + 600
+    late.memory["group"]["without"] = ["mira"]
+    assert "mira" not in late.starts_by
+    assert replace(begun(), started_at=None).starts_by == {}
+    del late.memory["group"]["started_by"]
+    assert late.starts_by == {}
+
+
+async def test_a_group_that_has_only_begun_is_not_among_those_that_are_over():
+    """Its job here has ended; it comes before jobs that run, however long ago it ended."""
+    ended = {"state": JobState.COMPLETED, "ended_at": INSTANT - 30}
+    jobs = [record(5, **ended), begun(id=6, **ended), record(7, state=JobState.COMPLETED, ended_at=INSTANT - 9000)]
+    running = record(8, state=JobState.RUNNING, started_at=INSTANT - 5)
+    reads = SimpleNamespace(ended_since=AsyncMock(return_value=jobs))
+    domain, clock = SimpleNamespace(jobs={"8": running}), SimpleNamespace(now=lambda: INSTANT)
+    listed = await Listing(domain, reads, clock).jobs(3600)
+    assert [job.id for job in listed.everybodys] == [6, 8, 5]
+
+
+def told(**times: int) -> Job:
+    message = job(**times)
+    message.ref.domain = "eureka"
+    if "ended_at" in times:
+        message.state = job_pb2.JOB_STATE_COMPLETED
+    elif "started_at" in times:
+        message.state = job_pb2.JOB_STATE_RUNNING
+    else:
+        message.state = job_pb2.JOB_STATE_QUEUED
+    return Job(message)
+
+
+def test_a_pair_has_ended_when_both_jobs_have():
+    """Whether the mate has is known only if its domain tells."""
+    here = job(started_at=-100, ended_at=-21)
+    here.state = job_pb2.JOB_STATE_COMPLETED
+    mate = here.mates.add()
+    mate.job.domain, mate.job.job_id = "eureka", "3"
+
+    def said(mate: Job | None) -> str:
+        return sentences.waits(Job(here), {"eureka": mate}, NOW)
+
+    assert said(told(started_at=-100, ended_at=-10)) == "ended 10 s ago"
+    assert said(None) == "its job here ended 21 s ago"
+    assert said(told(started_at=-100)) == "its job here ended 21 s ago; eureka:3 still runs"
+    assert said(told(slot=540)) == "its job here ended 21 s ago; eureka:3 starts in 9 min, as agreed"
+    assert said(told()) == "its job here ended 21 s ago; eureka:3 waits in its queue"
+    mate.gap.seconds = 7
+    assert said(told(ended_at=-30)) == "ended 21 s ago; it started 7 s after its mate"
+
+
+def test_what_is_to_come_of_a_group_is_said_though_nobody_tells():
+    here = job(started_at=-60)
+    here.state = job_pb2.JOB_STATE_RUNNING
+    mira = here.group.members.add(domain="mira")
+    mira.starts_by.CopyFrom(stamp(540))
+    assert sentences.waits(Job(here), {"mira": None}, NOW) == "started 1 min ago; mira starts in 9 min at the latest"
+    assert sentences.waits(Job(here), {"mira": told(started_at=-5)}, NOW) == "started 1 min ago"
+    lane = lane_of_mate("mira", "1", None, Job(here), Axis.of(NOW, "1h"))
+    assert (lane.state, lane.said) == ("to start", "starts in 9 min at the latest; mira tells no more about it")
+    mira.starts_by.CopyFrom(stamp(-1))
+    assert lane_of_mate("mira", "1", None, Job(here), Axis.of(NOW, "1h")).state == "unknown"
 
 
 def job(**times: int) -> job_pb2.Job:

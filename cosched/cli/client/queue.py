@@ -113,20 +113,30 @@ def groups(ended_too: bool, as_json: bool, server: str | None) -> None:
     """Show the groups that have jobs here, and what is known about their other members.
 
     A member is shown as DOMAIN:ID with its last known state, or as DOMAIN alone if it is not submitted yet, as far as
-    is known here. Groups of two are pairs.
+    is known here. A job that has ended is shown as long as others of its group are to start, by their windows. Groups
+    of two are pairs.
     """
     with connected(server) as client:
-        jobs = [job for job in client.jobs(STATE_CODES if ended_too else None, paired_only=True) if job.group]
+        now = client.domain().now or datetime.now(UTC)
+        grouped = [job for job in client.iter_jobs(STATE_CODES, paired_only=True) if job.group]
+    jobs = [job for job in grouped if ended_too or job.ended_at is None or any(_to_start(job, now))]
     if as_json:
         show_json([json_value(job.as_dict()) for job in jobs])
     else:
-        show_text(table(GROUPS_HEADER, map(_group_row, jobs), numbers=("JOBID",)))
+        show_text(table(GROUPS_HEADER, (_group_row(job, now) for job in jobs), numbers=("JOBID",)))
 
 
-def _group_row(job: Job) -> Sequence[str]:
+def _to_start(job: Job, now: datetime) -> Iterator[str]:
+    """Yield of each other member by when it starts, if that is to come; else nothing."""
+    for member in job.group.members if job.group is not None else ():
+        yield f"starts by {local_time(member.starts_by)}" if member.starts_by and member.starts_by > now else ""
+
+
+def _group_row(job: Job, now: datetime) -> Sequence[str]:
     group = job.group
     assert group is not None
-    others = (f"{member} {member.status or ''}".rstrip() for member in group.members)
+    told = zip(group.members, _to_start(job, now), strict=True)
+    others = (f"{member} {member.status or starts_by}".rstrip() for member, starts_by in told)
     return (
         printable(group.name),
         printable(job.id),

@@ -107,8 +107,11 @@ class Views:
         known = self._domain.core.jobs.get(str(record.id))
         told = known.group.told if known is not None and known.group is not None else {}
         jobs = (record.memory or {}).get("group", {}).get("jobs", {})
+        starts_by = record.starts_by
         for domain in group.others:
             member, said = message.members.add(domain=domain), told.get(domain)
+            if domain in starts_by:
+                member.starts_by.seconds = self._clock.to_wall(starts_by[domain])
             if domain in jobs:
                 member.job.domain, member.job.job_id = domain, jobs[domain]
             if isinstance(said, MateStatus):

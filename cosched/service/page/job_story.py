@@ -10,7 +10,7 @@ from cosched.client import Event, Explanation, Job
 from cosched.client.folding import folded, unfolded
 from cosched.service.page import sentences, words
 from cosched.service.page.listing import mates
-from cosched.service.page.overview import Lane, lane_of, lane_of_mate
+from cosched.service.page.overview import Lane, lane_of, lane_of_mate, others
 from cosched.service.page.page_api import MAX_EVENTS, Described
 from cosched.service.page.peers_told import PeersTold, Told, as_allowed
 from cosched.service.page.timeline import Axis, span_of
@@ -91,7 +91,7 @@ class Stories:
                 moments += _moments(peer, theirs, ahead, whole)
                 all_events += len(theirs)
         return JobStory(
-            job, now, sentences.title(job), sentences.waits(job, now), list(_facts(job)),
+            job, now, sentences.title(job), sentences.waits(job, others(record, told), now), list(_facts(job)),
             list(_expected(explained, now)), lanes,
             list(_untold(told)), sorted(moments, key=lambda moment: moment.at), whole, all_events - len(moments), axis,
         )  # fmt: skip

@@ -15,6 +15,7 @@ from cosched.service.api.reads import Reads, in_slices
 from cosched.service.clock import Clock
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.page import sentences
+from cosched.service.page.timeline import SPANS
 from cosched.service.page.viewers import Policy, Viewer
 from cosched.service.store import JobRecord
 from cosched.v1.coscheduling_pb2 import MATE_STATUS_HOLDING
@@ -77,7 +78,9 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """All jobs with mates that have not ended, and the last that have, in order; also by owner."""
+    """All jobs with mates that have not ended, or whose groups have only begun, and the last that have, in order; also
+    by owner.
+    """
 
     at: float
     everybodys: Sequence[JobRecord]
@@ -109,8 +112,11 @@ class Listing:
             if record.paired:
                 active.append(record)
                 sums.add(record)
-        ended = await self._reads.ended_since(self._clock.now() - past, MAX_ENDED)
-        everybodys = [*sorted(active, key=urgency), *ended]
+        now = self._clock.now()
+        ended = await self._reads.ended_since(now - max(SPANS.values()), MAX_ENDED)
+        begun = [record for record in ended if any(by > now for by in record.starts_by.values())]
+        over = [record for record in ended if record not in begun and (record.ended_at or 0) >= now - past]
+        everybodys = [*sorted([*active, *begun], key=urgency), *over]
         by_owner: dict[str, list[JobRecord]] = {}
         for record in everybodys:
             by_owner.setdefault(record.owner, []).append(record)
@@ -133,12 +139,14 @@ def mates(record: JobRecord) -> Iterator[tuple[Domain, str | None]]:
 
 
 def urgency(record: JobRecord) -> tuple[int, int]:
-    """Return the place of a job that has not ended: what keeps nodes comes first, then what waits, then what runs."""
+    """Return the place of a job: what keeps nodes comes first, then what waits, then what runs, then ended ones."""
     since = record.submitted_at
     if record.state is JobState.HOLDING:
         return 0, (record.memory or {}).get("held_since", since)
     if record.state is JobState.READY:
         return 1, since
+    if record.state.final:
+        return 3, max(record.starts_by.values(), default=0)
     if record.state is JobState.RUNNING:
         return 6, -(record.started_at or 0)
     if record.reason in WRONG:

@@ -141,7 +141,7 @@ class Overviews:
         job = Job(self._described.views.job(record))
         lanes = [lane_of(job, events, axis)]
         lanes += [lane_of_mate(peer, id, told.get(peer), job, axis) for peer, id in mates(record)]
-        why = sentences.waits(job, axis.now)
+        why = sentences.waits(job, others(record, told), axis.now)
         return Row(record.id, sentences.title(job), job.owner, job.name, why, job.state, lanes)
 
 
@@ -161,6 +161,11 @@ def _wanted(records: Iterable[JobRecord], peers: Iterable[str]) -> dict[str, set
     return wanted
 
 
+def others(record: JobRecord, told: Mapping[str, Told]) -> dict[str, Job | None]:
+    """Return the job's mates by domain; None: their domain does not tell."""
+    return {peer: told[peer].jobs.get(id or "", (None,))[0] if peer in told else None for peer, id in mates(record)}
+
+
 def lane_of(job: Job, events: Sequence[Event], axis: Axis) -> Lane:
     """Return the lane of a job."""
     return Lane(
@@ -174,9 +179,10 @@ def lane_of_mate(peer: str, id: str | None, told: Told | None, ours: Job, axis: 
         return Lane(peer, "", "not submitted", f"{peer} has no such job yet", ())
     if told is not None and id in told.jobs:
         return lane_of(*told.jobs[id], axis)
-    status = sentences.status_of(ours, peer)
+    status = sentences.status_of(ours, peer, axis.now)
     why = told.problem if told is not None and told.problem else f"{peer} tells no more about it"
-    return Lane(peer, id, status, why, ())
+    known = filter(None, (sentences.to_start(ours, peer, axis.now), why))
+    return Lane(peer, id, status, "; ".join(known), ())
 
 
 def _said(job: Job, axis: Axis) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from cosched.client import Job
+from cosched.client import Job, Mate, Member
 from cosched.core.job import JobState
 from cosched.service.domain import story
 from cosched.service.page.words import ago, count, span, until
@@ -34,6 +35,7 @@ _REASONS = {
     story.WAITS_IN_QUEUE: "it waits for its turn in the queue",
     "MateUnknown": "there is no such mate: cosched link names another, cosched unlink lets it start alone",
 }
+_ACTIVE = {"queued": _MATE["queuing"], "ready": _MATE["queuing"], "holding": _MATE["holding"], "running": "still runs"}
 HOLDS, MATE_HOLDS, HAVE_SLOT = (
     "hold{s} nodes for jobs of {peer}",
     "{be} waited for by jobs that hold nodes of {peer}",
@@ -63,12 +65,19 @@ def kind_of_wait(record: JobRecord) -> str:
     return _BY_STATUS.get(record.mate_status, OTHER)
 
 
-def status_of(job: Job, peer: str) -> str:
+def status_of(job: Job, peer: str, now: datetime) -> str:
     """Say what is known here of the job's mate on a peer."""
     known = [mate.status for mate in job.mates if mate.domain == peer]
     if job.group is not None:
         known = [member.status for member in job.group.members if member.domain == peer]
-    return (known[0] if known else None) or "unknown"
+    return (known[0] if known else None) or ("to start" if to_start(job, peer, now) else "unknown")
+
+
+def to_start(job: Job, peer: str, now: datetime) -> str:
+    """Say by when the member of its group there starts, if by the windows that is still to come; else empty."""
+    members = job.group.members if job.group is not None else ()
+    by = next((member.starts_by for member in members if member.domain == peer), None)
+    return f"starts {ago(by, now)} at the latest" if by is not None and by > now else ""
 
 
 def title(job: Job) -> str:
@@ -79,17 +88,45 @@ def title(job: Job) -> str:
     return f"pair {named}" if named else " and ".join((str(job), *map(str, job.mates)))
 
 
-def waits(job: Job, now: datetime) -> str:
-    """Say why the job waits, or since when it runs."""
+def waits(job: Job, others: Mapping[str, Job | None], now: datetime) -> str:
+    """Say why the job waits, or since when it runs; it has ended when all have.
+
+    `others`: its mates by domain; None: their domain does not tell.
+    """
     if job.state == "holding":
         return f"holds {count(job.nodes, 'node')}: {_of_mates(job)}. {_hold_ends(job, now)}"
     if job.state == "running":
-        return f"started {ago(job.started_at, now)}{_together(job)}"
+        apart = f",{_together(job)}" if _together(job) else ""
+        return "; ".join((f"started {ago(job.started_at, now)}{apart}", *_go_on(job, others, now)))
     if job.state in ("queued", "ready"):
         if job.slot is not None:
             return f"starts with its mate {ago(job.slot, now)}, as agreed"
         return f"waits for {until(job.submitted_at, now)}: {_REASONS.get(job.reason, job.reason) or _of_mates(job)}"
-    return f"ended {ago(job.ended_at, now)}{_together(job)}"
+    return _ended(job, others, now)
+
+
+def _ended(job: Job, others: Mapping[str, Job | None], now: datetime) -> str:
+    ends = [one.ended_at for one in (job, *others.values()) if one is not None and one.ended_at is not None]
+    said = f"ended {ago(max(ends), now)}" if len(ends) > len(others) else f"its job here ended {ago(job.ended_at, now)}"
+    apart = f"it started{_together(job)}" if _together(job) else ""
+    return "; ".join(filter(None, (said, apart, *_go_on(job, others, now))))
+
+
+def _go_on(job: Job, others: Mapping[str, Job | None], now: datetime) -> Iterator[str]:
+    """Yield which mates have not ended, and what they do; of a job that runs: which have not started."""
+    members: tuple[Mate | Member, ...] = job.mates if job.group is None else job.group.members
+    for member in members:
+        said, other = to_start(job, member.domain, now), others.get(member.domain)
+        if other is not None:
+            said = _is_active(other, now) if job.ended_at is not None or other.started_at is None else ""
+        if said:
+            yield f"{member} {said}"
+
+
+def _is_active(job: Job, now: datetime) -> str:
+    if job.slot is not None:
+        return f"starts {ago(job.slot, now)}, as agreed"
+    return _ACTIVE.get(job.state, "")
 
 
 def _of_mates(job: Job) -> str:
@@ -113,4 +150,4 @@ def _together(job: Job) -> str:
     gaps = [mate.gap for mate in job.mates if mate.gap is not None]
     if job.group is not None and job.group.gap is not None:
         gaps = [job.group.gap]
-    return f", {span(gaps[0].total_seconds())} after its mate" if gaps else ""
+    return f" {span(gaps[0].total_seconds())} after its mate" if gaps else ""

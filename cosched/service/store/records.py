@@ -69,6 +69,16 @@ class JobRecord:
         return MateName(self.peer or "", self.pair, self.mate, (self.memory or {}).get("or_alone", False))
 
     @property
+    def starts_by(self) -> dict[str, int]:
+        """By when the other members of its group start, by domain and their windows; empty before it has begun."""
+        named, kept = self.named, (self.memory or {}).get("group", {})
+        if not isinstance(named, GroupName) or self.started_at is None or not kept.get("started_by"):
+            return {}
+        instant = self.started_at - next((own.earliest for own in named.windows if own.domain not in named.others), 0)
+        latest, without = {window.domain: window.latest for window in named.windows}, kept.get("without", ())
+        return {peer: instant + latest.get(peer, 0) for peer in named.others if peer not in without}
+
+    @property
     def slot(self) -> int | None:
         """The slot of a queued job, if it has one."""
         return (self.memory or {}).get("slot") if self.state is JobState.QUEUED else None

@@ -1,9 +1,11 @@
 """`cosched groups`, `cosched wait`, `cosched mates`, and `cosched show` of a group."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
+from cosched.cli.client.wording import local_time
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1 import job_pb2
 from tests.client.fake_domain import EPOCH
@@ -39,6 +41,20 @@ def test_groups_are_listed_with_what_is_known(cosched, domain):
     assert "run7@eureka+mira" in cosched("queue").stdout
     shown = cosched("show", "17").stdout.splitlines()
     assert "group       run7; its group has eureka:3 (queuing), no job on mira yet" in shown
+
+
+def test_a_group_of_which_others_are_to_start_is_not_over(cosched, domain, member):
+    """Its job here has started at the group's instant and has ended; mira's has a window after that."""
+    member.state = job_pb2.JOB_STATE_COMPLETED
+    member.ended_at.seconds = EPOCH + 60
+    domain.domain.now.seconds = EPOCH + 81
+    mira = member.group.members[1]
+    mira.starts_by.seconds = EPOCH + 600
+    by = local_time(datetime.fromtimestamp(EPOCH + 600, UTC))
+    assert cosched("groups").stdout.splitlines()[1].endswith(f"mira starts by {by}")
+    domain.domain.now.seconds = EPOCH + 600
+    assert len(cosched("groups").stdout.splitlines()) == 1
+    assert cosched("groups", "--all").stdout.splitlines()[1].endswith("mira")
 
 
 @pytest.mark.usefixtures("member")
