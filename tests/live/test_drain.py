@@ -57,7 +57,7 @@ def test_what_holds_is_given_back_and_peers_wait_over_the_maintenance(pair, tmp_
         assert "drains, and makes no pairs until" in pair.a.run("domains").stdout
 
         pair.b.stop()
-        wait_until(lambda: "away, and waited for until" in pair.a.run("domains").stdout)
+        wait_until(lambda: "a job that becomes ready waits until" in pair.a.run("domains").stdout)
         wait_until(lambda: a.job(mate.id).reason == "PeerAway")
         pair.b.start()
         assert b.domain().drain is not None  # over a restart

@@ -37,6 +37,8 @@ def test_a_job_that_waits_outlives_a_restart_of_its_mates_domain(make_pair, tmp_
         wait_until(lambda: a.job(first.id).state != "ready" and a.job(first.id).reason)
         pair.b.kill(number)
         wait_until(lambda: "peer b is unreachable" in pair.a.log)
+        assert "waits until" in (said := pair.a.run("domains").stdout), said
+        assert 'then starts alone (on_peer_unreachable = "start")' in said
         wait_until(lambda: scheme == "hold" or a.job(first.id).reason == "PeerAway", "it is asked for in vain")
         pair.b.start()
         with pair.b.client() as b:

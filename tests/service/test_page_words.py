@@ -53,7 +53,8 @@ def found(read: Read):
         sums = Sums()
         for job in active:
             sums.add(job)
-        return problems(Situation(Domain(told), configuration, stalled, sums, lambda _: seen, NOW, INSTANT))
+        sees, without = (lambda _: seen), (lambda _: "waits until 12:05, then starts alone")
+        return problems(Situation(Domain(told), configuration, stalled, sums, sees, without, NOW, INSTANT))
 
     return make
 
@@ -80,7 +81,7 @@ def test_a_peer_that_gives_no_answer(found):
     away = {"state": cluster_pb2.PEER_STATE_UNREACHABLE, "since": stamp(-720)}
     (problem,) = found(record(), record(2, state=JobState.RUNNING), peer=away)
     assert problem.what == "eureka gives no answer for 12 min; jobs here that wait for its jobs: 1."
-    assert 'starts alone (on_peer_unreachable = "start")' in problem.todo
+    assert problem.todo.endswith("A job that becomes ready waits until 12:05, then starts alone.")
 
 
 def test_a_peer_that_refuses(found):

@@ -1,13 +1,20 @@
 """Why a job waits: each reason is a message of its own, with one sentence and what changes it."""
 
+from dataclasses import replace
+
 import pytest
 
+from cosched.core.coscheduling.peers import Presence
 from cosched.core.job import JobState
-from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 from cosched.core.story import Why
+from cosched.service.api.views import Views
 from cosched.service.domain import story
 from cosched.service.manager.plans import Plan
+from cosched.service.peers.peer import PeerView
 from cosched.service.planning.reasons import Reasons
+from cosched.v1 import cluster_pb2
+from cosched.validation.schemes import Meeting
 from tests.service.world import Faults, World
 
 NOW = 1000
@@ -54,8 +61,8 @@ WORDS = {
     Why.WINDOW_AHEAD: ("window_ahead", "others of its group have started, and its window has not come yet"),
     Why.INSTANT_PASSED: ("instant_passed", "the instant that its group was given has passed"),
     Why.MEMBER_LOST: ("member_lost", "a member of its group was cancelled or has failed"),
-    Why.PEER_UNREACHABLE: ("peer_absent", "b cannot be reached"),
-    Why.PEER_AWAY: ("peer_absent", "b is away and expected back"),
+    Why.PEER_UNREACHABLE: ("peer_absent", "b cannot be reached: the job starts alone"),
+    Why.PEER_AWAY: ("peer_absent", "b gives no answer: the job starts alone"),
     Why.PEER_BUSY: ("peer_absent", "b is too busy to answer"),
     Why.PEER_REFUSED: ("peer_absent", "b refuses this domain: a misconfiguration"),
     Why.PEER_DRAINING: ("domain_drains", "b drains, and makes no pairs"),
@@ -74,6 +81,43 @@ def test_every_word_of_coscheduling_has_a_message(domain, word):
     kind, text = WORDS[word]
     assert (told.WhichOneof("kind"), told.text[: len(text)]) == (kind, text)
     assert told.change
+
+
+def told_of_b(domain):
+    """What `cosched domains` and the page say of the peer."""
+    view = PeerView("b", "b:7701", cluster_pb2.PEER_STATE_UNREACHABLE, 0.0, None, "")
+    (peer,) = Views(domain, domain.clock).domain("local", "", 0, [view], Meeting()).peers
+    return peer.problem
+
+
+@pytest.mark.parametrize("rule", OnUnreachable)
+def test_what_a_job_does_without_its_mate_s_domain_is_one_sentence_everywhere(domain, rule):
+    """It says until when it waits (`peer_grace`), and what it does then (`on_peer_unreachable`)."""
+    does = {"start": "starts alone", "hold": "holds its nodes", "yield": "yields its turn"}[rule.value]
+    then = f'{does} (on_peer_unreachable = "{rule.value}")'
+    ledger = domain.core.ledger
+    ledger.settings = replace(ledger.settings, on_peer_unreachable=rule, peer_grace=120)
+    presence, now = domain.presence, domain.clock.now()
+    domain.core.peers.known["b"] = Presence(away_since=now - 5)
+    waits = f"waits until {story.utc(domain.clock.to_wall(now + 115))}, then {then}"
+    assert presence.without("b") == waits
+    assert told_of_b(domain) == f"a job that becomes ready {waits}"
+    assert reason(domain, reason=Why.PEER_AWAY).text == f"b gives no answer: the job {waits}"
+    domain.core.peers.known["b"] = Presence()
+    assert presence.without("b").startswith(f"waits until {story.utc(domain.clock.to_wall(now + 120))}")
+    domain.core.peers.known["b"] = Presence(away_since=now - 120)
+    assert told_of_b(domain) == f"a job that becomes ready {then}"
+    assert reason(domain, reason=Why.PEER_UNREACHABLE).text == f"b cannot be reached: the job {then}"
+    domain.core.peers.known["b"] = Presence(drains_until=now + 60)
+    assert reason(domain, reason=Why.PEER_DRAINING).text.startswith("b drains")
+
+
+def test_a_group_goes_on_without_the_member_whose_domain_is_away(domain):
+    domain.core.peers.known["c"] = Presence(away_since=0)
+    names = {"peer": None, "pair": None, "group_name": "g", "group_with": "b+c"}
+    told = reason(domain, reason=Why.PEER_AWAY, **names)
+    assert told.peer_absent.domain == "c"
+    assert told.text.startswith("c gives no answer: the job starts without that member")
 
 
 def test_every_word_is_tested():

@@ -177,7 +177,7 @@ class Views:
             slots=meeting.slots,
             mate_budget_share=meeting.texts.get("mate_budget_share", ""),
         )
-        message.peers.extend(_peer(view, self._absence(view.name)) for view in peers)
+        message.peers.extend(_peer(view, self._absence(view)) for view in peers)
         if (drain := self._domain.draining.present) is not None:
             message.drain.since.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.since)))
             message.drain.until.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.until)))
@@ -185,13 +185,12 @@ class Views:
             message.drain.waits_for.extend(map(self.ref, self._domain.draining.unsettled()))
         return message
 
-    def _absence(self, peer: str) -> str:
-        """Return, for people, whether a peer is away or drains; empty if neither."""
-        what, until = self._domain.decisions.presence(peer)
-        if until is None or until <= self._clock.now():
-            return ""
-        said = "away, and waited for" if what is Noted.PEER_AWAY else "drains, and makes no pairs"
-        return f"{said} until {self._clock_time(until)}"
+    def _absence(self, view: PeerView) -> str:
+        """Return, for people, what follows if a peer is away or drains; empty if neither."""
+        what, until = self._domain.decisions.presence(view.name)
+        if what is Noted.PEER_AWAY or view.state == cluster_pb2.PEER_STATE_UNREACHABLE:
+            return f"a job that becomes ready {self._domain.presence.without(view.name)}"
+        return f"drains, and makes no pairs until {self._clock_time(until)}" if until is not None else ""
 
     def node_counts(self) -> cluster_pb2.NodeCounts:
         """Return the numbers of nodes by state."""

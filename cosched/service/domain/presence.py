@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from cosched.core.events import PeerAway, PeerDrains, PeerLeaves, PeerThere
 from cosched.core.protocol import Domain
+from cosched.core.settings import OnUnreachable
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.records import Records
+from cosched.service.domain.story import utc
 from cosched.service.domain.turns import Turns, in_turn
+
+_WITHOUT = {OnUnreachable.HOLD: "holds its nodes", OnUnreachable.YIELD: "yields its turn"}
 
 
 class Presence:
@@ -21,6 +25,17 @@ class Presence:
     def expected(self) -> list[Domain]:
         """The peers that are away and waited for."""
         return [peer for peer in self._peers.known if self._peers.expects(peer, self._journal.clock.now())]
+
+    def without(self, peer: Domain, *, of_group: bool = False) -> str:
+        """Say what a job with a mate, or a member of its group, there does while the peer gives no answer, and when."""
+        known, settings = self._peers.known.get(peer), self._peers.ledger.settings
+        clock, rule = self._journal.clock, settings.on_peer_unreachable
+        starts = "starts without that member" if of_group else "starts alone"
+        then = f'{_WITHOUT.get(rule, starts)} (on_peer_unreachable = "{rule.value}")'
+        end = self._peers.grace_end(peer)
+        if known is not None and known.away_since is None:  # its first call without an answer is still to come
+            end = clock.now() + settings.peer_grace
+        return then if end is None or end <= clock.now() else f"waits until {utc(clock.to_wall(end))}, then {then}"
 
     def answers(self, peer: Domain, well: bool) -> None:
         """The peer was asked for its health, and is well or gives no answer."""

@@ -34,10 +34,13 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class DomainCard:
-    """A domain: what is known of it here. `shares` are percentages of nodes by what they do; `cap`, of holds."""
+    """A domain: what is known of it here; `note`: how old that is.
+
+    `shares` are percentages of nodes by what they do; `cap`, of holds.
+    """
 
     name: str
-    here: bool
+    note: str
     facts: Sequence[Fact]
     shares: Sequence[tuple[str, float, float]]  # kind, begin, width
     cap: float | None
@@ -122,7 +125,8 @@ class Overviews:
         def sees(record: JobRecord) -> bool:
             return self._described.policy.sees(viewer, record.owner)
 
-        situation = Situation(domain, self._configuration, self._stalled(), listed.sums, sees, now, instant)
+        without = self._described.domain.presence.without
+        situation = Situation(domain, self._configuration, self._stalled(), listed.sums, sees, without, now, instant)
         past = question.past or _past(shown, instant)
         axis = Axis.of(now, past)
         return Overview(
@@ -181,7 +185,8 @@ def lane_of_mate(peer: str, id: str | None, told: Told | None, ours: Job, axis: 
         return lane_of(*told.jobs[id], axis)
     status = sentences.status_of(ours, peer, axis.now)
     why = told.problem if told is not None and told.problem else f"{peer} tells no more about it"
-    known = filter(None, (sentences.to_start(ours, peer, axis.now), why))
+    heard = [f"last heard {words.ago(mate.heard_at, axis.now)}" for mate in ours.mates if mate.heard_at is not None]
+    known = filter(None, (sentences.to_start(ours, peer, axis.now), why, *heard))
     return Lane(peer, id, status, "; ".join(known), ())
 
 
@@ -201,11 +206,12 @@ def _said(job: Job, axis: Axis) -> str:
 
 
 def _cards(here: Domain, told: Mapping[str, Told], now: datetime) -> list[DomainCard]:
-    cards = [_card(here, True, [Fact("Serves", f"for {words.until(here.serving_since, now)}"), *_facts(here, now)])]
+    serves = Fact("Serves", f"for {words.until(here.serving_since, now)}")
+    cards = [_card(here, "this domain", [serves, *_facts(here, now)])]
     for peer in here.peers:
-        known = told[peer.name].domain if peer.name in told else None
-        facts = _of_peer(peer, now)
-        cards.append(_card(known, False, [*facts, *_facts(known, now)], peer.name))
+        said = told[peer.name]
+        note = f"as of {words.span(said.age)} ago" if said.problem and said.domain is not None else ""
+        cards.append(_card(said.domain, note, [*_of_peer(peer, now), *_facts(said.domain, now)], peer.name))
     return cards
 
 
@@ -240,9 +246,9 @@ def _facts(domain: Domain | None, now: datetime) -> list[Fact]:
     return facts
 
 
-def _card(domain: Domain | None, here: bool, facts: Sequence[Fact], name: str = "") -> DomainCard:
+def _card(domain: Domain | None, note: str, facts: Sequence[Fact], name: str = "") -> DomainCard:
     if domain is None:
-        return DomainCard(name, here, facts, (), None, "")
+        return DomainCard(name, note, facts, (), None, "")
     nodes, shares, place = domain.nodes, [], 0.0
     total = sum(nodes.values())
     for kind in ("held", "busy", "idle", "down", "unknown"):  # held ones first, up to the mark of the cap
@@ -253,7 +259,7 @@ def _card(domain: Domain | None, here: bool, facts: Sequence[Fact], name: str = 
     said = ", ".join(f"{number} {kind}" for kind, number in nodes.items() if number)
     allowed = int(cap * total)
     held = f"{words.count(total, 'node')}: {said}; at most {allowed} may be held"
-    return DomainCard(domain.name, here, facts, shares, float(100 * cap), held)
+    return DomainCard(domain.name, note, facts, shares, float(100 * cap), held)
 
 
 def _waits(sums: Sums) -> list[Wait]:

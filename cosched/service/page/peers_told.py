@@ -25,7 +25,8 @@ class Told:
 
     at: float
     problem: str = ""  # why it has not; empty: it has
-    domain: Domain | None = None
+    domain: Domain | None = None  # as it last described itself
+    age: float = 0.0  # seconds since then
     jobs: Mapping[str, tuple[Job, tuple[Event, ...]]] = field(default_factory=dict)  # those that the viewer may see
     asked: frozenset[str] = frozenset()
 
@@ -40,6 +41,7 @@ class PeersTold:
         self._patience = patience
         self._told: dict[tuple[DomainName, str], Told] = {}
         self._turns: dict[DomainName, asyncio.Semaphore] = {}
+        self._last: dict[DomainName, tuple[Domain, float]] = {}  # how each has described itself, and when
 
     async def about(self, viewer: Viewer, wanted: Mapping[DomainName, Collection[str]]) -> dict[DomainName, Told]:
         """Return what these peers tell of these jobs, all asked at once."""
@@ -69,21 +71,29 @@ class PeersTold:
         return told
 
     async def _ask(self, peer: DomainName, viewer: str, ids: list[str], *, stories: bool) -> Told:
-        asked, now = frozenset(ids), time.monotonic()
+        asked = frozenset(ids)
         if self._peers.view(peer).state not in _ASKED:
-            return Told(now, f"{peer} gives no answer", asked=asked)
+            return self._nothing(peer, f"{peer} gives no answer", asked)
         question = page_pb2.DescribeJobsRequest(domain=self._here, viewer=viewer, job_ids=ids, stories=stories)
         try:
             async with asyncio.timeout(self._patience), self._turns.setdefault(peer, asyncio.Semaphore(4)):
                 answer = await self._peers.describe(peer, question)
         except CallError as error:
-            return Told(now, f"{peer} tells nothing: {error.problem}", asked=asked)
+            return self._nothing(peer, f"{peer} tells nothing: {error.problem}", asked)
         except TimeoutError:
-            return Told(now, f"{peer} takes too long to answer", asked=asked)
+            return self._nothing(peer, f"{peer} takes too long to answer", asked)
         jobs = {
             told.job_id: (Job(told.job), tuple(map(Event, told.events))) for told in answer.jobs if told.HasField("job")
         }
-        return Told(now, "", Domain(answer.domain), jobs, asked)
+        now = time.monotonic()
+        self._last[peer] = Domain(answer.domain), now
+        return Told(now, "", Domain(answer.domain), jobs=jobs, asked=asked)
+
+    def _nothing(self, peer: DomainName, problem: str, asked: frozenset[str]) -> Told:
+        """The peer does not tell: what it said last of itself."""
+        now = time.monotonic()
+        domain, at = self._last.get(peer, (None, now))
+        return Told(now, problem, domain, now - at, asked=asked)
 
 
 def as_allowed(explained: explain_pb2.Explanation, told: Mapping[DomainName, Told]) -> explain_pb2.Explanation:

@@ -18,7 +18,6 @@ from cosched.service.store import JobRecord
 
 LONG_HOLD = 600  # seconds
 LONG_UNSUBMITTED = 3600
-_WITHOUT_PEER = {"start": "starts alone", "hold": "holds its nodes", "yield": "yields"}
 
 
 class Weight(IntEnum):
@@ -48,6 +47,7 @@ class Situation:
     stalled: str | None
     sums: Sums
     sees: Callable[[JobRecord], bool]  # whether the viewer may see a job
+    without: Callable[[str], str]  # what a job does while this peer gives no answer
     now: datetime
     instant: int  # the same in the service's own time
 
@@ -80,20 +80,16 @@ def _of_peer(situation: Situation, peer: Peer) -> Iterator[Problem]:
         todo = "A misconfiguration: cosched doctor, run on both hosts, names the key or the certificate."
         yield Problem(Weight.STOPS, f"{peer.name} and this domain refuse each other for {since}: {peer.problem}.", todo)
     elif peer.state == "unreachable":
-        todo = f"Does cosched serve run there? A job that becomes ready meanwhile {_unreachable(situation)}."
+        todo = f"Does cosched serve run there? A job that becomes ready {situation.without(peer.name)}."
         what = f"{peer.name} gives no answer for {since}; jobs here that wait for its jobs: {waiting}."
         yield Problem(Weight.STOPS, what, todo)
     elif peer.problem:
-        yield Problem(Weight.TELLS, f"{peer.name}: {peer.problem}.", "Pairs with it wait until it is back.")
+        todo = "Its operators know more; cosched resume, there, ends a drain."
+        yield Problem(Weight.TELLS, f"{peer.name}: {peer.problem}.", todo)
     most = timedelta(seconds=float(situation.configuration.coscheduling.max_clock_offset))
     if peer.clock_offset is not None and abs(peer.clock_offset) > most > timedelta(0):
         what = f"The clock of {peer.name} is {milliseconds(peer.clock_offset)} off, so pairs agree on no instant."
         yield Problem(Weight.HURTS, what, "Let a time service (chrony, ntpd) set the clocks of both hosts.")
-
-
-def _unreachable(situation: Situation) -> str:
-    rule = situation.configuration.coscheduling.on_peer_unreachable.value
-    return f'{_WITHOUT_PEER[rule]} (on_peer_unreachable = "{rule}")'
 
 
 def _drains(situation: Situation) -> Iterator[Problem]:

@@ -29,8 +29,8 @@ ABSENT: Mapping[str, int] = {
     Why.PEER_REFUSED: explain_pb2.ABSENCE_REFUSES,
 }
 _ABSENT_TEXTS: Mapping[str, str] = {
-    Why.PEER_UNREACHABLE: "{peer} cannot be reached",
-    Why.PEER_AWAY: "{peer} is away and expected back{until}",
+    Why.PEER_UNREACHABLE: "{peer} cannot be reached: the job {follows}",
+    Why.PEER_AWAY: "{peer} gives no answer: the job {follows}",
     Why.PEER_BUSY: "{peer} is too busy to answer",
     Why.PEER_REFUSED: "{peer} refuses this domain: a misconfiguration",
 }
@@ -202,18 +202,16 @@ class Reasons:
         )
 
     def _peer_absent(self, record: JobRecord) -> Reason:
-        mate, (held, _) = self._mate(record), self._hold(record)
+        mate, (held, _) = self._mate(record, away=True), self._hold(record)
         absent = explain_pb2.PeerAbsent(domain=mate.domain, absence=ABSENT[record.reason], held=held)  # type: ignore[arg-type]
         _, until = self._domain.decisions.presence(mate.domain)
         if record.reason == Why.PEER_AWAY and until is not None:
             absent.until.seconds = self._clock.to_wall(until)
-        by = f" by {self._time(until)}" if until is not None and record.reason == Why.PEER_AWAY else ""
-        text = _ABSENT_TEXTS[record.reason].format(peer=mate.domain or "a domain of its group", until=by)
-        rule = "on_peer_unreachable" if record.reason == Why.PEER_UNREACHABLE else "peer_grace"
-        return Reason(
-            peer_absent=absent, text=text,
-            change=f"cosched doctor tells operators more; what it does then is {rule} of [coscheduling]",
-        )  # fmt: skip
+        follows = self._domain.presence.without(mate.domain, of_group=mate.of_group)
+        text = _ABSENT_TEXTS[record.reason].format(peer=mate.domain or "a domain of its group", follows=follows)
+        waits = record.reason in (Why.PEER_AWAY, Why.PEER_UNREACHABLE)
+        more = "; how long it waits is peer_grace of [coscheduling]" if waits else ""
+        return Reason(peer_absent=absent, text=text, change=f"cosched doctor tells operators more{more}")
 
     def _drains(self, record: JobRecord) -> Reason:
         here = record.reason == Why.DRAINING
@@ -255,7 +253,7 @@ class Reasons:
 
     # Parts
 
-    def _mate(self, record: JobRecord, *, waits: bool = False, missing: bool = False) -> Mate:
+    def _mate(self, record: JobRecord, *, waits: bool = False, missing: bool = False, away: bool = False) -> Mate:
         named = record.named
         if not isinstance(named, GroupName):
             return Mate(named.peer, named.mate or "", named.pair or "")
@@ -263,7 +261,8 @@ class Reasons:
         told, chosen = self._told(record), ""
         for domain in named.others:
             queues = isinstance(said := told.get(domain), MateStatus) and said.status.name == "QUEUING"
-            if (waits and queues) or (missing and domain not in jobs):
+            gone = self._domain.core.peers.away_for(domain, self._clock.now()) is not None
+            if (waits and queues) or (missing and domain not in jobs) or (away and gone):
                 chosen = domain
                 break
         return Mate(chosen, jobs.get(chosen, ""), named.name, of_group=True)
