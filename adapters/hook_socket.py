@@ -1,27 +1,100 @@
-"""The Unix socket on which a service hears a batch system's hooks, and who calls."""
+"""The Unix socket on which a service hears a batch system's hooks."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import stat
-import struct
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from errno import EADDRINUSE, EEXIST
+from functools import partial
 from pathlib import Path
 
-BACKLOG = 1024  # connections that wait to be accepted
+from cosched.sockets.accepting import BACKLOG, Acceptor, of_user, user_of
+from cosched.sockets.connections import Connection, Connections, Room
+from cosched.sockets.sparing_log import SparingLog
+
+MOST, MOST_OF_A_USER = 4096, 64  # connections
+Over = Callable[[], None]  # to be called when a connection is over
+_LOG = logging.getLogger(__name__)
 
 
-def caller(transport: asyncio.BaseTransport) -> int:
-    """Return the user id of the connection's other end."""
-    ucred = struct.Struct("iII")  # process, user, group
-    credentials = transport.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, ucred.size)
-    return int(ucred.unpack(credentials)[1])
+class HookSocket:
+    """Listens for hooks. The users as whom they come always find room; anybody else's connections are few."""
+
+    def __init__(
+        self, path: Path, hooks: Collection[int], mode: int, protocol: Callable[[Over], asyncio.Protocol]
+    ) -> None:
+        """`path` in an existing folder; `hooks`: user ids; `mode` of the socket, which says who can connect at all.
+
+        `protocol` makes the protocol of a connection.
+        """
+        self._path = path
+        self._hooks = {of_user(uid) for uid in hooks}
+        self._mode = mode
+        self._protocol = protocol
+        self._connections = Connections(Room(MOST, MOST_OF_A_USER, MOST))
+        self._serving: set[asyncio.Task[None]] = set()
+        self._log = SparingLog(_LOG)
+        self._acceptor: Acceptor | None = None
+
+    def open(self) -> None:
+        """Start listening. OSError: the folder cannot be used, or another process serves this socket."""
+        listening = _listen(self._path, self._mode)
+        self._inode = self._path.stat().st_ino
+        self._acceptor = Acceptor(listening, self._accepted, self._hooks.__contains__)
+
+    async def close(self) -> None:
+        """Stop listening, and end all connections: hooks connect to the next server of this socket."""
+        if self._acceptor is None:
+            return
+        self._acceptor.close()
+        self._acceptor = None
+        for serving in self._serving:
+            serving.cancel()
+        await asyncio.gather(*self._serving, return_exceptions=True)
+        with suppress(OSError):
+            if self._path.stat().st_ino == self._inode:
+                self._path.unlink()
+
+    def complain(self, uid: int, reason: str) -> None:
+        """Log why a user's connection is closed."""
+        self._log.warning((uid, reason), "%s: a connection of user %d is refused: %s", self._path, uid, reason)
+
+    def _accepted(self, accepted: socket.socket, origin: str) -> None:
+        is_hook = origin in self._hooks
+        connection = Connection(origin, accepted.close, stays=is_hook, trusted=is_hook)
+        if not self._connections.admit(connection):
+            self.complain(user_of(accepted), "too many connections")
+            accepted.close()
+            return
+        serving = asyncio.create_task(self._serve(accepted))
+        connection.end = partial(_end, serving)
+        self._serving.add(serving)
+        serving.add_done_callback(lambda _: self._ended(serving, accepted, connection))
+
+    async def _serve(self, accepted: socket.socket) -> None:
+        over, loop = asyncio.Event(), asyncio.get_running_loop()
+        transport, _ = await loop.connect_accepted_socket(lambda: self._protocol(over.set), accepted)
+        try:
+            await over.wait()
+        finally:
+            transport.abort()
+
+    def _ended(self, serving: asyncio.Task[None], accepted: socket.socket, connection: Connection) -> None:
+        accepted.close()  # in case the task was cancelled before it began
+        self._serving.discard(serving)
+        self._connections.ended(connection)
 
 
-def listen(path: Path) -> socket.socket:
+def _end(serving: asyncio.Task[None]) -> None:
+    serving.cancel()
+
+
+def _listen(path: Path, mode: int) -> socket.socket:
     """Return a listening socket. It appears under its name when it is usable, and replaces one that nobody serves."""
     _check_free(path)
     aside = path.with_name(f"{path.name}.new")
@@ -30,7 +103,7 @@ def listen(path: Path) -> socket.socket:
     try:
         listening.setblocking(False)
         listening.bind(os.fspath(aside))
-        aside.chmod(0o666)  # the folder and the credentials decide who may do what
+        aside.chmod(mode)
         listening.listen(BACKLOG)
         aside.rename(path)
     except BaseException:

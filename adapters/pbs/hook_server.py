@@ -16,22 +16,22 @@ SOCKET.kept exists: nodes are kept for some job.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from cosched.adapters.hook_lines import Fields, LineError, decode, encode
-from cosched.adapters.hook_socket import BACKLOG, caller, listen
+from cosched.adapters.hook_socket import HookSocket, Over
 from cosched.adapters.pbs import commands
 from cosched.adapters.pbs.words import RESOURCES
+from cosched.sockets.accepting import user_of
 
 KEPT = ".kept"
 _FIRST_LINE = 2.0  # seconds within which a connection must send its line
 _LONGEST_LINE = 1 << 22  # bytes: a job may have thousands of vnodes
 _ROOT = 0  # pbs_server runs as root
-_LOG = logging.getLogger(__name__)
+_ONLY_ROOT = 0o600  # mode of the socket: it is the service's own user's, and root may do all
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,6 @@ class HookServer:
         keeping: Callable[[], bool],
         finding: Callable[[str], Fields],
     ) -> None:
-        self._path = path
         self._kept = path.with_name(path.name + KEPT)
         self._keeping = keeping
         self._finding = finding
@@ -74,44 +73,33 @@ class HookServer:
         self._on_change = on_change
         self._on_queued = on_queued
         self._on_ended = on_ended
-        self._listening: asyncio.Server | None = None
-        self._open: set[asyncio.Task[None]] = set()
+        self._socket = HookSocket(path, {_ROOT}, _ONLY_ROOT, self._protocol)
 
     async def open(self) -> None:
         """Start listening. OSError: the folder cannot be used, or another process serves this socket."""
-        listening = listen(self._path)
+        self._socket.open()
         self._mark()
-        self._listening = await asyncio.start_unix_server(
-            self._serve, sock=listening, backlog=BACKLOG, limit=_LONGEST_LINE
-        )
 
     async def close(self) -> None:
         """Stop listening: jobs start from now on as if there were no service."""
-        if self._listening is None:
-            return
-        self._listening.close()
-        self._listening = None
-        with suppress(FileNotFoundError):
-            self._path.unlink()
-        for connection in self._open:
-            connection.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
+        await self._socket.close()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._open.add(task)
+    def _protocol(self, over: Over) -> asyncio.Protocol:
+        reader = asyncio.StreamReader(_LONGEST_LINE)
+        return asyncio.StreamReaderProtocol(reader, partial(self._serve, over))
+
+    async def _serve(self, over: Over, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        uid = user_of(writer.get_extra_info("socket"))
         try:
             async with asyncio.timeout(_FIRST_LINE):
-                line = await reader.readline()
-            if line:
-                writer.write(self._answer(caller(writer.transport), line.rstrip(b"\n")))
-                await writer.drain()
+                if line := await reader.readline():
+                    writer.write(self._answer(uid, line.rstrip(b"\n")))
+                writer.close()
+                await writer.wait_closed()
         except (OSError, TimeoutError, ValueError, LineError) as error:
-            _LOG.warning("%s: a connection is refused: %s", self._path, error)
+            self._socket.complain(uid, str(error) or "no line")
         finally:
-            self._open.discard(task)
-            writer.close()
+            over()
 
     def _mark(self) -> None:
         """Tell the hook whether nodes are kept, before it hears the answer."""

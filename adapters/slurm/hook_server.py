@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
-from collections import Counter
 from collections.abc import Callable, Container, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from cosched.adapters.hook_lines import MAX_LINE, Fields, LineError, decode, encode
-from cosched.adapters.hook_socket import BACKLOG, caller, listen
+from cosched.adapters.hook_socket import HookSocket, Over
 from cosched.adapters.slurm.hook_protocol import (
     HookEnd,
     Offer,
@@ -21,13 +18,12 @@ from cosched.adapters.slurm.hook_protocol import (
     offer_from,
     turn_from,
 )
+from cosched.sockets.accepting import user_of
 
 __all__ = ["HookEnd", "HookServer", "Offer"]
 
-_LOG = logging.getLogger(__name__)
 _FIRST_LINE = 2.0  # seconds within which a connection must send its first line
-_MOST = 4096  # concurrent connections
-_MOST_OF_A_USER = 64  # of a user who is neither root nor SlurmUser
+_EVERYBODY = 0o666  # mode of the socket: jobs ask at their gates, and the kernel says as whom
 _ROOT = 0
 
 
@@ -54,20 +50,15 @@ class HookServer:
         on_ended: Callable[[HookEnd], None],
         gate_lead: float = 0.0,
     ) -> None:
-        self._path = path
         self._trusted = {_ROOT, slurm_user}
+        self._socket = HookSocket(path, self._trusted, _EVERYBODY, lambda over: _Connection(self, over))
         self._on_offer = on_offer
         self._on_withdrawn = on_withdrawn
         self._on_killed = on_killed
         self._on_starting = on_starting
         self._on_ended = on_ended
         self._gate_lead = gate_lead
-        self.closed = False
-        self._listening: asyncio.Server | None = None
-        self._inode = 0
         self._connections: set[_Connection] = set()
-        self._of_user: Counter[int] = Counter()
-        self._complained: set[int] = set()
         self._waiting: dict[str, _Connection] = {}
         self._offers: dict[str, Offer] = {}
         self._gates: dict[str, tuple[float, int]] = {}  # instant and user of jobs that wait at their gates
@@ -75,36 +66,15 @@ class HookServer:
 
     async def open(self) -> None:
         """Start listening. OSError: the folder cannot be used, or another process serves this socket."""
-        listening = listen(self._path)
-        self.closed = False
-        self._inode = self._path.stat().st_ino
-        loop = asyncio.get_running_loop()
-        self._listening = await loop.create_unix_server(lambda: _Connection(self), sock=listening, backlog=BACKLOG)
+        self._socket.open()
 
     async def close(self) -> None:
         """Stop listening and leave the hooks waiting: they connect to the next server of this socket."""
-        if self._listening is None:
-            return
-        self.closed = True
-        await self._accept_no_more()
-        self._listening.close()
         self._waiting.clear()
         self._offers.clear()
-        for connection in list(self._connections):
+        for connection in self._connections:
             connection.close()  # its hook lives on
-        await self._listening.wait_closed()
-        self._listening = None
-        with suppress(OSError):
-            if self._path.stat().st_ino == self._inode:
-                self._path.unlink()
-
-    async def _accept_no_more(self) -> None:
-        """Stop accepting, but end what has begun: asyncio loses a connection whose server closes meanwhile."""
-        assert self._listening is not None
-        for listening in self._listening.sockets:
-            asyncio.get_running_loop().remove_reader(listening.fileno())
-        for _ in range(3):  # an accepted connection becomes ours in steps
-            await asyncio.sleep(0)
+        await self._socket.close()
 
     def offered(self) -> Mapping[str, Offer]:
         """The offers whose hooks wait now, by job id."""
@@ -156,15 +126,9 @@ class HookServer:
 
     # Calls of connections
 
-    def admit(self, connection: _Connection, uid: int) -> bool:
-        """Whether there is room for one more connection of this user."""
-        if len(self._connections) >= _MOST:
-            return False
-        if uid not in self._trusted and self._of_user[uid] >= _MOST_OF_A_USER:
-            return False
+    def made(self, connection: _Connection) -> None:
+        """Note a new connection."""
         self._connections.add(connection)
-        self._of_user[uid] += 1
-        return True
 
     def told(self, connection: _Connection, verb: str, fields: Fields) -> None:
         """Act on a connection's line. LineError."""
@@ -204,11 +168,7 @@ class HookServer:
 
     def gone(self, connection: _Connection) -> None:
         """Note that a connection has ended."""
-        if connection not in self._connections:
-            return
-        self._connections.remove(connection)
-        self._of_user[connection.uid] -= 1
-        self._of_user += Counter()  # drops the zeros
+        self._connections.discard(connection)
         offer = connection.offer
         if offer is not None and self._waiting.get(offer.job_id) is connection:
             del self._waiting[offer.job_id], self._offers[offer.job_id]
@@ -217,20 +177,19 @@ class HookServer:
             self._on_killed(offer)
 
     def refused(self, uid: int, reason: str) -> None:
-        """Log why a user's connection was closed, once for each user, so that no user can fill the log."""
-        if uid not in self._complained:
-            self._complained.add(uid)
-            _LOG.warning("%s: a connection of user %d is refused: %s", self._path, uid, reason)
+        """Log why a user's connection is closed."""
+        self._socket.complain(uid, reason)
 
 
 class _Connection(asyncio.Protocol):
     """One hook. It sends one line; after `ready` it may send `waiting` any number of times, and `starting` last."""
 
-    def __init__(self, server: HookServer) -> None:
+    def __init__(self, server: HookServer, over: Over) -> None:
         self.uid = -1
         self.offer: Offer | None = None  # the offer of this hook
         self._dismissed = False  # it may hang up: it has sent its last line, or we have hung up
         self._server = server
+        self._over = over
         self._transport: asyncio.Transport
         self._unread = b""
         self._impatience: asyncio.TimerHandle | None = None
@@ -238,13 +197,8 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        self.uid = caller(transport)
-        if self._server.closed:  # it was accepted just before
-            self.close()
-            return
-        if not self._server.admit(self, self.uid):
-            self._refuse("too many connections")
-            return
+        self.uid = user_of(transport.get_extra_info("socket"))
+        self._server.made(self)
         late = asyncio.get_running_loop().call_later
         self._impatience = late(_FIRST_LINE, self._refuse, "no line")
 
@@ -261,6 +215,7 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         self._be_patient()
         self._server.gone(self)
+        self._over()
 
     @property
     def has_gone(self) -> bool:

@@ -1,5 +1,6 @@
 """Who may connect when there is little room, and that a service without descriptors waits for some."""
 
+import asyncio
 import logging
 import os
 import resource
@@ -11,11 +12,11 @@ from pathlib import Path
 import grpc
 import pytest
 
-from cosched.service.listeners import accepting
-from cosched.service.listeners.accepting import Acceptor
-from cosched.service.listeners.connections import Connection, Connections, Room
 from cosched.service.listeners.remote_socket import RemoteSocket
 from cosched.service.wire.callers import Caller, plaintext_callers
+from cosched.sockets import accepting
+from cosched.sockets.accepting import AT_ONCE, BURST, OFTEN, OFTEN_OF_ALL, Acceptor, Pace
+from cosched.sockets.connections import Connection, Connections, Room
 from tests.logged import logged
 from tests.service.pki import Answering, ask
 from tests.waiting import until
@@ -41,7 +42,8 @@ class Place:
         return self.connections.admit(self.named[name])
 
     def keep(self, name: str, caller: Caller) -> bool:
-        return self.connections.keep(self.named[name], caller)
+        is_user = caller.peer is None and not caller.operator
+        return self.connections.keep(self.named[name], caller.via, is_user)
 
 
 def test_of_an_origin_that_has_too_many_the_oldest_that_nobody_uses_goes():
@@ -83,7 +85,48 @@ def test_users_keep_no_more_than_leaves_room_for_others():
     assert place.cut == ["5"]
 
 
+def test_an_origin_may_come_so_often_and_all_together_so_often():
+    pace = Pace()
+    burst, of_all = int(BURST * OFTEN), int(BURST * OFTEN_OF_ALL)
+    assert [pace.allows("a", 0.0) for _ in range(burst + 2)] == [True] * burst + [False] * 2
+    assert sum(pace.allows(f"{number}", 0.0) for number in range(of_all)) == of_all - burst
+    assert not pace.allows("new", 0.0)
+    assert [pace.allows("a", 1.2 / OFTEN) for _ in range(2)] == [True, False]
+    for number in range(5000):
+        assert pace.allows(f"{number}", 60.0 + number)
+    assert len(pace._due) <= 1001  # those that have kept to their pace are forgotten
+
+
 # On real sockets
+
+
+async def test_a_flood_leaves_other_work_its_turns_and_whoever_is_trusted_a_way_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(accepting, "REST", PATIENCE)
+    monkeypatch.setattr(accepting, "BURST", 10 / OFTEN)
+    arrived: list[socket.socket] = []
+
+    def serve(trusted: bool) -> Acceptor:
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(tmp_path / f"{trusted}"))
+        listener.listen(3 * AT_ONCE)
+        return Acceptor(listener, lambda connection, _: arrived.append(connection), lambda _: trusted)
+
+    for trusted, number in ((False, 10), (True, AT_ONCE)):
+        acceptor = serve(trusted)
+        clients = [socket.socket(socket.AF_UNIX) for _ in range(3 * AT_ONCE)]
+        for client in clients:
+            client.connect(str(tmp_path / f"{trusted}"))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert len(arrived) == number
+        acceptor.close()
+        for connection in (*arrived, *clients):
+            connection.close()
+        arrived.clear()
+    (said,) = logged(caplog, logging.WARNING)
+    assert said == f"uid {os.geteuid()} connects too often: a connection is closed"
 
 
 def connect(port: int) -> socket.socket:
@@ -104,7 +147,7 @@ async def test_a_caller_is_served_beside_connections_that_say_nothing(
         assert "plaintext from 127.0.0.1" in await ask(channel)
         for passed in front._passed.values():
             if passed.connection not in list(front._connections._standing)[:6]:
-                front._connections.keep(passed.connection, PEER)
+                front._connections.keep(passed.connection, PEER, False)
         for _ in range(50):
             silent.append(connect(front.port))
         await until(lambda: len(front._connections) == 8)
@@ -140,7 +183,7 @@ async def test_without_descriptors_connections_wait_and_the_log_says_so_once(
     accepted: list[socket.socket] = []
     listener = socket.create_server(("127.0.0.1", 0), backlog=50)
     port = listener.getsockname()[1]
-    acceptor = Acceptor(listener, accepted.append)
+    acceptor = Acceptor(listener, lambda connection, _: accepted.append(connection))
     with caplog.at_level(logging.WARNING):
         clients = [socket.socket() for _ in range(20)]
         with few_descriptors(4):

@@ -18,9 +18,9 @@ import grpc
 import pytest
 
 from cosched.errors import InputError
-from cosched.service.listeners.connections import Room
 from cosched.service.listeners.local_socket import LocalSocket
 from cosched.service.wire.callers import Identify, socket_caller
+from cosched.sockets.connections import Room
 from tests.logged import logged
 from tests.service.pki import WHO, Answering, ask
 from tests.waiting import until
@@ -63,9 +63,13 @@ def channel_to(path: Path) -> grpc.aio.Channel:
     return grpc.aio.insecure_channel(f"unix:{str(path).replace('%', '%25')}", options)
 
 
-def connect(path: Path) -> socket.socket:
+def connect(path: Path, user: int = ME) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX)
-    connection.connect(os.fspath(path))
+    os.seteuid(user)
+    try:
+        connection.connect(os.fspath(path))
+    finally:
+        os.seteuid(ME)
     connection.setblocking(False)
     return connection
 
@@ -159,19 +163,30 @@ async def test_path_that_cannot_be_used_is_refused_in_one_line(place: Path) -> N
 # Limits
 
 
+@pytest.mark.skipif(ME != 0, reason="only root can become another user")
 async def test_user_has_a_limited_number_of_connections(place: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with listening(place / "s", most_of_user=2) as here:
-        with connect(place / "s") as first, connect(place / "s") as second:
+        with connect(place / "s", NOBODY) as first, connect(place / "s", NOBODY) as second:
             assert not await refused(first)
             assert not await refused(second)
             for _ in range(3):
-                with connect(place / "s") as third:
+                with connect(place / "s", NOBODY) as third:
                     assert await refused(third)
         (said,) = logged(caplog, logging.WARNING)
-        assert f"uid {ME} is refused" in said
+        assert f"uid {NOBODY} is refused" in said
         await until(lambda: not here._connections)
-        with connect(place / "s") as again:
+        with connect(place / "s", NOBODY) as again:
             assert not await refused(again)
+
+
+@pytest.mark.skipif(ME != 0, reason="only root can become another user")
+async def test_users_leave_room_for_operators(place: Path) -> None:
+    async with listening(place / "s", most=8, most_of_user=4):
+        with contextlib.ExitStack() as stack:
+            users = [stack.enter_context(connect(place / "s", user)) for user in (1, 1, 1, 1, 2, 2, 2)]
+            assert [await refused(each) for each in users] == [False] * 6 + [True]
+            operators = [stack.enter_context(connect(place / "s")) for _ in range(3)]
+            assert [await refused(each) for each in operators] == [False, False, True]
 
 
 async def test_number_of_all_connections_is_limited(place: Path) -> None:

@@ -15,13 +15,13 @@ from starlette.responses import PlainTextResponse
 
 from cosched.service.configuration_sections import Page
 from cosched.service.listeners import page_server
-from cosched.service.listeners.accepting import listen
 from cosched.service.listeners.local_socket import listen_at
 from cosched.service.listeners.page_server import PageServer
 from cosched.service.page.guard import Guard
 from cosched.service.page.limits import Limits, TooManyError
 from cosched.service.page.viewers import Policy, Viewer, Viewers
 from cosched.service.wire.callers import certificate_holders
+from cosched.sockets.accepting import listen
 from tests.service.page_clients import PATIENCE, Asker
 from tests.service.pki import USERS, Pki
 from tests.waiting import until

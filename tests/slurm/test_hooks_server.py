@@ -12,7 +12,9 @@ from threading import Event
 
 import pytest
 
+from cosched.adapters import hook_socket
 from cosched.adapters.hook_lines import MAX_LINE, LineError, decode, encode
+from cosched.adapters.slurm import hook_server
 from cosched.adapters.slurm.hook_protocol import instant
 from cosched.adapters.slurm.hook_server import HookServer
 from deploy.slurm.lab import wait_for
@@ -244,15 +246,30 @@ def test_the_gate_opens_for_the_jobs_user_slurm_user_and_root(hooks: Site) -> No
 
 
 @as_root
-def test_a_user_has_so_many_connections_and_no_more(hooks: Site) -> None:
+def test_of_a_user_who_has_too_many_connections_the_oldest_goes(hooks: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hook_server, "_FIRST_LINE", END)
     with Service(hooks.socket), ExitStack() as stack:
-        for _ in range(64):
-            stack.enter_context(Peer(hooks.socket, user=NOBODY))
-        with Peer(hooks.socket, user=NOBODY) as one_too_many:
-            assert one_too_many.rest() == b""
-        assert asked(hooks.socket, 8) == b"open\n"
-        stack.close()
-        wait_for(lambda: asked(hooks.socket, NOBODY) == b"open\n", "room for the user again")
+        silent = [stack.enter_context(Peer(hooks.socket, user=NOBODY)) for _ in range(65)]
+        assert silent[0].rest() == b""
+        assert asked(hooks.socket, NOBODY) == asked(hooks.socket, 8) == b"open\n"
+        silent[-1].say(b"gate\tjob=2\n")
+        assert silent[-1].rest() == b"open\n"
+
+
+@as_root
+def test_hooks_find_room_whatever_others_do(hooks: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hook_server, "_FIRST_LINE", END)
+    monkeypatch.setattr(hook_socket, "MOST", 100)
+    with Service(hooks.socket) as service, ExitStack() as stack:
+        for user in range(1, 5):
+            for _ in range(50):
+                stack.enter_context(Peer(hooks.socket, user=user))
+        waiting = [stack.enter_context(Peer(hooks.socket, READY % job)) for job in range(1, 81)]
+        assert {hook.line() for hook in waiting} == {b"parked\n"}
+        for user in range(1, 5):
+            for _ in range(50):
+                stack.enter_context(Peer(hooks.socket, user=user))
+        assert all(service.start(job) for job in range(1, 81))
 
 
 def test_with_gates_a_job_is_let_go_earlier_than_they_open(hooks: Site) -> None:

@@ -14,9 +14,9 @@ from functools import partial
 
 import grpc
 
-from cosched.service.logs.sparing_log import SparingLog
 from cosched.service.wire.callers import Caller
 from cosched.service.wire.errors import Refusal
+from cosched.sockets.sparing_log import SparingLog
 
 _LOG = logging.getLogger(__name__)
 

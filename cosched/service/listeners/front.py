@@ -14,7 +14,7 @@ import logging
 import os
 import shutil
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,11 +22,11 @@ import grpc
 
 from cosched.errors import InputError
 from cosched.service.api.answering import Context
-from cosched.service.listeners.accepting import Acceptor
-from cosched.service.listeners.connections import Connection, Connections, Room
 from cosched.service.listeners.relay import Relay
-from cosched.service.logs.sparing_log import SparingLog
 from cosched.service.wire.callers import Caller
+from cosched.sockets.accepting import Acceptor
+from cosched.sockets.connections import Connection, Connections, Room
+from cosched.sockets.sparing_log import SparingLog
 
 _NOBODY_ELSE = 0o700  # mode of the private folder
 _LOG = logging.getLogger(__name__)
@@ -47,11 +47,15 @@ class Front:
 
     origins_are_callers = False  # whether the origin identifies the caller
 
-    def __init__(self, where: str, private: Path, room: Room) -> None:
-        """`where`: for the log; `private`: a folder to make, in a place where only this service keeps files."""
+    def __init__(self, where: str, private: Path, room: Room, trusted: Collection[str] = ()) -> None:
+        """`where`: for the log; `private`: a folder to make, in a place where only this service keeps files.
+
+        `trusted`: origins for which others must leave room.
+        """
         self._where = where
         self._private = private
         self._connections = Connections(room)
+        self._trusted = trusted
         self._names = (f"{number:x}" for number in itertools.count())
         self._passed: dict[Relay, Passed] = {}
         self._by_name: dict[str, Passed] = {}
@@ -71,7 +75,7 @@ class Front:
         except RuntimeError as error:
             self._remove()
             raise InputError(self._where, None, f"cannot be used: {error}") from None
-        self._acceptors = [Acceptor(listener, self._accepted) for listener in listeners]
+        self._acceptors = [Acceptor(listener, self._accepted, self._trusted.__contains__) for listener in listeners]
 
     async def close(self, grace: float | None = None) -> None:
         """Stop accepting, give open calls `grace` seconds, end all connections, and remove all files."""
@@ -108,34 +112,27 @@ class Front:
     def keep(self, context: Context, caller: Caller) -> None:
         """Keep the connection of this call from being ended for others, since a known caller uses it."""
         if (passed := self.passed(context)) is not None:
-            self._connections.keep(passed.connection, caller)
+            is_user = caller.peer is None and not caller.operator
+            self._connections.keep(passed.connection, (caller.via, caller.peer), is_user)
 
     # Connections
-
-    def _origin(self, accepted: socket.socket) -> str:
-        """Return the origin of a connection; OSError if it is gone."""
-        raise NotImplementedError
 
     async def _prepare(self, passed: Passed, accepted: socket.socket) -> None:
         """Find out what has to be known before the first call; ConnectionError: do not pass the connection on."""
 
-    def _accepted(self, accepted: socket.socket) -> None:
+    def _accepted(self, accepted: socket.socket, origin: str) -> None:
         relay = Relay(self._arrived, self._ended)
-        try:
-            connection = Connection(self._origin(accepted), relay.abort, self.origins_are_callers)
-        except OSError:
-            accepted.close()
-            return
+        connection = Connection(origin, relay.abort, self.origins_are_callers, origin in self._trusted)
         if not self._connections.admit(connection):
-            self._refuse(connection.origin)
-            accepted.close()
+            self._refuse(accepted, origin)
             return
         passed = Passed(next(self._names), connection)
         self._passed[relay] = self._by_name[passed.name] = passed
         self._empty.clear()
         passed.connecting = asyncio.create_task(self._take(relay, accepted))
 
-    def _refuse(self, origin: str) -> None:
+    def _refuse(self, accepted: socket.socket, origin: str) -> None:
+        accepted.close()
         self._log.warning(
             origin, "%s is refused at %s: too many connections, %d in all", origin, self._where, len(self._connections)
         )

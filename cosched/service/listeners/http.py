@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from cosched.service.listeners.accepting import Acceptor, listen
+from cosched.sockets.accepting import Acceptor, listen
 
 MAX_HEAD = 8192  # bytes of a request's line and headers
 MAX_REASON = 500  # characters of the problem
@@ -70,7 +70,7 @@ class HttpServer:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _accepted(self, accepted: socket.socket) -> None:
+    def _accepted(self, accepted: socket.socket, _origin: str) -> None:
         if len(self._open) >= self._most:
             oldest = next(iter(self._open))
             del self._open[oldest]

@@ -21,7 +21,6 @@ from cosched.service.api.receiving import Keep, ReceivingServer, Reception
 from cosched.service.api.rendezvous_api import Rendezvous, RendezvousApi
 from cosched.service.api.usage_api import UsageApi
 from cosched.service.configuration import Configuration
-from cosched.service.listeners.connections import Room
 from cosched.service.listeners.http import HttpServer
 from cosched.service.listeners.local_socket import LocalSocket
 from cosched.service.listeners.remote_socket import RemoteSocket
@@ -33,6 +32,7 @@ from cosched.service.replay.pace import Lockstep
 from cosched.service.wire.callers import Identify, certificate_callers, plaintext_callers
 from cosched.service.wire.tls import ServerTls
 from cosched.service.wire.tls_files import TlsFiles
+from cosched.sockets.connections import Room
 from cosched.v1 import coscheduling_pb2, domain_pb2, explain_pb2, page_pb2, rendezvous_pb2, usage_pb2
 from cosched.v1.adaptive_pb2_grpc import add_AdaptiveServiceServicer_to_server
 from cosched.v1.coscheduling_pb2_grpc import add_CoschedulingServiceServicer_to_server

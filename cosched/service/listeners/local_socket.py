@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pwd
 import socket
 import stat
-import struct
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import grpc
 
 from cosched.errors import InputError
-from cosched.service.listeners.connections import Room
 from cosched.service.listeners.front import Front, Passed
 from cosched.service.wire.callers import Caller, Identify, socket_caller
+from cosched.sockets.accepting import of_user, user_of
+from cosched.sockets.connections import Room
 
 _LONGEST = 107  # bytes of the path
 _EVERYBODY = 0o666  # mode of the socket
-_CREDENTIALS = struct.Struct("iII")  # SO_PEERCRED: process, user, group
 _PATIENCE = 1.0  # seconds within which a live service accepts a connection
 _GONE = Caller(None, None, False, "socket")
 
@@ -38,7 +39,7 @@ class LocalSocket(Front):
         room: Room,
     ) -> None:
         """`make_server` returns a server with its servicers, without ports, not started."""
-        super().__init__(str(path), path.with_name(f".{path.name}.d"), room)
+        super().__init__(str(path), path.with_name(f".{path.name}.d"), room, _origins(operators))
         self._path = path
         self._make_server = make_server
         self._operators = operators
@@ -63,20 +64,17 @@ class LocalSocket(Front):
         passed = self.passed(context)
         return _GONE if passed is None or passed.caller is None else passed.caller
 
-    def _origin(self, accepted: socket.socket) -> str:
-        return f"uid {_uid(accepted)}"
-
     async def _prepare(self, passed: Passed, accepted: socket.socket) -> None:
-        passed.caller = await asyncio.to_thread(socket_caller, _uid(accepted), self._operators)
-        if not self._connections.keep(passed.connection, passed.caller):
-            self._refuse(passed.connection.origin)
-            raise ConnectionError
+        passed.caller = await asyncio.to_thread(socket_caller, user_of(accepted), self._operators)
 
 
-def _uid(connection: socket.socket) -> int:
-    """Return the user id of the process that connected, as the kernel tells it."""
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    return int(_CREDENTIALS.unpack(credentials)[1])
+def _origins(operators: Collection[str]) -> set[str]:
+    """Return the origins of operators' connections, of root's and of our own."""
+    uids = {0, os.geteuid()}
+    for name in operators:
+        with suppress(KeyError):
+            uids.add(pwd.getpwnam(name).pw_uid)
+    return {of_user(uid) for uid in uids}
 
 
 def listen_at(path: Path, mode: int = _EVERYBODY) -> socket.socket:

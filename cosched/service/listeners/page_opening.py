@@ -9,7 +9,6 @@ from cosched.service.api.explain_api import Explained
 from cosched.service.configuration import Configuration
 from cosched.service.configuration_sections import Page
 from cosched.service.domain.watching import Watchers
-from cosched.service.listeners.accepting import listen
 from cosched.service.listeners.local_socket import listen_at
 from cosched.service.listeners.page_server import PageServer
 from cosched.service.page.application import application
@@ -23,6 +22,7 @@ from cosched.service.peers.peers import PeerClients
 from cosched.service.preparing import not_bound
 from cosched.service.wire.callers import certificate_holders
 from cosched.service.wire.tls_files import TlsFiles
+from cosched.sockets.accepting import listen
 
 OF_GROUP = 0o660  # mode of the page's socket: the service's own user, and the group, as which the proxy comes
 

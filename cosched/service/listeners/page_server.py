@@ -19,10 +19,10 @@ from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from cosched.service.listeners.accepting import Acceptor
-from cosched.service.logs.sparing_log import SparingLog
 from cosched.service.page.viewers import SOCKET, Viewers
 from cosched.service.wire.tls_files import TlsFiles
+from cosched.sockets.accepting import Acceptor
+from cosched.sockets.sparing_log import SparingLog
 
 PATIENCE = 15.0  # seconds until a request has arrived, and between two
 HANDSHAKE = 10.0
@@ -79,7 +79,9 @@ class PageServer:
 
     def start(self, listeners: Sequence[socket.socket]) -> None:
         """Serve these sockets, which it owns from now on."""
-        self._acceptors = [Acceptor(listener, self._accepted) for listener in listeners]
+        self._acceptors = [
+            Acceptor(listener, self._accepted, self._viewers.believed, _origin) for listener in listeners
+        ]
         self._look_later()
 
     async def stop(self) -> None:
@@ -95,8 +97,7 @@ class PageServer:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _accepted(self, accepted: socket.socket) -> None:
-        origin = _origin(accepted)
+    def _accepted(self, accepted: socket.socket, origin: str) -> None:
         if not self._make_room(origin):
             self._log.warning(origin, "%s is refused at the page: %d connections", origin, len(self._connections))
             accepted.close()
@@ -168,7 +169,4 @@ def _has_ended(connection: _Connection) -> bool:
 def _origin(accepted: socket.socket) -> str:
     if accepted.family == socket.AF_UNIX:
         return SOCKET
-    try:
-        return str(accepted.getpeername()[0]).removeprefix("::ffff:")  # IPv4 through a socket for IPv6
-    except OSError:
-        return "0.0.0.0"
+    return str(accepted.getpeername()[0]).removeprefix("::ffff:")  # IPv4 through a socket for IPv6

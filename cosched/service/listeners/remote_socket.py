@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
-from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
 
 import grpc
 
-from cosched.service.listeners.accepting import listen
-from cosched.service.listeners.connections import Room
 from cosched.service.listeners.front import Front
-
-_SAME_NETWORK = 64  # bits: one host may have many IPv6 addresses with this prefix
+from cosched.sockets.accepting import listen
+from cosched.sockets.connections import Room
 
 
 class RemoteSocket(Front):
@@ -34,11 +30,3 @@ class RemoteSocket(Front):
             for listener in listeners:
                 listener.close()
             raise
-
-    def _origin(self, accepted: socket.socket) -> str:
-        address = ip_address(accepted.getpeername()[0].partition("%")[0])
-        if not isinstance(address, IPv6Address):
-            return str(address)
-        if address.ipv4_mapped is not None:
-            return str(address.ipv4_mapped)
-        return str(address) if address.is_loopback else str(ip_network((address, _SAME_NETWORK), strict=False))

@@ -321,25 +321,26 @@ static bool wait_until(short event, int64_t deadline)
     }
 }
 
-/* Connect, at once or not at all; a service that is slow to accept has a queue, which may be full (EAGAIN). */
-static bool dial(void)
+/* Connect before the deadline. A service that is slow to accept has a queue, which others may keep full: the kernel
+ * lets those in first who have waited in it longest, and nobody who only looks now and then. */
+static bool dial(int64_t deadline)
 {
+    int64_t left = deadline - now(CLOCK_MONOTONIC);
+    struct timeval patience = {.tv_sec = left / SECOND, .tv_usec = left % SECOND / 1000};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t length = strlen(configuration.socket);
-    if (length >= sizeof address.sun_path) {
-        errno = ENAMETOOLONG;
+    if (length >= sizeof address.sun_path || left < MS)
         return false;
-    }
     memcpy(address.sun_path, configuration.socket, length);
     hang_up();
-    service.file = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    service.file = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (service.file < 0)
         return false;
-    if (!connect(service.file, (struct sockaddr *)&address, sizeof address))
+    if (!setsockopt(service.file, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) &&
+        !connect(service.file, (struct sockaddr *)&address, sizeof address) &&
+        !fcntl(service.file, F_SETFL, O_NONBLOCK))
         return true;
-    int reason = errno;
     hang_up();
-    errno = reason;
     return false;
 }
 
@@ -525,12 +526,12 @@ static enum answer parked(int64_t *instant)
 /* Offer the job on a new connection and wait. If a service goes after it worked for a while, put off *deadline. */
 static enum answer offer(int64_t *deadline, int64_t *instant)
 {
-    if (!dial())
-        return BROKEN;
-    say_ready();
     int64_t soon = now(CLOCK_MONOTONIC) + ANSWER_WITHIN;
     if (soon > *deadline)
         soon = *deadline;
+    if (!dial(soon))
+        return BROKEN;
+    say_ready();
     enum answer answer = send_line(soon) ? listen_until(soon, instant) : BROKEN;
     if (answer != PARKED)
         return answer;
@@ -551,7 +552,7 @@ static int starting(void)
     variable("restarts", "SLURM_JOB_RESTART_COUNT");
     int64_t deadline = now(CLOCK_MONOTONIC) + STARTING_PATIENCE;
     bool said = service.file >= 0 && send_line(deadline);
-    if (!said && dial()) /* the service may have been restarted meanwhile */
+    if (!said && dial(deadline)) /* the service may have been restarted meanwhile */
         send_line(deadline);
     return START;
 }
@@ -586,7 +587,7 @@ static int64_t instant_by_service(void)
 {
     int64_t instant = 0;
     int64_t deadline = now(CLOCK_MONOTONIC) + GATE_PATIENCE;
-    if (!dial())
+    if (!dial(deadline))
         return 0;
     verb("gate");
     variable("job", "SLURM_JOB_ID");
@@ -665,13 +666,9 @@ static int ended(void)
     if (array && strcmp(array, "0"))
         two_variables("array", "ARRAYJOBID", '_', "ARRAYTASKID");
     two_variables("het", "HETJOBID", '+', "HETJOBOFFSET");
-    while (!dial()) {
-        if (errno != EAGAIN || now(CLOCK_MONOTONIC) >= deadline)
-            return 0; /* nobody is there to be told */
-        pause_a_little(20 * MS);
-    }
-    send_line(deadline);
-    return 0;
+    if (dial(deadline))
+        send_line(deadline);
+    return 0; /* also if nobody is there to be told */
 }
 
 /* Slurm's daemons block and ignore signals, which their children inherit. */

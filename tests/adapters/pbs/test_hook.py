@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import stat
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -122,6 +123,10 @@ def test_the_user_is_told_at_qsub_what_is_wrong_with_a_group(make: Make, group: 
     why = hook.run("QUEUEJOB", Job({"group": group}))
     assert why is None if said is None else str(why).startswith(f"cosched: {said}")
     assert hook.run("QUEUEJOB", Job({"group": group}, **ARRAY)) is not None
+
+
+async def test_only_root_and_the_service_can_connect_to_the_socket(service: Service, tmp_path: Path) -> None:  # noqa: ARG001
+    assert stat.S_IMODE((tmp_path / "socket").stat().st_mode) == 0o600
 
 
 def test_a_site_that_has_not_created_the_resources_starts_all_jobs(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,17 +3,15 @@
 Anybody can connect, and at best the first call shows who it is. So a connection on which no known caller has called may
 be ended: when there are too many connections, from one origin or in all, the oldest of these ends. So silent
 connections cannot shut others out. Each user may keep a limited number of connections, and all users together leave
-room for other domains and operators.
+room for other domains and operators. Where the origin is the caller, a user of this host, this is known at once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TypeVar
-
-from cosched.service.wire.callers import Caller
 
 Key = TypeVar("Key")
 
@@ -39,8 +37,9 @@ class Connection:
     origin: str
     end: Callable[[], None]
     stays: bool = False  # it is kept, whoever uses it
-    keeper: tuple[str, str | None] | None = None  # the caller for whom it is kept
-    of_user: bool = False  # whether the keeper is a user
+    trusted: bool = False  # its origin is no user, or an operator: what users must leave is for these
+    keeper: Hashable = None  # the caller for whom it is kept
+    of_user: bool = False  # whether it is kept for a user
 
 
 class Connections:
@@ -50,7 +49,7 @@ class Connections:
         self._room = room
         self._standing: dict[Connection, None] = {}  # the oldest first
         self._of_origin: Counter[str] = Counter()
-        self._of_keeper: Counter[tuple[str, str | None]] = Counter()
+        self._of_keeper: Counter[Hashable] = Counter()
         self._of_users = 0
 
     def __len__(self) -> int:
@@ -59,23 +58,27 @@ class Connections:
     def admit(self, connection: Connection) -> bool:
         """Whether to admit it. This may end a connection that no known caller has used."""
         room, origin = self._room, connection.origin
-        if self._of_origin[origin] >= room.of_origin and not self._end_one(origin):
+        of_user = connection.stays and not connection.trusted
+        if not connection.trusted and self._of_origin[origin] >= room.of_origin and not self._end_one(origin):
+            return False
+        if of_user and self._of_users >= room.of_users:
             return False
         if len(self._standing) >= room.most and not self._end_one(None):
             return False
         self._standing[connection] = None
         self._of_origin[origin] += 1
+        connection.of_user = of_user
+        self._of_users += of_user
         return True
 
     def stands(self, connection: Connection) -> bool:
         """Whether it was admitted and has not ended."""
         return connection in self._standing
 
-    def keep(self, connection: Connection, caller: Caller) -> bool:
+    def keep(self, connection: Connection, keeper: Hashable, is_user: bool) -> bool:
         """Keep it from being ended for others, since this caller uses it; return whether the limits allow this."""
         if connection.keeper is not None or connection not in self._standing:
             return connection.keeper is not None
-        keeper, is_user = (caller.via, caller.peer), caller.peer is None and not caller.operator
         if self._of_keeper[keeper] >= self._room.of_user or (is_user and self._of_users >= self._room.of_users):
             return False
         connection.keeper, connection.of_user = keeper, is_user
@@ -91,7 +94,7 @@ class Connections:
         _count_down(self._of_origin, connection.origin)
         if connection.keeper is not None:
             _count_down(self._of_keeper, connection.keeper)
-            self._of_users -= connection.of_user
+        self._of_users -= connection.of_user
         return True
 
     def _end_one(self, origin: str | None) -> bool:

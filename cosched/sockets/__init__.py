@@ -1,0 +1,1 @@
+"""Accepted connections, whoever listens: how many, how often, and of whom."""
