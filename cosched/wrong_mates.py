@@ -53,3 +53,9 @@ def wrong_mate(domain: str, job: str | None, pair: str | None, problem: str | No
     """
     mate = f"{domain}:{job}" if job else f"the job of pair {pair} on {domain}"
     return _TEXTS.get(problem or "", _NOT_SAID).format(domain=domain, job=job, mate=mate)
+
+
+def near_name(domain: str, name: str, owner: str, here: str, *, of_group: bool) -> str:
+    """Ask whether a name was meant that waits on `domain`, and comes near one that waits on `here`."""
+    what, mate = ("group", "member") if of_group else ("pair", "mate")
+    return f"{what} {name} of {owner} waits on {domain} for a {mate} on {here}; did you mean it?"

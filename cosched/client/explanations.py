@@ -190,6 +190,11 @@ class Outlook(View[explain_pb2.Outlook]):
         """Why nothing is known; empty if it is."""
         return self._message.problem
 
+    @property
+    def near(self) -> str:
+        """A name almost as that of the pair or group, by which another job waits there, as `problem` says; or empty."""
+        return self._message.near
+
     def __str__(self) -> str:
         return f"{self.domain}:{self.id}" if self.id else self.domain
 

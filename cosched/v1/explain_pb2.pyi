@@ -58,12 +58,24 @@ class ExplainMatesRequest(_message.Message):
     def __init__(self, pairs: _Optional[_Iterable[_Union[MatePair, _Mapping]]] = ...) -> None: ...
 
 class MatePair(_message.Message):
-    __slots__ = ("job", "caller")
+    __slots__ = ("job", "caller", "sought")
     JOB_FIELD_NUMBER: _ClassVar[int]
     CALLER_FIELD_NUMBER: _ClassVar[int]
+    SOUGHT_FIELD_NUMBER: _ClassVar[int]
     job: _coscheduling_pb2.JobRef
     caller: _coscheduling_pb2.JobRef
-    def __init__(self, job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., caller: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ...) -> None: ...
+    sought: SoughtName
+    def __init__(self, job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., caller: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., sought: _Optional[_Union[SoughtName, _Mapping]] = ...) -> None: ...
+
+class SoughtName(_message.Message):
+    __slots__ = ("owner", "name", "of_group")
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    OF_GROUP_FIELD_NUMBER: _ClassVar[int]
+    owner: str
+    name: str
+    of_group: bool
+    def __init__(self, owner: _Optional[str] = ..., name: _Optional[str] = ..., of_group: _Optional[bool] = ...) -> None: ...
 
 class ExplainMatesResponse(_message.Message):
     __slots__ = ("outlooks",)
@@ -82,7 +94,7 @@ class Explanation(_message.Message):
     def __init__(self, job: _Optional[_Union[Outlook, _Mapping]] = ..., mates: _Optional[_Iterable[_Union[Outlook, _Mapping]]] = ..., together: _Optional[_Union[Estimate, _Mapping]] = ...) -> None: ...
 
 class Outlook(_message.Message):
-    __slots__ = ("job", "state", "start", "position", "queued", "reason", "problem", "submitted_at", "started_at", "ended_at", "nodes", "cost", "position_at")
+    __slots__ = ("job", "state", "start", "position", "queued", "reason", "problem", "submitted_at", "started_at", "ended_at", "nodes", "cost", "position_at", "near")
     JOB_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     START_FIELD_NUMBER: _ClassVar[int]
@@ -96,6 +108,7 @@ class Outlook(_message.Message):
     NODES_FIELD_NUMBER: _ClassVar[int]
     COST_FIELD_NUMBER: _ClassVar[int]
     POSITION_AT_FIELD_NUMBER: _ClassVar[int]
+    NEAR_FIELD_NUMBER: _ClassVar[int]
     job: _coscheduling_pb2.JobRef
     state: _job_pb2.JobState
     start: Estimate
@@ -109,7 +122,8 @@ class Outlook(_message.Message):
     nodes: int
     cost: Cost
     position_at: _timestamp_pb2.Timestamp
-    def __init__(self, job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., state: _Optional[_Union[_job_pb2.JobState, str]] = ..., start: _Optional[_Union[Estimate, _Mapping]] = ..., position: _Optional[int] = ..., queued: _Optional[int] = ..., reason: _Optional[_Union[Reason, _Mapping]] = ..., problem: _Optional[str] = ..., submitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., nodes: _Optional[int] = ..., cost: _Optional[_Union[Cost, _Mapping]] = ..., position_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    near: str
+    def __init__(self, job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., state: _Optional[_Union[_job_pb2.JobState, str]] = ..., start: _Optional[_Union[Estimate, _Mapping]] = ..., position: _Optional[int] = ..., queued: _Optional[int] = ..., reason: _Optional[_Union[Reason, _Mapping]] = ..., problem: _Optional[str] = ..., submitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., nodes: _Optional[int] = ..., cost: _Optional[_Union[Cost, _Mapping]] = ..., position_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., near: _Optional[str] = ...) -> None: ...
 
 class Cost(_message.Message):
     __slots__ = ("held", "booked", "pushed")

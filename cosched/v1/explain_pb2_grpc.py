@@ -60,7 +60,7 @@ class ExplainServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ExplainMates(self, request, context):
-        """For peers: the same of jobs of this domain that are mates of the caller's jobs.
+        """For peers: the same of jobs of this domain that are mates of the caller's jobs; and names that come near.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

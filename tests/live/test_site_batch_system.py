@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import grpc
 import pytest
 
 from cosched.adapters.loading import load_batch_system
 from cosched.errors import InputError
 from cosched.service.configuration import read_configuration
 from cosched.service.preparing import prepare
+from cosched.v1.domain_pb2 import SubmitJobRequest
+from cosched.v1.domain_pb2_grpc import DomainServiceStub
+from cosched.v1.job_pb2 import MateName
 from tests.live.services import COMMAND, free_port, toml, wait_until
 
 MOON = '''
@@ -41,8 +45,8 @@ class Moon(BatchSystem):
             if job_id not in self._seen:
                 self._seen.add(job_id)
                 link = Link("" if peer == "-" else peer, pair=pair)
-                self._reports.put_nowait(Appeared(job_id, 0, 2, "ann", link))
-                self._reports.put_nowait(Offered(job_id, 0, 2, "n[1-2]", "ann", link, can_yield=True))
+                self._reports.put_nowait(Appeared(job_id, 0, 2, "daemon", link))
+                self._reports.put_nowait(Offered(job_id, 0, 2, "n[1-2]", "daemon", link, can_yield=True))
         await asyncio.sleep(0.1)
         return True
 
@@ -114,6 +118,21 @@ def test_users_submit_to_it_and_its_offers_are_answered(service):
     assert "mind the craters" in said.stderr
     with service.client() as client:
         wait_until(lambda: client.job("7").state == "running")  # its mate cannot be reached
+
+
+def test_a_mistyped_pair_name_is_asked_for_beside_it(service, make_service):
+    peer = make_service("b")
+    peer.port = int(service.config["peer"][0]["address"].rpartition(":")[2])
+    peer.config["domain"]["listen"] = f"127.0.0.1:{peer.port}"
+    peer.add_peer("a", service.address)
+    peer.start()
+    mate = MateName(pair={"domain": "a", "name": "Run7"})
+    request = SubmitJobRequest(request_id="r", script=b"#!/bin/sh\n", owner="daemon", hold=True, mates=[mate])
+    with grpc.insecure_channel(peer.socket) as channel:
+        DomainServiceStub(channel).SubmitJob(request, wait_for_ready=True)
+    said = service.run("submit", "--pair", "run7", "job.sh", cwd=service.folder).stderr
+    assert "pair Run7 of daemon waits on b for a mate on a; did you mean it?" in said
+    assert "pair run7 of daemon waits on a for a mate on b" in peer.run("explain", "1").stdout
 
 
 def test_what_it_refuses_is_one_line(service):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cosched.cli.client.connection import connected, server_option
+from cosched.cli.client.explain import tell_near_names
 from cosched.cli.client.jobs import JobId, group_options, pair_options
 from cosched.cli.client.windows import WHEN, check_windows, window_options, windows_of
 from cosched.cli.client.wording import mate_found
@@ -76,6 +77,7 @@ def link(job: str, mate: str | None, pair: str | None, group: str | None, server
         if group is not None:
             how |= {"windows": windows_of(asked, client.domain().name, how["members"]), "at": asked["at"]}
         linked = client.link(job, mate, pair=pair, group=group, **how)
+        tell_near_names(client, linked)
     was = f" (was {', '.join(map(str, before))})" if before else ""
     to = f"group {linked.group.name}" if linked.group is not None else ", ".join(map(mate_found, linked.mates))
     _say(f"job {linked} was linked: {to}{was}")

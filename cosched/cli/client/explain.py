@@ -13,7 +13,7 @@ from cosched.cli.client.members import one_of
 from cosched.cli.client.wording import expected, place
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
-from cosched.cli.output.terminal import show_json, show_text
+from cosched.cli.output.terminal import say, show_json, show_text
 from cosched.plain_json import json_value
 
 if TYPE_CHECKING:
@@ -52,6 +52,16 @@ def explained(client: Client, jobs: Sequence[Job | str]) -> list[Explanation]:
         return []
 
 
+def tell_near_names(client: Client, job: Job) -> None:
+    """Tell if the job waits for a mate by a name that its owner may have mistyped, here or there."""
+    seeks = [mate.id is None and mate.lookup != "no_pair" for mate in job.mates]
+    seeks += [member.id is None for member in job.group.members] if job.group is not None else []
+    for told in explained(client, [job]) if any(seeks) else []:
+        for mate in told.mates:
+            if mate.near:
+                say(printable(mate.problem))
+
+
 def lines(told: Explanation) -> Iterator[str]:
     """Yield what is told, for people."""
     for outlook in (told.job, *told.mates):
@@ -64,7 +74,7 @@ def lines(told: Explanation) -> Iterator[str]:
 def facts(outlook: Outlook) -> Iterator[tuple[str, str]]:
     """Yield what is known of one job, by title."""
     if outlook.problem:
-        yield "unknown", outlook.problem
+        yield "near" if outlook.near else "unknown", outlook.problem
     if outlook.start:
         yield "start", expected(outlook.start)
     if outlook.position:

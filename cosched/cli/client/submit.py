@@ -16,6 +16,7 @@ from cosched.cli.client.batch_command import LINKS, BatchCommand, batch_system
 from cosched.cli.client.connection import connected, connected_to, server_option
 from cosched.cli.client.destinations import check_destination, check_destinations
 from cosched.cli.client.directives import foreign_directives, given_options, read_directives
+from cosched.cli.client.explain import tell_near_names
 from cosched.cli.client.exports import exported
 from cosched.cli.client.jobs import Destination, JobId, group_options, pair_options
 from cosched.cli.client.time_limits import TimeLimit
@@ -141,9 +142,10 @@ def submit(
             windows = windows_given(asked, domain.name, asked["members"]) if asked["group"] is not None else {}
             job = client.submit(content, arguments, windows=windows, at=asked["at"], **specification)
             _tell_id(job.id, job.domain, parsable)
-    if job is not None:
-        _tell_mates(job, parsable)
-        _tell_cap(job, domain)
+        if job is not None:
+            _tell_mates(job, parsable)
+            tell_near_names(client, job)
+            _tell_cap(job, domain)
 
 
 def _submit_to(

@@ -13,9 +13,19 @@ from cosched.service.api.requests import checked_reader
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.queues import Queue
 from cosched.service.planning.explaining import ASKED_AT_ONCE, Explaining
+from cosched.service.planning.near_names import Sought
 from cosched.service.store import JobRecord
 from cosched.service.wire.callers import Caller, Identify
-from cosched.service.wire.fields import FieldError, WrongDomainError, check_job, check_job_of, number
+from cosched.service.wire.fields import (
+    MAX_OWNER,
+    MAX_PAIR,
+    FieldError,
+    WrongDomainError,
+    check_job,
+    check_job_of,
+    check_text,
+    number,
+)
 from cosched.v1 import explain_pb2
 from cosched.v1.coscheduling_pb2 import JobRef
 from cosched.v1.explain_pb2_grpc import ExplainServiceServicer
@@ -60,7 +70,9 @@ class ExplainApi(ExplainServiceServicer):
                 found = [record for job in jobs if (record := await self._record(job)) is not None]
                 if len(jobs) == 1 and not found:
                     raise self._serving.operations.jobs.no_job(jobs[0])
-                return explain_pb2.ExplainJobsResponse(explanations=await self._serving.explaining.explain(found))
+                names = caller.operator or all(record.owner == caller.user for record in found)
+                explained = await self._serving.explaining.explain(found, names=names)
+                return explain_pb2.ExplainJobsResponse(explanations=explained)
 
         return await answer("ExplainJobs", work(), context, self._domain)
 
@@ -94,7 +106,11 @@ class ExplainApi(ExplainServiceServicer):
 
         return await answer("ExplainMates", work(), context, self._domain)
 
-    def _asked(self, field: str, pair: explain_pb2.MatePair) -> tuple[Domain, JobId, JobId]:
-        """Return the peer, its job, and the job here that is asked for."""
+    def _asked(self, field: str, pair: explain_pb2.MatePair) -> tuple[Domain, JobId, JobId | Sought]:
+        """Return the peer, its job, and the job here that is asked for, or the name."""
         peer, caller = check_job(f"{field}.caller", pair.caller)
+        if pair.HasField("sought") and pair.job == JobRef(domain=self._domain.name):
+            owner = check_text(f"{field}.sought.owner", pair.sought.owner, MAX_OWNER)
+            name = check_text(f"{field}.sought.name", pair.sought.name, MAX_PAIR)
+            return peer, caller, Sought(owner, name, pair.sought.of_group)
         return peer, caller, check_job_of(f"{field}.job", pair.job, self._domain.name)

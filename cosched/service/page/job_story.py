@@ -73,7 +73,7 @@ class Stories:
             return None
         events = [Event(described.views.event(event)) for event in await described.reads.stories([id], (), MAX_EVENTS)]
         told = {peer: await self._told.story(viewer, peer, mate) for peer, mate in mates(record) if mate is not None}
-        (explained,) = await described.explaining.explain([record])
+        (explained,) = await described.explaining.explain([record], names=viewer.name == record.owner)
         return self._story(record, events, told, Explanation(as_allowed(explained, told)), whole)
 
     def _story(
@@ -121,7 +121,7 @@ def _expected(explained: Explanation, now: datetime) -> Iterator[Expected]:
     for side in (explained.job, *explained.mates):
         when = words.expected(side.start, now) if side.start is not None else ""
         place = words.place(side, now)
-        why = side.reason.text if side.reason is not None else ""
+        why = side.reason.text if side.reason is not None else side.problem if side.near else ""
         if when or why:
             said = ", ".join(filter(None, (when, place)))
             yield Expected(str(side), said, why, side.reason.change if side.reason is not None else "")

@@ -87,10 +87,10 @@ class JsonApi:
         return self._view(await self._seen(request)).as_dict()
 
     async def _explanation(self, request: Request) -> Any:
-        record = await self._seen(request)
-        async with self._reads.turn(request.state.viewer.key):
-            [explained] = await self._explained.explaining.explain([record])
-        return Explanation(await self._told.allowed(request.state.viewer, explained)).as_dict()
+        record, viewer = await self._seen(request), request.state.viewer
+        async with self._reads.turn(viewer.key):
+            [explained] = await self._explained.explaining.explain([record], names=viewer.name == record.owner)
+        return Explanation(await self._told.allowed(viewer, explained)).as_dict()
 
     async def _seen(self, request: Request) -> JobRecord:
         """Return the job that is asked for, if the viewer may see it."""

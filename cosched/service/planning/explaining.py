@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, GroupName, JobId
+from cosched.core.protocol import Domain, JobId
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import least_of
 from cosched.service.domain.sizing import nodes_of
@@ -18,11 +18,13 @@ from cosched.service.manager.plans import BATCH_SYSTEMS, HAS_NODES, SLOT, Plan
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.planning.estimates import OWN, TOGETHER, Estimates
+from cosched.service.planning.near_names import Sought, mates_of, may_be_meant, name_near, sought_by
 from cosched.service.planning.reasons import Reasons
 from cosched.service.store import JobRecord, StoreError
 from cosched.service.wire.fields import number
 from cosched.v1.coscheduling_pb2 import JobRef
-from cosched.v1.explain_pb2 import Estimate, ExplainMatesRequest, Explanation, MatePair, Outlook
+from cosched.v1.explain_pb2 import Estimate, ExplainMatesRequest, Explanation, MatePair, Outlook, SoughtName
+from cosched.wrong_mates import near_name
 
 SHARE = 10  # a plan is told for so many times the time that it took, though much happens
 STALE = 10.0  # seconds after which it is made anew, though nothing has happened
@@ -60,23 +62,34 @@ class Explaining:
                 self._next_plan, self._last_plan = ended + SHARE * (ended - began), ended + STALE
         return self._plan
 
-    async def explain(self, records: Sequence[JobRecord]) -> list[Explanation]:
-        """Return what is known of these jobs and their mates; of one job, its mates' domains are asked first."""
-        plan = await self.plan()
-        if len(records) == 1:
-            await self._ask(records)
-        return [self._explanation(record, plan) for record in records]
+    async def explain(self, records: Sequence[JobRecord], *, names: bool = False) -> list[Explanation]:
+        """Return what is known of these jobs and their mates; of one job, its mates' domains are asked first.
 
-    async def outlooks(self, asked: Iterable[tuple[Domain, JobId, JobId]]) -> list[Outlook]:
+        `names`: whoever asks may also learn other names of the job's owner that come near its own.
+        """
+        plan = await self.plan()
+        if len(records) != 1:
+            return [self._explanation(record, plan) for record in records]
+        await self._ask(records)
+        told = self._explanation(records[0], plan)
+        if names and (sought := sought_by(records[0])) is not None:
+            await asyncio.gather(
+                *(self._ask_for_near(told, mate, sought) for mate in told.mates if not mate.job.job_id)
+            )
+        return [told]
+
+    async def outlooks(self, asked: Iterable[tuple[Domain, JobId, JobId | Sought]]) -> list[Outlook]:
         """Return what a peer may know of jobs here: those that are mates of its own. Asked: peer, its job, job here."""
         plan = await self.plan()
         return [self._told(peer, caller, job, plan) for peer, caller, job in asked]
 
-    def _told(self, peer: Domain, caller: JobId, job: JobId, plan: Plan) -> Outlook:
+    def _told(self, peer: Domain, caller: JobId, job: JobId | Sought, plan: Plan) -> Outlook:
+        if isinstance(job, Sought):
+            return Outlook(job=self._ref(""), near=name_near(self._domain, peer, job))
         record = self._domain.jobs.get(job)
         if record is None and (id := number(job)) is not None:
             record = self._domain.store.job(id)
-        if record is None or (peer, caller) not in _mates(record):
+        if record is None or (peer, caller) not in mates_of(record):
             return Outlook(job=self._ref(job))
         return self._outlook(record, plan)
 
@@ -87,7 +100,7 @@ class Explaining:
         waiting.sort(key=lambda record: plan.starts.get(str(record.id), 1 << 62))
         waiting = waiting[:KEPT_IN_STEP]
         await self._ask(waiting)
-        wanted = {key for record in waiting for key in _mates(record) if key[1]}
+        wanted = {key for record in waiting for key in mates_of(record) if key[1]}
         self._mates = {key: told for key, told in self._mates.items() if key in wanted}
         try:
             self._compare(waiting, plan)
@@ -98,7 +111,7 @@ class Explaining:
 
     def _explanation(self, record: JobRecord, plan: Plan) -> Explanation:
         told = Explanation(job=self._outlook(record, plan))
-        for domain, job in _mates(record):
+        for domain, job in mates_of(record):
             unknown = Outlook(job=JobRef(domain=domain), problem=NOT_KNOWN.format(domain))
             told.mates.append(self._mates.get((domain, job), Outlook(job=JobRef(domain=domain, job_id=job)))
                               if job else unknown)  # fmt: skip
@@ -172,11 +185,24 @@ class Explaining:
         """Ask the domains of these jobs' mates, all at once."""
         asked: dict[Domain, list[MatePair]] = {}
         for record in records:
-            for domain, job in _mates(record):
+            for domain, job in mates_of(record):
                 if job:
                     pair = MatePair(job=JobRef(domain=domain, job_id=job), caller=self._ref(str(record.id)))
                     asked.setdefault(domain, []).append(pair)
         await asyncio.gather(*(self._ask_peer(peer, pairs) for peer, pairs in asked.items()))
+
+    async def _ask_for_near(self, told: Explanation, mate: Outlook, sought: Sought) -> None:
+        """Ask the domain of a mate that is not known for a name that comes near; older ones refuse."""
+        peer = mate.job.domain
+        pair = MatePair(job=mate.job, caller=told.job.job, sought=SoughtName(**sought._asdict()))
+        try:
+            answer = await self._peers.explain(peer, ExplainMatesRequest(pairs=[pair]))
+        except CallError:
+            return
+        near = answer.outlooks[0].near if answer.outlooks else ""
+        if near and may_be_meant(self._domain, peer, sought, near):
+            mate.near = near
+            mate.problem = near_name(peer, near, sought.owner, self._domain.name, of_group=sought.of_group)
 
     async def _ask_peer(self, peer: Domain, pairs: Sequence[MatePair]) -> None:
         for first in range(0, len(pairs), ASKED_AT_ONCE):
@@ -217,12 +243,3 @@ class Explaining:
             self._estimates.settle(job, TOGETHER, record.started_at)
         if record is None or record.state not in WAITING:
             self._estimates.drop(job)
-
-
-def _mates(record: JobRecord) -> list[MateKey]:
-    """Return the domains of a job's mates, and their ids; without an id: it is not known."""
-    named = record.named
-    if not isinstance(named, GroupName):
-        return [(named.peer, named.mate or "")] if named.peer else []
-    jobs: Mapping[Domain, JobId] = (record.memory or {}).get("group", {}).get("jobs", {})
-    return [(domain, jobs.get(domain, "")) for domain in named.others]

@@ -1,0 +1,60 @@
+"""Names that come near: a job waits for a mate that nobody has submitted, and its owner's job on the other domain waits
+by almost the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from cosched.core.coscheduling.mates import WAITING
+from cosched.core.protocol import Domain, GroupName, JobId, MateName
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.store import JobRecord
+from cosched.validation.near_names import nearest
+from cosched.validation.pair_names import is_pair_name
+
+MOST_NAMES = 1000  # of one owner, waiting for the same domain, that are compared
+
+
+class Sought(NamedTuple):
+    """By which name of a pair or group an owner's job waits."""
+
+    owner: str
+    name: str
+    of_group: bool
+
+
+def mates_of(record: JobRecord) -> list[tuple[Domain, JobId]]:
+    """Return the domains of a job's mates, and their ids; without an id: it is not known."""
+    named = record.named
+    if not isinstance(named, GroupName):
+        return [(named.peer, named.mate or "")] if named.peer else []
+    jobs: Mapping[Domain, JobId] = (record.memory or {}).get("group", {}).get("jobs", {})
+    return [(domain, jobs.get(domain, "")) for domain in named.others]
+
+
+def sought_by(record: JobRecord) -> Sought | None:
+    """Return by which name a job waits; None: it does not."""
+    name = record.group_name or record.pair
+    if name is None or record.state not in WAITING:
+        return None
+    return Sought(record.owner, name, record.group_name is not None)
+
+
+def name_near(domain: LiveDomain, peer: Domain, sought: Sought) -> str:
+    """Return by which name a job of the same owner waits here for one of the peer, if that comes near; else empty."""
+    owner = domain.core.mates.owner_here(peer, sought.owner)
+    waiting = [record for record in domain.jobs.values() if record.owner == owner and (peer, "") in mates_of(record)]
+    names = {seeks.name for record in waiting if (seeks := sought_by(record)) and seeks.of_group == sought.of_group}
+    return "" if sought.name in names or len(names) > MOST_NAMES else nearest(sought.name, names)
+
+
+def may_be_meant(domain: LiveDomain, peer: Domain, sought: Sought, near: str) -> bool:
+    """Whether a peer's answer is a name by which no other job of this owner waits here: that one will find its mate."""
+    if not is_pair_name(near):
+        return False
+    core = domain.core
+    if sought.of_group:
+        return core.members.taken(near, sought.owner) is None
+    return core.mates.taken(MateName(peer, near), sought.owner) is None
