@@ -50,7 +50,7 @@ class Job(View[job_pb2.Job]):
 
     @property
     def reason(self) -> str:
-        """Why it is in this state, in one word, such as MateQueuing; may be empty."""
+        """Why it is in this state: one word, such as MateQueuing, or `kept for DOMAIN:JOB`; may be empty."""
         return self._message.reason
 
     @property
@@ -344,7 +344,7 @@ class Holds(View[job_pb2.HoldRecord]):
 
     @property
     def until(self) -> datetime | None:
-        """When the hold in force ends."""
+        """When the hold in force ends; of a ready job: until when it is kept for its group, as its reason says."""
         return when(self._message, "hold_until")
 
     @property

@@ -12,7 +12,7 @@ from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.client.explain import explained
 from cosched.cli.client.node_names import fold
 from cosched.cli.client.time_limits import clock
-from cosched.cli.client.wording import STATE_CODES, local_time
+from cosched.cli.client.wording import STATE_CODES, kept_until, local_time
 from cosched.cli.output.plain_text import cut, printable, table
 from cosched.cli.output.terminal import show_json, show_text
 from cosched.plain_json import json_value
@@ -213,9 +213,9 @@ def _run_time(job: Job, now: datetime | None) -> str:
 def _place(job: Job, state: str) -> str:
     """Return the names of the job's nodes, or in parentheses why it has none."""
     slot = f" {local_time(job.slot)}" if job.slot else ""
-    reason = f"({printable(job.reason)}{slot})" if job.reason else ""
+    reason = f"({printable(job.reason)}{kept_until(job) or slot})" if job.reason else ""
     nodes = printable(fold(job.node_names)) if state in WITH_NODES else ""
-    return nodes + reason if state == "holding" else nodes or reason
+    return nodes + reason if state == "holding" else reason if kept_until(job) else nodes or reason
 
 
 def _pair_rows(job: Job) -> Iterator[Sequence[str]]:

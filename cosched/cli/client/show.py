@@ -13,7 +13,16 @@ from cosched.cli.client.jobs import JobOrGroup
 from cosched.cli.client.members import Members, members
 from cosched.cli.client.node_names import fold
 from cosched.cli.client.time_limits import clock
-from cosched.cli.client.wording import OF_GROUPS, REASONS, expected, group_found, local_time, mate_found, windows_found
+from cosched.cli.client.wording import (
+    OF_GROUPS,
+    REASONS,
+    expected,
+    group_found,
+    kept_until,
+    local_time,
+    mate_found,
+    windows_found,
+)
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_json, show_text
 from cosched.plain_json import json_value
@@ -157,7 +166,7 @@ def _state(job: Job) -> str:
     if not job.reason:
         return job.state
     meaning = (REASONS if job.group is None else OF_GROUPS).get(job.reason)
-    return f"{job.state} ({job.reason}{f': {meaning}' if meaning else ''})"
+    return f"{job.state} ({job.reason}{kept_until(job)}{f': {meaning}' if meaning else ''})"
 
 
 def _slot(job: Job) -> str:

@@ -9,7 +9,7 @@ from cosched.cli.client.time_limits import clock
 from cosched.wrong_mates import wrong_mate
 
 if TYPE_CHECKING:
-    from cosched.client import Estimate, Group, Mate, Outlook
+    from cosched.client import Estimate, Group, Job, Mate, Outlook
 
 STATE_CODES = {
     "queued": "PD",
@@ -128,6 +128,11 @@ def _accuracy(estimate: Estimate) -> str:
     low, high = estimate.earliest.total_seconds(), estimate.latest.total_seconds()
     unit, seconds = ("s", 1) if max(-low, high) < 120 else ("min", 60) if max(-low, high) < 7200 else ("h", 3600)
     return f", within {low / seconds:+.0f}..{high / seconds:+.0f} {unit} for {estimate.within} of {estimate.of} lately"
+
+
+def kept_until(job: Job) -> str:
+    """Return until when the nodes of a ready job are kept for its group, as its reason says; empty: they are not."""
+    return f" until {local_time(job.holds.until)[-8:]}" if job.state == "ready" and job.holds.until else ""
 
 
 def local_time(instant: datetime | None) -> str:

@@ -104,6 +104,8 @@ class Allocations:
         job.held_since = now
         job.hold_ends, job.missed = 0, why in MISSED
         self.ledger.held_nodes += job.nodes
+        if job.group is not None:
+            job.group.kept_until = 0
         why = self._reason(job, why, now)
         detail |= {"until": job.held_until, "generation": job.generation, "nodes": job.nodes}
         effects = self.ledger.note(job, What.HOLDS, why, **detail)
@@ -165,7 +167,7 @@ class Allocations:
         return self._above_cap(job) or not self.ledger.may_hold(job.id, now)
 
     def _above_cap(self, job: PairedJob) -> bool:
-        return self.ledger.held_nodes + job.nodes > self.ledger.cap
+        return self.ledger.kept_beside(job.id) + job.nodes > self.ledger.cap
 
     def _release_time(self, job: PairedJob, generation: int, since: int) -> int:
         ledger = self.ledger
@@ -218,7 +220,7 @@ class Allocations:
         job.call = None
         job.hold_ends = 0
         if job.group is not None:
-            job.group.agreement = None
+            job.group.agreement, job.group.kept_until = None, 0
         if job.disclosed:
             job.generation += 1  # a peer took this readiness for a hold: its StartJob for that must come too late
 

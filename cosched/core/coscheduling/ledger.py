@@ -82,6 +82,11 @@ class PairedJob:
         return MateName(self.peer, self.pair, self.mate, self.or_alone)
 
 
+def unknown_size(_job: JobId) -> int:
+    """How many nodes a job takes is not known."""
+    return 0
+
+
 def always(_job: JobId, _now: int) -> bool:
     """All jobs may hold."""
     return True
@@ -92,7 +97,8 @@ class Ledger:
     """The paired jobs of the policy domain `domain` of `nodes` nodes. `story`: whether Record effects are wanted.
 
     `known_as`: the name of a job by which the jitter of its holds is drawn. `may_hold`: whether a job may begin
-    a hold now, by the site's budgets. `from_wall`: an instant of the wall clock as this domain counts its time.
+    a hold now, by the site's budgets. `size`: how many nodes a job takes. `from_wall`: an instant of the wall clock as
+    this domain counts its time.
     `calls_before`: added to the numbers of calls; it grows with each restart,
     so no number is used twice.
     """
@@ -103,12 +109,14 @@ class Ledger:
     story: bool = True
     known_as: Callable[[JobId], str] = str
     may_hold: Callable[[JobId, int], bool] = always
+    size: Callable[[JobId], int] = unknown_size
     from_wall: Callable[[int], int] = int
     calls_before: int = 0
     jobs: dict[JobId, PairedJob] = field(default_factory=dict)
     changed: dict[JobId, None] = field(default_factory=dict)  # jobs that may have changed, in order
     wanted: dict[JobId, None] = field(default_factory=dict)  # members of groups of which others hold, or held
     held_nodes: int = 0
+    booked: dict[JobId, int] = field(default_factory=dict)  # nodes that members keep for proposals, without a hold
     cap: int = 0  # nodes that may be held at once
     settled_by: int | None = None  # this domain drains, and holds last until then at most; None: it does not
 
@@ -119,6 +127,10 @@ class Ledger:
         """Follow other settings from now on; holds in force keep their release times."""
         self.settings = settings
         self.cap = holds.held_node_cap(settings, self.nodes)
+
+    def kept_beside(self, job: JobId) -> int:
+        """How many nodes all other jobs hold, or keep for proposals, where each job may do either."""
+        return self.held_nodes + sum(nodes for id, nodes in self.booked.items() if id != job)
 
     @property
     def settling_end(self) -> int:

@@ -102,6 +102,7 @@ class Membership:
     proposal: Proposal | None = None
     decision: Decision | None = None
     booking: Booking | None = None
+    kept_until: int = 0  # how long its nodes may be kept for proposals, however many; then others have their turn
     agreement: Agreement | None = None
     slot: str = ""  # the name of the slot that the job has: that of the proposal by which the others have booked it
     instant: int | None = None  # the common instant of the slot, if the group starts by slots only

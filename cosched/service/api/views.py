@@ -8,6 +8,7 @@ from typing import Any
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from cosched.core.coscheduling.membership import Booking
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, GroupName, JobId, MateJobId, MateStatus
 from cosched.core.settings import Scheme
@@ -54,7 +55,7 @@ class Views:
         message.ref.domain, message.ref.job_id = self._domain.name, str(record.id)
         message.name, message.owner, message.nodes = record.name, record.owner, nodes_of(record)
         message.state = int(record.state)  # type: ignore[assignment]  # the numbers are the same
-        message.reason, message.account = _reason(record), self._domain.records.charges.account(record)
+        message.reason, message.account = self._reason(record), self._domain.records.charges.account(record)
         message.time_limit.seconds = record.time_limit
         self._write_times(message, record)
         if record.exit_code is not None:
@@ -132,6 +133,23 @@ class Views:
             else:
                 message.hold_until.seconds = self._clock.to_wall(memory["held_until"])
 
+        elif (booking := self._booking(record)) is not None:
+            message.hold_until.seconds = self._clock.to_wall(booking.until)
+
+    def _booking(self, record: JobRecord) -> Booking | None:
+        """Return the proposal for which the nodes of a ready job are kept."""
+        job = self._domain.core.jobs.get(str(record.id))
+        return None if record.state is not JobState.READY or job is None or job.group is None else job.group.booking
+
+    def _reason(self, record: JobRecord) -> str:
+        if record.cancelled_by is not None and not record.state.final:
+            return story.CANCELLING
+        if record.user_hold:
+            return story.HELD_BY_USER
+        if (booking := self._booking(record)) is not None:
+            return story.kept_for(booking.proposer, booking.caller)
+        return story.HAS_SLOT if record.slot is not None else record.reason
+
     def _write_malleable(self, message: job_pb2.Malleable, record: JobRecord) -> None:
         message.least, message.ideal = least_of(record), record.nodes
         sizing = sizing_of(record)
@@ -195,8 +213,10 @@ class Views:
     def node_counts(self) -> cluster_pb2.NodeCounts:
         """Return the numbers of nodes by state."""
         used = self._domain.scheduler.used()
-        busy = used[JobState.READY] + used[JobState.RUNNING]
-        return cluster_pb2.NodeCounts(idle=self._domain.scheduler.free, busy=busy, held=used[JobState.HOLDING])
+        booked = sum(self._domain.core.ledger.booked.values())  # they hold, too: for a proposal
+        held = used[JobState.HOLDING] + booked
+        busy = used[JobState.READY] - booked + used[JobState.RUNNING]
+        return cluster_pb2.NodeCounts(idle=self._domain.scheduler.free, busy=busy, held=held)
 
     def job_counts(self) -> cluster_pb2.JobCounts:
         """Return the numbers of jobs by state."""
@@ -214,7 +234,7 @@ class Views:
         """Return groups of nodes: those of each job, and the free ones."""
         groups = [
             cluster_pb2.NodeGroup(
-                state=cluster_pb2.NODE_STATE_HELD if record.state is JobState.HOLDING else cluster_pb2.NODE_STATE_BUSY,
+                state=cluster_pb2.NODE_STATE_HELD if self._holds(record) else cluster_pb2.NODE_STATE_BUSY,
                 count=self._kept_by(job, record),
                 job=self.ref(job),
             )
@@ -225,6 +245,9 @@ class Views:
             idle = cluster_pb2.NodeGroup(state=cluster_pb2.NODE_STATE_IDLE, count=self._domain.scheduler.free)
             groups.append(idle)
         return groups
+
+    def _holds(self, record: JobRecord) -> bool:
+        return record.state is JobState.HOLDING or self._booking(record) is not None
 
     def _kept_by(self, job: JobId, record: JobRecord) -> int:
         """Return how many nodes the scheduler counts as those of a job that has some."""
@@ -241,14 +264,6 @@ class Views:
 
     def _clock_time(self, instant: int) -> str:
         return story.utc(self._clock.to_wall(instant))
-
-
-def _reason(record: JobRecord) -> str:
-    if record.cancelled_by is not None and not record.state.final:
-        return story.CANCELLING
-    if record.user_hold:
-        return story.HELD_BY_USER
-    return story.HAS_SLOT if record.slot is not None else record.reason
 
 
 def _peer(view: PeerView, absence: str) -> cluster_pb2.Peer:

@@ -44,7 +44,7 @@ ANSWERS: dict[str, type[MutatingReply]] = {kind.__name__: kind for kind in (Mate
 OF_RECORD = {"id", "owner", "state", "peer", "pair", "mate", "group", "ready_at", "started_at"}  # columns of their own
 OF_CLUSTER = {"block", "expected", "boost", "passed_over", "wanted_until", "released", "share"}
 OF_CLUSTER |= {"been_ready", "guard", "slot", "slot_block", "slot_moves", "pushed"}  # the slot is the same for both
-OF_GROUP = ("or_alone", "jobs", "slot", "started_by", "held_by", "void")  # plain values of a Membership
+OF_GROUP = ("or_alone", "jobs", "slot", "started_by", "held_by", "void", "kept_until")  # plain values of a Membership
 _PAIRED = {f.name: f.default for f in fields(PairedJob) if f.default is not MISSING and f.name not in OF_RECORD}
 _CLUSTER = {f.name: f.default for f in fields(ClusterJob) if f.name in OF_CLUSTER}
 

@@ -49,6 +49,7 @@ class Records:
         self.holdings = Holdings()
         self.charges = Charges(core.ledger.domain, accounts, self.jobs)
         core.ledger.may_hold = self.charges.may_hold
+        core.ledger.size = lambda job: least_of(self.jobs[job])
         self._ended: deque[tuple[int, JobId]] = deque()
         self._why_yielded: dict[JobId, Why | None] = {}
 

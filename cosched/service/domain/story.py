@@ -135,6 +135,11 @@ REASON_ENDS = {What.STARTED, What.COMPLETED, What.FAILED, What.CANCELLED}
 QUEUED_AGAIN = {What.SUBMITTED, What.RELEASED, What.LOST_NODES, What.REQUEUED, What.LINKED, What.UNLINKED}
 
 
+def kept_for(domain: str, job: str) -> str:
+    """Return why a job does not start that keeps its nodes: for a start of its group, which that job has proposed."""
+    return f"kept for {domain}:{job}"
+
+
 def is_told(record: Record, last_why: Why | None) -> bool:
     """Whether this is worth an event; `last_why` is why the job yielded last."""
     if record.what in NOT_TOLD:

@@ -101,6 +101,8 @@ def waits(job: Job, others: Mapping[str, Job | None], now: datetime) -> str:
     if job.state in ("queued", "ready"):
         if job.slot is not None:
             return f"starts with its mate {ago(job.slot, now)}, as agreed"
+        if job.holds.until is not None:
+            return f"its {count(job.nodes, 'node')} are {job.reason}. {_hold_ends(job, now)}"
         return f"waits for {until(job.submitted_at, now)}: {_REASONS.get(job.reason, job.reason) or _of_mates(job)}"
     return _ended(job, others, now)
 
@@ -143,7 +145,8 @@ def _is(id: str | None, status: str | None) -> str:
 def _hold_ends(job: Job, now: datetime) -> str:
     if job.holds.forever:
         return "It holds until its mate can start"
-    return f"Its hold ends {ago(job.holds.until, now)}" if job.holds.until is not None else ""
+    what = "Its hold ends" if job.state == "holding" else "That ends"
+    return f"{what} {ago(job.holds.until, now)}" if job.holds.until is not None else ""
 
 
 def _together(job: Job) -> str:

@@ -123,6 +123,9 @@ class Reasons:
         named = record.named
         domains = list(named.others) if isinstance(named, GroupName) else [named.peer] if named.peer else []
         text = f"it has its nodes, and {' and '.join(domains)} is asked now" if domains else "it is about to start"
+        job = self._domain.core.jobs[str(record.id)]
+        if job.group is not None and (booking := job.group.booking) is not None:
+            text = f"it has its nodes, which are {story.kept_for(booking.proposer, booking.caller)}"
         return Reason(asks_mate=explain_pb2.AsksMate(domains=domains), text=text)
 
     def _slot(self, record: JobRecord, slot: int) -> Reason:

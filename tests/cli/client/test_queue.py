@@ -48,6 +48,14 @@ def instant(seconds):
     return local_time(datetime.fromtimestamp(EPOCH + seconds, UTC))
 
 
+def test_for_whom_nodes_are_kept_and_until_when(cosched, domain):
+    job = domain.add(state=job_pb2.JOB_STATE_READY, reason="kept for eureka:7", node_names=["n1"])
+    job.holds.hold_until.seconds = EPOCH + 60
+    kept = f"(kept for eureka:7 until {instant(60)[-8:]})"
+    assert f"  {kept}\n" in cosched("queue").stdout
+    assert f"state       ready {kept}\n" in cosched("show", job.ref.job_id).stdout
+
+
 def test_slots(cosched, domain):
     for slot in (120, None, 60):
         job = domain.add(reason="MateSlot" if slot else "Priority")

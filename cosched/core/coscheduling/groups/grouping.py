@@ -16,7 +16,7 @@ from cosched.core.coscheduling.groups.proposals import membership
 from cosched.core.coscheduling.groups.reserving import Reserving
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.outgoing import Outgoing
-from cosched.core.effects import Answer, Call, ClearTimer, Effect, Reschedule, SetTimer, Timer
+from cosched.core.effects import Answer, Call, ClearTimer, Effect, Reschedule, Timer
 from cosched.core.events import (
     Answered,
     Booked,
@@ -235,8 +235,7 @@ class Grouping:
         if job.state in WAITING and group.wanted_until > now:
             self.ledger.wanted[job.id] = None
         if group.booking is not None:
-            group.booking.asked = False
-            effects.append(SetTimer(job.id, Timer.LEASE, max(now, group.booking.until)))
+            effects += self.promises.recover(job, group.booking, now)
         elif job.state is READY:
             effects += self.asking.ask_for_mate(job, now)
         if job.slot is not None:

@@ -4,6 +4,9 @@ A booking ends by the word of its proposer alone, whatever the clock says: a mem
 proposer drops an undecided proposal before it answers. Others are asked, too, if it does not answer; of them only "we
 have started by it" counts. A member that hears nothing for `peer_patience` treats the proposer as unreachable.
 
+How long nodes are kept is for their own domain to say: it asks when its own lease is over, if that is shorter.
+Proposals that follow each other have one lease together, then others have their turn. What is booked counts as held.
+
 A proposal that has been dropped is void for good, however late copies of it come.
 """
 
@@ -15,7 +18,7 @@ from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Alloca
 from cosched.core.coscheduling.asking import Asking
 from cosched.core.coscheduling.groups.gathering import Gathering
 from cosched.core.coscheduling.groups.members import Members
-from cosched.core.coscheduling.groups.proposals import membership
+from cosched.core.coscheduling.groups.proposals import longest_lease, membership
 from cosched.core.coscheduling.groups.reserving import Reserving
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.membership import Booking
@@ -38,6 +41,7 @@ from cosched.core.effects import (
 from cosched.core.events import Answered, Claimed, LeaseOver, ReleaseDue, TriedReady
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import (
+    FOREVER,
     Domain,
     GetProposal,
     GroupProposed,
@@ -50,7 +54,7 @@ from cosched.core.protocol import (
     Vote,
     call_number,
 )
-from cosched.core.settings import OnUnreachable
+from cosched.core.settings import OnUnreachable, Scheme
 from cosched.core.story import What, Why
 
 
@@ -80,6 +84,8 @@ class Promises:
         vote = self._vote(job, peer, request, now)
         if vote is not None:
             return self._answer(job, peer, request, vote)
+        if membership(job).booking is not None and now >= membership(job).kept_until:  # dropped, as the later one says
+            return [*self._end(job, now), *self._answer(job, peer, request, Vote.NO)]
         if job.state is not QUEUED:
             return self._book(job, peer, request, now, job.state)
         if self._starts_later(job, now):
@@ -109,7 +115,17 @@ class Promises:
             return Vote.BUSY
         if request.slot != group.slot and request.slot and job.state is QUEUED:
             return Vote.NO
+        if job.state is READY and now >= (group.kept_until or FOREVER):
+            return Vote.NO
+        if job.state is READY and self._is_beyond_cap(job, request):
+            return Vote.BUSY
         return None if job.state in (QUEUED, READY, HOLDING) else Vote.NO
+
+    def _is_beyond_cap(self, job: PairedJob, request: ProposeGroupStart) -> bool:
+        """Whether more would be kept than may be held. One job may: else no group with a large one could start."""
+        ledger = self.ledger
+        others = ledger.booked.keys() - {job.id}
+        return bool(others) and not request.slot and ledger.kept_beside(job.id) + ledger.size(job.id) > ledger.cap
 
     @staticmethod
     def _starts_later(job: PairedJob, now: int) -> bool:
@@ -146,11 +162,25 @@ class Promises:
             was = group.booking.was
         release_due = group.booking is not None and group.booking.release_due
         dropped = self.gathering.stop_asking(job)
-        until = now + request.lease
+        if not group.kept_until:
+            group.kept_until = now + longest_lease(self.ledger)
+        until = min(now + request.lease, group.kept_until)
+        self._count(job)
         group.booking = Booking(request.request_id, peer, request.caller, was, now, until, release_due)
         noted = self.ledger.note(job, What.BOOKED, proposal=request.request_id)
         timer = SetTimer(job.id, Timer.LEASE, until)
         return [*dropped, *noted, timer, *self._answer(job, peer, request, Vote.BOOKED)]
+
+    def _count(self, job: PairedJob) -> None:
+        """A job that is booked without a hold counts as one that holds."""
+        if job.state is READY:
+            self.ledger.booked[job.id] = self.ledger.size(job.id)
+
+    def recover(self, job: PairedJob, booking: Booking, now: int) -> list[Effect]:
+        """Take up a booking as it was recorded."""
+        booking.asked = False
+        self._count(job)
+        return [SetTimer(job.id, Timer.LEASE, max(now, booking.until))]
 
     def tried(self, job: PairedJob, event: TriedReady, now: int) -> list[Effect]:
         """The scheduler has tried to make the job ready."""
@@ -168,8 +198,9 @@ class Promises:
             return self._answer(job, peer, request, Vote.NO)
         if job.state is not QUEUED:
             return self._answer(job, peer, request, Vote.BUSY)
-        if self._vote(job, peer, request, now) is Vote.NO:  # it was dropped meanwhile
-            return [GiveBack(job.id), Answer(peer, request, GroupProposed(Vote.NO))]
+        vote = Vote.BUSY if self._is_beyond_cap(job, request) else self._vote(job, peer, request, now)
+        if vote in (Vote.NO, Vote.BUSY):  # NO: it was dropped meanwhile
+            return [GiveBack(job.id), Answer(peer, request, GroupProposed(vote))]
         job.state = READY
         job.disclosed, job.cannot_yield, job.hold_limit = False, False, 0
         return self._book(job, peer, request, now, QUEUED)
@@ -208,18 +239,19 @@ class Promises:
     def _start(self, job: PairedJob, proposal: str, at: float | None, now: int) -> list[Effect]:
         group = membership(job)
         assert group.booking is not None
-        by, group.booking, group.started_by = group.booking.proposer, None, proposal
+        by, group.started_by = group.booking.proposer, proposal
+        unbooked = self.end(job)
         if job.state is QUEUED:
-            return [*self.gathering.agreeing.fix(job, now), ClearTimer(job.id, Timer.LEASE)]
+            return [*self.gathering.agreeing.fix(job, now), *unbooked]
         started = self.allocations.start(job, now, Why.ASKED_BY_PEER, at, asked_by=by, proposal=proposal)
-        return [*started, ClearTimer(job.id, Timer.LEASE)]
+        return [*started, *unbooked]
 
     def _end(self, job: PairedJob, now: int) -> list[Effect]:
         """The booking ends without a start: the job is again what it was."""
         group = membership(job)
-        booking, group.booking = group.booking, None
+        booking, kept_until = group.booking, group.kept_until
         assert booking is not None
-        effects = [*self.ledger.note(job, What.NOT_BOOKED, proposal=booking.proposal), ClearTimer(job.id, Timer.LEASE)]
+        effects = [*self.ledger.note(job, What.NOT_BOOKED, proposal=booking.proposal), *self.end(job)]
         if group.by_slots_only and job.state is QUEUED and not group.has_begun:
             return [*effects, MoveSlot(job.id, SlotMoves.WITH_GROUP)]
         if job.state is HOLDING:
@@ -229,6 +261,9 @@ class Promises:
         if booking.was is QUEUED:
             job.state = QUEUED
             return [*effects, GiveBack(job.id)]
+        if now >= kept_until:
+            return [*effects, *self.allocations.wait(job, now, Why.MATE_QUEUING, Scheme.YIELD, peer=booking.proposer)]
+        group.kept_until = kept_until  # it keeps its nodes, and asks anew
         return [*effects, *self.asking.ask_for_mate(job, now)]
 
     def release(self, job: PairedJob, event: ReleaseDue, now: int) -> list[Effect]:
@@ -242,9 +277,11 @@ class Promises:
     def end(self, job: PairedJob) -> list[Effect]:
         """The job has lost its nodes, or has ended: it is booked no longer."""
         group = membership(job)
+        group.kept_until = 0
         if group.booking is None:
             return []
         group.booking = None
+        self.ledger.booked.pop(job.id, None)
         return [ClearTimer(job.id, Timer.LEASE)]
 
     # A lease that is over
@@ -260,7 +297,8 @@ class Promises:
         ):  # patience begins when the proposer is asked, however late: this domain may have been down
             booking.asked, booking.until = True, now
         waited = now - booking.until
-        if waited > settings.peer_patience and not self.peers.expects(booking.proposer, now):
+        expected = waited <= settings.peer_patience + settings.peer_grace and self.peers.expects(booking.proposer, now)
+        if waited > settings.peer_patience and not expected:
             return self._give_up(job, booking, now)
         asked = [booking.proposer] if waited <= 0 else [peer for peer in group.others if peer in group.jobs]
         calls = [Call(peer, job.id, GetProposal(booking.proposal, group.jobs[peer], job.id)) for peer in asked]
@@ -288,9 +326,9 @@ class Promises:
             return [*self._end(job, now), Reschedule(job.id)]
         if job.state is QUEUED:
             return self._start(job, booking.proposal, None, now)
-        membership(job).booking = None
+        unbooked = self.end(job)
         started = self.allocations.start(job, now, Why.OUTCOME_UNKNOWN, proposal=booking.proposal)
-        return [*started, ClearTimer(job.id, Timer.LEASE)]
+        return [*started, *unbooked]
 
     # GetProposal
 

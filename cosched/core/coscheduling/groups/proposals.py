@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.coscheduling.membership import Membership, Proposal
 from cosched.core.effects import Call, Effect
-from cosched.core.protocol import Domain, ProposeGroupStart
+from cosched.core.protocol import FOREVER, Domain, ProposeGroupStart
 from cosched.core.story import What
 
 
@@ -25,6 +25,11 @@ def propose(ledger: Ledger, job: PairedJob, peers: Iterable[Domain], now: int, s
 def lease(ledger: Ledger) -> int:
     """After how many seconds a member asks for the outcome: the proposer is patient for a shorter time."""
     return 2 * max(ledger.settings.peer_patience, ledger.settings.retry_interval)
+
+
+def longest_lease(ledger: Ledger) -> int:
+    """For how many seconds nodes are kept here for proposals, whatever lease these name, before others have a turn."""
+    return min(lease(ledger), ledger.settings.release_interval or FOREVER)
 
 
 def membership(job: PairedJob) -> Membership:
