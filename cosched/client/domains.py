@@ -7,6 +7,7 @@ from typing import Literal
 
 from cosched.client.view import UNKNOWN, View, reference, span, when, words
 from cosched.v1 import cluster_pb2
+from cosched.validation.schemes import PRESET, SchemeChoice, in_words
 
 NODE_STATES = words(cluster_pb2.NodeState, "NODE_STATE_")
 PEER_STATES = words(cluster_pb2.PeerState, "PEER_STATE_")
@@ -52,6 +53,15 @@ class Domain(View[cluster_pb2.Domain]):
     def slots(self) -> bool:
         """Whether pairs agree on instants at which they start, and their jobs never hold."""
         return self._message.slots
+
+    def scheme_in_words(self) -> str:
+        """Return the scheme with what differs from its defaults: scheme hold, slots on."""
+        if self.scheme == "off":
+            return "no coscheduling"
+        meeting = {"mate_budget": self.mate_budget, "slots": "on" if self.slots else "off"}
+        meets = self.scheme == SchemeChoice.MEET.core and meeting == PRESET.texts
+        words = {**meeting, "mate_budget_share": self.mate_budget_share}
+        return in_words(SchemeChoice.MEET if meets else self.scheme, words)
 
     @property
     def release_interval(self) -> timedelta | None:

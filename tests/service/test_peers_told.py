@@ -1,6 +1,9 @@
 """What peers tell the page, and what is left of it while they are away."""
 
 from types import SimpleNamespace
+from typing import Any
+
+import pytest
 
 from cosched.client import Domain
 from cosched.service.page.overview import _cards
@@ -20,6 +23,19 @@ class Peers:
 
     async def describe(self, peer: str, _: page_pb2.DescribeJobsRequest) -> page_pb2.DescribeJobsResponse:
         return page_pb2.DescribeJobsResponse(domain=cluster_pb2.Domain(name=peer, nodes=NODES))
+
+
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        ({"scheme": cluster_pb2.SCHEME_HOLD, "slots": True}, "hold, slots on"),
+        ({"scheme": cluster_pb2.SCHEME_YIELD, "slots": True, "mate_budget": "0.5"}, "meet"),
+        ({"scheme": cluster_pb2.SCHEME_OFF}, "no coscheduling"),
+    ],
+)
+def test_a_card_says_the_scheme_as_cosched_domains_does(fields: dict[str, Any], shown: str) -> None:
+    (card,) = _cards(Domain(cluster_pb2.Domain(name="a", **fields)), {}, NOW)
+    assert [fact.value for fact in card.facts if fact.name == "Scheme"] == [shown]
 
 
 async def test_a_peer_that_is_away_is_shown_as_it_was_with_its_age() -> None:

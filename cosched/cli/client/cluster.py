@@ -13,7 +13,6 @@ from cosched.cli.client.wording import local_time
 from cosched.cli.output.plain_text import printable, table
 from cosched.cli.output.terminal import show_json, show_text
 from cosched.plain_json import json_value
-from cosched.validation.schemes import PRESET, SchemeChoice, in_words
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -57,20 +56,11 @@ def domains(as_json: bool, server: str | None) -> None:
 
 
 def _about(domain: Domain) -> Iterator[str]:
-    yield f"{domain.name}: {domain.version}, {domain.manager} manager, {_scheme(domain)}"
+    yield f"{domain.name}: {domain.version}, {domain.manager} manager, {domain.scheme_in_words()}"
     yield f"nodes: {_counts(domain.nodes)}"
     yield f"jobs: {_counts(domain.jobs)}"
     if domain.drain is not None:
         yield f"drains since {local_time(domain.drain.since)}, until about {local_time(domain.drain.until)}"
-
-
-def _scheme(domain: Domain) -> str:
-    if domain.scheme == "off":
-        return "no coscheduling"
-    meeting = {"mate_budget": domain.mate_budget, "slots": "on" if domain.slots else "off"}
-    meets = domain.scheme == SchemeChoice.MEET.core and meeting == PRESET.texts
-    words = {**meeting, "mate_budget_share": domain.mate_budget_share}
-    return in_words(SchemeChoice.MEET if meets else domain.scheme, words)
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -235,10 +235,9 @@ def _facts(domain: Domain | None, now: datetime) -> list[Fact]:
     if domain is None:
         return []
     jobs = domain.jobs
-    scheme = "meet" if domain.slots else domain.scheme
     drain = domain.drain
     facts = [
-        Fact("Scheme", scheme),
+        Fact("Scheme", domain.scheme_in_words().removeprefix("scheme ")),
         Fact("Jobs", f"{jobs['queued'] + jobs['ready']} wait, {jobs['holding']} hold, {jobs['running']} run"),
     ]
     if drain is not None:
