@@ -1,21 +1,27 @@
 """The cache of compiled kernels, and the message of a first run, which compiles them.
 
 Numba checks only the time stamp of the file that a kernel is in. Kernels of other files that call it could stay
-stale. So the cache has one folder for each state of all kernel sources.
+stale. So the cache has one folder for each state of all kernel sources. A mark in it says that a set of kernels is
+complete; numba keeps those of each installation, and of each kind of processor, apart, and so do the marks. One process
+compiles a set; others that need it meanwhile wait until it is there.
 
 Every command of the simulator imports this module: it does without pathlib and hashlib, which take long to import.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import source_hash
 
-MESSAGE = "compiling the scheduling kernels, once (about half a minute) ..."
+from cosched.file_locks import lock
+
+MESSAGE = "compiling the scheduling kernels, once for this version (half a minute on an idle host) ..."
+WAITING = "waiting for another process, which compiles the scheduling kernels ..."
 _CACHE = "NUMBA_CACHE_DIR"
 _OURS = "cosched-kernels-"
 _ALGEBRA = "scipy.linalg"
@@ -38,21 +44,38 @@ def use_kernel_cache() -> None:
         numba.config.CACHE_DIR = folder
 
 
-def prepare_kernels(run_all: Callable[[], None], say: Callable[[str], None], module: str = "") -> float:
+def prepare_kernels(run_all: Callable[[], None], say: Callable[[str], None]) -> float:
     """Compile or load every kernel by calling `run_all`, a tiny simulation; return the seconds that took.
 
-    `say` gets a message if kernels (those of the `module`) must be compiled. A second call with the same `run_all` does
-    nothing.
+    `say` gets a message if kernels must be compiled. A second call with the same `run_all` does nothing.
     """
     if run_all in _prepared:
         return 0.0
-    if not kernels_are_compiled(module):
-        say(MESSAGE)
     began = time.perf_counter()
     with _without_algebra():
-        run_all()
+        if kernels_are_compiled(run_all):
+            run_all()
+        else:
+            say(MESSAGE)
+            with _alone(say):
+                run_all()
+                _mark(run_all)
     _prepared.add(run_all)
     return time.perf_counter() - began
+
+
+@contextmanager
+def _alone(say: Callable[[str], None]) -> Iterator[None]:
+    """Let no other process compile into this cache meanwhile."""
+    descriptor = os.open(os.path.join(os.environ[_CACHE], ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        with suppress(OSError):  # of a file system without locks
+            if not lock(descriptor, patience=0):
+                say(WAITING)
+                lock(descriptor, patience=math.inf)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
@@ -68,10 +91,26 @@ def _without_algebra() -> Iterator[None]:
         del sys.modules[_ALGEBRA]
 
 
-def kernels_are_compiled(module: str = "") -> bool:
-    """Whether the cache contains any kernels (of this module)."""
-    names = (name for _, _, files in os.walk(os.environ[_CACHE]) for name in files)
-    return any(name.endswith(".nbi") and module in ("", name.partition(".")[0]) for name in names)
+def kernels_are_compiled(run_all: Callable[[], None]) -> bool:
+    """Whether the cache has all kernels that `run_all` calls, for this installation and this processor."""
+    return os.path.exists(_marked(run_all))
+
+
+def _mark(run_all: Callable[[], None]) -> None:
+    with open(_marked(run_all), "w"):
+        pass
+
+
+def _marked(run_all: Callable[[], None]) -> str:
+    """Return the path of the mark of a set of kernels; what numba tells its own files by is in its name."""
+    import numba
+    from llvmlite import binding
+
+    sources = [(source, os.stat(source).st_mtime_ns) for source in _sources()]
+    processor = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+    state = repr((_source_digest(), sources, sys.implementation.cache_tag, numba.__version__, processor))
+    name = f"{run_all.__module__}.{run_all.__qualname__}-{source_hash(state.encode()).hex()}"
+    return os.path.join(os.environ[_CACHE], f"{name}.compiled")
 
 
 def _cache_folder() -> str:
@@ -89,14 +128,17 @@ def _cache_folder() -> str:
 
 
 def _source_digest() -> str:
-    """Hash the kernels, and the one other module whose constants are compiled into them."""
+    return source_hash(b"".join(map(_read, _sources()))).hex()
+
+
+def _sources() -> list[str]:
+    """Return the files of the kernels, and of the one other module whose constants are compiled into them."""
     core = os.path.join(os.path.dirname(__file__), "core")
     scheduling = os.path.join(core, "scheduling")
     rooms = "primitives", os.path.join("batch", "kernels"), os.path.join("fluid", "kernels")
     folders = [os.path.join(scheduling, room) for room in rooms]
     modules = (os.path.join(folder, name) for folder in folders for name in sorted(os.listdir(folder)))
-    sources = [os.path.join(core, "job.py"), *(module for module in modules if module.endswith(".py"))]
-    return source_hash(b"".join(map(_read, sources))).hex()
+    return [os.path.join(core, "job.py"), *(module for module in modules if module.endswith(".py"))]
 
 
 def _read(source: str) -> bytes:

@@ -9,9 +9,9 @@ import time
 PATIENCE = 1.0
 
 
-def lock(descriptor: int) -> bool:
-    """Lock an open file until this process closes it; False if another process still has the lock after `PATIENCE`."""
-    over = time.monotonic() + PATIENCE
+def lock(descriptor: int, patience: float = PATIENCE) -> bool:
+    """Lock an open file until this process closes it; False if another one still has the lock after so many seconds."""
+    over = time.monotonic() + patience
     while not _locked(descriptor):
         if time.monotonic() > over:
             return False

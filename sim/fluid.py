@@ -23,16 +23,14 @@ from cosched.sim.telling import RESIZED
 from cosched.workload.allocations import AllocationEnd, AllocationLog, Allocations
 from cosched.workload.jobs import UNKNOWN, Workload
 
-KERNELS = "gifts"  # a module of kernels that only these domains need
-
 
 def prepare(say: Callable[[str], None], *, mates: bool = False, slots: bool = False) -> float:
     """Compile or load the kernels, also those of jobs with mates, or slots; return the seconds that took."""
-    seconds = prepare_kernels(run_kernels, say, KERNELS)
+    seconds = prepare_kernels(run_kernels, say)
     if mates:
-        seconds += prepare_kernels(warming.use_kernels, say, warming.KERNELS)
+        seconds += prepare_kernels(warming.use_kernels, say)
     if slots:
-        seconds += prepare_kernels(warming.use_kernels_of_slots, say, warming.KERNELS_OF_SLOTS)
+        seconds += prepare_kernels(warming.use_kernels_of_slots, say)
     return seconds
 
 

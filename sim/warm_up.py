@@ -17,13 +17,11 @@ from cosched.sim.world import DomainSetup
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
 
-OF_MEETING = "slots"  # a module of kernels that only domains need that meet
-
 
 def prepare_for(domains: Sequence[DomainSetup], say: Callable[[str], None]) -> float:
     """Compile or load the kernels of domains that meet, if any of these does; return the seconds that took."""
     meet = any(domain.cluster.meets for domain in domains)
-    return prepare_kernels(run_meeting_kernels, say, OF_MEETING) if meet else 0.0
+    return prepare_kernels(run_meeting_kernels, say) if meet else 0.0
 
 
 def run_all_kernels() -> None:

@@ -48,17 +48,21 @@ def serve(config: str, check: bool) -> None:
 
 def _serve(configuration: Configuration, source: str) -> None:
     import asyncio
+    import logging
 
     from cosched.descriptors import raise_limit
     from cosched.service.logs.logs import configure_logs
-    from cosched.service.service import Service
+    from cosched.version import VERSION
+
+    raise_limit()
+    configure_logs(configuration.domain.log_level, configuration.domain.name)
+    logging.getLogger(__name__).info("starting cosched %s, not serving yet", VERSION)
+    from cosched.service.service import Service  # slow to import
     from cosched.service.store import StoreError
 
     async def run() -> None:
         await Service(configuration).run()
 
-    raise_limit()
-    configure_logs(configuration.domain.log_level, configuration.domain.name)
     try:
         with _of_file(source):
             asyncio.run(run())

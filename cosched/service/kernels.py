@@ -1,24 +1,29 @@
 """Loads all compiled kernels of a live domain at the start, so that no call waits for one.
 
 Loading a kernel takes up to a third of a second, compiling those of `try_start` several seconds. Peers wait 5 seconds
-by default.
+by default. What has to be compiled first is, in a process of its own, which a stop can end at once, and whose memory is
+given back.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import logging
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-from cosched.compilation import prepare_kernels
+from cosched.compilation import kernels_are_compiled, prepare_kernels
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.batch.open_meeting_cluster import OpenMeetingCluster
+from cosched.core.scheduling.fluid import warming
+from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
@@ -29,28 +34,41 @@ _DONTNEED = 4  # MADV_DONTNEED
 _CODE = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) r-xp .*/libllvmlite\.so$", re.MULTILINE)
 
 
-def load_kernels(*, meets: bool = False) -> None:
-    """Load the kernels, or compile them the first time; then give back the memory of the compiler's code.
-
-    `meets`: of a domain that starts pairs without holding, which has kernels of its own.
-    """
-    _load(_use_all_that_meet if meets else _use_all)
-
-
-def load_fluid_kernels(*, slots: bool = False) -> None:
-    """The same of a fluid domain; `slots`: of one that starts pairs by them."""
-    from cosched.core.scheduling.fluid import warming
-
-    _load(warming.use_kernels, warming.KERNELS)
-    if slots:
-        _load(warming.use_kernels_of_slots, warming.KERNELS_OF_SLOTS)
+def kernels_of(settings: ClusterSettings | FluidSettings) -> list[str]:
+    """Return the sets of kernels that the scheduler of a live domain with these settings needs."""
+    if isinstance(settings, FluidSettings):
+        return ["fluid", "fluid-slots"] if settings.slots else ["fluid"]
+    return ["meeting" if settings.meets else "batch"]
 
 
-def _load(use: Callable[[], None], module: str = "") -> None:
-    seconds = prepare_kernels(use, _LOG.warning, module)
+def load_kernels(sets: Sequence[str] = ("batch",)) -> None:
+    """Load these sets, or compile them the first time; then give back the memory of the compiler's code."""
+    seconds = sum(prepare_kernels(SETS[name], _LOG.warning) for name in sets)
     _LOG.info("kernels ready in %.1f s", seconds)
     for start, length in _compiler_code():
         _give_back(start, length)
+
+
+def uncompiled(sets: Sequence[str]) -> list[str]:
+    """Return those of these sets that have to be compiled."""
+    return [name for name in sets if not kernels_are_compiled(SETS[name])]
+
+
+async def compile_beside(sets: Sequence[str]) -> None:
+    """Compile these sets in a process of its own, or wait for the process that does; it ends if this is cancelled."""
+    code = f"import sys; from {__name__} import load_kernels; load_kernels(sys.argv[1:])"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-c", code, *sets, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        _, said = await process.communicate()
+    except asyncio.CancelledError:
+        process.kill()
+        await process.wait()
+        raise
+    if process.returncode:  # loading them will show what is wrong
+        last = said.decode(errors="replace").strip().rpartition("\n")[2]
+        _LOG.warning("the process that compiles the kernels has failed (%d): %s", process.returncode, last)
 
 
 def _use_all() -> None:
@@ -87,6 +105,14 @@ def _use(cluster: OpenCluster) -> None:
     cluster.submit(_job("4", JobState.RUNNING))
     cluster.leave("4", 5, JobState.COMPLETED)
     cluster.leave("2", 5, JobState.CANCELLED)
+
+
+SETS: dict[str, Callable[[], None]] = {
+    "batch": _use_all,
+    "meeting": _use_all_that_meet,
+    "fluid": warming.use_kernels,
+    "fluid-slots": warming.use_kernels_of_slots,
+}
 
 
 def _job(name: str, state: JobState = JobState.QUEUED) -> ClusterJob:

@@ -11,7 +11,7 @@ import gc
 import logging
 import signal
 from collections.abc import Collection, Coroutine, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from datetime import timedelta
 from typing import Any
 
@@ -20,7 +20,6 @@ from grpc_health.v1 import health_pb2
 
 from cosched import __version__
 from cosched.adapters.loading import ResourceManager
-from cosched.adapters.manager import UnavailableError
 from cosched.core.protocol import Domain
 from cosched.service import systemd
 from cosched.service.api.adaptive_api import Adaptive
@@ -40,7 +39,7 @@ from cosched.service.domain.recovery import recover
 from cosched.service.domain.watching import Watchers
 from cosched.service.gauges import Gauges
 from cosched.service.listeners.listening import Listeners, Served
-from cosched.service.manager.kinds import Around, kind_of
+from cosched.service.manager.kinds import Around, kernels_needed, kind_of
 from cosched.service.manager.launches import Launches
 from cosched.service.manager.resizes import ResizeRules
 from cosched.service.metrics import Metrics
@@ -57,6 +56,7 @@ from cosched.service.planning.explaining import Explaining
 from cosched.service.preparing import check_addresses, mistakes_of_manager, prepare
 from cosched.service.replay.replaying import replay_of
 from cosched.service.start_hook import StartHook
+from cosched.service.starting import Starting, StoppedError
 from cosched.service.store import Store, StoreError
 from cosched.service.store.durability import Durability
 from cosched.service.tasks import Tasks
@@ -72,16 +72,12 @@ from cosched.v1.coscheduling_pb2 import (
     TellPresenceRequest,
 )
 
-ASK_AGAIN = 1.0  # seconds between attempts to reach a resource manager, or a peer, that does not answer
+ASK_AGAIN = 1.0  # seconds between attempts to reach a peer that does not answer
 FIRST_BEAT = 2  # seconds
 GOODBYE = 1.0  # second at most, for all peers together
 TIDY = 60.0  # seconds
 ESTIMATE = 60.0
 _LOG = logging.getLogger(__name__)
-
-
-class _StoppedError(Exception):
-    """The service shall stop before it has begun."""
 
 
 class Service:
@@ -94,6 +90,7 @@ class Service:
         self._stop = asyncio.Event()
         self._failure: BaseException | None = None
         self._serving = False
+        self._starting = Starting(self.name, self._stop)
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -104,12 +101,12 @@ class Service:
         async with AsyncExitStack() as stack:
             try:
                 await self._open(stack)
-            except _StoppedError:
+            except StoppedError:
                 return
             gc.freeze()  # these objects stay; a garbage collection over them takes up to a tenth of a second
             self._serving = True
             self._tell_peers()
-            systemd.notify("READY=1")
+            systemd.notify(f"READY=1\nSTATUS=serving {self.name} on {self.address}")
             _LOG.info("serving %s on %s", self.name, self.address)
             await self._stop.wait()
             self._serving = False
@@ -142,7 +139,12 @@ class Service:
         for doubt in prepared.doubts:
             _LOG.warning("%s", doubt)
         self._open_store(stack)
+        self._listeners = Listeners(self.configuration, self._tls, self.metrics, self._starting, self.problem)
+        self._listening = await stack.enter_async_context(AsyncExitStack())
+        await self._listeners.open_local_socket(self._listening)
         manager, found = await self._open_manager(stack, prepared.manager)
+        await self._listeners.open_listener(self._listening)
+        await self._starting.load_kernels(kernels_needed(manager, self._cluster))
         await self._open_domain(stack, manager)
         await self.runner.reconcile(found, self._running)
         self.runner.start()
@@ -162,27 +164,13 @@ class Service:
         self, stack: AsyncExitStack, manager: ResourceManager
     ) -> tuple[ResourceManager, Mapping[str, Any]]:
         with mistakes_of_manager():
-            found = await self._found(manager)
+            found = await self._starting.found(manager)
             stack.push_async_callback(manager.close)
             self._cluster = self.configuration.cluster_settings(manager.nodes)
             self._replay = replay_of(manager, self._peer_names)
         self.clock = opened_clock(self.store) if self._replay is None else self._replay.clock
         self.serving_since = self.clock.now()
         return manager, found
-
-    async def _found(self, manager: ResourceManager) -> Mapping[str, Any]:
-        """Wait until the manager answers, as it may start after us; return its jobs."""
-        told = False
-        while True:
-            try:
-                return await manager.open()
-            except UnavailableError as error:
-                if not told:
-                    _LOG.warning("waiting for the resource manager: %s", error)
-                told = True
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), ASK_AGAIN)
-                raise _StoppedError
 
     async def _open_domain(self, stack: AsyncExitStack, manager: ResourceManager) -> None:
         configuration = self.configuration
@@ -273,17 +261,17 @@ class Service:
 
     async def _listen(self, stack: AsyncExitStack) -> None:
         stack.callback(self.timers.stop)
-        self._listeners = Listeners(self._served())
-        await self._listeners.open(stack)
+        stack.push_async_exit(self._listening.pop_all())  # before what they serve
+        served = self._served()
+        await self._listeners.serve(served)
         self.timers.every("health", 1.0, self._follow_health)
         if self.configuration.domain.http is not None or self.configuration.page is not None:
             Gauges(self.configuration, self.domain, self.clock, self.views, self.peers).measure(self.metrics)
-        await self._listeners.open_http(stack, self.metrics.text)
+        await self._listeners.open_http(stack, served)
 
     def _served(self) -> Served:
         peers = frozenset(self._peer_names)
         return Served(
-            self.configuration,
             Serving(
                 self.domain, self.requests, self.operations, DomainOperations(self.domain, self.requests), self.queue,
                 self.views, self.reads, self.watchers, self.about, self._tell_peers,
@@ -299,9 +287,7 @@ class Service:
                 self.configuration.owners(), self._clock_ahead, self.explaining,
             ),
             self.peers,
-            self._tls,
             self._replay.lockstep if self._replay is not None else None,
-            self.problem,
         )  # fmt: skip
 
     def _adaptive(self) -> Adaptive | None:

@@ -5,6 +5,7 @@ from cosched.cli.commands import Lazy, Table
 _HERE = "cosched.sim.commands"
 
 COMMANDS: Table = {
+    "compile": Lazy(f"{_HERE}.compile", "compile_kernels", "Compile the schedulers before they are needed."),
     "demo": Lazy(f"{_HERE}.demo", "demo", "A minute's look at what coscheduling does."),
     "replay": Lazy(f"{_HERE}.replay", "replay", "Replay job logs of coupled clusters."),
     "report": Lazy(f"{_HERE}.report", "report", "Make the report of a run, a sweep or a study again."),

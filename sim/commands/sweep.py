@@ -115,6 +115,7 @@ def workers_of(count: int | None, dask: str | None, doing: Progress) -> Iterator
     from cosched.compilation import MESSAGE, kernels_are_compiled
     from cosched.sim.sweeps.dask_workers import dask_workers
     from cosched.sim.sweeps.local_workers import local_workers
+    from cosched.sim.warm_up import run_all_kernels
 
     if count is not None and dask is not None:
         raise InputError("--dask", None, "has its own workers: give either --dask or --workers")
@@ -123,7 +124,7 @@ def workers_of(count: int | None, dask: str | None, doing: Progress) -> Iterator
         with dask_workers(dask) as workers:
             yield workers
         return
-    if not kernels_are_compiled():
+    if not kernels_are_compiled(run_all_kernels):
         doing.say(MESSAGE)
     with local_workers(count) as workers:
         yield workers

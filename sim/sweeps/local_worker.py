@@ -19,9 +19,10 @@ def main() -> None:
     """Serve the process `sys.argv[2]` through the socket `sys.argv[1]` until it closes the socket or ends."""
     descriptor, parent = map(int, sys.argv[1:])
     _end_with(parent)
+    from cosched.compilation import prepare_kernels
     from cosched.sim.warm_up import run_all_kernels
 
-    run_all_kernels()
+    prepare_kernels(run_all_kernels, lambda _: None)
     with contextlib.suppress(EOFError, OSError), Connection(descriptor) as connection:
         connection.send(READY)
         while True:

@@ -13,7 +13,6 @@ from contextlib import AbstractContextManager
 from multiprocessing.connection import Connection, wait
 from typing import IO
 
-from cosched.compilation import kernels_are_compiled
 from cosched.sim.sweeps.case import Case
 from cosched.sim.sweeps.local_worker import READY
 from cosched.sim.sweeps.workers import Outcome, Workers
@@ -48,8 +47,6 @@ class LocalWorkers(AbstractContextManager["LocalWorkers"]):
     def submit(self, cases: Sequence[Case]) -> None:
         """Hand over a chunk."""
         if not self._idle:
-            if not kernels_are_compiled():
-                self._compile_kernels()
             self._idle.append(_Worker(self._log))
         worker = self._idle.pop()
         self._busy[worker.connection] = worker
@@ -84,11 +81,6 @@ class LocalWorkers(AbstractContextManager["LocalWorkers"]):
             raise OSError(f"worker processes end as soon as they start: {self._last_words()}")
         self.submit(worker.cases)
         return None
-
-    def _compile_kernels(self) -> None:
-        """Compile the kernels in one process, so that not every worker has to."""
-        code = "from cosched.sim.warm_up import run_all_kernels; run_all_kernels()"
-        subprocess.run([*PYTHON, code], stdout=self._log, stderr=self._log, check=False)
 
     def _last_words(self) -> str:
         self._log.seek(0)

@@ -42,7 +42,7 @@ def compiler_code():
 
 
 meets = sys.argv[1] == "meets"
-load_kernels(meets=meets)
+load_kernels(["meeting" if meets else "batch"])
 resident, blocks = compiler_code()
 before = loaded()
 

@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from cosched.compilation import kernels_are_compiled
+from cosched.service.kernels import SETS
 from cosched.sim import warm_up
-from cosched.sim.warm_up import case, prepare_for, run_meeting_kernels
+from cosched.sim.fluid import run_kernels
+from cosched.sim.warm_up import case, prepare_for, run_all_kernels, run_meeting_kernels
 
 
 @pytest.fixture
@@ -30,9 +32,6 @@ def test_only_domains_that_meet_need_the_kernels_of_those(prepared):
     assert [call[0] for call in prepared] == [run_meeting_kernels]
 
 
-def test_whether_they_are_compiled_is_known_by_their_module(prepared):
-    domains, _ = case()
-    prepare_for([replace(domains[0], cluster=replace(domains[0].cluster, mate_budget=1))], print)
-    run_meeting_kernels()
-    assert kernels_are_compiled(prepared[0][2])
-    assert not kernels_are_compiled("another")
+def test_a_command_compiles_all_that_services_and_simulations_need(cosched):
+    assert cosched("compile").stdout == "the schedulers are compiled\n"
+    assert all(map(kernels_are_compiled, [*SETS.values(), run_all_kernels, run_meeting_kernels, run_kernels]))

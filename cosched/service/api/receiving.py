@@ -15,7 +15,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -121,10 +121,18 @@ class _Method:
         self.keep = keep
 
 
+class Handled(Protocol):
+    """A server, or what of one takes handlers."""
+
+    def add_generic_rpc_handlers(self, handlers: Iterable[grpc.GenericRpcHandler], /) -> None:
+        """Add what answers calls."""
+        ...
+
+
 class ReceivingServer:
     """A server for the generated functions `add_..._to_server`; its calls go through the reception."""
 
-    def __init__(self, server: grpc.aio.Server, reception: Reception, identify: Identify, keep: Keep) -> None:
+    def __init__(self, server: Handled, reception: Reception, identify: Identify, keep: Keep) -> None:
         """`identify` returns who calls; `keep` is told the caller that uses the call's connection."""
         self._server = server
         self._reception = reception

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -23,12 +24,15 @@ from cosched.service.api.usage_api import UsageApi
 from cosched.service.configuration import Configuration
 from cosched.service.listeners.http import HttpServer
 from cosched.service.listeners.local_socket import LocalSocket
+from cosched.service.listeners.opening import Opening
 from cosched.service.listeners.remote_socket import RemoteSocket
+from cosched.service.metrics import Metrics
 from cosched.service.page.page_api import Described, PageApi
 from cosched.service.peers.peers import PeerClients
 from cosched.service.preparing import not_bound
 from cosched.service.replay.api import ReplayApi
 from cosched.service.replay.pace import Lockstep
+from cosched.service.starting import Starting
 from cosched.service.wire.callers import Identify, certificate_callers, plaintext_callers
 from cosched.service.wire.tls import ServerTls
 from cosched.service.wire.tls_files import TlsFiles
@@ -64,7 +68,6 @@ SERVER_OPTIONS = (
 class Served:
     """The parts of a service that its listeners serve."""
 
-    configuration: Configuration
     users: Serving
     peers: Callable[[Identify], CoschedulingApi]
     rendezvous: Rendezvous
@@ -72,50 +75,68 @@ class Served:
     explained: Explained
     described: Described
     calls: PeerClients
-    tls: TlsFiles | None
     lockstep: Lockstep | None  # of a replay that a conductor paces
-    problem: Callable[[], str | None]  # why the service is not healthy
+
+
+class _Server(NamedTuple):
+    opening: Opening
+    receiving: ReceivingServer
+    identify: Identify
+    local: bool  # for users of this host, and the conductor of a replay
 
 
 class Listeners:
-    """All listeners of one service; they close with the stack given to `open`."""
+    """All listeners of one service; they close with the stacks that they are opened with."""
 
     address: str
 
-    def __init__(self, served: Served) -> None:
-        self._served = served
-        self._section = served.configuration.domain
-        self._reception = Reception(served.users.domain.metrics)
+    def __init__(
+        self,
+        configuration: Configuration,
+        tls: TlsFiles | None,
+        metrics: Metrics,
+        starting: Starting,
+        problem: Callable[[], str | None],
+    ) -> None:
+        """`starting`: what is told until `serve` is called; `problem`: why it is not healthy."""
+        self._configuration = configuration
+        self._section = configuration.domain
+        self._tls = tls
+        self._metrics = metrics
+        self._starting = starting
+        self._problem = problem
+        self._reception = Reception(metrics)
+        self._servers: list[_Server] = []
         self._health = health.aio.HealthServicer()
         self._told = health_pb2.HealthCheckResponse.UNKNOWN
 
-    async def open(self, stack: AsyncExitStack) -> None:
-        """Start listening, and report health. InputError names an address that cannot be used."""
-        await self._open_local_socket(stack)
-        await self._open_listener(stack)
+    async def serve(self, served: Served) -> None:
+        """Serve this at the listeners that are open, instead of the answer STARTING, and report health."""
+        for server in self._servers:
+            _add_services(served, server)
+            server.opening.open()
         await self.tell_health(health_pb2.HealthCheckResponse.SERVING)
 
-    async def open_http(self, stack: AsyncExitStack, metrics: Callable[[], bytes]) -> None:
+    async def open_http(self, stack: AsyncExitStack, served: Served) -> None:
         """Serve metrics and health, and the page, over HTTP, if this is configured. InputError."""
-        if self._served.configuration.page is not None:
-            self._open_page(stack, metrics)
+        if self._configuration.page is not None:
+            self._open_page(stack, served)
             return
         if self._section.http is None:
             return
-        http = HttpServer(self._section.http, metrics, self._served.problem)
+        http = HttpServer(self._section.http, self._metrics.text, self._problem)
         try:
             await http.start()
         except OSError:
             raise not_bound("http", self._section.http) from None
         stack.push_async_callback(http.stop)
 
-    def _open_page(self, stack: AsyncExitStack, metrics: Callable[[], bytes]) -> None:
+    def _open_page(self, stack: AsyncExitStack, served: Served) -> None:
         from cosched.service.listeners.page_opening import open_page  # its packages are of an extra
 
-        served = self._served
         page = open_page(
-            served.configuration, served.described, served.explained, served.calls, served.users.watchers, served.tls,
-            metrics, served.problem,
+            self._configuration, served.described, served.explained, served.calls, served.users.watchers, self._tls,
+            self._metrics.text, self._problem,
         )  # fmt: skip
         stack.push_async_callback(page.stop)
 
@@ -125,15 +146,16 @@ class Listeners:
             self._told = status
             await self._health.set("", status)
 
-    async def _open_listener(self, stack: AsyncExitStack) -> None:
-        section, tls, files = self._section, self._served.configuration.tls, self._served.tls
+    async def open_listener(self, stack: AsyncExitStack) -> None:
+        """Start listening for other hosts. InputError names an address that cannot be used."""
+        section, tls, files = self._section, self._configuration.tls, self._tls
         private = section.state.with_name(f".{section.state.name}.listen")
         front = RemoteSocket(section.listen, private, _room(REMOTE_CONNECTIONS))
         if section.plaintext or tls is None or files is None:
             server = self._make_server(plaintext_callers(front.origin), front.keep)
             add_port: Callable[[str], object] = server.add_insecure_port
         else:
-            peers = {peer.identity: peer.name for peer in self._served.configuration.peers if peer.identity}
+            peers = {peer.identity: peer.name for peer in self._configuration.peers if peer.identity}
             server = self._make_server(certificate_callers(peers, tls.user_identity, section.operators), front.keep)
             add_port = partial(server.add_secure_port, server_credentials=ServerTls(files).credentials())
         try:
@@ -144,7 +166,9 @@ class Listeners:
         stack.push_async_callback(front.close, GRACE)
         stack.push_async_callback(self._health.enter_graceful_shutdown)
 
-    async def _open_local_socket(self, stack: AsyncExitStack) -> None:
+    async def open_local_socket(self, stack: AsyncExitStack) -> None:
+        """Start listening for users of this host, if this is configured. InputError names what cannot be used."""
+        await self.tell_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         if self._section.socket is None:
             return
         local = LocalSocket(
@@ -156,41 +180,42 @@ class Listeners:
     def _make_local_server(self, identify: Identify) -> grpc.aio.Server:
         """Make the server for the conductor of a replay and for users of this host, whose connections always stay."""
         keep: Keep = lambda context, caller: None  # noqa: ARG005, E731
-        server = self._make_server(identify, keep, self._served.adaptive)
-        if self._served.lockstep is not None:
-            replay = ReplayApi(self._served.lockstep, identify)
-            add_ReplayServiceServicer_to_server(replay, server)
-        return server
+        return self._make_server(identify, keep, local=True)
 
-    def _make_server(self, identify: Identify, keep: Keep, adaptive: Adaptive | None = None) -> grpc.aio.Server:
-        """Return a server with all services, whose callers `identify` tells apart; without ports yet."""
-        server = grpc.aio.server(options=SERVER_OPTIONS)
-        receiving = ReceivingServer(server, self._reception, identify, keep)
-        peers = self._served.peers(identify)
-        page = PageApi(self._served.described, identify, peers.check_peer)
-        rendezvous = RendezvousApi(self._served.rendezvous, identify, peers.check_peer)
-        add_CoschedulingServiceServicer_to_server(peers, receiving)
-        add_RendezvousServiceServicer_to_server(rendezvous, receiving)
-        add_PageServiceServicer_to_server(page, receiving)
-        explain = ExplainApi(self._served.explained, identify, peers.check_peer)
-        add_ExplainServiceServicer_to_server(explain, receiving)
-        add_UsageServiceServicer_to_server(UsageApi(self._served.explained, identify), receiving)
-        add_DomainServiceServicer_to_server(DomainApi(self._served.users, identify), receiving)
-        if adaptive is not None:
-            add_AdaptiveServiceServicer_to_server(AdaptiveApi(adaptive, identify), receiving)
+    def _make_server(self, identify: Identify, keep: Keep, *, local: bool = False) -> grpc.aio.Server:
+        """Return a server whose callers `identify` tells apart; without ports yet."""
+        opening = Opening(self._starting)
+        receiving = ReceivingServer(opening, self._reception, identify, keep)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, receiving)
-        services = (
-            coscheduling_pb2.DESCRIPTOR.services_by_name["CoschedulingService"].full_name,
-            domain_pb2.DESCRIPTOR.services_by_name["DomainService"].full_name,
-            rendezvous_pb2.DESCRIPTOR.services_by_name["RendezvousService"].full_name,
-            explain_pb2.DESCRIPTOR.services_by_name["ExplainService"].full_name,
-            page_pb2.DESCRIPTOR.services_by_name["PageService"].full_name,
-            usage_pb2.DESCRIPTOR.services_by_name["UsageService"].full_name,
-            health.SERVICE_NAME,
-            reflection.SERVICE_NAME,
-        )
-        add_ServerReflectionServicer_to_server(reflection.aio.ReflectionServicer(services), receiving)
-        return server
+        self._servers.append(_Server(opening, receiving, identify, local))
+        return grpc.aio.server(handlers=[opening], options=SERVER_OPTIONS)
+
+
+def _add_services(served: Served, server: _Server) -> None:
+    """Add all services but health."""
+    receiving, identify = server.receiving, server.identify
+    peers = served.peers(identify)
+    add_CoschedulingServiceServicer_to_server(peers, receiving)
+    add_RendezvousServiceServicer_to_server(RendezvousApi(served.rendezvous, identify, peers.check_peer), receiving)
+    add_PageServiceServicer_to_server(PageApi(served.described, identify, peers.check_peer), receiving)
+    add_ExplainServiceServicer_to_server(ExplainApi(served.explained, identify, peers.check_peer), receiving)
+    add_UsageServiceServicer_to_server(UsageApi(served.explained, identify), receiving)
+    add_DomainServiceServicer_to_server(DomainApi(served.users, identify), receiving)
+    if server.local and served.adaptive is not None:
+        add_AdaptiveServiceServicer_to_server(AdaptiveApi(served.adaptive, identify), receiving)
+    if server.local and served.lockstep is not None:
+        add_ReplayServiceServicer_to_server(ReplayApi(served.lockstep, identify), server.opening)
+    services = (
+        coscheduling_pb2.DESCRIPTOR.services_by_name["CoschedulingService"].full_name,
+        domain_pb2.DESCRIPTOR.services_by_name["DomainService"].full_name,
+        rendezvous_pb2.DESCRIPTOR.services_by_name["RendezvousService"].full_name,
+        explain_pb2.DESCRIPTOR.services_by_name["ExplainService"].full_name,
+        page_pb2.DESCRIPTOR.services_by_name["PageService"].full_name,
+        usage_pb2.DESCRIPTOR.services_by_name["UsageService"].full_name,
+        health.SERVICE_NAME,
+        reflection.SERVICE_NAME,
+    )
+    add_ServerReflectionServicer_to_server(reflection.aio.ReflectionServicer(services), receiving)
 
 
 def _room(most: int) -> Room:

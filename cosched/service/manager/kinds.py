@@ -67,19 +67,24 @@ def kind_of(manager: ResourceManager, settings: ClusterSettings | FluidSettings,
         return Kind(external, lambda: manager.start_lead, partial(_offers, manager, external))
     if isinstance(settings, FluidSettings):
         return _fluid(manager, settings)
-    from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster  # imports the compiler, as the next one
-    from cosched.service.kernels import load_kernels  # does, which batch systems do not need
+    from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster  # imports the compiler
 
-    load_kernels(meets=settings.meets)
     scheduler = open_cluster(settings)
     return Kind(scheduler, None, partial(_launches, manager, scheduler))
 
 
-def _fluid(launcher: Launcher, settings: FluidSettings) -> Kind:
-    from cosched.core.scheduling.fluid.meeting import fluid_cluster  # imports the compiler, as the next one does
-    from cosched.service.kernels import load_fluid_kernels
+def kernels_needed(manager: ResourceManager, settings: ClusterSettings | FluidSettings) -> list[str]:
+    """Return the sets of kernels to load before `kind_of` is called; none where the batch system schedules."""
+    if isinstance(manager, BatchSystem):
+        return []
+    from cosched.service.kernels import kernels_of  # imports the compiler, which batch systems do not need
 
-    load_fluid_kernels(slots=settings.slots)
+    return kernels_of(settings)
+
+
+def _fluid(launcher: Launcher, settings: FluidSettings) -> Kind:
+    from cosched.core.scheduling.fluid.meeting import fluid_cluster  # imports the compiler
+
     return Kind(fluid_cluster(settings), None, partial(_resized_launches, launcher))
 
 

@@ -10,9 +10,6 @@ from cosched.core.scheduling.fluid.meeting import FluidMeetingCluster
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.scheduler import ClusterJob
 
-KERNELS = "promises"  # a module of kernels that no other scheduler needs
-KERNELS_OF_SLOTS = "forecast"
-
 
 def use_kernels() -> None:
     """Use those that jobs need which come and go, and have mates."""

@@ -1,0 +1,32 @@
+"""`cosched compile`: compiles the schedulers before they are needed."""
+
+from __future__ import annotations
+
+import click
+
+from cosched.cli.output.terminal import say
+from cosched.extras import SCHEDULER, SIMULATOR, missing, needing
+
+
+@click.command("compile", short_help="Compile the schedulers before they are needed.")
+@needing(SCHEDULER)
+def compile_kernels() -> None:
+    """Compile the schedulers of services and, where it is installed, of the simulator, for this version and host.
+
+    Without it whatever needs one first compiles it. What is compiled is kept in $XDG_CACHE_HOME/cosched (by default
+    ~/.cache/cosched), which is that of the user: services by the unit file have /var/cache/cosched.
+    """
+    from cosched.compilation import MESSAGE, kernels_are_compiled, prepare_kernels
+    from cosched.service.kernels import SETS
+
+    sets = list(SETS.values())
+    if not missing(SIMULATOR):
+        from cosched.sim.fluid import run_kernels
+        from cosched.sim.warm_up import run_all_kernels, run_meeting_kernels
+
+        sets += [run_all_kernels, run_meeting_kernels, run_kernels]
+    if not all(map(kernels_are_compiled, sets)):
+        say(MESSAGE)
+    for run_all in sets:
+        prepare_kernels(run_all, lambda message: None if message == MESSAGE else say(message))
+    click.echo("the schedulers are compiled")
