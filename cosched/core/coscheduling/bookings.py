@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from cosched.core.coscheduling.allocations import QUEUED, READY, Allocations
-from cosched.core.coscheduling.answers import Answers
-from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
-from cosched.core.coscheduling.mates import WAITING, Mates
+from cosched.core.coscheduling.answers import REFUSED, Answers
+from cosched.core.coscheduling.ledger import Ledger, PairedJob
+from cosched.core.coscheduling.mates import Mates
 from cosched.core.coscheduling.slots import Slots
-from cosched.core.effects import Answer, Book, Claim, Effect, Quote, Reschedule, Unbook, Yield
+from cosched.core.effects import Answer, Book, Claim, Effect, Quote, Reschedule, Yield
 from cosched.core.events import Booked, Claimed, Quoted, SlotLapsed
 from cosched.core.protocol import (
     Domain,
@@ -27,8 +26,6 @@ from cosched.core.protocol import (
     call_number,
 )
 from cosched.core.story import Why
-
-Asked = TypeVar("Asked", ProposeStart, StartJob)
 
 
 @dataclass
@@ -82,7 +79,9 @@ class Bookings:
 
     def quoted(self, job: PairedJob, event: Quoted, now: int) -> list[Effect]:
         """The job's earliest instant; it is booked if the caller has proposed it, and if it is now, though later."""
-        peer, request = _waiting(self.proposals, job, event)
+        if (waiting := self.proposals.get(job.id)) is None:  # nobody, any more
+            return []
+        peer, request = waiting
         refusal = self._too_late(job, peer, request)
         if refusal is None and event.at is not None and event.at < request.not_before:  # a later proposal has come
             return [Quote(job.id, max(request.not_before, now), for_peer=True)]
@@ -103,16 +102,15 @@ class Bookings:
 
     def booked(self, job: PairedJob, event: Booked, now: int) -> list[Effect]:
         """Whether the scheduler has booked the instant."""
-        peer, request = _waiting(self.proposals, job, event)
-        del self.proposals[job.id]
+        if (waiting := self.proposals.pop(job.id, None)) is None:
+            return self.slots.undo(job, event)
+        peer, request = waiting
         refusal = self._too_late(job, peer, request)
         if event.booked and refusal is None:
             given = self.slots.give(job, event.at, event.generation, now, proposes=False)
             return self.answers.reply(job, peer, request, Proposed(event.at, True, event.generation), given)
-        undone: list[Effect] = []
-        if event.booked and job.state in WAITING:
-            undone = [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Unbook(job.id)]
-        return self.answers.reply(job, peer, request, Proposed(None, refusal=refusal or Refusal.NOT_QUEUING), undone)
+        undone, proposed = self.slots.undo(job, event), Proposed(None, refusal=refusal or Refusal.NOT_QUEUING)
+        return self.answers.reply(job, peer, request, proposed, undone)
 
     # SettleStart
 
@@ -123,7 +121,7 @@ class Bookings:
         """
         job = self.ledger.jobs[request.job]
         current, effects = self.slots.is_current(job, request.slot_generation), []
-        if request.keep and current:
+        if request.keep and current and not job.proposes:  # else it is for us to say
             job.confirmed = True
             effects = self.slots.await_it(job, now)
         elif not request.keep and job.slot is not None and job.slot_generation <= request.slot_generation:
@@ -154,13 +152,15 @@ class Bookings:
 
     def claimed(self, job: PairedJob, event: Claimed, now: int) -> list[Effect]:
         """Whether the job has the nodes of its slot."""
-        peer, request = _waiting(self.claims, job, event)
-        del self.claims[job.id]
+        returned = event.claimed and job.state is QUEUED  # if it has no such slot any more
+        yields: list[Effect] = [Yield(job.id, self.allocations.boost(job))] if returned else []
+        if (waiting := self.claims.pop(job.id, None)) is None:
+            return yields
+        peer, request = waiting
         current = self.slots.is_current(job, request.slot_generation)
         if current and (event.claimed or job.state is not QUEUED):
             return self._start(job, peer, request, now)
-        returned = event.claimed and job.state is QUEUED  # it has no such slot any more
-        return self._refuse(job, peer, request, [Yield(job.id, self.allocations.boost(job))] if returned else [])
+        return self._refuse(job, peer, request, yields)
 
     def _start(self, job: PairedJob, peer: Domain, request: StartJob, now: int) -> list[Effect]:
         started = self.allocations.start(job, now, Why.ASKED_BY_PEER, request.start_at, asked_by=peer)
@@ -170,19 +170,14 @@ class Bookings:
         """Refuse to start the job. If it runs, it has not started at this slot: its mate is to ask why."""
         return self.answers.reply(job, peer, request, MateStarted(False), [*effects])
 
+    def leave(self, job: PairedJob) -> list[Effect]:
+        """The job is of no pair any more: who waits for an outcome is refused."""
+        waiting = self.proposals.pop(job.id, None), self.claims.pop(job.id, None)
+        return [Answer(asked[0], asked[1], REFUSED[type(asked[1])]) for asked in waiting if asked is not None]
+
     def forget(self, job: PairedJob) -> None:
         """Drop a job that has ended."""
-        self.proposals.pop(job.id, None)
-        self.claims.pop(job.id, None)
-
-
-def _waiting(
-    of: dict[JobId, tuple[Domain, Asked]], job: PairedJob, event: Quoted | Booked | Claimed
-) -> tuple[Domain, Asked]:
-    """Who waits for the outcome of our scheduler."""
-    if job.id not in of:
-        raise IllegalEvent(f"{type(event).__name__}, but no peer asked for job {job.id}")
-    return of[job.id]
+        self.leave(job)
 
 
 def _is_copy(request: MutatingRequest, of: MutatingRequest) -> bool:

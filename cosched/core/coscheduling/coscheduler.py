@@ -15,9 +15,9 @@ event) in its table, carries that transition out, and returns the effects. An ev
 
 The parts, each of which knows only those before it: `ledger` (the jobs and their states), `mates`, with `asked_early`
 (who is whose), `peers` (who is there), `slots` (agreed instants), `allocations` (start, hold, yield, release), `asking`
-(when jobs ask), `links` (what owners say), `proposing` (the slots that our jobs propose), `outgoing` (what our jobs
-ask), `answers` (what peers were answered), `bookings` (the slots that peers propose), `groups` (jobs that start with
-more than one other), `incoming` (what peers ask).
+(when jobs ask), `answers` (what peers were answered), `bookings` (the slots that peers propose), `links` (what owners
+say), `proposing` (the slots that our jobs propose), `outgoing` (what our jobs ask), `groups` (jobs that start with more
+than one other), `incoming` (what peers ask).
 """
 
 from __future__ import annotations
@@ -128,7 +128,9 @@ class Coscheduler:
         self.allocations = allocations = Allocations(ledger, peers, slots)
         self.asking = asking = Asking(ledger, peers, allocations)
         self.members = members = Members(ledger, mates, owners or {})
-        self.links = Links(ledger, mates, members, allocations, asking, slots)
+        self.answers = answers = Answers(ledger)
+        self.bookings = bookings = Bookings(ledger, mates, allocations, slots, answers)
+        self.links = Links(ledger, mates, members, allocations, asking, slots, bookings)
         self.proposing = proposing = Proposing(ledger, peers, allocations, asking, slots)
         self.outgoing = outgoing = Outgoing(ledger, mates, peers, allocations, asking, proposing)
         agreeing = Agreeing(ledger, peers, allocations, asking, slots)
@@ -138,8 +140,6 @@ class Coscheduler:
         self.grouping = Grouping(
             ledger, members, allocations, asking, agreeing, gathering, reserving, promises, outgoing
         )
-        self.answers = answers = Answers(ledger)
-        self.bookings = bookings = Bookings(ledger, mates, allocations, slots, answers)
         self.incoming = Incoming(ledger, mates, allocations, answers, bookings, self.grouping)
         self.table = self._transitions()
         self.others = self._other_events()
@@ -160,6 +160,8 @@ class Coscheduler:
             raise IllegalEvent(f"{type(event).__name__} of unknown job {event.job}")
         if job.group is not None:
             self._changed[job.id] = None
+            if type(event) is Tried:
+                return self._tried_for_mate(job, event, now)
             return self.grouping.handle(job, event, now)
         if type(event) is not Answered:
             effects = self._row(job, type(event))(job, event, now)
@@ -171,6 +173,12 @@ class Coscheduler:
             return []  # the answer to a question that nobody asks any more
         self._changed[job.id] = None
         return effects + self._call_beside(job, now) if job.slot is not None or job.in_doubt else effects
+
+    def _tried_for_mate(self, job: PairedJob, event: Tried, now: int) -> list[Effect]:
+        """What came of a try for the mate that the job had before it joined its group."""
+        starts = event.started and job.state is QUEUED
+        started = self.grouping.handle(job, StartedUnasked(job.id), now) if starts else []
+        return started + self.incoming.tried(job, event, now)
 
     def yield_again(self, job: JobId, now: int) -> list[Effect]:
         """A ready job yields without asking: the shell knows that its mates would answer as they have before."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import Asking
+from cosched.core.coscheduling.bookings import Bookings
 from cosched.core.coscheduling.groups.members import Members
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.mates import Mates
@@ -29,6 +30,7 @@ class Links:
     allocations: Allocations
     asking: Asking
     slots: Slots
+    bookings: Bookings
 
     def submitted(self, event: Submitted, now: int) -> list[Effect]:
         """A job is queued; ValueError if its mate is another job's."""
@@ -76,9 +78,9 @@ class Links:
         if job.state is not QUEUED:
             raise IllegalEvent(f"Linked, but job {job.id} has nodes: it cannot join a group")
         self.members.check(named, job.owner)
-        parted: list[Effect] = []
+        parted = self.bookings.leave(job)
         if job.peer:
-            parted = self._part(job)
+            parted += self._part(job)
             self.mates.unlink(job)
         self.members.join(job, named)
         job.alone, job.problem = False, ""

@@ -59,6 +59,10 @@ class Agreement:
         """The name of the slot that this round may book."""
         return next(iter(self.requests.values())).request_id
 
+    def awaits(self, peer: Domain, request: Request) -> bool:
+        """Whether this round still awaits the answer to this request: each counts once, whatever is doubled."""
+        return self.requests.get(peer) == request and peer not in self.told
+
 
 @dataclass(slots=True)
 class Decision:

@@ -18,10 +18,9 @@ from cosched.core.coscheduling.allocations import QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import ALIVE, Asking
 from cosched.core.coscheduling.at_slot import AtSlot
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
-from cosched.core.coscheduling.mates import WAITING
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.coscheduling.slots import Slots, mate_of
-from cosched.core.effects import Book, Effect, EndTurn, Quote, Reschedule, SetTimer, Timer, Unbook
+from cosched.core.effects import Book, Effect, EndTurn, Quote, Reschedule, SetTimer, Timer
 from cosched.core.events import Booked, CallFailed, MayBeEarlier, Quoted
 from cosched.core.protocol import (
     FOREVER,
@@ -104,19 +103,13 @@ class Proposing:
     def booked(self, job: PairedJob, event: Booked, now: int) -> list[Effect]:
         """Whether our scheduler, too, has booked the instant that the mate's has."""
         if not self._awaited(job):
-            return self._unwanted(job, event)
+            return [*self.slots.undo(job, event), EndTurn(job.id)]  # what the mate's domain has booked lapses there
         if not event.booked:
             return [*self._undo(job, event.generation), *self._end_turn(job, now)]
         given = self.slots.give(job, event.at, event.generation, now, proposes=True)
         if event.at <= now and job.state is READY:
             return [*given, *self._start_both(job, now)]
         return [*given, *self._end_turn(job, now)]
-
-    def _unwanted(self, job: PairedJob, event: Booked) -> list[Effect]:
-        """The job has gone on meanwhile. What the mate's domain has booked lapses there."""
-        if not event.booked or job.state not in WAITING:
-            return [EndTurn(job.id)]
-        return [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Unbook(job.id), EndTurn(job.id)]
 
     def _undo(self, job: PairedJob, generation: int) -> list[Effect]:
         """Give up a slot that only the mate's domain has booked; it has replaced the one before."""

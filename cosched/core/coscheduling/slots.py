@@ -14,9 +14,12 @@ from typing import cast
 
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.effects import Call, ClearTimer, Effect, EndTurn, SetTimer, Timer, Unbook
+from cosched.core.events import Booked
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId, ProposeStart, Request, SettleGroupStart, SettleStart
 from cosched.core.story import What, Why
+
+WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)
 
 
 @dataclass
@@ -80,6 +83,7 @@ class Slots:
         set_now = [Timer.SLOT] if job.claims else []
         if not job.proposes or not job.confirmed:
             set_now.append(Timer.LAPSE)
+        moved = self.abandon(job) if job.state is JobState.QUEUED else []  # what it agrees on is a move of this slot
         job.slot, job.proposes, job.confirmed = None, False, False
         job.slot_generation += 1
         if job.group is not None:
@@ -87,7 +91,7 @@ class Slots:
             job.group.keeping.clear()
         self._told(job)
         self.ledger.changed[job.id] = None
-        return [ClearTimer(job.id, timer) for timer in set_now]
+        return [*moved, *(ClearTimer(job.id, timer) for timer in set_now)]
 
     def drop(self, job: PairedJob, why: Why, *, tell: bool = True) -> list[Effect]:
         """Take the slot from the job, if it has one, and `tell` the domain of its mate, or of all members, so."""
@@ -111,6 +115,12 @@ class Slots:
     def tell_dropped(self, job: PairedJob, generation: int) -> Call:
         """Tell the mate's domain to drop a slot. If that gets lost, the slot lapses there."""
         return Call(job.peer, job.id, SettleStart(self.ledger.request_id(job), mate_of(job), job.id, generation, False))
+
+    def undo(self, job: PairedJob, event: Booked) -> list[Effect]:
+        """Give back what was booked though nobody waits for it any more; it has taken the place of the slot before."""
+        if not event.booked or job.state not in WAITING:
+            return []
+        return [*self.drop(job, Why.SLOT_NOT_KEPT), Unbook(job.id)]
 
     def is_kept_by(self, job: PairedJob, request: SettleStart) -> bool:
         """Whether the request is to keep the job's present slot, which we have proposed, and that is not confirmed."""

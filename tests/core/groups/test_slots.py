@@ -10,9 +10,9 @@ import pytest
 from cosched.core.coscheduling.groups.agreeing import Agreeing
 from cosched.core.coscheduling.membership import Agreement
 from cosched.core.effects import Timer
-from cosched.core.events import Answered, Booked, Finished, MayBeEarlier, Ready
+from cosched.core.events import Answered, Asked, Booked, Event, Finished, MayBeEarlier, Ready
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, GroupProposed, ProposeGroupStart, Vote
+from cosched.core.protocol import FOREVER, GroupProposed, ProposeGroupStart, SettleGroupStart, Vote
 from cosched.core.story import Why
 from tests.tiers import SEED, soaked
 
@@ -157,7 +157,6 @@ def test_what_was_booked_for_an_earlier_agreement_is_given_back():
     group.agreement = Agreement("", world.now, world.now)
     world.feed("A", Booked("j", 40, world.job("A").slot_generation + 1, True, False))
     assert world.booked.get("A") is None
-    assert group.agreement is not None
     settle(world)
     assert slots(world) == [None, None, None]
 
@@ -171,6 +170,54 @@ def test_what_was_booked_for_an_earlier_question_does_not_answer_a_later_one():
     assert (job.slot, world.booked.get("B")) == (None, None)
     answers = [event.answer for name, event in world.pending if name == "A" and type(event) is Answered]
     assert answers == [GroupProposed(Vote.NO, earliest=50)]
+
+
+def test_an_agreement_ends_with_its_slot():
+    """The drop of the slot crosses B's search for an earlier one: B takes part in the next at once."""
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    world.free = {"A": 10, "B": 20, "C": 40}
+    world.feed("B", MayBeEarlier("j"))
+    drop = SettleGroupStart(world.job("C").group.slot, "j", "j", start=False)
+    for name, other in ("BC", "AC", "CB"):
+        world.feed(name, Asked(other, drop))
+    assert world.job("B").group.agreement is None
+    settle(world)
+    offered(world, "C")
+    assert slots(world) == [40, 40, 40]
+
+
+def test_an_answer_that_comes_twice_counts_once():
+    """A has booked, and says so twice; B has not."""
+    world = Planned("ABC")
+    world.free = {"A": 10, "B": 50, "C": 30}
+    for name in "ABC":
+        world.pending.append((name, Ready("j", 4, FOREVER)))
+        while world.pending and not _books(world):
+            world.deliver(0)
+    world.free["B"] = 99
+    while (index := next((i for i, (to, event) in enumerate(world.pending) if _is_booked(to, event)), None)) is None:
+        world.deliver(0)
+    world.double(index)
+    settle(world)
+    assert slots(world) == [None, None, None]
+
+
+def _books(world: Planned) -> bool:
+    return any(type(event) is Asked and getattr(event.request, "book", False) for _, event in world.pending)
+
+
+def _is_booked(to: str, event: Event) -> bool:
+    return to == "C" and type(event) is Answered and getattr(event.answer, "vote", None) is Vote.BOOKED
+
+
+def test_a_word_to_keep_our_own_slot_changes_nothing():
+    """It is for the proposer to say; here it comes while that has the group start at the slot, late."""
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    world.due("C", Timer.SLOT)
+    world.now += 10 * world.patience
+    world.feed("C", Asked("A", SettleGroupStart(world.job("C").group.slot, "j", "j", start=False, keep=True)))
+    settle(world)
+    assert world.started == ["A", "B", "C"]
 
 
 def test_agreed_on_now_all_start():

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
+from cosched.core.coscheduling.allocations import QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import Asking
 from cosched.core.coscheduling.at_slot import AtSlot
 from cosched.core.coscheduling.groups.proposals import lease, membership, propose
@@ -26,7 +26,7 @@ from cosched.core.coscheduling.membership import Agreement, Membership
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.coscheduling.proposing import ROUNDS
 from cosched.core.coscheduling.slots import Slots
-from cosched.core.effects import Book, Call, Effect, EndTurn, MoveSlot, Quote, Reschedule, SetTimer, Timer, Unbook
+from cosched.core.effects import Book, Call, Effect, EndTurn, MoveSlot, Quote, Reschedule, SetTimer, Timer
 from cosched.core.events import Answered, Booked, MayBeEarlier, Quoted, SlotDue, SlotLapsed
 from cosched.core.job import SlotMoves
 from cosched.core.protocol import (
@@ -40,7 +40,6 @@ from cosched.core.protocol import (
 )
 from cosched.core.story import What, Why
 
-WAITING = (QUEUED, READY, HOLDING)
 ROUNDS_AHEAD = 3  # to ask again, to have it booked, and one to spare
 
 
@@ -136,7 +135,7 @@ class Agreeing:
     def voted(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
         """The earliest instant at which another member can start; too late, if that round is over."""
         agreement, request, answer = membership(job).agreement, event.request, event.answer
-        if agreement is None or agreement.requests.get(event.peer) != request:
+        if agreement is None or not agreement.awaits(event.peer, request):
             return []
         assert isinstance(request, ProposeGroupStart)
         assert isinstance(answer, GroupProposed)
@@ -175,7 +174,7 @@ class Agreeing:
         """Whether our scheduler, too, has booked the instant that all others have."""
         agreement, group = self._planned(job, books=True), membership(job)
         if agreement is None:
-            return self._unwanted(job, event)
+            return [*self.slots.undo(job, event), EndTurn(job.id)]  # what the others have booked lapses there
         if not event.booked:
             return self.give_up(job, agreement, now)
         given = self.slots.give(job, event.at, event.generation, now, proposes=True)
@@ -184,12 +183,6 @@ class Agreeing:
         if event.at <= now and job.state is READY:
             return [*given, *self._start_all(job, now)]
         return [*given, *self._end_turn(job, agreement, now), *self.keep(job)]
-
-    def _unwanted(self, job: PairedJob, event: Booked) -> list[Effect]:
-        """The job has gone on meanwhile. What the others have booked lapses there."""
-        if not event.booked or job.state not in WAITING:
-            return [EndTurn(job.id)]
-        return [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Unbook(job.id), EndTurn(job.id)]
 
     def give_up(self, job: PairedJob, agreement: Agreement, now: int) -> list[Effect]:
         """There is no agreement. If some have booked an instant already, no slot is left, nor that before it."""

@@ -316,7 +316,7 @@ class Gathering:
             refused = event.failure in (Failure.REFUSED, Failure.UNREACHABLE)
             return noticed + (self._fail(job, "", now) if refused else self._ask_again(job, peer, now))
         agreement = group.agreement
-        if agreement is not None and agreement.requests.get(peer) == event.request:
+        if agreement is not None and agreement.awaits(peer, event.request):
             return self._noticed(job, event, now) + self.agreeing.give_up(job, agreement, now)
         decided = group.decision is not None and group.decision.unsettled.get(peer) == event.request
         if decided or group.keeping.get(peer) == event.request:

@@ -20,7 +20,7 @@ from cosched.core.coscheduling.groups.gathering import Gathering
 from cosched.core.coscheduling.groups.members import Members
 from cosched.core.coscheduling.groups.proposals import longest_lease, membership
 from cosched.core.coscheduling.groups.reserving import Reserving
-from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
+from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.coscheduling.membership import Booking
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.effects import (
@@ -191,9 +191,9 @@ class Promises:
         return self._tried(job, event.claimed, now)
 
     def _tried(self, job: PairedJob, ready: bool, now: int) -> list[Effect]:
-        if job.id not in self.trying:
-            raise IllegalEvent(f"tried, but nobody asked for job {job.id}")
-        peer, request = self.trying.pop(job.id)
+        if (waiting := self.trying.pop(job.id, None)) is None:  # nobody waits any more
+            return [GiveBack(job.id)] if ready and job.state is QUEUED else []
+        peer, request = waiting
         if not ready:
             return self._answer(job, peer, request, Vote.NO)
         if job.state is not QUEUED:
@@ -209,7 +209,7 @@ class Promises:
         """The job is in its group no longer: who waits for its nodes is refused."""
         waiting = self.trying.pop(job.id, None)
         refused = [] if waiting is None else [Answer(*waiting, GroupProposed(Vote.NO))]
-        return [*self.end(job), *refused]
+        return [*self.end(job), *refused, *self.reserving.leave(job)]
 
     # SettleGroupStart
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from cosched.core.coscheduling.allocations import QUEUED, READY, Allocations
 from cosched.core.coscheduling.groups.agreeing import Agreeing
 from cosched.core.coscheduling.groups.proposals import membership
-from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
+from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.coscheduling.slots import Slots
-from cosched.core.effects import Answer, Book, Effect, Quote, Reschedule, Unbook
+from cosched.core.effects import Answer, Book, Effect, Quote, Reschedule
 from cosched.core.events import Booked, Quoted
 from cosched.core.protocol import (
     FOREVER,
@@ -80,7 +80,9 @@ class Reserving:
 
     def quoted(self, job: PairedJob, event: Quoted, now: int) -> list[Effect]:
         """The job's earliest instant; it is booked if it is to be, and is the one that all others can, too."""
-        peer, request = self._waiting(job, event)
+        if (waiting := self.asked.get(job.id)) is None:  # nobody, any more
+            return []
+        peer, request = waiting
         at, wanted = event.at, _from(request, now)
         if at is not None and at < _from(request, 0):  # a later proposal has come
             return [Quote(job.id, wanted, for_peer=True)]
@@ -97,36 +99,35 @@ class Reserving:
 
     def booked(self, job: PairedJob, event: Booked, now: int) -> list[Effect]:
         """Whether the scheduler has booked the instant."""
-        peer, request = self._waiting(job, event)
+        if (waiting := self.asked.get(job.id)) is None:
+            return self.slots.undo(job, event)
+        peer, request = waiting
         if not request.book or event.at < _from(request, 0):  # a later proposal has come
-            return [*self._undone(job, event), Quote(job.id, _from(request, now), for_peer=True)]
+            return [*self.slots.undo(job, event), Quote(job.id, _from(request, now), for_peer=True)]
         if event.booked and not self._too_late(job, peer, request):
             given = self.slots.give(job, event.at, event.generation, now, proposes=False)
             membership(job).slot, membership(job).without = request.request_id, tuple(request.without)
             given += self.agreeing.move_with_group(job, event.at if request.instant is None else request.instant)
             return [*given, *self._answer(job, GroupProposed(Vote.BOOKED, earliest=request.not_before))]
-        return [*self._undone(job, event), *self._answer(job, GroupProposed(Vote.NO))]
-
-    def _undone(self, job: PairedJob, event: Booked) -> list[Effect]:
-        """Give back what was booked, which has taken the place of the slot before."""
-        return [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Unbook(job.id)] if event.booked else []
+        return [*self.slots.undo(job, event), *self._answer(job, GroupProposed(Vote.NO))]
 
     def _answer(self, job: PairedJob, answer: GroupProposed) -> list[Effect]:
         peer, request = self.asked.pop(job.id)
         return [Answer(peer, request, answer)]
 
-    def _waiting(self, job: PairedJob, event: Quoted | Booked) -> tuple[Domain, ProposeGroupStart]:
-        if job.id not in self.asked:
-            raise IllegalEvent(f"{type(event).__name__}, but no peer asked for job {job.id}")
-        return self.asked[job.id]
-
     def settle(self, job: PairedJob, request: SettleGroupStart, now: int) -> list[Effect]:
         """The slot of this name is kept, or dropped."""
+        if request.keep and job.proposes:  # it is for us to say
+            return []
         if request.keep:
             job.confirmed = True
-            due = self.agreeing.claim_if_due(job, now) if job.claims else []
-            return [*self.slots.await_it(job, now), *due]
+            awaited = self.slots.await_it(job, now)
+            return [*awaited, *(self.agreeing.claim_if_due(job, now) if job.claims else [])]
         return [*self.slots.drop(job, Why.MATE_DROPPED_SLOT, tell=False), Reschedule(job.id)]
+
+    def leave(self, job: PairedJob) -> list[Effect]:
+        """The job is in its group no longer: who waits for its slot is refused."""
+        return self._answer(job, GroupProposed(Vote.NO)) if job.id in self.asked else []
 
     def forget(self, job: PairedJob) -> None:
         """Drop a job that has ended."""
