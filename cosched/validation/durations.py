@@ -6,7 +6,20 @@ import re
 from datetime import datetime, time, timedelta
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_SHOWN = ((86400, "d"), (3600, "h"), (60, "min"))
 _PATTERN = re.compile(r"(\d{1,12})([smhdw]?)")
+
+
+def span(seconds: float) -> str:
+    """Say a time, rounded: 40 s, 12 min, 3 h 20 min, 2 d 4 h."""
+    rest = round(seconds)
+    if rest < 60:
+        return f"{rest} s"
+    for (unit, name), smaller in zip(_SHOWN, (*_SHOWN[1:], None), strict=True):
+        if rest >= unit:
+            more = rest % unit // smaller[0] if smaller is not None else 0
+            return f"{rest // unit} {name}" + (f" {more} {smaller[1]}" if more and smaller is not None else "")
+    return f"{rest} s"
 
 
 def parse_seconds(text: str) -> int:

@@ -7,19 +7,20 @@ A domain that is not named has none: its job starts at that instant.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
 
 from cosched.core.protocol import LONGEST_OFFSET
-from cosched.validation.durations import parse_offset
+from cosched.validation.durations import parse_offset, span
 
 Windows = Mapping[str, tuple[int, int]]
 
 
 def read_window(text: str) -> tuple[str, tuple[int, int]]:
     """Return domain and window of `mira:0..10m`, `mira:-90..90` or `mira:+10m`; ValueError."""
-    domain, colon, span = text.rpartition(":")
+    domain, colon, window = text.rpartition(":")
     if not colon or not domain:
         raise ValueError(f"{text!r} is not DOMAIN:FROM..TO, such as mira:0..10m, or DOMAIN:+10m")
-    first, dots, last = span.partition("..")
+    first, dots, last = window.partition("..")
     return domain, (parse_offset(first), parse_offset(last if dots else first))
 
 
@@ -39,9 +40,10 @@ def wrong_windows(windows: Windows, domains: Collection[str]) -> tuple[str, str]
 
 def wrong_instant(at: int, now: int) -> str | None:
     """Say why a group cannot be given this instant, both in seconds since 1970; None if it can."""
+    said = f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
     if at <= now:
-        return f"is {now - at} s ago: give an instant to come"
-    return "is more than 7 days from now" if at > now + LONGEST_OFFSET else None
+        return f"{said} is {span(now - at)} ago: give an instant to come"
+    return f"{said} is more than 7 days from now" if at > now + LONGEST_OFFSET else None
 
 
 def those_apart(windows: Windows) -> dict[str, tuple[int, int]]:

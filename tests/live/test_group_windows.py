@@ -1,5 +1,6 @@
 """Three services whose jobs start apart, as the windows of their group say; also if they are killed in between."""
 
+import re
 import time
 from datetime import UTC, datetime
 
@@ -114,8 +115,7 @@ def test_who_misses_the_instant_waits_for_its_owner(make_federation):
     wait_until(lambda: len(noted(federation.folder)) == 1, "a's job starts alone")
     past = datetime.fromtimestamp(int(time.time()) - 60, UTC).isoformat()
     refused = b.run("submit", "--group", "run8", "--with", "a", "--at", past, str(script))
-    assert "group.at: is 6" in refused.stderr
-    assert "s ago: give an instant to come" in refused.stderr
+    assert re.search(r"group.at: [-0-9]+ [:0-9]+ UTC is 1 min ago: give an instant to come", refused.stderr)
 
 
 @pytest.mark.soak

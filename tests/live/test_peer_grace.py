@@ -85,6 +85,6 @@ def test_when_a_peer_never_comes_back_all_start_alone_after_the_grace_and_say_so
         pair.b.kill()
         wait_until(lambda: all(a.job(job.id).state == "completed" for job in jobs))
         for job in jobs:
-            assert "started: its mate's domain cannot be reached; it has been away for 0:0" in text(a, job)
+            assert "started: its mate's domain cannot be reached; it has been away for " in text(a, job)
             (started,) = a.events(0, [job], ["started"], until_now=True)
             assert int(started.detail["away_s"]) >= 3

@@ -19,6 +19,7 @@ from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable, table
 from cosched.cli.output.terminal import show_json, show_text
 from cosched.plain_json import json_value
+from cosched.validation.durations import span
 
 if TYPE_CHECKING:
     from cosched.client import Cost, Explanation, Outlook, Usage
@@ -86,7 +87,7 @@ def _lines(told: Explanation) -> Iterator[str]:
         yield f"{side!s:<12}{side.state or 'state not known'}".rstrip()
         yield from (f"  {title:<10}{text}" for title, text in _facts(side))
     if (skew := _skew(sides)) is not None:
-        yield f"{'skew':<12}{skew.total_seconds():.0f} s"
+        yield f"{'skew':<12}{span(skew.total_seconds())}"
     yield f"{'charged':<12}{_hours(_charged(sides))} node-hours"
     if (share := _efficient(sides)) is not None:
         yield f"{'efficient':<12}{share:.1%}"

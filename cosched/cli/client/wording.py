@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from cosched.cli.client.time_limits import clock
+from cosched.validation.durations import span
 from cosched.wrong_mates import wrong_mate
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def place(outlook: Outlook) -> str:
 
 
 def _age(instant: datetime) -> str:
-    return f"{max(0, round((datetime.now(UTC) - instant).total_seconds()))} s"
+    return span(max(0.0, (datetime.now(UTC) - instant).total_seconds()))
 
 
 def _accuracy(estimate: Estimate) -> str:

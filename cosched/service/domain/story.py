@@ -7,7 +7,7 @@ A job that waits for days yields again and again for the same reason; of those y
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -15,6 +15,7 @@ from cosched.core.effects import Record
 from cosched.core.protocol import FOREVER
 from cosched.core.story import TOGETHER, What, Why
 from cosched.v1 import domain_pb2 as wire
+from cosched.validation.durations import span
 from cosched.wrong_mates import wrong_mate, wrong_member
 
 # A job's reason, in one word: one of these, or why it holds or yields
@@ -245,8 +246,8 @@ def _yields(detail: StoredDetail, _: Callable[[int], str]) -> str:
 
 def _started(detail: StoredDetail, _: Callable[[int], str]) -> str:
     gap = detail.get("gap_s")
-    late = f", {gap} s late" if gap is not None else ""
-    away = f"; it has been away for {timedelta(seconds=detail['away_s'])}" if detail.get("away_s") is not None else ""
+    late = f", {span(gap)} late" if gap is not None else ""
+    away = f"; it has been away for {span(detail['away_s'])}" if detail.get("away_s") is not None else ""
     return f"started: {_because(detail)}{late}{away}"
 
 

@@ -5,20 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from cosched.client import Estimate, Outlook
-
-_UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
-
-
-def span(seconds: float) -> str:
-    """Say a time: 40 s, 12 min, 3 h 20 min, 2 d 4 h."""
-    rest = round(seconds)
-    if rest < 60:
-        return f"{rest} s"
-    for (unit, name), smaller in zip(_UNITS, (*_UNITS[1:], None), strict=True):
-        if rest >= unit:
-            more = rest % unit // smaller[0] if smaller is not None else 0
-            return f"{rest // unit} {name}" + (f" {more} {smaller[1]}" if more and smaller is not None else "")
-    return f"{rest} s"
+from cosched.validation.durations import span as span
 
 
 def ago(then: datetime | None, now: datetime) -> str:

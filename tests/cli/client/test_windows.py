@@ -177,8 +177,9 @@ def test_an_instant_needs_a_group_and_all_jobs_give_the_same():
 
 
 def test_an_instant_is_to_come_and_soon():
-    assert wrong_instant(1_000, 1_000) == "is 0 s ago: give an instant to come"
-    assert wrong_instant(605_801, 1_000) == "is more than 7 days from now"
+    assert wrong_instant(1_000, 1_000) == "1970-01-01 00:16:40 UTC is 0 s ago: give an instant to come"
+    assert wrong_instant(0, 28_234_279) == "1970-01-01 00:00:00 UTC is 326 d 18 h ago: give an instant to come"
+    assert wrong_instant(605_801, 1_000) == "1970-01-08 00:16:41 UTC is more than 7 days from now"
     assert wrong_instant(605_800, 1_000) is None
 
 
