@@ -121,6 +121,7 @@ class Detail(TypedDict, total=False):
     yields: int
     capped: bool  # it would have held, but too many nodes are held already
     over_budget: bool  # or by its account's budget
+    too_large: bool  # or alone it needs more than may be held
     slot: int  # the instant
     group: str
     others: list[Domain]  # the domains of its other members

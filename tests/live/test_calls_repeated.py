@@ -34,7 +34,9 @@ class World:
     def pair(self, name: str, nodes: int) -> str:
         """The id of a new job of a, whose mate is job `name` of b by now."""
         job = self.client.submit(script_that_notes(self.service.folder), pair=name, nodes=nodes)
-        wait_until(lambda: self.client.job(job).reason in ("MateUnsubmitted", "HeldCap"), "it waits for its mate")
+        wait_until(
+            lambda: self.client.job(job).reason in ("MateUnsubmitted", "TooLargeToHold"), "it waits for its mate"
+        )
         assert self.found(name).mate.job_id == job.id
         return job.id
 
@@ -102,7 +104,7 @@ def test_a_copy_gets_the_first_answer_even_if_another_would_be_true_by_now_and_a
     assert world.found("p").mate.job_id == job
     assert not world.stub.TryStartMate(try_start("p", job, 1)).started
     world.client.cancel(blocker)
-    wait_until(lambda: world.client.job(job).reason == "HeldCap", "there is room")
+    wait_until(lambda: world.client.job(job).reason == "TooLargeToHold", "there is room")
     assert not world.stub.TryStartMate(try_start("p", job, 1)).started
     world.service.restart()
     assert world.found("p").mate.job_id == job

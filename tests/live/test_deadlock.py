@@ -83,9 +83,9 @@ def test_a_job_above_the_cap_yields_and_says_so(make_pair):
     pair = workloads.set_up(make_pair(), 4, release_interval=0, max_held_fraction=0.5).start()
     (job,) = workloads.submit(pair.a, [Work("p", 3, 0.1)])
     with pair.a.client() as client:
-        wait_until(lambda: ((now := client.job(job)).state, now.reason) == ("queued", "HeldCap"), "it yields")
-    assert "HeldCap" in pair.a.run("queue").stdout
-    assert "too many nodes are held" in pair.a.run("show", job.id).stdout
+        wait_until(lambda: ((now := client.job(job)).state, now.reason) == ("queued", "TooLargeToHold"), "it yields")
+    assert "TooLargeToHold" in pair.a.run("queue").stdout
+    assert "it would have held, but is too large to hold here" in pair.a.run("show", job.id).stdout
     workloads.submit(pair.b, [Work("p", 1, 0.1)])
     wait_until(lambda: workloads.is_idle(pair))
     assert workloads.outcome(pair).alone() == {}

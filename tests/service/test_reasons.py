@@ -68,6 +68,7 @@ WORDS = {
     Why.PEER_DRAINING: ("domain_drains", "b drains, and makes no pairs"),
     Why.DRAINING: ("domain_drains", "a drains, and makes no pairs"),
     story.HELD_CAP: ("holds_capped", "it would hold 4 nodes; 0 of at most 5 are held already"),
+    story.TOO_LARGE: ("holds_capped", "it would hold 4 nodes; 0 of at most 5 are held already"),
     story.HELD_BUDGET: (
         "holds_over_budget",
         "it would hold 4 nodes; its account  has held 0.0 of at most 0.0",
@@ -120,9 +121,27 @@ def test_a_group_goes_on_without_the_member_whose_domain_is_away(domain):
     assert told.text.startswith("c gives no answer: the job starts without that member")
 
 
+def test_a_job_that_can_never_hold_waits_for_that_reason(tmp_path):
+    world = World(tmp_path, 1, dict.fromkeys("ab", CoschedulingSettings(scheme=Scheme.HOLD)), Faults())
+    world.nodes["a"].submit(1, 6, 1000, "p")
+    world.run(1050)
+    domain = world.nodes["a"].domain
+    assert domain.jobs["1"].reason == "TooLargeToHold"
+    assert [event.detail.get("too_large") for event in domain.store.events(0, [1], [], 10)][-1] is True
+    world.close()
+
+
+def test_a_job_that_can_never_hold_is_told_so(domain):
+    told = reason(domain, reason=story.TOO_LARGE, nodes=6)
+    assert told.text == "it is too large to hold here (6 nodes, at most 5 may be held): it only yields"
+    assert told.change == "max_held_fraction of [coscheduling]; cosched unlink 2 lets it start alone"
+
+
 def test_every_word_is_tested():
     """Those by which a job holds or yields: the queue shows them."""
-    assert {why for why in Why if why.value[0].isupper()} | {story.HELD_CAP, story.HELD_BUDGET} == set(WORDS)
+    assert {why for why in Why if why.value[0].isupper()} | {story.HELD_CAP, story.TOO_LARGE, story.HELD_BUDGET} == set(
+        WORDS
+    )
 
 
 def test_a_job_that_has_yielded_and_could_not_start_now_anyway(domain):

@@ -113,7 +113,7 @@ def test_a_job_above_the_cap_yields_and_says_so(coupled: Coupled) -> None:
     here, there = coupled.here, coupled.there
     serve(coupled, "hold", HOLD)
     first = coupled.submit(here, Work("p", NODES, 0.1))
-    job = coupled.until_job(here, first, lambda job: job.reason == "HeldCap", "to be above the cap")
+    job = coupled.until_job(here, first, lambda job: job.reason == "TooLargeToHold", "to be above the cap")
     assert (job.state, job.holds.holds) == ("queued", 0)
     check_pairs_ran_together(coupled.outcome([first], [coupled.submit(there, P)]), "p")
     assert known(here)[first].holds.holds == 0

@@ -33,6 +33,7 @@ REASONS = {
     "MateUnknown": "there is no such mate; cosched link names another, cosched unlink lets it start alone",
     "Held": "it keeps its nodes and waits for its mate",
     "HeldCap": "holds already take as many nodes as they may",
+    "TooLargeToHold": "it is too large to hold here, and only yields",
     "HeldBudget": "jobs of its account have held as much in the last day as they may",
     "Yielded": "it let other jobs go first",
     "PeerUnreachable": "its mate's domain cannot be reached",

@@ -118,7 +118,9 @@ class Allocations:
         """The job yields: it gives its nodes back."""
         if self._scheme(job, now) is Scheme.HOLD and self._is_capped(job, now):
             detail["capped"] = True
-            if not self._above_cap(job):
+            if job.nodes > self.ledger.cap:
+                detail["too_large"] = True
+            elif not self._above_cap(job):
                 detail["over_budget"] = True
         self._end_readiness(job)
         job.missed = why in MISSED

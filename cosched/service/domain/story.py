@@ -25,6 +25,7 @@ WAITS_IN_QUEUE = "Priority"
 MATE_HOLDS = "MateHolding"
 MEMBER_LOST = "on_member_lost"  # by whom a job was cancelled
 HELD_CAP = "HeldCap"
+TOO_LARGE = "TooLargeToHold"
 HELD_BUDGET = "HeldBudget"
 HAS_SLOT = "MateSlot"
 
@@ -154,7 +155,8 @@ def is_told(record: Record, last_why: Why | None) -> bool:
 def reason(record: Record) -> str | None:
     """The job's reason from now on, in one word; None: it stays."""
     if record.what is What.YIELDS and record.detail.get("capped"):
-        return HELD_BUDGET if record.detail.get("over_budget") else HELD_CAP
+        detail = record.detail
+        return TOO_LARGE if detail.get("too_large") else HELD_BUDGET if detail.get("over_budget") else HELD_CAP
     if record.what in (What.HOLDS, What.YIELDS):
         return record.why
     if record.what is What.WRONG_MATE:
@@ -237,11 +239,16 @@ def _slot(detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
 
 
 def _yields(detail: StoredDetail, _: Callable[[int], str]) -> str:
-    used_up = "its account has held as much as it may a day"
-    why_not = used_up if detail.get("over_budget") else "too many nodes are held already"
-    capped = f"; it would have held, but {why_not}" if detail.get("capped") else ""
+    capped = f"; it would have held, but {_why_not_held(detail)}" if detail.get("capped") else ""
     often = f" (yield {detail['yields']})" if detail["yields"] > 1 else ""
     return f"yields{often}: {_because(detail)}{capped}"
+
+
+def _why_not_held(detail: StoredDetail) -> str:
+    if detail.get("too_large"):
+        return "is too large to hold here"
+    used_up = "its account has held as much as it may a day"
+    return used_up if detail.get("over_budget") else "too many nodes are held already"
 
 
 def _started(detail: StoredDetail, _: Callable[[int], str]) -> str:

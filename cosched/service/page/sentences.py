@@ -30,6 +30,7 @@ _REASONS = {
     **story.WHY,
     story.MATE_HOLDS: "its mate holds its nodes and waits",
     story.HELD_CAP: "it would hold, but holds already take as many nodes as they may",
+    story.TOO_LARGE: "it is too large to hold here, and only yields",
     story.HELD_BY_USER: "it was submitted on hold: cosched release lets it be scheduled",
     story.CANCELLING: "it is to be cancelled, and has not ended yet",
     story.WAITS_IN_QUEUE: "it waits for its turn in the queue",

@@ -187,11 +187,15 @@ class Reasons:
     def _capped(self, record: JobRecord) -> Reason:
         held = self._domain.scheduler.used()[JobState.HOLDING]
         allowed = held_node_cap(self._domain.core.settings, self._domain.scheduler.nodes)
+        needs, change = _nodes(least_of(record)), "max_held_fraction of [coscheduling]"
+        text = f"it would hold {needs}; {held} of at most {allowed} are held already"
+        if least_of(record) > allowed:
+            text = f"it is too large to hold here ({needs}, at most {allowed} may be held): it only yields"
+            change = f"{change}; cosched unlink {record.id} lets it start alone"
         return Reason(
             holds_capped=explain_pb2.HoldsCapped(required=least_of(record), held=held, allowed=allowed),
-            text=f"it would hold {_nodes(least_of(record))}; {held} of at most {allowed} are held already",
-            change="max_held_fraction of [coscheduling]",
-        )
+            text=text, change=change,
+        )  # fmt: skip
 
     def _over_budget(self, record: JobRecord) -> Reason:
         charges = self._domain.records.charges
@@ -307,5 +311,6 @@ _OF_WORDS: Mapping[str, Callable[[Reasons, JobRecord], Reason]] = {
     Why.PEER_DRAINING: Reasons._drains,
     Why.DRAINING: Reasons._drains,
     story.HELD_CAP: Reasons._capped,
+    story.TOO_LARGE: Reasons._capped,
     story.HELD_BUDGET: Reasons._over_budget,
 } | dict.fromkeys(ABSENT, Reasons._peer_absent)
