@@ -242,7 +242,8 @@ Next == \/ \E j \in Jobs : \/ Ready(j) \/ Release(j)
         \/ \E m \in net : \E j \in Jobs : Asked(j, m) \/ Answered(j, m) \/ Settled(j, m)
         \/ Over
 
-(* Fair: what a domain can do it does some time, what was sent to it arrives, its jobs end, its timers fire. *)
+(* Fair: what a domain can do it does some time, what was sent to it arrives, its jobs end, its timers fire. A message *)
+(* may take any time, as long as that has a bound: the pauses of services grow with it (docs/groups.md).              *)
 Handles(g, o, d) == \E m \in net : /\ m.g = g /\ m.o = o /\ m.d = d
                                    /\ Asked(<<g, d>>, m) \/ Answered(<<g, o>>, m) \/ Settled(<<g, d>>, m)
 Begins(d) == \E j \in Of(d) : Ready(j) \/ BeginsAnew(j)

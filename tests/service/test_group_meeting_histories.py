@@ -79,6 +79,12 @@ def test_a_slow_link_delays_a_start_by_no_more_than_a_call_takes(world, seed, de
     play_with_a_slow_link(world(seed, schemes, Faults(delay=delay), peer_patience=60), check_no_slot_is_left)
 
 
+def test_groups_come_to_an_end_though_calls_take_longer_than_any_pause_of_a_look(world):
+    """Each domain always has a job that asks, and keeps nodes for as long as that takes: members find none free."""
+    made = world(770011001, (MEET, MEET, HOLD), Faults(delay=20), peer_patience=60)
+    play_with_a_slow_link(made, check_no_slot_is_left)
+
+
 @pytest.mark.parametrize("schemes", soaked(MIXTURES, 1))
 @pytest.mark.parametrize("seed", seeds(1, 75))
 def test_domains_are_killed_at_any_point_and_messages_are_lost_and_doubled(world, seed, schemes):

@@ -1,4 +1,4 @@
-"""How long a hold lasts, how much may be held, and what a yield is worth; computed exactly, not in floats."""
+"""How long a hold or a pause lasts, how much may be held, what a yield is worth; computed exactly, not in floats."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ def release_time(settings: CoschedulingSettings, domain: Domain, job: JobId, gen
     share = zlib.crc32(f"{domain}/{job}/{generation}".encode())
     numerator, denominator = jitter.as_integer_ratio()
     return now + interval + interval * numerator * share // (denominator << 32)
+
+
+def part_of(seconds: int, domain: Domain, job: JobId, number: int) -> int:
+    """A part of that time, another for each number, as good as random; the same in each run."""
+    return seconds * zlib.crc32(f"{domain}/{job}/{number}".encode()) >> 32
 
 
 def yield_boost(settings: CoschedulingSettings, yields: int) -> float:

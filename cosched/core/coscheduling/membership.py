@@ -108,6 +108,8 @@ class Membership:
     booking: Booking | None = None
     kept_until: int = 0  # how long its nodes may be kept for proposals, however many; then others have their turn
     agreement: Agreement | None = None
+    in_vain: int = 0  # proposals that were refused, as far as they count for the next pause
+    pauses_until: int = 0  # until when the job leaves nodes that it is given to others
     slot: str = ""  # the name of the slot that the job has: that of the proposal by which the others have booked it
     instant: int | None = None  # the common instant of the slot, if the group starts by slots only
     keeping: dict[Domain, SettleGroupStart] = field(default_factory=dict)  # who has not heard yet that we keep the slot

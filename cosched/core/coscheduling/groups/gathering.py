@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from cosched.core.coscheduling import holds
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import ALIVE, Asking
 from cosched.core.coscheduling.groups.agreeing import Agreeing
@@ -40,6 +41,7 @@ from cosched.core.protocol import (
 from cosched.core.settings import OnMateUnknown, OnMemberLost, OnUnreachable, Scheme
 from cosched.core.story import Detail, What, Why
 
+MOST_DOUBLINGS = 3  # of the time for which a refused job pauses
 LOST = (Status.CANCELLED, Status.FAILED, Status.UNKNOWN)
 STARTED = (Status.RUNNING, Status.ENDED)
 APART = (MateProblem.OFF, MateProblem.UNLINKED)  # somebody there has decided that the job goes on without
@@ -250,18 +252,27 @@ class Gathering:
     def _refused(self, job: PairedJob, proposal: Proposal, refuser: Domain, now: int) -> list[Effect]:
         """A member cannot start now. If all have been ready once, they agree on a later instant."""
         if proposal.slot or not self._may_book(job, proposal.requests):
-            return self._fail(job, refuser, now)
+            return self._fail(job, refuser, now, pauses=not proposal.slot)
         return [*self.drop(job, refuser), *self.agreeing.agree(job, refuser, now)]
 
-    def _fail(self, job: PairedJob, refuser: Domain, now: int) -> list[Effect]:
-        """Not all can start now: the job holds or yields."""
+    def _fail(self, job: PairedJob, refuser: Domain, now: int, *, pauses: bool = False) -> list[Effect]:
+        """Not all can start now: the job holds or yields; it may pause then."""
         proposal = membership(job).proposal
         if proposal is not None and proposal.slot:
             return [*self.drop(job, refuser), *self.agreeing.at_slot.not_started(job, now)]
-        holds = job.will_hold and (job.cannot_yield or self.allocations.may_still_hold(job, now))
-        dropped = self.drop(job, refuser, job.held_until if holds else 0)
-        fate = self.allocations.hold if holds else self.allocations.pass_over
+        may_hold = job.will_hold and (job.cannot_yield or self.allocations.may_still_hold(job, now))
+        dropped = self.drop(job, refuser, job.held_until if may_hold else 0)
+        fate = self.allocations.hold if may_hold else self.allocations.pass_over
+        if pauses and not may_hold:
+            self._pause(job, now)
         return [*dropped, *fate(job, now, Why.MATE_QUEUING, peer=refuser)]
+
+    def _pause(self, job: PairedJob, now: int) -> None:
+        """Leave the nodes to others for a while, as members there may be asked: longer than it took to be refused."""
+        group = membership(job)
+        group.in_vain = min(group.in_vain + 1, MOST_DOUBLINGS)
+        took = max(now - job.call_since - 1, 0)  # without the second that may just have ended
+        group.pauses_until = now + holds.part_of(took << group.in_vain, self.ledger.domain, job.id, job.calls)
 
     def drop(self, job: PairedJob, refuser: Domain = "", hold_until: int = 0) -> list[Effect]:
         """Drop the job's proposal, if it has one, for good. Those that it has asked are told, but not who refused."""

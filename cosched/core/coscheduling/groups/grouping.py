@@ -73,7 +73,7 @@ class Grouping:
 
     def __post_init__(self) -> None:
         self._table: dict[type, tuple[tuple[JobState, ...], Transition]] = {  # in which states an event counts
-            Ready: ((QUEUED,), self.outgoing.run_job),
+            Ready: ((QUEUED,), self._ready),
             Answered: (tuple(JobState), self._answered),
             CallFailed: (tuple(JobState), self._failed),
             RetryDue: ((*WAITING, RUNNING, JobState.COMPLETED), self.gathering.retry),
@@ -144,6 +144,13 @@ class Grouping:
         group.again.pop(peer, None)
         group.asked[peer] = again = GetMateStatus(request.caller, job.id)
         return [Call(peer, job.id, again)]
+
+    def _ready(self, job: PairedJob, event: Ready, now: int) -> list[Effect]:
+        """Its turn has come. One that pauses leaves its nodes to others."""
+        if now >= membership(job).pauses_until or event.cannot_yield:
+            return self.outgoing.run_job(job, event, now)
+        job.state = READY
+        return self.allocations.give_back(job)
 
     # Answers and failures
 
