@@ -30,7 +30,6 @@ MIXTURES = [
 NODES = 6
 SETTINGS = {"release_interval": 4, "max_held_fraction": 1, "backoff": 3, "try_patience": 1, "poll_interval": 1}
 GROUPS, ALONE = 12, 6
-APART, FAR_APART = 5.0, 30.0  # seconds between the starts of most groups, and of all, on a machine that is busy
 G = Work(None, 2, 0.2, group="g")
 
 
@@ -54,7 +53,6 @@ def check_started_together(found: Outcome, groups: int) -> None:
     assert found.states == {"completed": 3 * groups}
     assert set(found.runs.values()) == {1}
     check_no_group_is_apart(found)
-    assert max(found.skews()) < FAR_APART
     skews = sorted(1000 * skew for skew in found.skews())
     print(f"{len(skews)} groups: starts {median(skews):.0f} ms apart (median), at most {skews[-1]:.0f} ms")
 
@@ -82,7 +80,6 @@ def test_many_groups_among_other_jobs_start_together(coupled: Coupled, schemes: 
     found = coupled.run(contended_groups(SEED, GROUPS, ALONE))
     assert len(found.runs) == 3 * (GROUPS + ALONE)
     check_started_together(found, GROUPS)
-    assert median(found.skews()) < APART
 
 
 def test_a_member_keeps_its_nodes_for_no_longer_than_its_group_is_proposed(coupled: Coupled) -> None:

@@ -3,7 +3,6 @@
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
 
 import pytest
 
@@ -22,8 +21,6 @@ NODES = 6
 PATIENCE = 300  # seconds, of hooks: more than a service needs to start on a busy machine
 SETTINGS = {"release_interval": 4, "max_held_fraction": 1, "backoff": 2, "try_patience": 2, "poll_interval": 1}
 GROUPS, ALONE = 12, 6
-APART = 5.0  # seconds that most groups' starts may lie apart on a machine that has much else to do
-FAR_APART = 30.0  # seconds, of those with which the machine stood still
 G = Work(None, 1, 0.1, group="g")
 
 
@@ -52,7 +49,6 @@ def check_group_started_together(coupled: Coupled, ids: list[list[str]]) -> None
     assert found.states == {"completed": len(NAMES)}
     assert sorted(found.runs.values()) == [1] * len(NAMES)
     check_no_group_is_apart(found)
-    assert max(found.skews()) < FAR_APART
 
 
 @pytest.mark.parametrize("schemes", soaked(MIXTURES, 1), ids="-".join)
@@ -75,8 +71,6 @@ def test_many_groups_among_other_jobs_start_together(coupled: Coupled, schemes: 
     assert set(found.runs.values()) == {1}
     assert len(found.runs) == len(NAMES) * (GROUPS + ALONE)
     check_no_group_is_apart(found)
-    assert median(found.skews()) < APART
-    assert max(found.skews()) < FAR_APART
 
 
 @pytest.mark.soak
