@@ -65,8 +65,7 @@ class HookSocket:
         self._log.warning((uid, reason), "%s: a connection of user %d is refused: %s", self._path, uid, reason)
 
     def _accepted(self, accepted: socket.socket, origin: str) -> None:
-        is_hook = origin in self._hooks
-        connection = Connection(origin, accepted.close, stays=is_hook, trusted=is_hook)
+        connection = Connection(origin, accepted.close, trusted=origin in self._hooks)
         if not self._connections.admit(connection):
             self.complain(user_of(accepted), "too many connections")
             accepted.close()

@@ -3,7 +3,7 @@
 Anybody can connect, and at best the first call shows who it is. So a connection on which no known caller has called may
 be ended: when there are too many connections, from one origin or in all, the oldest of these ends. So silent
 connections cannot shut others out. Each user may keep a limited number of connections, and all users together leave
-room for other domains and operators. Where the origin is the caller, a user of this host, this is known at once.
+room for other domains and operators.
 """
 
 from __future__ import annotations
@@ -36,10 +36,9 @@ class Connection:
 
     origin: str
     end: Callable[[], None]
-    stays: bool = False  # it is kept, whoever uses it
-    trusted: bool = False  # its origin is no user, or an operator: what users must leave is for these
+    trusted: bool = False  # of a hook, or an operator: it stays, and no limit but that of all holds for it
     keeper: Hashable = None  # the caller for whom it is kept
-    of_user: bool = False  # whether it is kept for a user
+    of_user: bool = False  # whether the keeper is a user
 
 
 class Connections:
@@ -58,17 +57,12 @@ class Connections:
     def admit(self, connection: Connection) -> bool:
         """Whether to admit it. This may end a connection that no known caller has used."""
         room, origin = self._room, connection.origin
-        of_user = connection.stays and not connection.trusted
         if not connection.trusted and self._of_origin[origin] >= room.of_origin and not self._end_one(origin):
-            return False
-        if of_user and self._of_users >= room.of_users:
             return False
         if len(self._standing) >= room.most and not self._end_one(None):
             return False
         self._standing[connection] = None
         self._of_origin[origin] += 1
-        connection.of_user = of_user
-        self._of_users += of_user
         return True
 
     def stands(self, connection: Connection) -> bool:
@@ -79,7 +73,8 @@ class Connections:
         """Keep it from being ended for others, since this caller uses it; return whether the limits allow this."""
         if connection.keeper is not None or connection not in self._standing:
             return connection.keeper is not None
-        if self._of_keeper[keeper] >= self._room.of_user or (is_user and self._of_users >= self._room.of_users):
+        full = self._of_keeper[keeper] >= self._room.of_user or (is_user and self._of_users >= self._room.of_users)
+        if full and not connection.trusted:
             return False
         connection.keeper, connection.of_user = keeper, is_user
         self._of_keeper[keeper] += 1
@@ -94,13 +89,13 @@ class Connections:
         _count_down(self._of_origin, connection.origin)
         if connection.keeper is not None:
             _count_down(self._of_keeper, connection.keeper)
-        self._of_users -= connection.of_user
+            self._of_users -= connection.of_user
         return True
 
     def _end_one(self, origin: str | None) -> bool:
         """End the oldest connection that may be ended, of this origin (None: of any); return whether there was one."""
         for connection in self._standing:
-            if not connection.stays and connection.keeper is None and origin in (None, connection.origin):
+            if not connection.trusted and connection.keeper is None and origin in (None, connection.origin):
                 self.ended(connection)
                 connection.end()
                 return True

@@ -35,7 +35,8 @@ async def test_a_lost_answer_changes_nothing_twice(domain, address):
     assert len(domain.jobs) == 1
 
 
-async def test_errors_are_those_of_the_other_client(domain, address):
+async def test_errors_are_those_of_the_other_client(domain, address, monkeypatch):
+    monkeypatch.setattr("cosched.client.attempts.BUSY_PAUSES", ())
     async with AsyncClient(address) as client:
         with pytest.raises(ClientError) as raised:
             await client.job(99)

@@ -198,6 +198,17 @@ def test_an_unreachable_peer_is_the_answer_and_not_asked_for_again(client, domai
     assert not isinstance(raised.value, Unreachable)
 
 
+def test_a_domain_that_is_busy_is_asked_again(client, domain, monkeypatch):
+    monkeypatch.setattr("cosched.client.attempts.BUSY_PAUSES", (0.0, 0.0))
+    busy = Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_CONNECTIONS", "too many of yours")
+    domain.failures = [busy, busy]
+    assert client.domain().name == "intrepid"
+    domain.failures = [busy] * 3
+    with pytest.raises(ClientError, match="too many of yours") as raised:
+        client.domain()
+    assert raised.value.reason == "TOO_MANY_CONNECTIONS"
+
+
 def test_an_error_that_is_not_cosched_s_own(client, domain):
     domain.failures = [grpc.StatusCode.RESOURCE_EXHAUSTED]
     with pytest.raises(ClientError) as raised:

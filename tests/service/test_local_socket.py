@@ -18,9 +18,13 @@ import grpc
 import pytest
 
 from cosched.errors import InputError
+from cosched.service.api.receiving import Keep, ReceivingServer, Reception
 from cosched.service.listeners.local_socket import LocalSocket
+from cosched.service.metrics import Metrics
 from cosched.service.wire.callers import Identify, socket_caller
 from cosched.sockets.connections import Room
+from cosched.v1.domain_pb2 import GetDomainResponse
+from cosched.v1.domain_pb2_grpc import DomainServiceServicer, add_DomainServiceServicer_to_server
 from tests.logged import logged
 from tests.service.pki import WHO, Answering, ask
 from tests.waiting import until
@@ -40,7 +44,7 @@ def place() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def make_server(identify: Identify) -> grpc.aio.Server:
+def make_server(identify: Identify, keep: Keep) -> grpc.aio.Server:  # noqa: ARG001
     server = grpc.aio.server()
     server.add_generic_rpc_handlers([Answering(identify)])
     return server
@@ -179,12 +183,54 @@ async def test_user_has_a_limited_number_of_connections(place: Path, caplog: pyt
             assert not await refused(again)
 
 
+MANY = f"""
+import os, sys
+import grpc, grpc._channel
+from cosched.client.errors import client_error
+os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})
+options = [("grpc.use_local_subchannel_pool", 1)]
+channels = [grpc.insecure_channel("unix:" + sys.argv[1].replace("%", "%25"), options) for _ in range(3)]
+for channel in channels:
+    try:
+        channel.unary_unary("/cosched.v1.DomainService/GetDomain")(b"", timeout={PATIENCE})
+        print("answered")
+    except grpc.RpcError as error:
+        print(repr(client_error(error, "")), client_error(error, "").reason)
+"""
+
+
+@pytest.mark.skipif(ME != 0, reason="only root can become another user")
+async def test_a_user_with_too_many_connections_is_told_so(place: Path) -> None:
+    class Domain(DomainServiceServicer):
+        async def GetDomain(self, *_: Any) -> GetDomainResponse:  # noqa: N802
+            return GetDomainResponse()
+
+    def make(identify: Identify, keep: Keep) -> grpc.aio.Server:
+        server = grpc.aio.server()
+        add_DomainServiceServicer_to_server(
+            Domain(), ReceivingServer(server, Reception(Metrics("here")), identify, keep)
+        )
+        return server
+
+    here = LocalSocket(place / "s", make, (), Room(256, of_origin=4, of_user=2))
+    await here.open()
+    command = [sys.executable, "-c", MANY, str(place / "s")]
+    said = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=PATIENCE)
+    await here.close(0)
+    first, second, third = said.stdout.splitlines()
+    assert (first, second) == ("answered", "answered")
+    assert f"socket uid {NOBODY} has 2 connections open, the most that it may have" in third
+    assert third.endswith("try again later') TOO_MANY_CONNECTIONS")
+
+
 @pytest.mark.skipif(ME != 0, reason="only root can become another user")
 async def test_users_leave_room_for_operators(place: Path) -> None:
-    async with listening(place / "s", most=8, most_of_user=4):
+    async with listening(place / "s", most=8, most_of_user=4) as here:
         with contextlib.ExitStack() as stack:
-            users = [stack.enter_context(connect(place / "s", user)) for user in (1, 1, 1, 1, 2, 2, 2)]
-            assert [await refused(each) for each in users] == [False] * 6 + [True]
+            for user in (1, 2):
+                users = [stack.enter_context(connect(place / "s", user)) for _ in range(4)]
+                assert [await refused(each) for each in users] == [False] * 4
+            assert here._connections._of_users == 6
             operators = [stack.enter_context(connect(place / "s")) for _ in range(3)]
             assert [await refused(each) for each in operators] == [False, False, True]
 
@@ -234,7 +280,7 @@ class Waiting(grpc.GenericRpcHandler):
 
         return grpc.unary_unary_rpc_method_handler(wait)
 
-    def make_server(self, identify: Identify) -> grpc.aio.Server:  # noqa: ARG002
+    def make_server(self, identify: Identify, keep: Keep) -> grpc.aio.Server:  # noqa: ARG002
         server = grpc.aio.server()
         server.add_generic_rpc_handlers([self])
         return server
@@ -280,7 +326,7 @@ async def test_big_messages_pass(place: Path) -> None:
 
             return grpc.unary_unary_rpc_method_handler(echo)
 
-    def echoing(identify: Identify) -> grpc.aio.Server:  # noqa: ARG001
+    def echoing(identify: Identify, keep: Keep) -> grpc.aio.Server:  # noqa: ARG001
         server = grpc.aio.server(options=[("grpc.max_receive_message_length", -1)])
         server.add_generic_rpc_handlers([Echo()])
         return server

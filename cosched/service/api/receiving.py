@@ -95,8 +95,8 @@ class Reception:
         caller = method.identify(context)
         if caller.plaintext and method.of_peers and method.limits is CALLS:
             caller = replace(caller, peer="")  # one quota for all peers: whoever can connect may speak for any
-        method.keep(context, caller)
         try:
+            method.keep(context, caller)
             leave = self._quotas.enter(method.limits, caller)
         except Refusal as refusal:
             await self._refuse(method, context, refusal)
@@ -133,7 +133,7 @@ class ReceivingServer:
     """A server for the generated functions `add_..._to_server`; its calls go through the reception."""
 
     def __init__(self, server: Handled, reception: Reception, identify: Identify, keep: Keep) -> None:
-        """`identify` returns who calls; `keep` is told the caller that uses the call's connection."""
+        """`identify` returns who calls; `keep` is told the caller that uses the call's connection, and may refuse."""
         self._server = server
         self._reception = reception
         self._identify = identify

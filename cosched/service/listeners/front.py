@@ -45,12 +45,10 @@ class Passed:
 class Front:
     """The front of one gRPC server."""
 
-    origins_are_callers = False  # whether the origin identifies the caller
-
     def __init__(self, where: str, private: Path, room: Room, trusted: Collection[str] = ()) -> None:
         """`where`: for the log; `private`: a folder to make, in a place where only this service keeps files.
 
-        `trusted`: origins for which others must leave room.
+        `trusted`: origins of operators.
         """
         self._where = where
         self._private = private
@@ -112,8 +110,11 @@ class Front:
     def keep(self, context: Context, caller: Caller) -> None:
         """Keep the connection of this call from being ended for others, since a known caller uses it."""
         if (passed := self.passed(context)) is not None:
-            is_user = caller.peer is None and not caller.operator
-            self._connections.keep(passed.connection, (caller.via, caller.peer), is_user)
+            self._keep(passed, caller)
+
+    def _keep(self, passed: Passed, caller: Caller) -> bool:
+        is_user = caller.peer is None and not caller.operator
+        return self._connections.keep(passed.connection, (caller.via, caller.peer), is_user)
 
     # Connections
 
@@ -122,7 +123,7 @@ class Front:
 
     def _accepted(self, accepted: socket.socket, origin: str) -> None:
         relay = Relay(self._arrived, self._ended)
-        connection = Connection(origin, relay.abort, self.origins_are_callers, origin in self._trusted)
+        connection = Connection(origin, relay.abort, trusted=origin in self._trusted)
         if not self._connections.admit(connection):
             self._refuse(accepted, origin)
             return

@@ -51,7 +51,7 @@ GRACE = 2.0  # seconds that open calls get at a stop
 MAX_MESSAGE = 2 << 20  # bytes: a script of 1 MiB, its arguments and environment
 SILENCE = 10_000  # milliseconds that a new connection may take until it speaks HTTP/2 with us
 IDLENESS = 600_000  # milliseconds after which a connection without a call is closed
-LOCAL_CONNECTIONS, REMOTE_CONNECTIONS = 256, 512  # if there are as many descriptors as with the unit file
+LOCAL_CONNECTIONS, REMOTE_CONNECTIONS = 768, 512  # if there are as many descriptors as with the unit file
 DESCRIPTORS_OF_A_CONNECTION = 3
 SERVER_OPTIONS = (
     ("grpc.max_receive_message_length", MAX_MESSAGE),
@@ -150,7 +150,9 @@ class Listeners:
         """Start listening for other hosts. InputError names an address that cannot be used."""
         section, tls, files = self._section, self._configuration.tls, self._tls
         private = section.state.with_name(f".{section.state.name}.listen")
-        front = RemoteSocket(section.listen, private, _room(REMOTE_CONNECTIONS))
+        most = _most(REMOTE_CONNECTIONS)
+        room = Room(most, of_origin=max(4, most // 4), of_user=max(4, most // 8))
+        front = RemoteSocket(section.listen, private, room)
         if section.plaintext or tls is None or files is None:
             server = self._make_server(plaintext_callers(front.origin), front.keep)
             add_port: Callable[[str], object] = server.add_insecure_port
@@ -171,15 +173,12 @@ class Listeners:
         await self.tell_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         if self._section.socket is None:
             return
-        local = LocalSocket(
-            self._section.socket, self._make_local_server, self._section.operators, _room(LOCAL_CONNECTIONS)
-        )
+        local = LocalSocket(self._section.socket, self._make_local_server, self._section.operators, _local_room())
         await local.open()
         stack.push_async_callback(local.close, GRACE)
 
-    def _make_local_server(self, identify: Identify) -> grpc.aio.Server:
-        """Make the server for the conductor of a replay and for users of this host, whose connections always stay."""
-        keep: Keep = lambda context, caller: None  # noqa: ARG005, E731
+    def _make_local_server(self, identify: Identify, keep: Keep) -> grpc.aio.Server:
+        """Make the server for the conductor of a replay and for users of this host."""
         return self._make_server(identify, keep, local=True)
 
     def _make_server(self, identify: Identify, keep: Keep, *, local: bool = False) -> grpc.aio.Server:
@@ -218,9 +217,14 @@ def _add_services(served: Served, server: _Server) -> None:
     add_ServerReflectionServicer_to_server(reflection.aio.ReflectionServicer(services), receiving)
 
 
-def _room(most: int) -> Room:
-    """Return limits for `most` connections, or fewer if descriptors are few: half of those are for other uses."""
+def _local_room() -> Room:
+    """Return the limits of the Unix socket, where a user's connections above the user's limit are told so."""
+    most = _most(LOCAL_CONNECTIONS)
+    return Room(most, of_origin=max(6, most * 5 // 12), of_user=max(4, most // 3))
+
+
+def _most(most: int) -> int:
+    """Return how many connections, or fewer if descriptors are few: half of those are for other uses."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     share = most / (LOCAL_CONNECTIONS + REMOTE_CONNECTIONS)
-    most = max(8, min(most, int(limit / 2 * share / DESCRIPTORS_OF_A_CONNECTION)))
-    return Room(most, of_origin=max(4, most // 4), of_user=max(4, most // 8))
+    return max(8, min(most, int(limit / 2 * share / DESCRIPTORS_OF_A_CONNECTION)))

@@ -15,8 +15,11 @@ from typing import Any
 import grpc
 
 from cosched.errors import InputError
+from cosched.service.api.answering import Context
+from cosched.service.api.receiving import Keep
 from cosched.service.listeners.front import Front, Passed
 from cosched.service.wire.callers import Caller, Identify, socket_caller
+from cosched.service.wire.errors import Refusal
 from cosched.sockets.accepting import of_user, user_of
 from cosched.sockets.connections import Room
 
@@ -29,25 +32,24 @@ _GONE = Caller(None, None, False, "socket")
 class LocalSocket(Front):
     """A gRPC server on a public Unix socket."""
 
-    origins_are_callers = True
-
     def __init__(
         self,
         path: Path,
-        make_server: Callable[[Identify], grpc.aio.Server],
+        make_server: Callable[[Identify, Keep], grpc.aio.Server],
         operators: Collection[str],
         room: Room,
     ) -> None:
         """`make_server` returns a server with its servicers, without ports, not started."""
         super().__init__(str(path), path.with_name(f".{path.name}.d"), room, _origins(operators))
         self._path = path
+        self._of_user = room.of_user
         self._make_server = make_server
         self._operators = operators
 
     async def open(self) -> None:
         """Start listening; InputError if the path cannot be used, or is in use."""
         public = listen_at(self._path)
-        server = self._make_server(self._identify)
+        server = self._make_server(self._identify, self.keep)
         try:
             await self.start([public], server, server.add_insecure_port)
         except BaseException:
@@ -66,6 +68,15 @@ class LocalSocket(Front):
 
     async def _prepare(self, passed: Passed, accepted: socket.socket) -> None:
         passed.caller = await asyncio.to_thread(socket_caller, user_of(accepted), self._operators)
+        self._keep(passed, passed.caller)
+
+    def keep(self, context: Context, caller: Caller) -> None:
+        """Keep the connection of this call; Refusal: its user has too many."""
+        passed = self.passed(context)
+        if passed is not None and not self._keep(passed, caller):
+            problem = f"{caller.via} has {self._of_user} connections open, the most that it may have, or all users have"
+            problem = f"{problem} too many: try again later"
+            raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_CONNECTIONS", problem)
 
 
 def _origins(operators: Collection[str]) -> set[str]:
