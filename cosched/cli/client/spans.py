@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import click
 
+from cosched.cli.output.terminal import say
 from cosched.validation.durations import parse_seconds
 
 
@@ -12,9 +15,22 @@ class Span(click.ParamType[int]):
 
     name = "time"
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Parse a span to seconds."""
+        if isinstance(value, int):
+            return value
         try:
-            return parse_seconds(value)
+            seconds = parse_seconds(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+        tell_seconds([value], param)
+        return seconds
+
+
+def tell_seconds(times: Iterable[str], param: click.Parameter | None) -> None:
+    """Tell the user how the first of these times that has no unit is read: a limit, as of `--time`, has minutes."""
+    numbers = (time.strip().lstrip("+-") for time in times)
+    bare = next((number for number in numbers if number.isdecimal() and int(number)), None)
+    if bare is not None:
+        option = param.opts[0] if param is not None else "a time"
+        say(f"{option}: {bare} is read as seconds, not as minutes as by --time; write {bare}s or {bare}m")

@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 import click
 
+from cosched.cli.client.spans import Span, tell_seconds
 from cosched.errors import InputError
-from cosched.validation.durations import parse_instant, parse_offset, parse_seconds
+from cosched.validation.durations import parse_instant, parse_offset
 from cosched.validation.group_windows import Windows, read_window, those_apart, wrong_windows
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -27,10 +28,14 @@ class Window(click.ParamType[tuple[str, tuple[int, int]]]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, tuple[int, int]]:
         """The domain, and from when to when, in seconds."""
+        if isinstance(value, tuple):
+            return value
         try:
-            return value if isinstance(value, tuple) else read_window(value)
+            window = read_window(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+        tell_seconds(value.rpartition(":")[2].split(".."), param)
+        return window
 
 
 class Offset(click.ParamType[tuple[str, int]]):
@@ -49,6 +54,7 @@ class Offset(click.ParamType[tuple[str, int]]):
             self.fail(str(error), param, ctx)
         if not domain:
             self.fail(f"{value!r} is not DOMAIN:+TIME, such as mira:+10m", param, ctx)
+        tell_seconds([offset], param)
         return domain, seconds
 
 
@@ -59,23 +65,14 @@ class Instant(click.ParamType[int]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The seconds."""
+        if isinstance(value, int):
+            return value
         try:
-            return value if isinstance(value, int) else parse_instant(value, datetime.now().astimezone())
+            instant = parse_instant(value, datetime.now().astimezone())
         except ValueError as error:
             self.fail(str(error), param, ctx)
-
-
-class Length(click.ParamType[int]):
-    """A length of time, `5m`."""
-
-    name = "length"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The seconds."""
-        try:
-            return value if isinstance(value, int) else parse_seconds(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+        tell_seconds([value], param)
+        return instant
 
 
 def window_options(command: Command) -> Command:
@@ -84,7 +81,7 @@ def window_options(command: Command) -> Command:
         click.option(
             "--start-after", type=Offset(), metavar="DOMAIN:+TIME", help="Start so long after the group's job there."
         ),
-        click.option("--within", type=Length(), metavar="TIME", help="The others start so long before or after it."),
+        click.option("--within", type=Span(), metavar="TIME", help="The others start so long before or after it."),
         click.option(
             "--window",
             "windows",

@@ -53,6 +53,22 @@ def test_options_give_the_windows_of_all_jobs(words, expected):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        ("--window mira:10", "--window: 10 is read as seconds, not as minutes as by --time; write 10s or 10m\n"),
+        ("--window mira:-90..2m", "--window: 90 is read as seconds, not as minutes as by --time; write 90s or 90m\n"),
+        ("--start-after mira:+5", "--start-after: 5 is read as seconds, not as minutes as by --time; write 5s or 5m\n"),
+        ("--within 30", "--within: 30 is read as seconds, not as minutes as by --time; write 30s or 30m\n"),
+        ("--at +60", "--at: 60 is read as seconds, not as minutes as by --time; write 60s or 60m\n"),
+        ("--at 18:30 --window mira:0..10m --window polaris:0", ""),
+    ],
+)
+def test_how_a_number_without_a_unit_is_read_is_said(words, said, capsys):
+    asked(*words.split())
+    assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
         ("--window mira:5m..1m", "--group: mira has a window that ends before it begins: 300..60 s"),
         ("--within 8d", "--group: mira has a window more than 7 days from the others: -691200..691200 s"),
         ("--window theta:1m", "--group: theta is no domain of the group"),
