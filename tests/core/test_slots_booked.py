@@ -27,6 +27,18 @@ from .meeting_driver import PATIENCE, SLOT, Meeting, dropped
 # B proposes
 
 
+@pytest.mark.parametrize("generation", [0, 1])
+def test_whatever_a_peer_says_a_slot_does_not_become_a_later_one(generation):
+    a = Meeting().queues()
+    a.gives_slot()
+    effects = a.asked_for_slot(SLOT + 1, number=5, generation=generation)
+    if generation:
+        effects = a.quoted(SLOT + 1, for_peer=True)
+    assert answered(effects) in (Proposed(SLOT + 1), Proposed(None, refusal=Refusal.OUTDATED))
+    assert a.job().slot in (SLOT, None)
+    assert not of(effects, Book)
+
+
 def test_a_proposal_is_booked_if_the_job_fits_there():
     a = Meeting().queues()
     assert a.asked_for_slot() == [Quote("j", SLOT, for_peer=True)]
@@ -278,4 +290,8 @@ def test_a_proposal_that_was_made_before_its_domain_knew_of_the_slot_is_refused(
     a.agrees()
     assert answered(a.asked_for_slot()).refusal is Refusal.CROSSING
     a.reply(Settled(True))
-    assert of(a.asked_for_slot(number=3), Quote)  # they have lost it since
+    lost = a.asked_for_slot(number=3)  # they have lost it since
+    assert answered(lost).refusal is Refusal.OUTDATED
+    assert of(lost, Reschedule)
+    assert a.job().slot is None
+    assert of(a.asked_for_slot(number=4), Quote)

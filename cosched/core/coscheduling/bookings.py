@@ -50,6 +50,9 @@ class Bookings:
             return []
         if (refusal := self._refusal(job, peer, request)) is not None:
             return self.answers.reply(job, peer, request, Proposed(None, refusal=refusal), [])
+        if job.slot is not None and not request.slot_generation:  # the drop of that was lost; they agree anew
+            dropped = [*self.slots.drop(job, Why.SLOT_OUTDATED, tell=False), Reschedule(job.id)]
+            return self.answers.reply(job, peer, request, Proposed(None, refusal=Refusal.OUTDATED), dropped)
         self.proposals[job.id] = peer, request
         if waiting is not None:  # the scheduler already looks for an instant
             return []
@@ -82,10 +85,10 @@ class Bookings:
         if (waiting := self.proposals.get(job.id)) is None:  # nobody, any more
             return []
         peer, request = waiting
-        refusal = self._too_late(job, peer, request)
+        refusal, instant = self._too_late(job, peer, request), max(request.not_before, now)
         if refusal is None and event.at is not None and event.at < request.not_before:  # a later proposal has come
-            return [Quote(job.id, max(request.not_before, now), for_peer=True)]
-        if refusal is None and event.at is not None and event.at <= max(request.not_before, now) < request.only_before:
+            return [Quote(job.id, instant, for_peer=True)]
+        if refusal is None and event.at is not None and event.at <= instant < self._before(job, request):
             generation = max(job.slot_generation, request.slot_generation) + 1
             return [Book(job.id, max(event.at, now), generation, for_peer=True)]
         del self.proposals[job.id]
@@ -94,6 +97,11 @@ class Bookings:
         return self.answers.reply(
             job, peer, request, Proposed(event.at if refusal is None else None, refusal=refusal), []
         )
+
+    @staticmethod
+    def _before(job: PairedJob, request: ProposeStart) -> int:
+        """Before which instant the new slot is to be: whatever the caller says, no slot becomes a later one."""
+        return request.only_before if job.slot is None else min(request.only_before, job.slot)
 
     def _too_late(self, job: PairedJob, peer: Domain, request: ProposeStart) -> Refusal | None:
         if not self.mates.is_mate(peer, request.caller, job.id):

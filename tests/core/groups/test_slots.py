@@ -118,6 +118,14 @@ def test_a_slot_stays_if_one_cannot_be_earlier():
     assert world.moved == []
 
 
+def test_whatever_a_peer_says_a_slot_does_not_become_a_later_one():
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    proposal = ProposeGroupStart("A/j/99", "j", "j", 0, 60, not_before=60, book=True, slot=world.job("B").group.slot)
+    world.feed("B", Asked("A", proposal))
+    assert world.job("B").slot == 50
+    assert world.booked["B"] == 50
+
+
 def test_all_start_early_if_all_can_now():
     world = agreed({"A": 10, "B": 50, "C": 30})
     world.fits = "ABC"

@@ -86,7 +86,7 @@ class Reserving:
         at, wanted = event.at, _from(request, now)
         if at is not None and at < _from(request, 0):  # a later proposal has come
             return [Quote(job.id, wanted, for_peer=True)]
-        if at is None or self._too_late(job, peer, request) or membership(job).is_later(job.slot, at):
+        if at is None or self._too_late(job, peer, request) or at > (FOREVER if job.slot is None else job.slot):
             return self._answer(job, GroupProposed(Vote.NO))
         if at > wanted or membership(job).misses_window(self.ledger.domain, request.instant, at):
             return self._answer(job, GroupProposed(Vote.NO, earliest=at))
