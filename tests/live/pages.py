@@ -27,12 +27,12 @@ class Pages:
         self.federation.start()
         with self.a.client() as a, self.b.client() as b, self.c.client() as c:
             self.job = a.submit(JOB, pair="run7", pair_domain="b", time_limit=900, name="<b>fluid</b>")
-            b.submit(JOB, pair="run7", pair_domain="a", time_limit=900)
+            mate = b.submit(JOB, pair="run7", pair_domain="a", time_limit=900)
             self.user = self.job.owner
             c.submit(JOB, nodes=4, time_limit=900)
             self.waits = a.submit(JOB, pair="run8", pair_domain="c", time_limit=900)
             c.submit(JOB, pair="run8", pair_domain="a", time_limit=900)
-            wait_until(lambda: a.job(self.job).state == "running", "the pair starts")
+            wait_until(lambda: a.job(self.job).state == b.job(mate).state == "running", "the pair starts")
             wait_until(lambda: a.job(self.waits).state == "holding", "the other one holds")
 
     async def get(self, path: str, user: str | None = None, domain: str = "a") -> Answer:

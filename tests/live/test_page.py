@@ -119,7 +119,7 @@ async def test_when_a_mate_starts_is_told_as_far_as_its_domain_allows(pages: Pag
     assert told["job"]["state"] == "holding"
     assert told["mates"][0]["problem"] == "c lets you see nothing of it"
     nothing = {"id": "2", "domain": "c", "problem": told["mates"][0]["problem"], "nodes": 0}
-    assert {key: value for key, value in told["mates"][0].items() if value is not None} == nothing
+    assert {key: value for key, value in told["mates"][0].items() if value not in (None, "")} == nothing
     assert told["together"] is None
     assert (await explained(1, "op"))["mates"][0]["state"] == "running"
     assert "together" not in words(await pages.get("/jobs/2", "op")).lower().partition("story")[0]
@@ -130,9 +130,44 @@ async def test_what_is_not_there(pages: Pages, path: str) -> None:
     assert (await pages.get(path)).status == 404
 
 
-@pytest.mark.parametrize("query", ["past=x", "first=-1", "first=10000000000000", "find=%00%ff", "find=" + "x" * 500])
-async def test_questions_without_sense_are_no_faults(pages: Pages, query: str) -> None:
-    assert (await pages.get(f"/?{query}")).status == 200
+@pytest.mark.parametrize("page", ["/", "/jobs", "/history"])
+@pytest.mark.parametrize(
+    "query", ["past=x", "first=-1", "first=10000000000000", "find=%00%ff", "find=" + "x" * 500, "state=" + "x" * 99]
+)
+async def test_questions_without_sense_are_no_faults(pages: Pages, page: str, query: str) -> None:
+    assert (await pages.get(f"{page}?{query}")).status == 200
+
+
+async def test_all_jobs_are_counted_for_everybody_and_listed_for_those_who_may_see_them(pages: Pages) -> None:
+    with pages.b.client() as b:
+        alone = b.submit(JOB, nodes=4, time_limit=900, name="alone")
+        for user in (pages.user, "bob"):
+            said = words(await pages.get("/jobs", user, "b"))  # b shows all
+            assert re.search(r"1 run 1 node 1 wait in the queue 4 nodes", said)
+            assert re.search(
+                rf"{alone} {pages.user} · alone queued 4 nodes, at most 15 min Submitted", said, re.IGNORECASE
+            )
+            assert "start expected in 1" in said
+            assert "it needs 4 nodes, 3 are free" in said
+        assert "alone" not in words(await pages.get("/jobs?state=running", "bob", "b"))
+        assert "1 shown" in words(await pages.get("/jobs?find=alone", "bob", "b"))
+        assert "that you may see, and that matches" in words(await pages.get("/jobs?find=nothing", "bob", "b"))
+        assert "it needs 4 nodes" in words(await pages.get(f"/jobs/{alone.id}", "bob", "b")).lower()
+        b.cancel(alone)
+    hidden = words(await pages.get("/jobs", "bob"))
+    assert "1 hold nodes for mates" in hidden
+    assert "There is no job that you may see" in hidden
+    assert "run8" not in hidden
+
+
+async def test_when_a_pair_is_expected_to_start(pages: Pages) -> None:
+    """c's job is expected when the one before it ends; its own domain tells that to its owner only."""
+    async with asyncio.timeout(PATIENCE):
+        while "start expected in 1" not in words(await pages.get("/")):
+            await asyncio.sleep(0.2)
+            await pages.get("/jobs/2")  # asks c
+    assert "expected to start in 1" in lane(await told(pages, "c:2", "submitted"), "c:2")
+    assert "start expected in" not in words(await pages.get("/", "op"))
 
 
 async def test_find(pages: Pages) -> None:
@@ -165,6 +200,13 @@ async def test_the_history_names_nobody(pages: Pages) -> None:
         assert "100 % started together" in said
         assert "run7" not in said
         assert "b always there" in unescape(answer.text.replace(":", ""))
+
+
+async def test_the_history_of_a_shorter_time(pages: Pages) -> None:
+    answer = await pages.get("/history?past=6h")
+    assert "The last 6 h of a" in words(answer)
+    assert re.search(r"4 nodes 2 0", words(answer)), "the numbers of the scale"
+    assert "The last 7 d of a" in words(await pages.get("/history?past=nonsense"))
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ from tests.live.pages import JOB, Pages, pages
 from tests.waiting import PATIENCE
 
 __all__ = ["pages"]
-ADDRESSES = ("/", "/jobs/1", "/history")
+ADDRESSES = ("/", "/jobs", "/jobs/1", "/history", "/history?past=6h")
 WIDTHS = (360, 1280, 3840)
 SCHEMES = ("light", "dark")
 
@@ -48,10 +48,10 @@ def test_a_live_page(pages: Pages) -> None:
         assert barriers(page) == []
         assert overflow(page) == 0
         order = []
-        for _ in range(5):
+        for _ in range(6):
             page.keyboard.press("Tab")
             order.append(page.evaluate("document.activeElement.textContent || document.activeElement.id"))
-        assert order == ["Skip to the content", "a", "Now", "History", "find"]
+        assert order == ["Skip to the content", "a", "Now", "Jobs", "History", "find"]
         with pages.a.client() as client:
             job = client.submit(JOB, pair="late", pair_domain="b", hold=True)
             page.get_by_role("link", name="pair late").wait_for()
@@ -68,7 +68,7 @@ def test_on_all_screens(pages: Pages, path: str, width: int, scheme: str, tmp_pa
         assert barriers(page) == []
         assert overflow(page) == 0
         assert page.locator("h1").count() == 1
-        screenshot(page, tmp_path, f"page{path.replace('/', '-')}-{width}-{scheme}")
+        screenshot(page, tmp_path, f"page{path.replace('/', '-').replace('?', '-')}-{width}-{scheme}")
 
 
 @pytest.mark.soak
@@ -88,6 +88,9 @@ def test_without_scripts(pages: Pages) -> None:
         assert page.locator(".row a").all_text_contents()[0] == "pair run7"
         page.get_by_role("link", name="pair run7").click()
         assert page.locator("h1").text_content().startswith("a:1")
+        page.get_by_role("link", name="Jobs").click()
+        page.get_by_role("link", name="run").click()
+        assert page.locator(".job .state").all_text_contents() == ["runs"]
         page.get_by_role("link", name="History").click()
         page.get_by_text("As a list").nth(1).click()
         assert page.locator("#starts-list li").first.is_visible()

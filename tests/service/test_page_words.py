@@ -11,20 +11,22 @@ import pytest
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from cosched.client import Domain, Event, Job
+from cosched.client import Domain, Event, Explanation, Job
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER
 from cosched.core.story import Why
 from cosched.service.configuration import Configuration
+from cosched.service.manager.plans import Plan
 from cosched.service.page import sentences, words
-from cosched.service.page.history import _how
+from cosched.service.page.history import _how, _rounded, _scale
 from cosched.service.page.job_story import _moments
 from cosched.service.page.listing import Listing, Sums, urgency
-from cosched.service.page.overview import lane_of_mate
+from cosched.service.page.overview import _past, lane_of_mate, starts
 from cosched.service.page.problems import Problem, Situation, problems
 from cosched.service.page.timeline import Axis, lane
+from cosched.service.page.viewers import Policy, Viewer
 from cosched.service.store import EventRecord, JobRecord
-from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
+from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, explain_pb2, job_pb2
 from tests.service.configured import PAGE, PEER, Read, read
 
 __all__ = ["read"]
@@ -167,10 +169,34 @@ async def test_a_group_that_has_only_begun_is_not_among_those_that_are_over():
     ended = {"state": JobState.COMPLETED, "ended_at": INSTANT - 30}
     jobs = [record(5, **ended), begun(id=6, **ended), record(7, state=JobState.COMPLETED, ended_at=INSTANT - 9000)]
     running = record(8, state=JobState.RUNNING, started_at=INSTANT - 5)
-    reads = SimpleNamespace(ended_since=AsyncMock(return_value=jobs))
-    domain, clock = SimpleNamespace(jobs={"8": running}), SimpleNamespace(now=lambda: INSTANT)
-    listed = await Listing(domain, reads, clock).jobs(3600)
-    assert [job.id for job in listed.everybodys] == [6, 8, 5]
+    listed = await listing(running, ended=jobs).jobs(3600)
+    assert [job.id for job in listed.paired.everybodys] == [6, 8, 5]
+
+
+def listing(*active: JobRecord, ended: Any = (), places: Any = ()) -> Listing:
+    """That of a domain with these jobs."""
+    plan = AsyncMock(return_value=Plan(places=dict(places)))
+    described: Any = SimpleNamespace(
+        domain=SimpleNamespace(jobs={str(job.id): job for job in active}),
+        reads=SimpleNamespace(ended_since=AsyncMock(return_value=list(ended))),
+        clock=SimpleNamespace(now=lambda: INSTANT),
+        explaining=SimpleNamespace(plan=plan),
+    )
+    return Listing(described)
+
+
+async def test_all_jobs_are_listed_those_that_wait_in_the_order_of_the_queue():
+    alone: dict[str, Any] = {"peer": None, "pair": None}
+    jobs = [record(1, nodes=4, **alone), record(2), record(3, state=JobState.RUNNING, started_at=5, **alone)]
+    jobs += [holding(4, 10), record(5, owner="bob", **alone)]
+    listed = await listing(*jobs, places={"1": (2, 3), "2": (3, 3), "5": (1, 3)}).jobs()
+    assert [job.id for job in listed.active.everybodys] == [4, 3, 5, 1, 2]
+    assert [job.id for job in listed.paired.everybodys] == [4, 2]
+    assert (listed.sums.jobs[JobState.QUEUED], listed.sums.nodes[JobState.QUEUED]) == (3, 8)
+    bob, nobody = Viewer("bob", False, "bob"), Viewer(None, False, "127.0.0.1")
+    assert [job.id for job in listed.active.seen(Policy("own"), bob, "")] == [5]
+    assert listed.active.seen(Policy("own"), nobody, "") == ()
+    assert [job.id for job in listed.active.seen(Policy("domain"), nobody, "bob")] == [5]
 
 
 def told(**times: int) -> Job:
@@ -224,10 +250,11 @@ def job(**times: int) -> job_pb2.Job:
     return made
 
 
-def bars(message: job_pb2.Job, *events: tuple[int, int]) -> list[tuple[str, float, float]]:
+def bars(message: job_pb2.Job, *events: tuple[int, int], expected: int | None = None) -> list[tuple[str, float, float]]:
     told = [Event(domain_pb2.Event(at=stamp(at), kind=kind)) for at, kind in events]
-    axis = Axis(NOW, timedelta(seconds=1000), timedelta(seconds=1000))
-    return [(bar.kind, bar.x, bar.width) for bar in lane(axis, Job(message), told)]
+    axis = Axis(NOW, NOW - timedelta(seconds=1000), NOW + timedelta(seconds=1000))
+    at = NOW + timedelta(seconds=expected) if expected is not None else None
+    return [(bar.kind, bar.x, bar.width) for bar in lane(axis, Job(message), told, at)]
 
 
 def test_the_lane_of_a_job_that_held_and_runs():
@@ -252,7 +279,65 @@ def test_a_hold_that_lasts():
     assert ("held", 46.0, 4.0) in bars(message, (-80, domain_pb2.EVENT_KIND_HELD))
 
 
-@pytest.mark.parametrize("past", ["1h", "6h", "1d", "7d"])
+def test_an_expected_start_until_there_is_a_slot():
+    message = job(submitted_at=-100)
+    message.state = job_pb2.JOB_STATE_QUEUED
+    assert bars(message, expected=500) == [("queued", 45, 5), ("planned", 75, 25), ("expected", 75, 0)]
+    message.slot.CopyFrom(stamp(400))
+    assert ("slot", 70, 0) in bars(message, expected=500)
+    assert "expected" not in [kind for kind, *_ in bars(message, expected=500)]
+
+
+def test_when_a_pair_is_expected_to_start_is_said_and_drawn_on_all_lanes():
+    told = explain_pb2.Explanation()
+    told.job.job.domain, told.job.start.source = "intrepid", explain_pb2.ESTIMATE_SOURCE_HAS_NODES
+    told.mates.add().job.domain = "eureka"
+    for estimate in (told.mates[0].start, told.together):
+        estimate.at.CopyFrom(stamp(720))
+        estimate.made_at.CopyFrom(stamp(0))
+        estimate.source = explain_pb2.ESTIMATE_SOURCE_PLAN
+    at = NOW + timedelta(seconds=720)
+    assert starts(Explanation(told)) == {"intrepid": at, "eureka": at}
+    assert sentences.expected(Explanation(told), NOW) == "start expected in 12 min"
+    told.ClearField("together")  # the mate's domain does not tell, or not this viewer
+    told.mates[0].ClearField("start")
+    assert starts(Explanation(told)) == {}
+    said = "here, without regard to its mate: has its nodes, and could start now"
+    assert sentences.expected(Explanation(told), NOW) == said
+
+
+def test_the_automatic_axis_is_as_long_as_most_jobs_need():
+    """One that waits for long makes no slivers of the others; the future has what is expected, if there is room."""
+    waits = [record(id, submitted_at=INSTANT - 60) for id in (1, 2)]
+    assert _past([*waits, record(3, submitted_at=INSTANT - 5 * 3600)], INSTANT) == "15m"
+    assert _past([*waits, *(record(id, submitted_at=0) for id in (3, 4, 5))], INSTANT) == "7d"
+    assert _past([], INSTANT) == "15m"
+    assert Axis.of(NOW, "1h").end == NOW + timedelta(minutes=15)
+    assert Axis.of(NOW, "1h", [NOW + timedelta(minutes=50)]).end == NOW + timedelta(minutes=55)
+    assert Axis.of(NOW, "1h", [NOW + timedelta(days=2)]).end == NOW + timedelta(minutes=15)
+
+
+def test_the_axis_of_given_instants():
+    ended = Axis.over(NOW, [NOW - timedelta(hours=2), None, NOW - timedelta(hours=1)])
+    assert ended.now_at is None
+    assert (ended.at(NOW - timedelta(hours=2)), ended.at(NOW - timedelta(hours=1))) == (2.83, 97.17)
+    short = Axis.over(NOW, [NOW - timedelta(seconds=1)])
+    assert {len(tick.label) for tick in short.ticks()} == {len("12:00:00")}
+    assert Axis.over(NOW, []).now_at is not None
+
+
+@pytest.mark.parametrize(("most", "top"), [(0, 0), (1, 1), (3, 4), (7, 8), (9, 10), (11, 20), (99, 100), (250, 400)])
+def test_scales_end_at_round_numbers(most: int, top: int):
+    assert _rounded(most) == top
+
+
+def test_scales_have_numbers():
+    assert _scale(4, "start") == ["4 starts", "2", "0"]
+    assert _scale(1, "node") == ["1 node", "0"]
+    assert _scale(0, "node") == ["0 nodes"]
+
+
+@pytest.mark.parametrize("past", ["15m", "1h", "6h", "1d", "7d"])
 def test_ticks_are_round_and_few(past: str):
     ticks = Axis.of(NOW, past).ticks()
     assert 2 <= len(ticks) <= 7

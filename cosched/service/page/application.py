@@ -39,6 +39,7 @@ def application(
 
     routes = [
         Route("/", site.overview),
+        Route("/jobs", site.jobs),
         Route("/jobs/{job}", site.job),
         Route("/history", site.history),
         Route("/live", site.live),

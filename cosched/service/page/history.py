@@ -15,7 +15,7 @@ from cosched.service.domain.story import Noted
 from cosched.service.page import words
 from cosched.service.page.page_api import Described
 from cosched.service.page.sampling import sample_interval
-from cosched.service.page.timeline import Axis, Bar, Tick
+from cosched.service.page.timeline import SPANS, Axis, Bar, Tick
 from cosched.service.page.viewers import Viewer
 from cosched.service.store import EventRecord, Sample
 from cosched.v1 import domain_pb2
@@ -23,6 +23,7 @@ from cosched.v1 import domain_pb2
 FRESH = 60.0  # seconds for which it is shown again
 MAX_USERS = 50
 PARTS = 56  # of the time: three hours each, of a week
+SHORTEST = 6 * 3600  # seconds
 KINDS = (
     domain_pb2.EVENT_KIND_STARTED, domain_pb2.EVENT_KIND_HELD, domain_pb2.EVENT_KIND_YIELDED,
     domain_pb2.EVENT_KIND_RELEASED, domain_pb2.EVENT_KIND_PEER,
@@ -44,10 +45,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Columns over the time; `most` is what the full height stands for."""
+    """Columns over the time; `scale`: what its height stands for, from the top."""
 
     columns: Sequence[Column]
-    most: str
+    scale: Sequence[str]
     said: str
 
 
@@ -87,6 +88,7 @@ class History:
     at: float
     now: datetime
     length: str
+    past: str  # the same, as in an address
     tiles: Sequence[tuple[str, str, str]]  # value, label, note
     nodes: Chart
     starts: Chart
@@ -97,49 +99,64 @@ class History:
 
 
 class Histories:
-    """Makes histories, at most one a minute."""
+    """Makes histories of some lengths, each at most once a minute."""
 
     def __init__(self, described: Described, peers: Sequence[str], length: int) -> None:
+        """`length`: seconds of the longest, for which samples are kept."""
         self._described = described
         self._peers = peers
-        self._length = length
-        self._made: History | None = None
-        self._used: dict[str, Usage] = {}
-        self._used_at = -FRESH
+        self._longest = words.span(length).replace(" ", "")
+        self.spans = {name: span for name, span in SPANS.items() if SHORTEST <= span < length} | {self._longest: length}
+        self._made: dict[str, History] = {}
+        self._used: dict[str, tuple[float, dict[str, Usage]]] = {}
 
-    async def history(self) -> History:
-        """Return the history as of the last minute."""
-        if self._made is None or time.monotonic() - self._made.at >= FRESH:
-            self._made = await self._make()
-        return self._made
+    async def history(self, past: str) -> History:
+        """Return the history of one of the spans (of another: the longest), as of the last minute."""
+        past = past if past in self.spans else self._longest
+        made = self._made.get(past)
+        if made is None or time.monotonic() - made.at >= FRESH:
+            made = self._made[past] = await _Making(self._described, self._peers, past, self.spans[past]).history()
+        return made
 
-    async def usage(self, viewer: Viewer) -> list[Spent]:
-        """Return what jobs have cost, of the users whose jobs the viewer may see, the most first."""
+    async def usage(self, viewer: Viewer, past: str) -> list[Spent]:
+        """Return what jobs of the users whom the viewer may see have cost in one of the spans, the most first."""
         described, now = self._described, time.monotonic()
-        if now - self._used_at >= FRESH:
-            self._used_at = now
-            self._used = await described.reads.usage("owner", (described.clock.now() - self._length) // HOUR)
-        seen = [(user, used) for user, used in self._used.items() if described.policy.sees(viewer, user)]
+        at, found = self._used.get(past, (-FRESH, {}))
+        if now - at >= FRESH:
+            found = await described.reads.usage("owner", (described.clock.now() - self.spans[past]) // HOUR)
+            self._used[past] = now, found
+        seen = [(user, used) for user, used in found.items() if described.policy.sees(viewer, user)]
         seen.sort(key=lambda item: (-item[1].cost.held - item[1].cost.booked, item[0]))
         return [
             Spent(user, len(used.jobs), *(f"{seconds / HOUR:.2f}" for seconds in used.cost))
             for user, used in seen[:MAX_USERS]
         ]
 
-    async def _make(self) -> History:
+
+class _Making:
+    """The making of one history."""
+
+    def __init__(self, described: Described, peers: Sequence[str], past: str, length: int) -> None:
+        self._described = described
+        self._peers = peers
+        self._past = past
+        self._length = length
+
+    async def history(self) -> History:
+        """Make it."""
         described, now = self._described, self._described.now()
         instant = described.clock.now()
         since = instant - self._length
         events = (await described.reads.events_since(since, KINDS))[::-1]
         samples = await described.reads.samples(since)
-        axis = Axis(now, timedelta(seconds=self._length), timedelta(0))
+        axis = Axis(now, now - timedelta(seconds=self._length), now)
         kinds = Counter(event.kind for event in events)
         starts = [(event.at - since, _how(event)) for event in events if event.kind == domain_pb2.EVENT_KIND_STARTED]
         paired = [(at, how) for at, how in starts if how]
         return History(
-            time.monotonic(), now, words.span(self._length), _tiles(paired, kinds), self._nodes(samples, since),
-            self._starts(paired), _skews(how for _, how in paired), self._away(events, instant, axis), axis,
-            axis.ticks(),
+            time.monotonic(), now, words.span(self._length), self._past, _tiles(paired, kinds),
+            self._nodes(samples, since), self._starts(paired), _skews(how for _, how in paired),
+            self._away(events, instant, axis), axis, axis.ticks(),
         )  # fmt: skip
 
     def _nodes(self, samples: Sequence[Sample], since: int) -> Chart:
@@ -152,19 +169,19 @@ class Histories:
         said = f"On average {held:.1f} of {words.count(size, 'node')} held" if samples else "Nothing was measured yet"
         missing = len(samples) * sample_interval(self._length) < 0.98 * self._length
         gaps = "; where there is no column, the service did not run, or had no page" if missing else ""
-        return Chart(columns, words.count(size, "node"), said + gaps)
+        return Chart(columns, _scale(size, "node"), said + gaps)
 
     def _starts(self, paired: Sequence[tuple[int, str]]) -> Chart:
         parts: dict[int, Counter[bool]] = {}
         for at, how in paired:
             parts.setdefault(self._part(at), Counter())[how == TOGETHER_SAID] += 1
-        most = max((counts.total() for counts in parts.values()), default=0)
+        most = _rounded(max((counts.total() for counts in parts.values()), default=0))
         columns = []
         for part, counts in sorted(parts.items()):
             together, apart = 100 * counts[True] / most, 100 * counts[False] / most
             shares = (("together", 100 - together, together), ("apart", 100 - together - apart, apart))
             columns.append(self._column(part, shares, f"{counts[True]} together, {counts[False]} apart"))
-        return Chart(columns, words.count(most, "start"), f"{words.count(len(paired), 'start')} of jobs with mates")
+        return Chart(columns, _scale(most, "start"), f"{words.count(len(paired), 'start')} of jobs with mates")
 
     def _away(self, events: Iterable[EventRecord], instant: int, axis: Axis) -> list[Away]:
         since: dict[str, int] = {}
@@ -195,6 +212,16 @@ class Histories:
         drawn = [(kind, round(top, 2), round(height, 2)) for kind, top, height in shares if height > 0]
         ago = words.span(self._length * (PARTS - part) / PARTS)
         return Column(round(part * width, 3), round(width * 0.86, 3), drawn, f"{ago} ago: {said}")
+
+
+def _scale(top: int, what: str) -> list[str]:
+    return [words.count(top, what), *([f"{top / 2:g}"] if top > 1 else ()), *("0" if top else ())]
+
+
+def _rounded(most: int) -> int:
+    """Return the next number that a scale can end at: 1, 2, 4, 6, 8, 10, 20, 40, ..."""
+    step = 10 ** max(0, len(str(most)) - 1)
+    return next(top for top in (step, 2 * step, 4 * step, 6 * step, 8 * step, 10 * step) if top >= most) if most else 0
 
 
 def _how(event: EventRecord) -> str:

@@ -10,10 +10,10 @@ from cosched.client import Event, Explanation, Job
 from cosched.client.folding import folded, unfolded
 from cosched.service.page import sentences, words
 from cosched.service.page.listing import mates
-from cosched.service.page.overview import Lane, lane_of, lane_of_mate, others
+from cosched.service.page.overview import Lane, lane_of, lane_of_mate, others, starts
 from cosched.service.page.page_api import MAX_EVENTS, Described
 from cosched.service.page.peers_told import PeersTold, Told, as_allowed
-from cosched.service.page.timeline import Axis, span_of
+from cosched.service.page.timeline import FUTURE, Axis
 from cosched.service.page.viewers import Viewer
 from cosched.service.store import JobRecord
 
@@ -81,9 +81,10 @@ class Stories:
     ) -> JobStory:
         now = self._described.now()
         job = Job(self._described.views.job(record))
-        axis = Axis.of(now, span_of((now - (job.submitted_at or now)).total_seconds()))
-        lanes = [lane_of(job, events, axis)]
-        lanes += [lane_of_mate(peer, id, told.get(peer), job, axis) for peer, id in mates(record)]
+        side, expected = others(record, told), starts(explained)
+        axis = Axis.over(now, _instants([job, *filter(None, side.values())], expected.values(), now))
+        lanes = [lane_of(job, events, axis, expected.get(job.domain))]
+        lanes += [lane_of_mate(peer, id, told.get(peer), job, axis, expected.get(peer)) for peer, id in mates(record)]
         moments, all_events = list(_moments(job.domain, events, timedelta(0), whole)), len(events)
         for peer, answer in told.items():
             ahead = timedelta(seconds=round(self._described.clock_ahead(peer).total_seconds()))  # as events are told
@@ -91,10 +92,19 @@ class Stories:
                 moments += _moments(peer, theirs, ahead, whole)
                 all_events += len(theirs)
         return JobStory(
-            job, now, sentences.title(job), sentences.waits(job, others(record, told), now), list(_facts(job)),
+            job, now, sentences.title(job), sentences.waits(job, side, now), list(_facts(job)),
             list(_expected(explained, now)), lanes,
             list(_untold(told)), sorted(moments, key=lambda moment: moment.at), whole, all_events - len(moments), axis,
         )  # fmt: skip
+
+
+def _instants(jobs: Sequence[Job], expected: Iterable[datetime], now: datetime) -> Iterator[datetime | None]:
+    """Yield what should be on the time axis of these jobs; the present, unless all have ended."""
+    yield from expected
+    for job in jobs:
+        yield from (job.submitted_at, job.slot, job.started_at, job.ended_at)
+        if job.ended_at is None and job.submitted_at is not None:
+            yield now + (now - job.submitted_at) / FUTURE
 
 
 def _moments(domain: str, events: Iterable[Event], ahead: timedelta, whole: bool) -> Iterator[Moment]:

@@ -1,4 +1,4 @@
-"""The jobs of this domain that have mates, in the order in which people should see them."""
+"""The jobs of this domain, and those with mates, in the order in which people should see them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain
 from cosched.core.story import Why
-from cosched.service.api.reads import Reads, in_slices
-from cosched.service.clock import Clock
-from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.api.reads import in_slices
+from cosched.service.domain.sizing import nodes_of
 from cosched.service.page import sentences
+from cosched.service.page.page_api import Described
 from cosched.service.page.timeline import SPANS
 from cosched.service.page.viewers import Policy, Viewer
 from cosched.service.store import JobRecord
@@ -23,13 +23,16 @@ from cosched.v1.coscheduling_pb2 import MATE_STATUS_HOLDING
 FRESH = 1.0  # seconds for which the order is used again
 LOOKED_THROUGH = 500  # jobs before other work gets its turn
 MAX_ENDED = 200
+STATES = (JobState.HOLDING, JobState.READY, JobState.RUNNING, JobState.QUEUED)  # in the order of the list
 WRONG = (Why.MATE_UNKNOWN, Why.MEMBER_LOST, Why.INSTANT_PASSED, Why.PEER_REFUSED)
 
 
 @dataclass(slots=True)
 class Sums:
-    """What jobs with mates that have not ended are in sum, for any viewer; by peer: how many jobs."""
+    """What jobs that have not ended are in sum, for any viewer; but for `jobs`, those with mates; by peer: how many."""
 
+    jobs: Counter[JobState] = field(default_factory=Counter)
+    nodes: Counter[JobState] = field(default_factory=Counter)  # that they have, or need
     holding: list[JobRecord] = field(default_factory=list)
     wrong: list[JobRecord] = field(default_factory=list)  # their mates do not exist, or will not run
     unsubmitted: list[JobRecord] = field(default_factory=list)  # they wait for mates that nobody has submitted
@@ -40,7 +43,9 @@ class Sums:
 
     def add(self, record: JobRecord) -> None:
         """Count one more."""
-        kind = sentences.kind_of_wait(record)
+        self.jobs[record.state] += 1
+        self.nodes[record.state] += nodes_of(record)
+        kind = sentences.kind_of_wait(record) if record.paired else ""
         if not kind:
             return
         holds = record.state is JobState.HOLDING
@@ -77,28 +82,45 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """All jobs with mates that have not ended, or whose groups have only begun, and the last that have, in order; also
-    by owner.
-    """
+class Ordered:
+    """Jobs in order; also by owner."""
 
-    at: float
     everybodys: Sequence[JobRecord]
     by_owner: Mapping[str, Sequence[JobRecord]]
+
+    @classmethod
+    def of(cls, records: Sequence[JobRecord]) -> Ordered:
+        """Return these, in their order."""
+        by_owner: dict[str, list[JobRecord]] = {}
+        for record in records:
+            by_owner.setdefault(record.owner, []).append(record)
+        return cls(records, by_owner)
+
+    def seen(self, policy: Policy, viewer: Viewer, find: str) -> Sequence[JobRecord]:
+        """Return those that the viewer may see, and that are, or belong to, what is looked for (empty: anything)."""
+        visible = self.everybodys if policy.sees_all(viewer) else self.by_owner.get(viewer.name or "", ())
+        return [record for record in visible if find in _names(record)] if find else visible
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The jobs at an instant."""
+
+    at: float
+    paired: Ordered  # those with mates that have not ended, or whose groups have only begun, then the last that have
+    active: Ordered  # all that have not ended
     sums: Sums
 
 
 class Listing:
     """The list, made anew at most once a second, however many look."""
 
-    def __init__(self, domain: LiveDomain, reads: Reads, clock: Clock) -> None:
-        self._domain = domain
-        self._reads = reads
-        self._clock = clock
+    def __init__(self, described: Described) -> None:
+        self._described = described
         self._listed: dict[int, Listed] = {}  # by the seconds of the past
         self._turn = asyncio.Lock()
 
-    async def jobs(self, past: int) -> Listed:
+    async def jobs(self, past: int = 0) -> Listed:
         """Return the jobs, the ended ones of so many seconds."""
         async with self._turn:
             known = self._listed.get(past)
@@ -107,26 +129,20 @@ class Listing:
             return known
 
     async def _list(self, past: int) -> Listed:
-        active, sums = [], Sums()
-        async for record in in_slices(list(self._domain.jobs.values()), LOOKED_THROUGH):
-            if record.paired:
+        described, active, sums = self._described, [], Sums()
+        places = (await described.explaining.plan()).places
+        async for record in in_slices(list(described.domain.jobs.values()), LOOKED_THROUGH):
+            if record.state in STATES:
                 active.append(record)
                 sums.add(record)
-        now = self._clock.now()
-        ended = await self._reads.ended_since(now - max(SPANS.values()), MAX_ENDED)
+        paired = [record for record in active if record.paired]
+        now = described.clock.now()
+        ended = await described.reads.ended_since(now - max(SPANS.values()), MAX_ENDED)
         begun = [record for record in ended if any(by > now for by in record.starts_by.values())]
         over = [record for record in ended if record not in begun and (record.ended_at or 0) >= now - past]
-        everybodys = [*sorted([*active, *begun], key=urgency), *over]
-        by_owner: dict[str, list[JobRecord]] = {}
-        for record in everybodys:
-            by_owner.setdefault(record.owner, []).append(record)
-        return Listed(time.monotonic(), everybodys, by_owner, sums)
-
-
-def seen(listed: Listed, policy: Policy, viewer: Viewer, find: str) -> Sequence[JobRecord]:
-    """Return those that the viewer may see, and that are, or belong to, what is looked for (empty: anything)."""
-    visible = listed.everybodys if policy.sees_all(viewer) else listed.by_owner.get(viewer.name or "", ())
-    return [record for record in visible if find in _names(record)] if find else visible
+        active.sort(key=lambda one: (STATES.index(one.state), places.get(str(one.id), (0, 0)), *_since(one)))
+        everybodys = [*sorted([*paired, *begun], key=urgency), *over]
+        return Listed(time.monotonic(), Ordered.of(everybodys), Ordered.of(active), sums)
 
 
 def mates(record: JobRecord) -> Iterator[tuple[Domain, str | None]]:
@@ -154,6 +170,11 @@ def urgency(record: JobRecord) -> tuple[int, int]:
     if record.slot is not None:
         return 3, record.slot
     return (4 if record.mate_status == MATE_STATUS_HOLDING else 5), since
+
+
+def _since(record: JobRecord) -> tuple[int, int]:
+    """Return the place of a job among those in its state: the last started first, then the first submitted."""
+    return -(record.started_at or 0), record.submitted_at
 
 
 def _names(record: JobRecord) -> tuple[str | None, ...]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from cosched.client import Domain, Event, Job, Peer
+from cosched.client import Domain, Event, Explanation, Job, Peer
 from cosched.service.configuration import Configuration
 from cosched.service.page import sentences, words
-from cosched.service.page.listing import Listing, Sums, Wait, mates, seen
+from cosched.service.page.listing import Listing, Sums, Wait, mates
 from cosched.service.page.page_api import OF_LANES, Described
-from cosched.service.page.peers_told import PeersTold, Told
+from cosched.service.page.peers_told import PeersTold, Told, as_allowed
 from cosched.service.page.problems import Problem, Situation, problems
 from cosched.service.page.timeline import SPANS, Axis, Bar, lane, span_of
 from cosched.service.page.viewers import Viewer
@@ -67,7 +67,7 @@ class Row:
     owner: str
     name: str
     why: str
-    state: str
+    expected: str  # when it starts; empty if that is not known, or over
     lanes: Sequence[Lane]
 
 
@@ -103,6 +103,7 @@ class Overviews:
         self,
         described: Described,
         told: PeersTold,
+        listing: Listing,
         configuration: Configuration,
         stalled: Callable[[], str | None],
     ) -> None:
@@ -110,12 +111,12 @@ class Overviews:
         self._told = told
         self._configuration = configuration
         self._stalled = stalled
-        self._listing = Listing(described.domain, described.reads, described.clock)
+        self._listing = listing
 
     async def overview(self, viewer: Viewer, question: Question) -> Overview:
         """Return what this viewer may see of it all."""
         listed = await self._listing.jobs(SPANS[question.past or DEFAULT])
-        visible = seen(listed, self._described.policy, viewer, question.find)
+        visible = listed.paired.seen(self._described.policy, viewer, question.find)
         shown = visible[question.first : question.first + ROWS]
         instant, now = self._described.clock.now(), self._described.now()
         domain = Domain(self._described.about())
@@ -127,32 +128,47 @@ class Overviews:
 
         without = self._described.domain.presence.without
         situation = Situation(domain, self._configuration, self._stalled(), listed.sums, sees, without, now, instant)
+        explained = await self._explained(shown, told)
         past = question.past or _past(shown, instant)
-        axis = Axis.of(now, past)
+        axis = Axis.of(now, past, (at for one in explained.values() for at in starts(one).values()))
         return Overview(
             now, problems(situation), _cards(domain, told, now), _waits(listed.sums),
-            await self._rows(shown, told, axis), question.first, len(visible), axis, past, instant,
+            await self._rows(shown, told, explained, axis), question.first, len(visible), axis, past, instant,
         )  # fmt: skip
 
-    async def _rows(self, records: Sequence[JobRecord], told: Mapping[str, Told], axis: Axis) -> list[Row]:
+    async def _explained(self, records: Sequence[JobRecord], told: Mapping[str, Told]) -> dict[int, Explanation]:
+        found = await self._described.explaining.known(records)
+        allowed = (Explanation(as_allowed(one, told)) for one in found)
+        return {record.id: one for record, one in zip(records, allowed, strict=True)}
+
+    async def _rows(
+        self, records: Sequence[JobRecord], told: Mapping[str, Told], explained: Mapping[int, Explanation], axis: Axis
+    ) -> list[Row]:
         events: dict[int | None, list[Event]] = {}
         found = await self._described.reads.stories([record.id for record in records], OF_LANES, MAX_EVENTS)
         for event in found:
             events.setdefault(event.job, []).append(Event(self._described.views.event(event)))
-        return [self._row(record, events.get(record.id, ()), told, axis) for record in records]
+        return [self._row(record, events.get(record.id, ()), told, explained[record.id], axis) for record in records]
 
-    def _row(self, record: JobRecord, events: Sequence[Event], told: Mapping[str, Told], axis: Axis) -> Row:
-        job = Job(self._described.views.job(record))
-        lanes = [lane_of(job, events, axis)]
-        lanes += [lane_of_mate(peer, id, told.get(peer), job, axis) for peer, id in mates(record)]
+    def _row(
+        self, record: JobRecord, events: Sequence[Event], told: Mapping[str, Told], explained: Explanation, axis: Axis
+    ) -> Row:
+        job, expected = Job(self._described.views.job(record)), starts(explained)
+        lanes = [lane_of(job, events, axis, expected.get(job.domain))]
+        lanes += [lane_of_mate(peer, id, told.get(peer), job, axis, expected.get(peer)) for peer, id in mates(record)]
         why = sentences.waits(job, others(record, told), axis.now)
-        return Row(record.id, sentences.title(job), job.owner, job.name, why, job.state, lanes)
+        start = "" if job.slot is not None else sentences.expected(explained, axis.now)
+        return Row(record.id, sentences.title(job), job.owner, job.name, why, start, lanes)
 
 
 def _past(records: Iterable[JobRecord], instant: int) -> str:
-    """Return the shortest span that shows these jobs since their submission, but not the ended ones."""
-    ages = [instant - record.submitted_at for record in records if not record.state.final]
-    return span_of(max(ages, default=0))
+    """Return the shortest span that shows half of these jobs, or of those that have not ended, since their submission.
+
+    So one that waits for long does not make slivers of all others.
+    """
+    shown = list(records)
+    ages = sorted(instant - one.submitted_at for one in [one for one in shown if not one.state.final] or shown)
+    return span_of(ages[(len(ages) - 1) // 2] if ages else 0)
 
 
 def _wanted(records: Iterable[JobRecord], peers: Iterable[str]) -> dict[str, set[str]]:
@@ -170,19 +186,27 @@ def others(record: JobRecord, told: Mapping[str, Told]) -> dict[str, Job | None]
     return {peer: told[peer].jobs.get(id or "", (None,))[0] if peer in told else None for peer, id in mates(record)}
 
 
-def lane_of(job: Job, events: Sequence[Event], axis: Axis) -> Lane:
+def starts(explained: Explanation) -> dict[str, datetime]:
+    """Return when jobs are expected to start, by domain: of all together, if that is known."""
+    together = explained.together
+    sides = {side.domain: together or side.start for side in (explained.job, *explained.mates)}
+    return {peer: one.at for peer, one in sides.items() if one is not None and one.source in ("plan", "batch_system")}
+
+
+def lane_of(job: Job, events: Sequence[Event], axis: Axis, expected: datetime | None = None) -> Lane:
     """Return the lane of a job."""
-    return Lane(
-        job.domain, job.id, sentences.STATES.get(job.state, job.state), _said(job, axis), lane(axis, job, events)
-    )
+    state = sentences.STATES.get(job.state, job.state)
+    return Lane(job.domain, job.id, state, _said(job, axis, expected), lane(axis, job, events, expected))
 
 
-def lane_of_mate(peer: str, id: str | None, told: Told | None, ours: Job, axis: Axis) -> Lane:
+def lane_of_mate(
+    peer: str, id: str | None, told: Told | None, ours: Job, axis: Axis, expected: datetime | None = None
+) -> Lane:
     """Return the lane of a mate, as far as its domain tells."""
     if id is None:
         return Lane(peer, "", "not submitted", f"{peer} has no such job yet", ())
     if told is not None and id in told.jobs:
-        return lane_of(*told.jobs[id], axis)
+        return lane_of(*told.jobs[id], axis, expected)
     status = sentences.status_of(ours, peer, axis.now)
     why = told.problem if told is not None and told.problem else f"{peer} tells no more about it"
     heard = [f"last heard {words.ago(mate.heard_at, axis.now)}" for mate in ours.mates if mate.heard_at is not None]
@@ -190,7 +214,7 @@ def lane_of_mate(peer: str, id: str | None, told: Told | None, ours: Job, axis: 
     return Lane(peer, id, status, "; ".join(known), ())
 
 
-def _said(job: Job, axis: Axis) -> str:
+def _said(job: Job, axis: Axis, expected: datetime | None) -> str:
     parts = [f"submitted {words.ago(job.submitted_at, axis.now)}"]
     if job.ready_at is not None:
         parts.append(f"ready {words.ago(job.ready_at, axis.now)}")
@@ -198,6 +222,8 @@ def _said(job: Job, axis: Axis) -> str:
         parts.append(f"held {words.count(job.holds.holds, 'time')}")
     if job.slot is not None:
         parts.append(f"slot {words.ago(job.slot, axis.now)}")
+    elif expected is not None and job.started_at is None:
+        parts.append(f"expected to start {words.soon(expected, axis.now)}")
     if job.started_at is not None:
         parts.append(f"started {words.ago(job.started_at, axis.now)}")
     if job.ended_at is not None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from cosched.client import Job, Mate, Member
+from cosched.client import Explanation, Job, Mate, Member
 from cosched.core.job import JobState
 from cosched.service.domain import story
+from cosched.service.page import words
 from cosched.service.page.words import ago, count, span, until
 from cosched.service.store import JobRecord
 from cosched.v1 import coscheduling_pb2 as wire
@@ -36,7 +37,7 @@ _REASONS = {
     story.WAITS_IN_QUEUE: "it waits for its turn in the queue",
     "MateUnknown": "there is no such mate: cosched link names another, cosched unlink lets it start alone",
 }
-_ACTIVE = {"queued": _MATE["queuing"], "ready": _MATE["queuing"], "holding": _MATE["holding"], "running": "still runs"}
+_ACTIVE = {"queued": _MATE["queuing"], "ready": "is ready", "holding": _MATE["holding"], "running": "still runs"}
 HOLDS, MATE_HOLDS, HAVE_SLOT = (
     "hold{s} nodes for jobs of {peer}",
     "{be} waited for by jobs that hold nodes of {peer}",
@@ -108,6 +109,16 @@ def waits(job: Job, others: Mapping[str, Job | None], now: datetime) -> str:
     return _ended(job, others, now)
 
 
+def expected(explained: Explanation, now: datetime) -> str:
+    """Say when a pair or a group is expected to start; if that is not known, its job here; empty: neither is."""
+    own = explained.job.start
+    if explained.together is not None:
+        return words.start(explained.together, now)
+    if own is None or not explained.mates:
+        return ""
+    return f"here, without regard to its mate: {words.start(own, now)}"
+
+
 def _ended(job: Job, others: Mapping[str, Job | None], now: datetime) -> str:
     ends = [one.ended_at for one in (job, *others.values()) if one is not None and one.ended_at is not None]
     said = f"ended {ago(max(ends), now)}" if len(ends) > len(others) else f"its job here ended {ago(job.ended_at, now)}"
@@ -116,12 +127,12 @@ def _ended(job: Job, others: Mapping[str, Job | None], now: datetime) -> str:
 
 
 def _go_on(job: Job, others: Mapping[str, Job | None], now: datetime) -> Iterator[str]:
-    """Yield which mates have not ended, and what they do; of a job that runs: which have not started."""
+    """Yield which mates have not ended, and what they do; of a job that runs: which have slots to come."""
     members: tuple[Mate | Member, ...] = job.mates if job.group is None else job.group.members
     for member in members:
         said, other = to_start(job, member.domain, now), others.get(member.domain)
-        if other is not None:
-            said = _is_active(other, now) if job.ended_at is not None or other.started_at is None else ""
+        if other is not None:  # what it tells may be some seconds old: of a job that has just started it may be wrong
+            said = _is_active(other, now) if job.ended_at is not None or other.slot is not None else ""
         if said:
             yield f"{member} {said}"
 

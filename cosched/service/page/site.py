@@ -14,9 +14,10 @@ from cosched.service.configuration import Configuration
 from cosched.service.domain.watching import Watchers
 from cosched.service.page.guard import too_many
 from cosched.service.page.history import Histories
+from cosched.service.page.job_list import LINES, JobLists
 from cosched.service.page.job_story import Stories
 from cosched.service.page.limits import Limits, TooManyError
-from cosched.service.page.listing import Wait
+from cosched.service.page.listing import Listing, Wait
 from cosched.service.page.live import Pulse
 from cosched.service.page.overview import ROWS, Overviews, Question
 from cosched.service.page.page_api import Described
@@ -29,6 +30,7 @@ from cosched.service.wire.fields import number
 TEMPLATES = Path(__file__).with_name("templates")
 MAX_FIND = 256
 MAX_FIRST = 1_000_000
+MAX_STATE = 16
 
 
 class Site:
@@ -47,7 +49,9 @@ class Site:
         self._show = configuration.shown_to
         self._described = described
         self._limits = limits
-        self._overviews = Overviews(described, told, configuration, problem)
+        listing = Listing(described)
+        self._overviews = Overviews(described, told, listing, configuration, problem)
+        self._lists = JobLists(described, listing)
         self._stories = Stories(described, told)
         length = configuration.page.history if configuration.page is not None else 0
         self._histories = Histories(described, [peer.name for peer in configuration.peers], length)
@@ -67,6 +71,15 @@ class Site:
             counted=_counted(found.first, len(found.rows), found.all_rows),
         )  # fmt: skip
 
+    async def jobs(self, request: Request) -> Response:
+        """Show all jobs of this domain that have not ended."""
+        question, state = _question(request), request.query_params.get("state", "")[:MAX_STATE]
+        found = await self._lists.jobs(request.state.viewer, state, question.find, question.first)
+        return self._page(
+            "jobs.html.j2", request, "", now=found.now, found=found, find=question.find, state=state, page_size=LINES,
+            counted=_counted(found.first, len(found.lines), found.all_lines),
+        )  # fmt: skip
+
     async def job(self, request: Request) -> Response:
         """Show one job, and its story on all domains."""
         id = number(request.path_params["job"])
@@ -78,10 +91,15 @@ class Site:
 
     async def history(self, request: Request) -> Response:
         """Show the last days."""
-        found = await self._histories.history()
-        used = await self._histories.usage(request.state.viewer)
+        found = await self._histories.history(request.query_params.get("past", ""))
+        used = await self._histories.usage(request.state.viewer, found.past)
         return self._page(
-            "history.html.j2", request, "", used=used, **{name: getattr(found, name) for name in found.__slots__}
+            "history.html.j2",
+            request,
+            "",
+            used=used,
+            spans=list(self._histories.spans),
+            **{name: getattr(found, name) for name in found.__slots__},
         )
 
     async def live(self, request: Request) -> Response:

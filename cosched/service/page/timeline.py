@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from cosched.client import Event, Job
 
-SPANS = {"1h": 3600, "6h": 6 * 3600, "1d": 86400, "7d": 7 * 86400}  # what is shown of the past
-FUTURE = 4  # of the past's length, this part is shown of the future
-_STEPS = (300, 900, 1800, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400)  # between ticks, in seconds
+SPANS = {"15m": 900, "1h": 3600, "6h": 6 * 3600, "1d": 86400, "7d": 7 * 86400}  # what is shown of the past
+FUTURE = 4  # of the past's length, at least this part is shown of the future, and at most as much as of the past
+_MARGIN = 0.03  # of an axis of given instants, before and after them
+_SHORTEST = timedelta(minutes=1)
+_STEPS = (10, 30, 60, 120, 300, 900, 1800, 3600, 7200, 21600, 43200, 86400, 172800)  # between ticks, in seconds
 _MOST_TICKS = 6
 _LEAST = 0.4  # percent: what is shorter can still be seen
 _STARTED, _QUEUED = ("running", "completed", "failed", "cancelled"), ("queued", "ready", "holding")
@@ -42,21 +44,29 @@ class Tick:
 class Axis:
     """An axis of time, from the past to a little of the future."""
 
-    def __init__(self, now: datetime, past: timedelta, future: timedelta) -> None:
+    def __init__(self, now: datetime, begin: datetime, end: datetime) -> None:
         self.now = now
-        self.begin, self.end = now - past, now + future
-        self._seconds = (self.end - self.begin).total_seconds()
+        self.begin, self.end = begin, end
+        self._seconds = (end - begin).total_seconds()
 
     @classmethod
-    def of(cls, now: datetime, past: str) -> Axis:
-        """Return the axis of one of the SPANS."""
+    def of(cls, now: datetime, past: str, ahead: Iterable[datetime] = ()) -> Axis:
+        """Return the axis of one of the SPANS; `ahead`: what should be seen of the future, if there is room."""
         length = timedelta(seconds=SPANS[past])
-        return cls(now, length, length / FUTURE)
+        future = max(length / FUTURE, *(1.1 * (at - now) for at in ahead if at - now < length), timedelta())
+        return cls(now, now - length, now + future)
+
+    @classmethod
+    def over(cls, now: datetime, instants: Iterable[datetime | None]) -> Axis:
+        """Return an axis on which these instants are; without any, the present."""
+        known = [at for at in instants if at is not None] or [now]
+        length = max(max(known) - min(known), _SHORTEST)
+        return cls(now, min(known) - _MARGIN * length, min(known) + (1 + _MARGIN) * length)
 
     @property
-    def now_at(self) -> float:
-        """Where the present is."""
-        return self.at(self.now)
+    def now_at(self) -> float | None:
+        """Where the present is; None: not on the axis."""
+        return self.at(self.now) if self.begin <= self.now <= self.end else None
 
     def at(self, instant: datetime) -> float:
         """Return the place of an instant; those outside are at the ends."""
@@ -75,12 +85,18 @@ class Axis:
         first = int(self.begin.timestamp()) // step * step + step
         instants = [datetime.fromtimestamp(at, UTC) for at in range(first, int(self.end.timestamp()), step)]
         pattern = "%a %d" if step >= 86400 else "%a %H:%M" if self._seconds > 86400 else "%H:%M"
+        pattern += ":%S" if step < 60 else ""
         return [Tick(self.at(instant), instant.strftime(pattern)) for instant in instants]
 
 
-def lane(axis: Axis, job: Job, events: Sequence[Event]) -> list[Bar]:
-    """Return the bars of a job: queued, held, running, and from now on until the end of its limit; its slot."""
-    return [*_waited(axis, job), *_held(axis, job, events), *_ran(axis, job), *_marks(axis, job, events)]
+def lane(axis: Axis, job: Job, events: Sequence[Event], expected: datetime | None = None) -> list[Bar]:
+    """Return the bars of a job: queued, held, running, and until the end of its limit; its slot, or expected start."""
+    if job.slot is not None or job.started_at is not None or job.ended_at is not None:
+        expected = None
+    return [
+        *_waited(axis, job), *_held(axis, job, events), *_ran(axis, job, expected),
+        *_marks(axis, job, events, expected),
+    ]  # fmt: skip
 
 
 def _waited(axis: Axis, job: Job) -> Iterator[Bar]:
@@ -102,8 +118,8 @@ def _held(axis: Axis, job: Job, events: Sequence[Event]) -> Iterator[Bar]:
             yield from axis.bar("held", since, over)
 
 
-def _ran(axis: Axis, job: Job) -> Iterator[Bar]:
-    begin, limit = job.started_at or job.slot, job.time_limit or timedelta()
+def _ran(axis: Axis, job: Job, expected: datetime | None) -> Iterator[Bar]:
+    begin, limit = job.started_at or job.slot or expected, job.time_limit or timedelta()
     if begin is None:
         return
     if job.started_at is not None:
@@ -112,8 +128,8 @@ def _ran(axis: Axis, job: Job) -> Iterator[Bar]:
         yield from axis.bar("planned", max(begin, axis.now), begin + limit)
 
 
-def _marks(axis: Axis, job: Job, events: Sequence[Event]) -> Iterator[Bar]:
-    instants = [("ready", job.ready_at), ("slot", job.slot)]
+def _marks(axis: Axis, job: Job, events: Sequence[Event], expected: datetime | None) -> Iterator[Bar]:
+    instants = [("ready", job.ready_at), ("slot", job.slot), ("expected", expected)]
     instants += [("ready", event.at) for event in events if event.kind == "ready" and event.at != job.ready_at]
     for kind, instant in instants:
         if instant is not None and axis.begin <= instant <= axis.end:

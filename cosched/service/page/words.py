@@ -34,13 +34,25 @@ def milliseconds(length: timedelta | None) -> str:
     return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
 
 
+def soon(then: datetime, now: datetime) -> str:
+    """Say when something is expected, which may be overdue."""
+    return ago(then, now) if then > now else "now"
+
+
+def start(estimate: Estimate, now: datetime) -> str:
+    """Say in short when a start is expected."""
+    if estimate.source in ("has_nodes", "slot"):
+        return expected(estimate, now)
+    return f"start expected {soon(estimate.at, now)}"
+
+
 def expected(estimate: Estimate, now: datetime) -> str:
     """Say when something is expected, how old this is, and how good such estimates have been."""
     if estimate.source == "has_nodes":
         return "has its nodes, and could start now"
     if estimate.source == "slot":
         return f"starts {ago(estimate.at, now)} as agreed, or earlier"
-    said = f"expected {ago(estimate.at, now) if estimate.at > now else 'now'}"
+    said = f"expected {soon(estimate.at, now)}"
     age = (now - estimate.made_at).total_seconds()
     notes = [f"as of {span(age)} ago"] if age >= 1 else []
     if estimate.earliest is not None and estimate.latest is not None:

@@ -67,9 +67,9 @@ class Explaining:
 
         `names`: whoever asks may also learn other names of the job's owner that come near its own.
         """
-        plan = await self.plan()
         if len(records) != 1:
-            return [self._explanation(record, plan) for record in records]
+            return await self.known(records)
+        plan = await self.plan()
         await self._ask(records)
         told = self._explanation(records[0], plan)
         if names and (sought := sought_by(records[0])) is not None:
@@ -77,6 +77,11 @@ class Explaining:
                 *(self._ask_for_near(told, mate, sought) for mate in told.mates if not mate.job.job_id)
             )
         return [told]
+
+    async def known(self, records: Iterable[JobRecord]) -> list[Explanation]:
+        """Return what is known of these jobs and their mates, whose domains are not asked now."""
+        plan = await self.plan()
+        return [self._explanation(record, plan) for record in records]
 
     async def outlooks(self, asked: Iterable[tuple[Domain, JobId, JobId | Sought]]) -> list[Outlook]:
         """Return what a peer may know of jobs here: those that are mates of its own. Asked: peer, its job, job here."""
