@@ -33,7 +33,7 @@ def cancel(jobs: tuple[str, ...], server: str | None) -> None:
     Every job is tried; the exit code is 1 if one of them could not be cancelled.
     """
     failed = False
-    with connected(server) as client:
+    with connected(server, jobs[0]) as client:
         from cosched.client import ClientError, Unreachable
 
         for name in jobs:
@@ -72,7 +72,7 @@ def link(job: str, mate: str | None, pair: str | None, group: str | None, server
         raise click.UsageError("--group needs --with, the domains of its other jobs, and --with needs --group")
     asked = {"group": group, **{key: how.pop(key) for key in WHEN & how.keys()}}
     check_windows(asked)
-    with connected(server) as client:
+    with connected(server, job) as client:
         before = _mates_before(client, job)
         if group is not None:
             how |= {"windows": windows_of(asked, client.domain().name, how["members"]), "at": asked["at"]}
@@ -106,7 +106,7 @@ def unlink(job: str, yes: bool, server: str | None) -> None:
 
     To give a job another mate, use cosched link.
     """
-    with connected(server) as client:
+    with connected(server, job) as client:
         before = client.job(job)
         if before.state in WITH_NODES and not yes and sys.stdin is not None and sys.stdin.isatty():
             click.confirm(
@@ -127,7 +127,7 @@ def release(job: str, server: str | None) -> None:
     selected at once and holds again. To end its wait, link it with another mate, unlink it (it then starts alone) or
     cancel it.
     """
-    with connected(server) as client:
+    with connected(server, job) as client:
         waited = client.job(job).reason == "JobHeldUser"
         released = client.release(job)
     if waited:

@@ -41,10 +41,39 @@ def connected_to(domain: str) -> Iterator[Client]:
 
 
 @contextmanager
-def connected(server: str | None) -> Iterator[Client]:
-    """Yield a client for the block; its errors become failures of the command."""
-    with _connected(lambda client: client(server), "--server") as client:
+def connected(server: str | None, job: str = "") -> Iterator[Client]:
+    """Yield a client for the block; its errors become failures of the command. `job`: as of `_chosen`."""
+    with _connected(lambda client: _chosen(client, server, job), "--server") as client:
         yield client
+
+
+def is_named(server: str | None) -> bool:
+    """Whether a domain is named for all commands: by --server, COSCHED_SERVER, client.toml, or as the host's only one.
+
+    ValueError if client.toml cannot be used.
+    """
+    from cosched.client.connection import server_address
+
+    if server is not None or os.environ.get("COSCHED_SERVER"):
+        return True
+    try:
+        return bool(server_address(None))
+    except ValueError:
+        return False
+
+
+def _chosen(client: type[Client], server: str | None, job: str) -> Client:
+    """Connect to the domain that is named for all commands, else to that of the job, DOMAIN:ID, or the only known one.
+
+    ValueError if there is none.
+    """
+    from cosched.client.defaults import named_domains
+
+    known = {} if is_named(server) else named_domains(os.environ)
+    domain = job.rpartition(":")[0] or (next(iter(known)) if len(known) == 1 else "")
+    if known and domain not in known:
+        raise ValueError(f"no domain is named: set COSCHED_SERVER, or name the job as DOMAIN:ID, of {', '.join(known)}")
+    return client.of(domain) if known else client(server)
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def mates(
     if job is None and inside is None:
         raise click.UsageError("this is no job: name one by its ID")
     until = None if timeout is None else time.monotonic() + timeout
-    with connected(server) as client:
+    with connected(server, job or "") as client:
         if job is None:
             host = host or socket.gethostname()
             found = client.find_mates(inside or "", host=host, nodelist=_nodelist(), port=port or 0)

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cosched.cli.client.connection import connected, connected_to
+from cosched.cli.client.connection import connected, connected_to, is_named
 from cosched.cli.client.wording import STATE_CODES
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
@@ -51,7 +51,7 @@ def one_of(name: str, server: str | None) -> Iterator[tuple[Client, str]]:
     """Yield a job, or a job of the group or pair of this name, with an open client of its domain; Failure: none."""
     with ExitStack() as stack:
         if names_job(name):
-            yield stack.enter_context(connected(server)), name
+            yield stack.enter_context(connected(server, name)), name
         else:
             client, job = _first(name, server, stack)
             yield client, job.id
@@ -59,14 +59,17 @@ def one_of(name: str, server: str | None) -> Iterator[tuple[Client, str]]:
 
 def _first(name: str, server: str | None, stack: ExitStack) -> tuple[Client, Job]:
     """The job of the group in the domain that is asked, or else in one whose address is known."""
-    client = stack.enter_context(connected(server))
-    if (job := _last(client, name)) is not None:
-        return client, job
-    for domain in _known():
+    known, asked = _known(), ""
+    if is_named(server) or not known:
+        client = stack.enter_context(connected(server))
+        if (job := _last(client, name)) is not None:
+            return client, job
+        asked = client.domain().name
+    for domain in known:
         other, found, _ = _asked(domain, stack, name, None)
         if other is not None and found is not None:
             return other, found
-    raise Failure(printable(f"no job of {client.domain().name} is in a group or a pair {name}"), FAILED)
+    raise Failure(printable(f"no job of {asked or ', '.join(known)} is in a group or a pair {name}"), FAILED)
 
 
 def _asked(domain: str, stack: ExitStack, name: str, id: str | None) -> tuple[Client | None, Job | None, str]:

@@ -49,7 +49,7 @@ def show_job(name: str, unfolded: bool, as_json: bool, server: str | None) -> No
     if not names_job(name):
         _show_group(name, server, as_json=as_json, whole=unfolded)
         return
-    with connected(server) as client:
+    with connected(server, name) as client:
         job = client.job(name)
         story = _story(client, job)
         starts = explained(client, [job]) if job.state in WAITING else []

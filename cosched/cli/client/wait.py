@@ -70,7 +70,7 @@ def _look(names: Sequence[str], server: str | None, done: Sequence[str]) -> tupl
     jobs, left = [], []
     for name in names:
         if names_job(name):
-            with connected(server) as client:
+            with connected(server, name) as client:
                 jobs.append(client.job(name))
             continue
         with members(name, server) as group:

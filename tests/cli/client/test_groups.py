@@ -7,7 +7,7 @@ import pytest
 
 from cosched.cli.client.wording import local_time
 from cosched.v1 import coscheduling_pb2 as wire
-from cosched.v1 import job_pb2
+from cosched.v1 import explain_pb2, job_pb2
 from tests.client.fake_domain import EPOCH
 
 
@@ -72,6 +72,26 @@ def test_a_group_is_shown_as_far_as_its_domains_are_known(cosched, domain):
     told = json.loads(cosched("show", "run7", "--json").stdout)
     assert ([job["id"] for job in told["jobs"]], [*told["unasked"]]) == (["17"], ["eureka", "mira"])
     assert "no job of intrepid is in a group or a pair run8" in cosched("show", "run8", exit_code=1).stderr
+
+
+@pytest.mark.usefixtures("member")
+def test_domains_that_are_known_by_name_suffice(cosched, address, domain, monkeypatch):
+    """As after cosched submit --to, which finds its domains so."""
+    told = domain.explanations["17"] = explain_pb2.Explanation()
+    told.job.job.domain, told.job.job.job_id = "intrepid", "17"
+    monkeypatch.delenv("COSCHED_SERVER")
+    monkeypatch.setenv("COSCHED_DOMAINS", f"eureka=unix:none,intrepid={address}")
+    for name in ("run7", "intrepid:17"):
+        for command in ("show", "explain", "efficiency"):
+            assert "intrepid:17" in cosched(command, name).stdout, command
+    assert cosched("wait", "intrepid:17", "--timeout", "0:01", exit_code=1).stderr.endswith("intrepid:17 (holding)\n")
+    assert "was cancelled" in cosched("cancel", "intrepid:17").stderr
+    said = "set COSCHED_SERVER, or name the job as DOMAIN:ID, of eureka, intrepid"
+    for name in ("17", "mira:17"):
+        assert said in cosched("explain", name, exit_code=2).stderr
+    monkeypatch.setenv("COSCHED_DOMAINS", f"intrepid={address}")
+    assert "intrepid:17" in cosched("explain", "17").stdout
+    assert "flow" in cosched("queue", "--all").stdout
 
 
 def test_waiting_ends_with_the_jobs(cosched, domain, member):
