@@ -105,7 +105,10 @@ def pair_options(command: Command) -> Command:
     """Add `--pair`, `--pair-domain` and `--or-alone`."""
     command = click.option("--or-alone", is_flag=True, help="Start it alone if there is no such mate.")(command)
     command = click.option(
-        "--pair-domain", metavar="DOMAIN", default="", help="The mate's domain, if there are several peers."
+        "--pair-domain",
+        metavar="DOMAIN",
+        default="",
+        help="The mate's domain, if there are several peers (link: as before).",
     )(command)
     return click.option("--pair", type=PairName(), metavar="NAME", help="A name that both jobs are submitted with.")(
         command

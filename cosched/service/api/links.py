@@ -71,11 +71,12 @@ class Links:
     # Pairs
 
     async def link(self, request: UserRequest, job: str, named: MateName) -> JobRecord:
-        """Give a job this mate, which must be there; or another one than it has."""
+        """Give a job this mate, which must be there, or another one than it has; if unsaid, on the same domain."""
         await self._queue.look_for(job)
         if self._queue.must_adopt(job):
             return await self._adopt(request, job, self._named.mate(named))
-        record, mate = self._jobs.owned(request, job), self._named.mate(named)
+        record = self._jobs.owned(request, job)
+        mate = self._named.mate(named if named.peer else named._replace(peer=record.peer or ""))
         self._queue.check_name(mate)
         self._check_linkable(record, mate)
         answer = await self._agreed(record, mate)
