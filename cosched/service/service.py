@@ -207,6 +207,7 @@ class Service:
         stack.push_async_callback(self._outside.tasks.close)
         stack.push_async_callback(tasks.close)
         stack.callback(self.domain.refused_changes.close)
+        stack.callback(self.domain.sparing_log.close)
         self._running = recover(self.domain, self._outside)
         self.explaining = Explaining(self.domain, self.queue, self.peers, Estimates(self.store))
         self.views = Views(self.domain, self.clock)

@@ -1,6 +1,7 @@
 """Who may do what at the Unix socket, what is kept of it, and the limits of what is taken."""
 
 import os
+import re
 import sqlite3
 from collections import Counter
 
@@ -212,6 +213,10 @@ def test_whatever_is_too_much_or_makes_no_sense_gets_one_clear_error(service, st
     with sqlite3.connect(service.folder / "state.db") as database:
         ((refused,),) = database.execute("SELECT sum(times) FROM audit WHERE method = 'SubmitJob'").fetchall()
     assert refused == len(BAD_SUBMISSIONS) - 1  # of a message that is too large nothing is read
+    lines = [line for line in service.log.splitlines() if "SubmitJob of socket uid" in line]
+    again = [int(number) for number in re.findall(r"\(and (\d+) times since\)", "\n".join(lines))]
+    assert len(lines) - len(again) + sum(again) == refused
+    assert len(lines) <= 2 * len({said[1] for *_, said in BAD_SUBMISSIONS})  # of each reason one, and one at the end
 
 
 def test_scripts_take_so_much_at_most_and_nothing_once_their_jobs_have_ended(service, stub):

@@ -190,7 +190,7 @@ async def test_without_descriptors_connections_wait_and_the_log_says_so_once(
         with few_descriptors(4):
             for client in clients:
                 client.connect(("127.0.0.1", port))
-            await until(lambda: sum(since for _, since in acceptor._log._said.values()) > 5)  # tried again, in vain
+            await until(lambda: sum(said.since for said in acceptor._log._said.values()) > 5)  # tried again, in vain
             assert len(accepted) < 20
         await until(lambda: len(accepted) == 20)
     (said,) = logged(caplog)

@@ -43,8 +43,6 @@ from cosched.service.wire.translation import WireOrder, WireReply, WireRequest, 
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceServicer
 
-_LOG = logging.getLogger(__name__)
-
 
 class CoschedulingApi(CoschedulingServiceServicer):
     """The calls of Algorithm 1, for slots and for groups, clocks, and news of presence, for one listener."""
@@ -132,7 +130,8 @@ class CoschedulingApi(CoschedulingServiceServicer):
 
     def _hear(self, peer: Domain, told: wire.TellPresenceRequest) -> None:
         expected = check_seconds("expected", told.expected, MAX_TIME, 0) if told.HasField("expected") else None
-        _LOG.info("peer %s tells its presence: %s", peer, str(told.presence))
+        alike = peer, told.presence
+        self._domain.sparing_log.log(logging.INFO, alike, "peer %s tells its presence: %s", peer, str(told.presence))
         if told.presence == wire.PRESENCE_SERVING:
             self._domain.presence.serves(peer)
         elif told.presence == wire.PRESENCE_DRAINING:
@@ -171,7 +170,8 @@ class CoschedulingApi(CoschedulingServiceServicer):
             return write_reply(MateJobId(Found.UNSUBMITTED, None), self._domain.name, of_group=of_group)
         reply = await self._reply(call, self._told(asked), caller)
         if self._is_of_no_mate(asked, reply):
-            _LOG.warning("%s:%s asks for %s, which is not its mate: %s", *_named(asked), call)
+            said = "%s:%s asks for %s, which is not its mate: %s"
+            self._domain.sparing_log.warning((asked.peer, call), said, *_named(asked), call)
         return write_reply(self._written(reply), self._domain.name, of_group=of_group)
 
     async def _may_turn_up(self, asked: Asked) -> bool:
@@ -215,7 +215,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
 
     def _refuse(self, caller: Caller, reason: str, message: str) -> None:
         self._domain.metrics.denied(reason).inc()
-        _LOG.warning("refused: %s (%s)", message, caller.via)
+        self._domain.sparing_log.warning((caller.via, reason), "refused: %s (%s)", message, caller.via)
         raise Refusal(grpc.StatusCode.PERMISSION_DENIED, reason, message)
 
     def _is_of_no_mate(self, asked: Asked, reply: Reply) -> bool:

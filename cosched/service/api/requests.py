@@ -15,8 +15,6 @@ from cosched.service.store import AuditRecord, JobRecord
 from cosched.service.wire.callers import Caller
 from cosched.service.wire.errors import Refusal
 
-_LOG = logging.getLogger(__name__)
-
 
 @dataclass(frozen=True, slots=True)
 class UserRequest:
@@ -39,7 +37,7 @@ def checked_reader(domain: LiveDomain, caller: Caller) -> Caller:
     """Return a caller who may read; Refusal if it is no user of this domain."""
     if caller.user is None and not caller.plaintext:
         domain.metrics.denied("USER_UNKNOWN").inc()
-        _LOG.warning("refused: %s is not a user", caller.via)
+        domain.sparing_log.warning((caller.via, "USER_UNKNOWN"), "refused: %s is not a user", caller.via)
         raise Refusal(grpc.StatusCode.PERMISSION_DENIED, "USER_UNKNOWN", f"{caller.via} is not a user")
     return caller
 
@@ -108,7 +106,8 @@ class Requests:
         """Record a refused change, if it can be written."""
         denied = refusal.code is grpc.StatusCode.PERMISSION_DENIED
         level = logging.WARNING if denied else logging.INFO
-        _LOG.log(level, "%s of %s: %s", request.method, request.caller.via, refusal.message)
+        alike = request.caller.via, request.method, refusal.reason
+        self._domain.sparing_log.log(level, alike, "%s of %s: %s", request.method, request.caller.via, refusal.message)
         if denied:
             self._domain.metrics.denied(refusal.reason).inc()
         if not self._domain.turns.problem:

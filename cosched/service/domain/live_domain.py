@@ -7,6 +7,7 @@ are there (`presence`) and whether this domain drains (`draining`).
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -35,6 +36,7 @@ from cosched.service.domain.turns import Turns, in_turn
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, JobScript, Store
 from cosched.service.store.auditing import RefusedChanges
+from cosched.sockets.sparing_log import SparingLog
 
 
 class LiveDomain:
@@ -65,6 +67,7 @@ class LiveDomain:
         self.clock = clock
         self.metrics = metrics
         self.refused_changes = RefusedChanges(store)
+        self.sparing_log = SparingLog(logging.getLogger(__name__))  # of what callers can cause at will
         known_as = self._name_of if of_traces else str
         self.core = core = Coscheduler(name, scheduler.nodes, settings, owners=owners, known_as=known_as)
         self._policy = PolicyDomain(core, scheduler)
@@ -191,4 +194,5 @@ class LiveDomain:
         """Drop ended jobs from memory once nobody is likely to ask for them, and write down what was counted."""
         now = self.clock.now()
         self.refused_changes.tidy(now)
+        self.sparing_log.tidy()
         self.records.tidy(now)
