@@ -1,6 +1,10 @@
-"""Mistakes of users, each described in one line."""
+"""Errors that are described in one line, as mistakes of users are."""
 
 from __future__ import annotations
+
+
+class OneLineError(Exception):
+    """`str()` says all that helps: logs have no trace of where it came from."""
 
 
 class InputError(Exception):

@@ -156,6 +156,8 @@ class Service:
 
     def _open_store(self, stack: AsyncExitStack) -> None:
         self.store = Store.open(self.configuration.domain.state, self.name)
+        loop = asyncio.get_running_loop()
+        self.store.damage.tell = lambda error: loop.call_soon_threadsafe(self.fail, error)
         stack.callback(self.store.close)
         self.reads = Reads(self.store.reader())
         stack.push_async_callback(self.reads.close)
@@ -369,6 +371,8 @@ class Service:
 
 
 def _ended_by(failure: BaseException) -> str:
+    if isinstance(failure, StoreError) and failure.damaged:
+        return f"ended, and nothing more is written: {failure}"
     if isinstance(failure, StoreError):
         return f"ended: the database cannot be flushed to disk; nothing was answered that is not on disk: {failure}"
     return f"ended after a fault: {failure!r}"

@@ -5,13 +5,22 @@ import random
 import shutil
 import socket
 import stat
+import time
+from contextlib import closing
 
 import pytest
 
+from cosched.client import ClientError
+from cosched.core.job import JobState
+from cosched.service.store import Store
+from cosched.service.store.errors import REMEDY
 from tests.live.services import COMMAND, PATIENCE, Service, wait_until
+from tests.service.store_examples import add
+from tests.service.store_examples import job as ended
+from tests.service.test_store_damage import KINDS, damage
+from tests.tiers import seeds
 
 PAGE = 4096
-MALFORMED = "database disk image is malformed"
 HELD = "#!/bin/sh\n"
 
 
@@ -37,8 +46,10 @@ def refused(service: Service) -> str:
     """The one line that a service says which cannot start."""
     before = len(service.log)
     service.start(wait=False)
-    code = service.process.wait(PATIENCE)
-    said = service.log[before:]
+    return check_refusal(service.process.wait(PATIENCE), service.log[before:])
+
+
+def check_refusal(code: int, said: str) -> str:
     assert "Traceback" not in said
     lines = [line for line in said.splitlines() if not line.startswith("{")]  # which are of the log
     assert (code, len(lines)) == (2, 1), said
@@ -57,7 +68,7 @@ DAMAGES = {
     "its header is overwritten": (lambda data: bytes(100) + data[100:], ("is not a database",)),
     "its second half is lost": (
         lambda data: data[: len(data) // 2],
-        (MALFORMED, "malformed database schema", "is corrupt: "),
+        ("is damaged: ",),
     ),
 }
 
@@ -75,15 +86,47 @@ def test_a_damaged_database_is_refused_and_kept(killed, make_service, damage):
     assert {name: data for name, data in database(service).items() if name in before} == before
 
 
-def test_damage_that_shows_when_the_jobs_are_read_is_told_in_one_line_too(killed, make_service):
+@pytest.mark.parametrize("name", ["state.db", "state.db-wal"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", seeds(1, 40))
+def test_whatever_is_damaged_the_service_serves_all_jobs_or_says_why_not_in_one_line(
+    killed, make_service, name, kind, seed
+):
     service = make_service("a")
-    shutil.copy(killed / "state.db", service.folder)  # closed in order: not all of it is looked at
+    for path in killed.glob("state.db*"):
+        if path.is_file():
+            shutil.copy(path, service.folder)
+    damage(service.folder / name, random.Random(seed), kind)
+    service.start(wait=False)
+    wait_until(lambda: service.process.poll() is not None or service.is_serving(), service.name)
+    if service.process.poll() is None:
+        with service.client() as client:
+            assert [job.id for job in client.jobs()] == [str(number) for number in range(1, 22)]
+        assert service.stop() == 0
+    else:
+        check_refusal(service.process.poll(), service.log)
+    assert "Traceback" not in service.log
+
+
+def test_a_service_whose_database_is_damaged_while_it_serves_says_so_and_ends(make_service):
+    service = make_service("a")
     state = service.folder / "state.db"
-    data = state.read_bytes()
-    state.write_bytes(data[: 2 * PAGE] + bytes(len(data) - 2 * PAGE))
-    before = database(service)
-    assert refused(service) == f"{state}: {MALFORMED}"
-    assert database(service)["state.db"] == before["state.db"]
+    with closing(Store.open(state, "a")) as store:
+        numbers = range(1, 3001)
+        add(store, (ended(n, JobState.COMPLETED, ended_at=int(time.time())) for n in numbers))
+    service.start()
+    with open(state, "r+b") as file:
+        for page in range(40, state.stat().st_size // PAGE):
+            file.seek(page * PAGE)
+            file.write(b"\xa5" * PAGE)
+    with service.client(timeout=5.0) as client, pytest.raises(ClientError):
+        client.jobs(states=["completed"])
+    assert service.process.wait(PATIENCE) == 1
+    lines = [line for line in service.log.splitlines() if not line.startswith("{")]
+    damaged = f"{state}: is damaged: database disk image is malformed; {REMEDY}"
+    assert lines == [f"cosched: ended, and nothing more is written: {damaged}"]
+    assert "Traceback" not in service.log
+    assert refused(service).startswith(f"{state}: is damaged: ")
 
 
 def test_the_second_service_on_a_database_is_refused_and_the_first_goes_on(make_service):

@@ -13,6 +13,7 @@ import sys
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from cosched.errors import OneLineError
 from cosched.service.logs.log_fields import bounded, printable, without_secrets
 
 CHATTY = ("apscheduler", "asyncio", "grpc", "numba")
@@ -63,11 +64,21 @@ def _shared(domain: str, *, timestamps: bool) -> list[Processor]:
         structlog.stdlib.add_logger_name,
         add_domain,
         structlog.processors.StackInfoRenderer(),
+        _without_needless_trace,
         structlog.processors.format_exc_info,
     ]
     if timestamps:
         chain.append(structlog.processors.TimeStamper(fmt="iso", utc=True))
     return chain
+
+
+def _without_needless_trace(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Name an error that says all in its one line, instead of where it came from."""
+    info = event.get("exc_info")
+    error = info[1] if isinstance(info, tuple) else info
+    if not isinstance(error, OneLineError):
+        return event
+    return {**event, "event": f"{event['event']}: {error}", "exc_info": None}
 
 
 def _install(handler: logging.Handler, level: int) -> None:

@@ -6,23 +6,32 @@ import errno
 import sqlite3
 from pathlib import Path
 
+from cosched.errors import OneLineError
+
 # The second: no room for the shared-memory file beside the database.
 _FULL = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})
 _PRIMARY = 0xFF  # bits of an error code of SQLite
+_DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+REMEDY = 'restore a backup: see "Backup and restore" in docs/operating.md'
 _OF_DISK = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
 
-class StoreError(Exception):
+class StoreError(OneLineError):
     """The database at `path` cannot be opened, read or written; `str()` is one line for people.
 
     `full`: there is no room for the data; the write can be tried again. `of_disk`: the disk is full or fails; the
-    database may be all right when the disk is.
+    database may be all right when the disk is. `damaged`: what was written is not what is read; `reason` says what.
     """
 
-    def __init__(self, path: Path, reason: str, *, full: bool = False, of_disk: bool = False) -> None:
+    def __init__(
+        self, path: Path, reason: str, *, full: bool = False, of_disk: bool = False, damaged: bool = False
+    ) -> None:
+        if damaged:
+            reason = f"is damaged: {reason}; {REMEDY}"
         self.path = path
         self.reason = reason
         self.full = full
+        self.damaged = damaged
         self.of_disk = full or of_disk
         super().__init__(f"{path}: {reason}")
 
@@ -34,4 +43,5 @@ class StoreError(Exception):
         code = getattr(error, "sqlite_errorcode", 0)  # errors of the sqlite3 module itself have none
         if code in _FULL:
             return cls(path, "database or disk is full", full=True)
-        return cls(path, str(error), of_disk=code & _PRIMARY == sqlite3.SQLITE_IOERR)
+        damaged = code & _PRIMARY in _DAMAGE
+        return cls(path, str(error), of_disk=code & _PRIMARY == sqlite3.SQLITE_IOERR, damaged=damaged)

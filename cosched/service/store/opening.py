@@ -11,6 +11,15 @@ from typing import BinaryIO
 from sqlite_utils import Database
 
 from cosched.file_locks import lock
+from cosched.service.store.damage import (
+    beside,
+    check_log,
+    committed_frames,
+    drop_sums,
+    matches_sums,
+    note_boot,
+    same_boot,
+)
 from cosched.service.store.errors import StoreError
 from cosched.service.store.log import Log
 from cosched.service.store.schema import APPLICATION_ID, DOMAIN, MIGRATIONS, is_newer
@@ -19,11 +28,6 @@ _MAGIC = b"SQLite format 3\0"
 _BUSY_TIMEOUT = 1.0  # seconds: a backup, or an operator's shell, may have the database for a moment
 # NORMAL: SQLite does not flush the log after each transaction, since `log.Log` does that for many at once.
 _SETTINGS = ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON", "cache_size = -16384")  # 16 MiB
-
-
-def beside(path: Path, ending: str) -> Path:
-    """Return the path of the file beside the database with its name and `ending`."""
-    return path.with_name(path.name + ending)
 
 
 def lock_database(path: Path) -> BinaryIO:
@@ -39,19 +43,26 @@ def lock_database(path: Path) -> BinaryIO:
     return os.fdopen(descriptor, "r+b", buffering=0)
 
 
-def open_database(path: Path, domain: str) -> tuple[Database, Log]:
+def open_database(path: Path, domain: str, lock: BinaryIO) -> tuple[Database, Log]:
     """Return the database of `domain`, with the newest schema, and its log, all on disk; made if there is none.
 
-    The caller has locked it.
+    The caller has locked it, by `lock`.
     """
     if not path.exists():
         _create(path, domain)
     _check_header(path)
+    committed = committed_frames(path) if same_boot(lock) else 0
     with closing(_read_only(path)) as database:
         _check_contents(database, path, domain)
+        check_log(path, committed)
+        if _was_left_open(path) or not matches_sums(path):
+            _check_pages(database, path)
+    drop_sums(path)
     database = _upgraded(path)
     try:
-        return database, _opened_log(database, path)
+        log = _opened_log(database, path)
+        note_boot(lock)
+        return database, log
     except BaseException:
         database.close()
         raise
@@ -105,14 +116,12 @@ def _check_contents(database: Database, path: Path, domain: str) -> None:
     (owner,) = database.execute("SELECT value FROM meta WHERE key = ?", (DOMAIN,)).fetchone() or (None,)
     if owner != domain:
         raise StoreError(path, f"is the database of the domain {owner}, not of {domain}")
-    if _was_left_open(path):
-        _check_pages(database, path)
 
 
 def _check_pages(database: Database, path: Path) -> None:
-    (problem,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    (problem,) = database.execute("PRAGMA integrity_check(1)").fetchone()
     if problem != "ok":
-        raise StoreError(path, "is corrupt: " + " ".join(problem.split()))
+        raise StoreError(path, " ".join(problem.split()), damaged=True)
 
 
 def _was_left_open(path: Path) -> bool:

@@ -23,12 +23,28 @@ Values = Sequence[Any]
 RANGE = 10_000  # rows
 
 
+class Damage:
+    """Damage that shows while the database is in use; both connections share it."""
+
+    def __init__(self) -> None:
+        self.found: StoreError | None = None
+        self.tell: Callable[[StoreError], object] = lambda _: None  # called in any thread
+
+    def note(self, error: StoreError) -> StoreError:
+        """Return the error; the first one that is of damage is told."""
+        if error.damaged and self.found is None:
+            self.found = error
+            self.tell(error)
+        return error
+
+
 class Reading:
     """The reads that both connections offer. All errors of the database are StoreError."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, damage: Damage) -> None:
         self._path = path
         self._connection = connection
+        self.damage = damage
 
     def meta(self, key: str) -> str | None:
         """Return the value of this key."""
@@ -57,14 +73,14 @@ class Reading:
         try:
             return self._connection.execute(sql, values).fetchall()
         except sqlite3.Error as error:
-            raise StoreError.of(self._path, error) from None
+            raise self.damage.note(StoreError.of(self._path, error)) from None
 
     def _read(self, convert: Callable[[Any], T], sql: str, values: Values = ()) -> list[T]:
         rows = self._execute(sql, values)
         try:
             return [convert(row) for row in rows]
         except ValueError as error:
-            raise StoreError(self._path, f"a damaged record: {error}") from None
+            raise self.damage.note(StoreError(self._path, f"a record: {error}", damaged=True)) from None
 
     def _one(self, convert: Callable[[Any], T], sql: str, values: Values) -> T | None:
         return next(iter(self._read(convert, sql, values)), None)
@@ -80,10 +96,10 @@ class Reader(Reading):
     """
 
     @classmethod
-    def open(cls, path: Path) -> Reader:
+    def open(cls, path: Path, damage: Damage) -> Reader:
         """Open a reader of the database at `path`, which a Store has open; StoreError."""
         try:
-            return cls(path, open_beside(path).conn)
+            return cls(path, open_beside(path).conn, damage)
         except (OSError, sqlite3.Error) as error:
             raise StoreError.of(path, error) from None
 

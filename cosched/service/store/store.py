@@ -13,10 +13,11 @@ from typing import Any, BinaryIO
 from cosched.core.job import JobState
 from cosched.core.scheduling.starts import WEEK, Starts
 from cosched.service.store import statements
+from cosched.service.store.damage import note_sums
 from cosched.service.store.errors import StoreError
 from cosched.service.store.log import Log
 from cosched.service.store.opening import lock_database, open_database
-from cosched.service.store.reading import Reader, Reading, Values
+from cosched.service.store.reading import Damage, Reader, Reading, Values
 from cosched.service.store.records import (
     AuditRecord,
     EstimateRecord,
@@ -43,11 +44,11 @@ class Store(Reading):
     """The database of one policy domain, for use from one thread.
 
     Call writing methods inside `with store.transaction():`, and reading ones at any time. All errors of the database
-    are StoreError; after one the store can be used as before.
+    are StoreError. After one the store can be used as before, but if it was of damage, nothing is written any more.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, log: Log, lock: BinaryIO) -> None:
-        super().__init__(path, connection)
+        super().__init__(path, connection, Damage())
         self._log = log
         self._lock = lock
         self._files = self._identities()
@@ -64,7 +65,7 @@ class Store(Reading):
         try:
             lock = lock_database(path)
             try:
-                database, log = open_database(path, domain)
+                database, log = open_database(path, domain, lock)
                 return cls(path, database.conn, log, lock)
             except BaseException:
                 lock.close()
@@ -73,14 +74,25 @@ class Store(Reading):
             raise StoreError.of(path, error) from None
 
     def close(self) -> None:
-        """Close the database and release its lock."""
+        """Close the database, note what it is then, and release its lock."""
+        if not self._lock.closed and self.damage.found is None and self._closes_in_order():
+            note_sums(self._path)
         self._connection.close()
         self._log.close()
         self._lock.close()
 
+    def _closes_in_order(self) -> bool:
+        """Bring all into the one file, in the mode that counts its changes; whether nobody else has it open."""
+        try:
+            [(mode,)] = self._connection.execute("PRAGMA journal_mode = DELETE")
+        except sqlite3.Error:
+            return False
+        self._connection.close()
+        return bool(mode == "delete")
+
     def reader(self) -> Reader:
         """Return another connection, which only reads; StoreError. Close it before this one."""
-        return Reader.open(self._path)
+        return Reader.open(self._path, self.damage)
 
     def sync(self) -> None:
         """Flush all ended transactions to disk, in any thread. StoreError: never try it again.
@@ -100,6 +112,8 @@ class Store(Reading):
 
         A commit survives the end of the process, but a power failure can undo it until the next `sync`.
         """
+        if self.damage.found is not None:
+            raise self.damage.found
         self._check_files()
         self._execute("BEGIN IMMEDIATE")
         try:
@@ -307,7 +321,7 @@ class Store(Reading):
         try:
             return self._connection.executemany(sql, rows).rowcount
         except sqlite3.Error as error:
-            raise StoreError.of(self._path, error) from None
+            raise self.damage.note(StoreError.of(self._path, error)) from None
 
     def _check_transaction(self) -> None:
         # A full disk may end the transaction. Later writes would then be stored at once, without the earlier ones.
