@@ -74,7 +74,10 @@ class Relinked:
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """The manager has chosen the job and its nodes, and keeps the nodes for it until we decide."""
+    """The manager has chosen the job and its nodes, and keeps the nodes for it until we decide.
+
+    `number`, from 1, is that of no other offer of the job while the manager is open: orders that end an offer name it.
+    """
 
     job_id: str
     submitted_at: int
@@ -83,6 +86,7 @@ class Offered:
     owner: str
     link: Link | None
     can_yield: bool  # False: it can only hold, since the manager would cancel it
+    number: int
     account: str = ""  # as of Appeared
 
 
@@ -130,7 +134,11 @@ class Known(Appeared):
 
 @runtime_checkable
 class BatchSystem(Manager[Known, BatchReport], Protocol):
-    """A `Manager` that schedules. `open` finds the jobs that name a mate, including those that ended recently."""
+    """A `Manager` that schedules. `open` finds the jobs that name a mate, including those that ended recently.
+
+    An order that names an offer changes nothing if the job is offered anew, or not at all: it may come late. Without
+    `offer` it means the offer that the job has.
+    """
 
     @property
     def mate_field(self) -> str:
@@ -167,19 +175,21 @@ class BatchSystem(Manager[Known, BatchReport], Protocol):
         """
         return
 
-    async def give_back(self, job_id: str, backoff: float | None = None) -> bool:
+    async def give_back(self, job_id: str, backoff: float | None = None, offer: int | None = None) -> bool:
         """Yield: the job is queued again, and is not offered for `backoff` seconds (None: as configured).
 
-        Returns when the job is queued. False: it is not offered, or no longer. MustHoldError: see `Offered.can_yield`.
+        Returns when the job is queued. False: it has no such offer, or no longer. MustHoldError: see
+        `Offered.can_yield`.
         """
 
-    async def release(self, job_id: str) -> bool:
+    async def release(self, job_id: str, offer: int | None = None) -> bool:
         """End a hold by force: the nodes are offered to all other jobs first, and then perhaps to this one again."""
 
-    async def try_start(self, job_id: str, patience: float | None = None) -> bool:
+    async def try_start(self, job_id: str, patience: float | None = None) -> int:
         """Make the manager schedule, and wait up to `patience` seconds for the job's offer (None: as configured).
 
-        True: it is offered now, and this offer is not reported. An offer that comes later is reported.
+        Returns the number of the offer that it has now, which is not reported; 0: none. An offer that comes later is
+        reported.
         """
 
     async def hasten(self, job_id: str) -> None:
@@ -208,9 +218,9 @@ class SlotOnRecord:
 
 @dataclass(frozen=True, slots=True)
 class WantedStart:
-    """Whether a wanted job is offered, and by how many seconds that pushes the first job; None: it is its turn."""
+    """A wanted job's offer (its number; 0: none), and by how many seconds it pushes the first job (None: its turn)."""
 
-    offered: bool
+    offer: int
     pushed: int | None = None
 
 
@@ -245,8 +255,8 @@ class MeetingSystem(BatchSystem, Protocol):
     async def book(self, job_id: str, generation: int, at: int, paired: Collection[str]) -> bool:
         """Give the job this slot instead of any that it has, if `quote` would tell it now; else it keeps that."""
 
-    async def claim(self, job_id: str) -> bool:
-        """Offer the job on the nodes of its slot, which has come. False: not yet, and it keeps the slot."""
+    async def claim(self, job_id: str) -> int:
+        """Offer the job on the nodes of its slot, which has come; the offer's number. 0: not yet; it keeps the slot."""
 
     async def unbook(self, job_id: str) -> None:
         """Take the job's slot away, if it has one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import time
 from collections import Counter
@@ -61,6 +62,7 @@ class Job:
     expected: int | None = None  # when PBS expects to start it while it waits
     comment: str = ""  # why it waits, in PBS's words
     vnodes: str = ""  # those that it was offered on
+    number: int = 0  # of its latest offer
     offline: bool = False  # they are offline, with the job on record
     admitted: bool = False  # we have called qrun: the hook lets it run
     turned_away: float = 0.0  # until then it is not offered
@@ -77,6 +79,11 @@ class Job:
     def kept(self) -> frozenset[str]:
         """The nodes that are kept for it."""
         return frozenset(commands.chunks(self.vnodes)) if self.phase is Phase.OFFERED else frozenset()
+
+    @property
+    def offered_as(self) -> int:
+        """The number of the offer that it has; 0: none."""
+        return self.number if self.phase is Phase.OFFERED else 0
 
     def keeps(self, vnodes: str) -> bool:
         """Whether it is offered, and on these nodes."""
@@ -107,6 +114,7 @@ class Book:
         self._others: set[str] = set()  # queued jobs that name no mate
         self._refused: set[str] = set()
         self._lines: dict[str, str] = {}  # jobs that wait, in order, with their queues, by the last look
+        self._numbers = itertools.count(1)  # of offers
 
     # The hook's question
 
@@ -160,8 +168,8 @@ class Book:
             return TAKEN
         if job.phase is Phase.RUNNING:
             self._report(Withdrawn(job.job_id))
-        job.phase, job.vnodes, job.started = Phase.OFFERED, vnodes, None
-        job.nodes, job.changed = len(commands.chunks(vnodes)), self._clock()
+        self.note_offer(job, vnodes)
+        job.started, job.nodes, job.changed = None, len(commands.chunks(vnodes)), self._clock()
         self._on_offer(job)
         if job.wanted is not None and not job.wanted.done():
             job.wanted.set_result(None)
@@ -185,11 +193,15 @@ class Book:
                 return True
         return False
 
+    def note_offer(self, job: Job, vnodes: str) -> None:
+        """Note that a job is offered on these nodes from now on."""
+        job.phase, job.vnodes, job.number = Phase.OFFERED, vnodes, next(self._numbers)
+
     def report_offer(self, job: Job) -> None:
         """Report the job's offer, if it has one."""
         if job.phase is Phase.OFFERED:
             told = job.job_id, job.submitted, job.nodes, job.vnodes, job.owner, job.link
-            self._report(Offered(*told, can_yield=True, account=job.account))
+            self._report(Offered(*told, can_yield=True, number=job.number, account=job.account))
 
     # Looks at the queue
 

@@ -50,7 +50,8 @@ class HeldNodes:
         for job_id, chunks in held.items():
             job = book.jobs.get(job_id)
             if job is not None and job.phase is Phase.QUEUED and job.nodes == len(chunks):
-                job.phase, job.vnodes, job.offline = Phase.OFFERED, commands.joined(chunks), True
+                book.note_offer(job, commands.joined(chunks))
+                job.offline = True
                 book.report_offer(job)
             else:
                 self._to_free |= dict.fromkeys(chunks, job_id)

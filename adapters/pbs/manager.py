@@ -108,7 +108,7 @@ class PbsManager(WatchedQueue, BatchSystem):
         job = self._book.jobs.get(job_id)
         if job is None or job.phase is not Phase.OFFERED:
             return False
-        starting = self._tasks.begin(self._start(job, at, job.changed))
+        starting = self._tasks.begin(self._start(job, at, job.number))
         if at is None:
             await asyncio.shield(starting)
         return True
@@ -117,12 +117,12 @@ class PbsManager(WatchedQueue, BatchSystem):
         """See the protocol: the hook adds them to the job's own variables."""
         self._of(job_id).finding = dict(finding)
 
-    async def _start(self, job: Job, at: float | None, offered: float) -> None:
-        """`offered`: when the job was; another offer is not meant."""
+    async def _start(self, job: Job, at: float | None, offer: int) -> None:
+        """Start a job on the nodes of this offer."""
         async with job.order:
             if at is not None:
                 await asyncio.sleep(at - self._notice.seconds - time.time())
-            if job.phase is not Phase.OFFERED or job.changed != offered:
+            if job.offered_as != offer:
                 return
             job.admitted = True
             try:
@@ -156,18 +156,18 @@ class PbsManager(WatchedQueue, BatchSystem):
         _LOG.warning("job %s cannot be started on its nodes: %s", job.job_id, error)
         self._withdraw(job)
 
-    async def give_back(self, job_id: str, backoff: float | None = None) -> bool:
+    async def give_back(self, job_id: str, backoff: float | None = None, offer: int | None = None) -> bool:
         """See the protocol; continues if the caller is cancelled."""
         pause = self.settings.backoff if backoff is None else backoff
-        return await asyncio.shield(self._tasks.begin(self._give_back(self._of(job_id), pause)))
+        return await asyncio.shield(self._tasks.begin(self._give_back(self._of(job_id), pause, offer)))
 
-    async def release(self, job_id: str) -> bool:
+    async def release(self, job_id: str, offer: int | None = None) -> bool:
         """See the protocol; continues if the caller is cancelled."""
-        return await asyncio.shield(self._tasks.begin(self._give_back(self._of(job_id), OTHERS_TURN)))
+        return await asyncio.shield(self._tasks.begin(self._give_back(self._of(job_id), OTHERS_TURN, offer)))
 
-    async def _give_back(self, job: Job, pause: float) -> bool:
+    async def _give_back(self, job: Job, pause: float, offer: int | None) -> bool:
         async with job.order:
-            if job.phase is not Phase.OFFERED:
+            if job.phase is not Phase.OFFERED or offer not in (None, job.number):
                 return False
             now = self._now()
             job.phase, job.changed, job.turned_away = Phase.QUEUED, now, now + pause
@@ -175,12 +175,12 @@ class PbsManager(WatchedQueue, BatchSystem):
         self._tasks.begin(self._schedule_later(pause))
         return True
 
-    async def try_start(self, job_id: str, patience: float | None = None) -> bool:
+    async def try_start(self, job_id: str, patience: float | None = None) -> int:
         """See the protocol."""
         job = self._of(job_id)
         if job.phase is Phase.QUEUED:
             await self._wait_for_offer(job, self.settings.try_patience if patience is None else patience)
-        return job.phase is Phase.OFFERED
+        return job.offered_as
 
     async def _wait_for_offer(self, job: Job, patience: float) -> None:
         wanted = job.wanted = asyncio.get_running_loop().create_future()

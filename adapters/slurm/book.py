@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -66,6 +67,7 @@ class Job:
     eligible: float = 0.0  # it does not start earlier
     kept_back: float = 0.0  # until when we keep it back
     offer: Offer | None = None  # the latest
+    number: int = 0  # of that offer
     started: float | None = None  # when it started, or is to start
     finding: Mapping[str, str] = field(default_factory=dict)  # variables for its tasks
     hung_up: bool = False  # its hook hung up without an answer; what Slurm does with the job is not known yet
@@ -77,6 +79,11 @@ class Job:
     moved: asyncio.Event = field(default_factory=asyncio.Event)  # set when something changes
     sequence: asyncio.Lock = field(default_factory=asyncio.Lock)  # one sequence of commands at a time
     wanted: asyncio.Future[None] | None = None  # while a caller waits for the offer: it goes there, not into a report
+
+    @property
+    def offered_as(self) -> int:
+        """The number of the offer that it has; 0: none."""
+        return self.number if self.phase is Phase.OFFERED else 0
 
 
 class Hooks(Protocol):
@@ -105,6 +112,7 @@ class Book:
         self._refused: set[str] = set()
         self._unlaunched: list[Job] = []
         self._turns: list[Turn] = []  # of all jobs that wait, by the last look
+        self._numbers = itertools.count(1)  # of offers
 
     # Rows of squeue
 
@@ -291,6 +299,7 @@ class Book:
         if let_go_before:
             self._report(Withdrawn(job.job_id))
         job.phase, job.offer, job.started, job.changed = Phase.OFFERED, offer, None, self._clock()
+        job.number = next(self._numbers)
         job.moved.set()
         if job.wanted is not None and not job.wanted.done():
             job.wanted.set_result(None)
@@ -302,7 +311,9 @@ class Book:
         if job.offer is not None and job.phase is Phase.OFFERED:
             on = job.offer.nodes, job.offer.nodelist
             job.told_nodes = job.offer.nodes
-            self._report(Offered(job.job_id, job.submitted, *on, job.owner, job.link, job.can_yield, job.account))
+            of = job.owner, job.link
+            told = Offered(job.job_id, job.submitted, *on, *of, job.can_yield, job.number, job.account)
+            self._report(told)
 
     def _keeps_its_mate(self, job: Job, offer: Offer) -> bool:
         """Return whether the job's present comment still names a mate; if not, let the job start."""

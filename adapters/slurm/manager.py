@@ -192,19 +192,19 @@ class SlurmManager(WatchedQueue, MeetingSystem):
             await self._gates.announce(job.job_id, at, job.finding)
         return job.phase is Phase.OFFERED and job.offer is offer
 
-    async def give_back(self, job_id: str, backoff: float | None = None) -> bool:
+    async def give_back(self, job_id: str, backoff: float | None = None, offer: int | None = None) -> bool:
         """See the protocol; continues if the caller is cancelled. MustHoldError."""
-        pause = self.settings.backoff if backoff is None else backoff
-        given = await asyncio.shield(self._tasks.begin(self._sequences.give_back(self._of(job_id), pause)))
-        if self._slots.is_for_one_try(job_id):
+        job, pause = self._of(job_id), self.settings.backoff if backoff is None else backoff
+        given = await asyncio.shield(self._tasks.begin(self._sequences.give_back(job, pause, offer)))
+        if self._slots.is_for_one_try(job_id) and not job.offered_as:
             await self.unbook(job_id)
         return given
 
-    async def release(self, job_id: str) -> bool:
+    async def release(self, job_id: str, offer: int | None = None) -> bool:
         """See the protocol; continues if the caller is cancelled. MustHoldError."""
-        return await asyncio.shield(self._tasks.begin(self._sequences.release(self._of(job_id))))
+        return await asyncio.shield(self._tasks.begin(self._sequences.release(self._of(job_id), offer)))
 
-    async def try_start(self, job_id: str, patience: float | None = None) -> bool:
+    async def try_start(self, job_id: str, patience: float | None = None) -> int:
         """See the protocol."""
         limit = self.settings.try_patience if patience is None else patience
         return await self._sequences.try_start(self._of(job_id), limit)
@@ -233,7 +233,7 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         """See the protocol; continues if the caller is cancelled."""
         return await asyncio.shield(self._tasks.begin(self._slots.book(self._of(job_id), generation, at, paired)))
 
-    async def claim(self, job_id: str) -> bool:
+    async def claim(self, job_id: str) -> int:
         """See the protocol; continues if the caller is cancelled."""
         claiming = self._slots.claim(self._of(job_id), self.settings.try_patience)
         return await asyncio.shield(self._tasks.begin(claiming))

@@ -51,25 +51,25 @@ class Sequences:
         self._clock = clock
         self._requeue_delay = requeue_delay
 
-    async def give_back(self, job: Job, backoff: float) -> bool:
+    async def give_back(self, job: Job, backoff: float, offer: int | None = None) -> bool:
         """Make a job yield, and keep it queued for `backoff` seconds.
 
-        False: its hook does not wait. MustHoldError.
+        False: its hook does not wait, or another one than that of this offer. MustHoldError.
         """
         async with job.sequence:
-            if not self._give_back(job):
+            if not self._give_back(job, offer):
                 return False
             if await self._requeued(job):
                 await self._set_start(job, math.ceil(backoff))
             return True
 
-    async def release(self, job: Job) -> bool:
+    async def release(self, job: Job, offer: int | None = None) -> bool:
         """Make a job yield, let Slurm offer its nodes to all other jobs, then let the job take part again.
 
-        False: its hook does not wait. MustHoldError.
+        False: as of `give_back`. MustHoldError.
         """
         async with job.sequence:
-            if not self._give_back(job):
+            if not self._give_back(job, offer):
                 return False
             if await self._requeued(job):
                 await self._set_start(job, OTHERS_TURN)
@@ -77,11 +77,11 @@ class Sequences:
                 await self._set_start(job, 0)
             return True
 
-    async def try_start(self, job: Job, patience: float) -> bool:
-        """Make Slurm consider the queued job; return whether Slurm offers it within `patience` seconds."""
+    async def try_start(self, job: Job, patience: float) -> int:
+        """Make Slurm consider the queued job; return the offer that it has within `patience` seconds, 0 if none."""
         if job.phase in (Phase.QUEUED, Phase.CHOSEN, Phase.GIVING_BACK):
             await self._wait_for_offer(job, patience)
-        return job.phase is Phase.OFFERED
+        return job.offered_as
 
     async def _wait_for_offer(self, job: Job, patience: float) -> None:
         wanted = job.wanted = asyncio.get_running_loop().create_future()
@@ -121,8 +121,8 @@ class Sequences:
                     _LOG.info("job %s is to be requeued: %s", job.job_id, error)
                 await self._watch.fresh()
 
-    def _give_back(self, job: Job) -> bool:
-        if job.phase is not Phase.OFFERED:
+    def _give_back(self, job: Job, offer: int | None) -> bool:
+        if job.phase is not Phase.OFFERED or offer not in (None, job.number):
             return False
         if not job.can_yield:
             raise MustHoldError(f"job {job.job_id} cannot yield: Slurm would cancel it (srun, salloc or --no-requeue)")

@@ -29,7 +29,7 @@ SPARE = 60  # seconds that a reservation is longer than its job, which may be le
 GLANCE = 0.5  # seconds for which a look serves further quotes
 NOW = 0  # the instant of a slot that is for one try
 _STILL_IN_USE = 0.2  # seconds between two tries to delete a reservation
-REFUSED = WantedStart(False)
+REFUSED = WantedStart(0)
 _WAITING = (Phase.QUEUED, Phase.CHOSEN, Phase.OFFERED, Phase.GIVING_BACK)
 _LOG = logging.getLogger(__name__)
 
@@ -87,8 +87,8 @@ class Slots:
             del guards[other]
         if turn.first is not None and turn.guard is not None:
             guards[turn.first] = turn.guard
-        if await self._sequences.try_start(job, patience):
-            return WantedStart(True, turn.pushed)
+        if offer := await self._sequences.try_start(job, patience):
+            return WantedStart(offer, turn.pushed)
         await self.unbook(job.job_id)
         return REFUSED
 
@@ -157,8 +157,8 @@ class Slots:
                 name = await self._make(job, generation, plan.now, at, found.nodes)
             return name is not None and await self._enter(job, name, at)
 
-    async def claim(self, job: Job, patience: float) -> bool:
-        """Return whether Slurm offers the job on the nodes of its slot, which has come; it keeps the slot for later.
+    async def claim(self, job: Job, patience: float) -> int:
+        """Have the job offered on the nodes of its slot, which has come; the offer, or 0: it keeps the slot for later.
 
         Puts it into its reservation again: a slurmctld that was killed may have forgotten that. If it has forgotten the
         reservation, another is made that begins now, if the job fits.
@@ -167,7 +167,7 @@ class Slots:
         if slot is None and job.phase is Phase.QUEUED and await self.book(job, 0, _now(), ()):
             slot = self._slots.get(job.job_id)
         if slot is None or job.phase is not Phase.QUEUED:
-            return await self._sequences.try_start(job, patience) if slot is not None else job.phase is Phase.OFFERED
+            return await self._sequences.try_start(job, patience) if slot is not None else job.offered_as
         try:
             async with job.sequence:
                 await self._begin(job, slot.name)
@@ -176,7 +176,7 @@ class Slots:
             _LOG.info("job %s cannot have its slot now: %s", job.job_id, error)
             if isinstance(error, ReservationError) and error.fault is Fault.UNKNOWN:
                 self._slots.pop(job.job_id, None)
-        return False
+        return 0
 
     async def unbook(self, job_id: str) -> None:
         """Take the job's slot away, if it has one. It goes on where it is."""

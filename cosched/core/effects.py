@@ -51,10 +51,14 @@ class Hold:
 
 @message
 class Yield:
-    """Take the job's nodes back, and pass it over for the rest of this instant. Its score is multiplied by `boost`."""
+    """Take the job's nodes back, and pass it over for the rest of this instant. Its score is multiplied by `boost`.
+
+    `offer`: the number of the batch system's offer that this ends, here and below; 0: it has made none.
+    """
 
     job: JobId
     boost: float
+    offer: int = 0
 
 
 @message
@@ -62,6 +66,7 @@ class Release:
     """Take a holding job's nodes back. It is queued again, as the last one for the rest of this instant."""
 
     job: JobId
+    offer: int = 0
 
 
 @message
@@ -96,6 +101,7 @@ class PassOver:
     """Give an offered job back to its batch system, since others come first. It is offered again soon."""
 
     job: JobId
+    offer: int
 
 
 @message

@@ -101,7 +101,8 @@ class Memory(BatchSystem):
     def __init__(self, machine: Machine, backoff: float = 30.0):
         self.machine, self._backoff = machine, backoff
         self._reports: asyncio.Queue[BatchReport] = asyncio.Queue()
-        self._offered: set[str] = set()
+        self._offered: dict[str, int] = {}  # offers by their numbers
+        self._numbers = itertools.count(1)
         self._wanted: dict[str, asyncio.Event] = {}
         self._turned_away: dict[str, float] = {}  # until when, by the loop's clock
         self._running: set[str] = set()
@@ -139,7 +140,7 @@ class Memory(BatchSystem):
             return True
         if job.id in self._offered or asyncio.get_running_loop().time() < self._turned_away.get(job.id, 0.0):
             return False
-        self._offered.add(job.id)
+        self._offered[job.id] = next(self._numbers)
         self.machine.kept += job.nodes
         if job.id in self._wanted:
             self._wanted[job.id].set()
@@ -148,8 +149,8 @@ class Memory(BatchSystem):
         return False
 
     def _offer(self, job: Job) -> None:
-        nodelist = f"n[1-{job.nodes}]"
-        self._report(Offered(job.id, 0, job.nodes, nodelist, job.owner, job.link, can_yield=True, account=job.account))
+        on, number = (job.nodes, f"n[1-{job.nodes}]"), self._offered[job.id]
+        self._report(Offered(job.id, 0, *on, job.owner, job.link, True, number, job.account))
 
     def _told(self, job: Job) -> None:
         if job.link is None:
@@ -180,14 +181,14 @@ class Memory(BatchSystem):
         if self._let_go(job):
             self.machine.run(job)
 
-    async def give_back(self, job_id: str, backoff: float | None = None) -> bool:
-        return self._give_back(self._of(job_id), self._backoff if backoff is None else backoff)
+    async def give_back(self, job_id: str, backoff: float | None = None, offer: int | None = None) -> bool:
+        return self._give_back(self._of(job_id), self._backoff if backoff is None else backoff, offer)
 
-    async def release(self, job_id: str) -> bool:
-        return self._give_back(self._of(job_id), 0.1)  # long enough for all others to be offered the nodes
+    async def release(self, job_id: str, offer: int | None = None) -> bool:
+        return self._give_back(self._of(job_id), 0.1, offer)  # long enough for all others to be offered the nodes
 
-    def _give_back(self, job: Job, pause: float) -> bool:
-        if not self._let_go(job):
+    def _give_back(self, job: Job, pause: float, offer: int | None) -> bool:
+        if offer not in (None, self._offered.get(job.id)) or not self._let_go(job):
             return False
         loop = asyncio.get_running_loop()
         self._turned_away[job.id] = loop.time() + pause
@@ -199,11 +200,11 @@ class Memory(BatchSystem):
         """Keep no nodes for the job any more; False: none were kept."""
         if job.id not in self._offered:
             return False
-        self._offered.discard(job.id)
+        del self._offered[job.id]
         self.machine.kept -= job.nodes
         return True
 
-    async def try_start(self, job_id: str, patience: float | None = None) -> bool:
+    async def try_start(self, job_id: str, patience: float | None = None) -> int:
         job, wanted = self._of(job_id), asyncio.Event()
         if job_id not in self._offered and job.state == "queued":
             self._wanted[job_id] = wanted
@@ -214,7 +215,7 @@ class Memory(BatchSystem):
                 pass
             finally:
                 del self._wanted[job_id]
-        return job_id in self._offered
+        return self._offered.get(job_id, 0)
 
     async def hasten(self, job_id: str) -> None:
         self._turned_away.pop(self._of(job_id).id, None)

@@ -133,6 +133,38 @@ async def test_a_hold_that_ends_by_force_lets_others_go_first(world: World) -> N
         await service.told(job, "Offered", "Offered")
 
 
+async def test_an_order_for_an_earlier_offer_changes_nothing(world: World) -> None:
+    async with serving(world, backoff=1) as service:
+        job = await world.submit(nodes=NODES)
+        await service.told(job, "Offered")
+        first = service.last(job).number
+        assert await service.manager.give_back(job, offer=first)
+        await service.told(job, "Offered", "Offered")
+        assert 0 < first != service.last(job).number
+        for late in (0, first):
+            assert not await service.manager.give_back(job, offer=late)
+            assert not await service.manager.release(job, late)
+        other = await world.submit(nodes=NODES, seconds=SHORT, pair=None)
+        await asyncio.sleep(SETTLED)
+        await service.manager.look()
+        assert [await world.state(each) for each in (job, other)] == ["queued", "queued"]
+        assert await service.manager.release(job, service.last(job).number)
+        await becomes(world, other, "running", "ended")
+
+
+async def test_a_try_tells_the_number_of_the_offer(world: World) -> None:
+    async with serving(world, backoff=3600) as service:
+        job = await world.submit()
+        await service.told(job, "Offered")
+        first = service.last(job).number
+        assert await service.manager.try_start(job, 0.3) == first
+        assert await service.manager.give_back(job, offer=first)
+        second = await service.manager.try_start(job, 120)
+        assert second not in (0, first)
+        assert not await service.manager.give_back(job, offer=first)
+        assert await service.manager.give_back(job, offer=second)
+
+
 async def test_a_try_ends_with_its_patience(world: World) -> None:
     async with serving(world) as service:
         blocker = await world.submit(nodes=NODES, pair=None)
@@ -362,7 +394,7 @@ async def test_members_that_are_tried_at_the_same_time_are_both_offered(world: W
         for member in members:
             await service.told(member, "Offered")
             assert await service.manager.give_back(member)
-        assert await asyncio.gather(*(service.manager.try_start(member, 120) for member in members)) == [True, True]
+        assert all(await asyncio.gather(*(service.manager.try_start(member, 120) for member in members)))
         assert [await service.manager.start(member) for member in members] == [True, True]
         for member in members:
             await becomes(world, member, "running")

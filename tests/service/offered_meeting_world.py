@@ -176,11 +176,11 @@ class SlotOutside(SlurmOutside):
 
     def _claimed(self, order: Claim, job: Job) -> None:
         self._done(order)
-        self.node.meeting.claimed(order, job.state == OFFERED)
+        self.node.meeting.claimed(order, job.offer if job.state == OFFERED else 0)
 
     def _try(self, order: Try) -> None:
         if self.node.meeting.has_slot(order.job):
-            self.later(self.world.now, lambda: self.node.offered.tried(order.job, False))
+            self.later(self.world.now, lambda: self.node.offered.tried(order.job, 0))
         else:
             super()._try(order)
 

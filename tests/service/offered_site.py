@@ -93,8 +93,8 @@ class Site:
             self.offered.submitted(record, or_alone=or_alone)
             self.domain.questions.ask(Asked("b", GetMateJobId(str(job), named, None, "ann")))
 
-    def offer(self, job: int, *, can_yield: bool = True) -> None:
-        self.offered.offered(str(job), 2, can_yield=can_yield)
+    def offer(self, job: int, *, can_yield: bool = True, number: int = 0) -> None:
+        self.offered.offered(str(job), 2, can_yield=can_yield, number=number)
 
     def answer(self, job: int, *replies: Any) -> None:
         for reply in replies:

@@ -44,6 +44,7 @@ class Job:
     state: int = QUEUED
     eligible_at: int = 0
     runs: int = 0  # started so often
+    offer: int = 0  # the number of its latest
 
     @property
     def alone(self) -> bool:
@@ -177,7 +178,7 @@ class SlurmNode(Node):
                 if job.alone:
                     self._run(job)
                 else:
-                    job.state = OFFERED
+                    job.state, job.offer = OFFERED, job.offer + 1
                     self.guarded(lambda job=job: self._offer(job))
 
     def _offer(self, job: Job) -> None:
@@ -185,9 +186,9 @@ class SlurmNode(Node):
             return
         if job.id in self.trying:
             self.trying.discard(job.id)
-            self.offered.tried(job.id, True)
+            self.offered.tried(job.id, job.offer)
         else:
-            self.offered.offered(job.id, job.nodes, can_yield=True)
+            self.offered.offered(job.id, job.nodes, can_yield=True, number=job.offer)
 
     def _lose(self, job: Job) -> None:
         self.requeue(job.id, 1)
@@ -215,8 +216,8 @@ class SlurmNode(Node):
         if self.slurm[job].state == OFFERED:
             self._run(self.slurm[job])
 
-    def requeue(self, job: str, backoff: int) -> None:
-        if self.slurm[job].state == OFFERED:
+    def requeue(self, job: str, backoff: int, offer: int | None = None) -> None:
+        if self.slurm[job].state == OFFERED and offer in (None, self.slurm[job].offer):
             self.slurm[job].state = QUEUED
             self.slurm[job].eligible_at = self.world.now + backoff
             self.world.at(self.world.now + backoff, self.schedule)
@@ -245,7 +246,7 @@ class SlurmOutside(Outside):
         stack.enter_context(node.offered.scheduler.favouring(wanted))
         for job in wanted:
             node.slurm[job].eligible_at = 0
-        node.requeue(order.job, OTHERS_TURN)
+        node.requeue(order.job, OTHERS_TURN, order.offer)
         self.later(self.world.now + OTHERS_TURN, stack.close)
 
     def _hasten(self, order: Reschedule) -> None:
@@ -264,7 +265,7 @@ class SlurmOutside(Outside):
     def _end_try(self, job: Job) -> None:
         if job.id in self.node.trying:
             self.node.trying.discard(job.id)
-            self.node.offered.tried(job.id, False)
+            self.node.offered.tried(job.id, 0)
 
     # Calls, whose answers may take a while
 
@@ -293,8 +294,8 @@ class SlurmOutside(Outside):
 
 _ORDERS: dict[type, Callable[[SlurmOutside, Any], None]] = {
     Start: lambda outside, order: outside.node.start(order.job),
-    Yield: lambda outside, order: outside.node.requeue(order.job, BACKOFF),
-    PassOver: lambda outside, order: outside.node.requeue(order.job, PASSED_OVER),
+    Yield: lambda outside, order: outside.node.requeue(order.job, BACKOFF, order.offer),
+    PassOver: lambda outside, order: outside.node.requeue(order.job, PASSED_OVER, order.offer),
     Release: SlurmOutside._release,
     Try: lambda outside, order: outside._try(order),
     TryReady: lambda outside, order: outside._try(order),

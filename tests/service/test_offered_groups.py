@@ -103,7 +103,7 @@ def test_a_job_that_has_yielded_gives_its_nodes_back(store) -> None:
     propose(site, 1)
     site.offered.tried("1", True)
     settle(site, 1, start=False)
-    assert site.orders == [Yield("1", 1.0), TryReady("1"), Yield("1", 1.0)]
+    assert site.orders == [Yield("1", 1.0), TryReady("1"), Yield("1", 1.0, 1)]
     assert site.state(1) is JobState.QUEUED
     assert site.domain.core.jobs["1"].yields == 1
 

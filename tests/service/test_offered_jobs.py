@@ -70,7 +70,7 @@ def test_what_is_known_is_on_record(site, store):
 
 def test_the_account_of_a_job_is_that_of_its_last_offer(site, store):
     site.submit(1)
-    site.offered.offered("1", 4, can_yield=True, account="climate")
+    site.offered.offered("1", 4, can_yield=True, number=1, account="climate")
     assert store.job(1).account == "climate"
 
 
@@ -250,7 +250,7 @@ def test_others_are_passed_over_while_a_peer_tries_a_job(site):
     site.asked_to_try(1)
     site.orders  # noqa: B018
     site.offer(2)
-    assert (site.orders, site.state(2)) == ([PassOver("2")], JobState.QUEUED)
+    assert (site.orders, site.state(2)) == ([PassOver("2", 0)], JobState.QUEUED)
     site.offered.tried("1", False)
     site.offer(2)
     assert site.state(2) is JobState.READY
@@ -270,7 +270,7 @@ def test_after_a_release_the_wanted_come_first(site):
     site.submit(1, 2)
     with site.offered.scheduler.favouring(["1"]):
         site.offer(2)
-        assert site.orders == [PassOver("2")]
+        assert site.orders == [PassOver("2", 0)]
         site.offer(1)
         assert site.state(1) is JobState.READY
     site.offer(2)

@@ -29,7 +29,7 @@ async def nothing_left(managed: Managed) -> None:
 async def test_a_wanted_job_that_is_let_go_leaves_its_reservation(place: Place) -> None:
     async with Managed(*place, try_patience=PATIENCE) as slurm:
         _, k = await crowded(slurm)
-        assert (await slurm.manager.start_wanted(k.job_id, PLENTY, {}, ())).offered
+        assert (await slurm.manager.start_wanted(k.job_id, PLENTY, {}, ())).offer
         assert await slurm.manager.start(k.job_id)
         await nothing_left(slurm)
         await slurm.wait_for_state(k.job_id, "COMPLETED")
@@ -40,7 +40,7 @@ async def test_a_wanted_job_that_is_let_go_leaves_its_reservation(place: Place) 
 async def test_a_wanted_job_that_yields_leaves_its_reservation(place: Place) -> None:
     async with Managed(*place, try_patience=PATIENCE) as slurm:
         _, k = await crowded(slurm)
-        assert (await slurm.manager.start_wanted(k.job_id, PLENTY, {}, ())).offered
+        assert (await slurm.manager.start_wanted(k.job_id, PLENTY, {}, ())).offer
         assert await slurm.manager.give_back(k.job_id, 1000)
         assert await left_over(slurm) == []
         assert k.phase is Phase.QUEUED

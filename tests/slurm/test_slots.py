@@ -75,7 +75,7 @@ async def test_a_wanted_job_starts_before_its_turn_and_its_reservation_goes(plac
         h, k = await crowded(slurm)
         slots, guards = slots_of(slurm), dict[str, int]()
         started = await slots.start_wanted(k, PLENTY, guards, (), PATIENCE)
-        assert started.offered
+        assert started.offer
         assert started.pushed is not None
         assert started.pushed > 0
         assert k.phase is Phase.OFFERED
@@ -280,7 +280,7 @@ async def test_a_slot_outlives_a_slurmctld_that_is_killed_or_leaves_no_trace(pla
         await asyncio.to_thread(slurm.cluster.start_controller)
         await asyncio.to_thread(slurm.cluster.wait_for_nodes)
         await asyncio.sleep(max(0, now + 2 * AHEAD - time.time()))
-        assert await slots.claim(job, PATIENCE) == (job.phase is Phase.OFFERED)
+        assert await slots.claim(job, PATIENCE) == job.offered_as
         await slots.unbook(job.job_id)
         assert await left_over(slurm) == []
 

@@ -32,6 +32,7 @@ class ExternalScheduler:
         self._favoured: Counter[JobId] = Counter()
         self._jobs: dict[JobId, ClusterJob] = {}
         self._offers: deque[Ready] = deque()
+        self._numbers: dict[JobId, int] = {}  # of their latest offers
         self._orders: list[Order] = []
 
     def take_orders(self) -> list[Order]:
@@ -50,10 +51,18 @@ class ExternalScheduler:
 
     # What it offers
 
+    def note_offer(self, job: JobId, number: int) -> None:
+        """The batch system offers a job, whatever becomes of that: orders that end this offer name its number.
+
+        They leave later, and until then the job may be offered anew.
+        """
+        if job in self._jobs:
+            self._numbers[job] = number
+
     def offer(self, job: JobId, nodes: int, now: int, *, can_yield: bool) -> bool:
         """The batch system has chosen a queued job and its nodes: it is the next, unless others come first."""
         if can_yield and self._others_first(job, now):
-            self._orders.append(PassOver(job))
+            self._orders.append(PassOver(job, self._numbers.get(job, 0)))
             return False
         self._jobs[job] = replace(self._jobs[job], state=JobState.READY, nodes=nodes)
         self._offers.append(Ready(job, nodes, FOREVER, cannot_yield=not can_yield))
@@ -92,6 +101,7 @@ class ExternalScheduler:
     def leave(self, job: JobId, now: int, how: JobState) -> None:  # noqa: ARG002
         """The job has ended."""
         del self._jobs[job]
+        self._numbers.pop(job, None)
 
     def fits(self, nodes: int) -> bool:  # noqa: ARG002
         """The batch system judges that."""
@@ -118,12 +128,12 @@ class ExternalScheduler:
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
         """The job gives its nodes back."""
         self._jobs[job] = replace(self._jobs[job], state=JobState.QUEUED, passed_over=now + 1)
-        self._orders.append(Yield(job, boost))
+        self._orders.append(Yield(job, boost, self._numbers.get(job, 0)))
 
     def release(self, job: JobId, now: int) -> None:  # noqa: ARG002
         """End a hold by force."""
         self._put(job, JobState.QUEUED)
-        self._orders.append(Release(job))
+        self._orders.append(Release(job, self._numbers.get(job, 0)))
 
     def resize(self, job: JobId, nodes: int) -> None:
         """The batch system has changed the size of a running job."""
@@ -159,7 +169,7 @@ class ExternalScheduler:
         known = self._jobs[job]
         if known.passed_over:
             self._put(job, JobState.QUEUED)
-            self._orders.append(Yield(job, 1.0))
+            self._orders.append(Yield(job, 1.0, self._numbers.get(job, 0)))
         else:
             self._jobs[job] = replace(known, state=JobState.READY)
             self._offers.append(Ready(job, known.nodes, FOREVER))

@@ -81,9 +81,10 @@ class OfferedJobs:
             self.domain.records.set_reason(job, Why.MATE_UNKNOWN)
 
     @in_turn
-    def offered(self, job: JobId, nodes: int, *, can_yield: bool, account: str | None = None) -> None:
+    def offered(self, job: JobId, nodes: int, *, can_yield: bool, number: int, account: str | None = None) -> None:
         """The manager has chosen the job and its nodes: the paper's RunJob. `account`: who pays; None: as before."""
         state = self.domain.state(job)
+        self.scheduler.note_offer(job, number)
         if state is None or state not in WAITING:  # not coscheduled, or it was to start before
             started = self._core.jobs.get(job)
             self._journal.changes.orders.append(Start(job, started.start_at if started is not None else None))
@@ -140,12 +141,12 @@ class OfferedJobs:
     # Tries, which take a while
 
     @in_turn
-    def tried(self, job: JobId, offered: bool) -> None:
-        """What came of a try: the manager offers the job, or does not for now."""
+    def tried(self, job: JobId, offer: int) -> None:
+        """What came of a try: the manager offers the job, by this number, or does not for now (0)."""
         if job in self.scheduler.trying:
-            self._end_try(job, offered)
-        elif offered and job in self.domain.jobs:  # that try was given up
-            self.offered(job, self.domain.jobs[job].nodes, can_yield=True)
+            self._end_try(job, offer)
+        elif offer and job in self.domain.jobs:  # that try was given up
+            self.offered(job, self.domain.jobs[job].nodes, can_yield=True, number=offer)
 
     @in_turn
     def give_way(self, job: JobId) -> None:
@@ -159,7 +160,7 @@ class OfferedJobs:
             return
         rivals = (paired for paired in self._core.jobs.values() if self._waits_for_try(paired, tried))
         if any(self._rank(rival) < self._rank(tried) for rival in rivals):
-            self._end_try(job, False)
+            self._end_try(job, 0)
 
     @staticmethod
     def _waits_for_try(job: PairedJob, tried: PairedJob) -> bool:
@@ -181,21 +182,23 @@ class OfferedJobs:
         pair = sorted([(self.domain.name, job.id), (job.peer, job.mate or "")])
         return zlib.crc32(f"{pair} {minute}".encode())
 
-    def _end_try(self, job: JobId, offered: bool) -> None:
+    def _end_try(self, job: JobId, offer: int) -> None:
         tried = self.scheduler.trying.pop(job)
         if job not in self._core.jobs:
             return
-        starts = offered and self.domain.state(job) is JobState.QUEUED
+        starts = offer > 0 and self.domain.state(job) is JobState.QUEUED
+        if starts:
+            self.scheduler.note_offer(job, offer)
         if isinstance(tried, TryReady):
-            self._end_try_of_member(job, starts)
+            self._end_try_of_member(job, offer if starts else 0)
             return
         at = self._agreed(tried.start_at, job) if starts else None
-        self._decisions.tried(Tried(job, offered, at))
+        self._decisions.tried(Tried(job, offer > 0, at))
 
-    def _end_try_of_member(self, job: JobId, offered: bool) -> None:
+    def _end_try_of_member(self, job: JobId, offer: int) -> None:
         if self._core.jobs[job].group is not None:
-            if offered:
+            if offer:
                 self.scheduler.keep(job)
-            self._decisions.feed(TriedReady(job, offered))
-        elif offered:  # it has left its group meanwhile
-            self.offered(job, self.domain.jobs[job].nodes, can_yield=True)
+            self._decisions.feed(TriedReady(job, offer > 0))
+        elif offer:  # it has left its group meanwhile
+            self.offered(job, self.domain.jobs[job].nodes, can_yield=True, number=offer)

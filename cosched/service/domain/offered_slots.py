@@ -73,9 +73,11 @@ class OfferedSlots:
         self._tell(asked, Booked(asked.job, asked.at, asked.generation, booked, asked.for_peer), yes=booked)
 
     @in_turn
-    def claimed(self, asked: Claim, claimed: bool) -> None:
-        """Whether the job is offered on the nodes of its slot."""
-        self._tell(asked, Claimed(asked.job, claimed, asked.for_peer), yes=claimed)
+    def claimed(self, asked: Claim, offer: int) -> None:
+        """The job is offered on the nodes of its slot, by this number, or not yet (0)."""
+        if offer:
+            self.scheduler.note_offer(asked.job, offer)
+        self._tell(asked, Claimed(asked.job, offer > 0, asked.for_peer), yes=offer > 0)
 
     def _tell(self, asked: Question, outcome: Quoted | Booked | Claimed, *, yes: bool) -> None:
         if not self.scheduler.awaits(asked):

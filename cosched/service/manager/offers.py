@@ -23,6 +23,7 @@ from cosched.adapters.batch_system import (
     Withdrawn,
 )
 from cosched.adapters.manager import Ended, ManagerError, MustHoldError, Started
+from cosched.core.coscheduling.mates import WAITING
 from cosched.core.effects import (
     Book,
     Claim,
@@ -104,7 +105,7 @@ class Offers(Work):
             Refused: lambda report: jobs.refused(report.job_id, report.reason),
             Relinked: self._relinked,
             Offered: lambda report: jobs.offered(
-                report.job_id, report.nodes, can_yield=report.can_yield, account=report.account
+                report.job_id, report.nodes, can_yield=report.can_yield, number=report.number, account=report.account
             ),
             Withdrawn: lambda report: jobs.withdrawn(report.job_id),
             Resized: lambda report: jobs.resized(report.job_id, report.nodes),
@@ -116,6 +117,8 @@ class Offers(Work):
     # Orders
 
     async def _start(self, start: Start) -> None:
+        if self._domain.state(start.job) in WAITING:  # it has lost its nodes meanwhile
+            return
         record = self._domain.jobs.get(start.job)
         if record is not None and record.paired:
             await self._system.let_find(start.job, {"COSCHED_MATES": known_mates(record), **self._finding})
@@ -124,9 +127,11 @@ class Offers(Work):
     async def _give_back(self, order: Yield | PassOver) -> None:
         with self._giving_back(order.job):
             try:
-                await self._system.give_back(order.job, PASSED_OVER if isinstance(order, PassOver) else None)
+                backoff = PASSED_OVER if isinstance(order, PassOver) else None
+                await self._system.give_back(order.job, backoff, order.offer)
             except MustHoldError:  # a try has found it, which does not say so
-                self._jobs.offered(order.job, self._domain.jobs[order.job].nodes, can_yield=False)
+                nodes = self._domain.jobs[order.job].nodes
+                self._jobs.offered(order.job, nodes, can_yield=False, number=order.offer)
 
     @contextmanager
     def _giving_back(self, job: JobId) -> Iterator[None]:
@@ -145,7 +150,7 @@ class Offers(Work):
             asyncio.get_running_loop().call_later(WANTED_FIRST, while_it_lasts.close)
             for job in wanted:
                 self._tasks.run(self._hasten(Reschedule(job)))
-            await self._system.release(order.job)
+            await self._system.release(order.job, order.offer)
 
     async def _hasten(self, order: Reschedule) -> None:
         try:
@@ -154,13 +159,13 @@ class Offers(Work):
             _LOG.info("job %s: %s", order.job, error)
 
     async def _try(self, order: Try | TryReady) -> None:
-        offered = False
+        offer = 0
         doubt = asyncio.get_running_loop().call_later(DOUBT, self._jobs.give_way, order.job)
         try:
-            offered = await (self._slots or self._system).try_start(order.job)
+            offer = await (self._slots or self._system).try_start(order.job)
         finally:
             doubt.cancel()
-            self._jobs.tried(order.job, offered)
+            self._jobs.tried(order.job, offer)
 
     async def cancel(self, job: JobId) -> None:
         """See Work."""

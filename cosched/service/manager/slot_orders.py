@@ -84,23 +84,23 @@ class SlotOrders:
 
     async def claim(self, order: Claim) -> None:
         """Have the job offered at its slot."""
-        claimed = await self._in_order(order.job, lambda: self._system.claim(order.job), False)
-        self._slots.claimed(order, claimed)
+        offer = await self._in_order(order.job, lambda: self._system.claim(order.job), 0)
+        self._slots.claimed(order, offer)
 
-    async def try_start(self, job: JobId) -> bool:
+    async def try_start(self, job: JobId) -> int:
         """Have a wanted job offered for its mate: before its turn, as far as the budget and its owner's share allow."""
-        return await self._in_order(job, lambda: self._tried(job), False)
+        return await self._in_order(job, lambda: self._tried(job), 0)
 
-    async def _tried(self, job: JobId) -> bool:
+    async def _tried(self, job: JobId) -> int:
         slots = self._slots
         if slots.has_slot(job):  # its mate's domain asks for an earlier one
-            return False
+            return 0
         if not slots.may_start_before_turn(job):
             return await self._system.try_start(job)
         budget = Fraction(slots.scheduler.settings.mate_budget)
         started = await self._system.start_wanted(job, budget, slots.guards, slots.ready())
         slots.pushed(job, started.pushed)
-        return started.offered
+        return started.offer
 
     async def _in_order(self, job: JobId, call: Callable[[], Awaitable[_T]], otherwise: _T) -> _T:
         """Carry out a call after those before it; `otherwise`: what a manager has done that cannot."""
