@@ -6,6 +6,7 @@ import grpc
 import pytest
 
 from cosched.client import ClientError
+from cosched.client.jobs import JOB_STATES
 from cosched.v1.domain_pb2 import SubmitJobRequest
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from cosched.v1.job_pb2 import MateName
@@ -39,7 +40,9 @@ def test_a_wrong_mate_is_refused_with_the_reason(pair):
         assert refusal(a, script, mate="b:3").startswith("b:3 waits for the job of a pair's name: give that name")
         assert refusal(a, script, mate="b:4") == "b:4 is that of job 1 already"
         assert refusal(a, script, mate="a:1") == "a is this domain: a mate is a job of another one (configured: b)"
-        assert [job.id for job in a.jobs()] == ["1"], "nothing of them waits"
+        assert [job.id for job in a.jobs(JOB_STATES.values())] == ["1"], "nothing of them is left"
+        assert {event.job for event in a.events(after=0, until_now=True)} == {"a:1"}
+        assert a.submit(script, hold=True).id == "6", "and no id is given again"
         with pytest.raises(ClientError, match="b has no job 999; name another mate"):
             a.link("1", "b:999")
         go.touch()
@@ -55,8 +58,7 @@ def test_the_retry_of_a_refused_submission_is_refused_as_well(pair):
                 submit(request, wait_for_ready=True)
             assert refused.value.code() is grpc.StatusCode.FAILED_PRECONDITION
             assert "b has no job 999" in refused.value.details()
-    shown = pair.a.run("show", "1").stdout
-    assert "cancelled: refused: b has no job 999" in shown
+    assert "no job 1" in pair.a.run("show", "1").stderr
     assert not noted(pair.folder)
 
 

@@ -98,9 +98,10 @@ class Requests:
         changes.audits.append(self._audit(request, str(job) if job is not None else None, "OK", detail))
 
     def on_refusal(self, request: UserRequest, job: int, refusal: Refusal) -> None:
-        """Record that the request is refused after all, though its job is on record; only in a turn."""
+        """Record that the request is refused after all, and drop its job, which ends in this turn."""
         done = DoneRequest(request.user, request.request_id, request.method, job, refusal.message)
         self._domain.journal.changes.requests.append(done)
+        self._domain.journal.changes.refused.append(job)
 
     def refused(self, request: UserRequest, refusal: Refusal) -> None:
         """Record a refused change, if it can be written."""

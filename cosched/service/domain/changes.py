@@ -39,8 +39,8 @@ class DoneRequest:
 
 @dataclass(slots=True)
 class Changes:
-    """Written in this order: jobs, events, answers, requests, audit, starts, charges, values. Then done: looks, timers,
-    orders, calls, and replies.
+    """Written in this order: jobs, events, answers, requests, audit, starts, charges, values; then refused jobs are
+    deleted. Then done: looks, timers, orders, calls, and replies.
     """
 
     found: list[JobRecord] = field(default_factory=list)  # new ones, of a resource manager that takes submissions
@@ -52,6 +52,7 @@ class Changes:
     starts: dict[tuple[str, int], Starts] = field(default_factory=dict)  # by owner and hour
     charges: dict[Charge, Cost] = field(default_factory=dict)  # to be added
     values: dict[str, str] = field(default_factory=dict)  # by key
+    refused: list[int] = field(default_factory=list)  # jobs that ended since they were: nothing of them stays
 
     looks: list[tuple[int, int]] = field(default_factory=list)  # when to look again, and how many looks were in vain
     awaited: JobId | None = None  # the iteration waits for this job's answers
@@ -83,6 +84,7 @@ class Changes:
                 store.add_charges((*charge, *cost) for charge, cost in self.charges.items())
             for key, value in self.values.items():
                 store.set_meta(key, value)
+            store.drop_jobs(self.refused)
 
     def write_requests(self, store: Store) -> None:
         """What users requested, and the audit, in the present transaction; StoreError."""

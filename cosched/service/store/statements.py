@@ -57,6 +57,7 @@ ADD_AUDIT = _insert("audit", AUDIT_COLUMNS)
 COUNT_AUDIT = """
     UPDATE audit SET times = ? WHERE at = ? AND who = ? AND via = ? AND method = ? AND outcome = ? AND detail = ?
 """
+DROP_JOB = "DELETE FROM jobs WHERE id = ?"
 DROP_SCRIPT = "DELETE FROM scripts WHERE job = ?"
 SAVE_ANSWER = f"""
     INSERT OR REPLACE INTO answers (peer, caller, request_id, kind, reply, sequence)

@@ -164,6 +164,10 @@ class Store(Reading):
             raise LookupError("a job to be saved has not been added")
         self._write(statements.DROP_SCRIPT, [(job.id,) for job in saved if job.state.final])
 
+    def drop_jobs(self, jobs: Iterable[int]) -> None:
+        """Delete these jobs with their events; their ids are not given again."""
+        self._write(statements.DROP_JOB, ((job,) for job in jobs))
+
     def add_events(self, events: Iterable[EventRecord]) -> None:
         """Store new events; their jobs must exist at the end of the transaction."""
         self._write(statements.ADD_EVENT, map(event_row, events))
