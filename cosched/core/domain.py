@@ -60,6 +60,7 @@ from cosched.core.events import (
     RetryDue,
     SlotDue,
     SlotLapsed,
+    TellDue,
     Tried,
     TriedReady,
 )
@@ -71,12 +72,13 @@ from cosched.core.scheduling.scheduler import ElasticScheduler, GroupScheduler, 
 # Requeued: what the scheduler has done to a running job; before a Start, to give that job nodes.
 Change = Record | Ready | Resized | Requeued | Wanted | Start | CancelJob | Call | Answer | SetTimer | ClearTimer
 
-TimerEvent = ReleaseDue | PatienceOver | RetryDue | GraceOver | LeaseOver | SlotDue | SlotLapsed
+TimerEvent = ReleaseDue | PatienceOver | RetryDue | TellDue | GraceOver | LeaseOver | SlotDue | SlotLapsed
 
 TIMER_EVENTS: dict[Timer, type[TimerEvent]] = {  # what a timer that is due tells
     Timer.RELEASE: ReleaseDue,
     Timer.PATIENCE: PatienceOver,
     Timer.RETRY: RetryDue,
+    Timer.TELL: TellDue,
     Timer.GRACE: GraceOver,
     Timer.LEASE: LeaseOver,
     Timer.SLOT: SlotDue,

@@ -21,6 +21,7 @@ class Timer(StrEnum):
     PATIENCE = "patience"
     RETRY = "retry"
     GRACE = "grace"
+    TELL = "tell"  # also of a job that has ended
     LEASE = "lease"  # how long a member of a group waits for the outcome of the proposal that has booked it
     SLOT = "slot"  # when it has come
     LAPSE = "lapse"  # how long a booked slot waits for its proposer

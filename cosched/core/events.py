@@ -153,6 +153,11 @@ class RetryDue(JobEvent):
 
 
 @message
+class TellDue(JobEvent):
+    """Members of the job's group have not acknowledged what they were told: it is time to tell it again."""
+
+
+@message
 class NodesLost(JobEvent):
     """The nodes of a ready or holding job are gone, e.g. down."""
 

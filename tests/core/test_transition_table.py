@@ -60,6 +60,7 @@ KINDS = (
     events.Claimed,
     events.SlotDue,
     events.SlotLapsed,
+    events.TellDue,
 )
 CASES = [(state, kind) for state in JobState for kind in KINDS]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cosched.core.effects import SetTimer, Timer
-from cosched.core.events import Answered, Asked, CallFailed
+from cosched.core.effects import Call, SetTimer, Timer
+from cosched.core.events import Answered, Asked, CallFailed, Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     Failure,
@@ -144,10 +144,65 @@ def test_a_proposer_that_was_killed_tells_its_decision_again(node: Node, calls: 
     for call in list(calls):
         node.domain.calls.failed(call, CallFailed("1", call.request, Failure.TIMEOUT, call.peer), "lost")
     calls.clear()
-    node.domain.timer_due(SetTimer("1", Timer.RETRY, node.world.now))
+    node.domain.timer_due(SetTimer("1", Timer.TELL, node.world.now))
     assert {call.peer for call in calls} == {"b", "c"}
     restart(node)
     assert ask(node, GetProposal(id, "1", "8"), "c") == ProposalOutcome(Outcome.STARTED)
+
+
+def decide(node: Node, calls: list[Any]) -> list[Call]:
+    """Have job 1 decide that its group starts; what it tells the others."""
+    propose(node, calls)
+    for call in [call for call in calls if isinstance(call.request, ProposeGroupStart)]:
+        node.domain.calls.answered(call, BOOKED)
+    return told(calls)
+
+
+def told(calls: list[Any]) -> list[Call]:
+    """What members are told; the calls are gone then."""
+    sent = [call for call in calls if isinstance(call.request, SettleGroupStart)]
+    calls.clear()
+    return sent
+
+
+def test_a_start_is_told_after_a_restart_though_the_job_has_ended_until_all_know_it(node: Node, calls) -> None:
+    assert [call.peer for call in decide(node, calls)] == ["b", "c"]
+    node.domain.end("1", JobState.COMPLETED)
+    restart(node)
+    to_b, to_c = told(calls)
+    assert to_b.request.start
+    node.domain.calls.answered(to_b, Settled(True))
+    node.world.now += 10_000
+    node.domain.tidy()
+    with node.store.transaction():
+        assert node.store.retire(node.world.now) == 0
+    node.domain.timer_due(SetTimer("1", Timer.TELL, node.world.now))
+    assert told(calls) == [to_c]
+    restart(node)
+    assert told(calls) == [to_c]
+    node.domain.calls.answered(to_c, Settled(True))
+    node.world.now += 10_000
+    node.domain.tidy()
+    assert "1" not in node.domain.core.jobs
+    restart(node)
+    assert told(calls) == []
+    with node.store.transaction():
+        assert node.store.retire(node.world.now) == 1
+
+
+def test_a_drop_is_told_again_after_the_job_has_left_its_group_and_a_restart(node: Node, calls) -> None:
+    propose(node, calls)
+    with node.domain.turns.take():
+        node.domain.decisions.feed(Unlinked("1"))
+    drops = told(calls)
+    assert [(call.peer, call.request.start) for call in drops] == [("b", False), ("c", False)]
+    node.domain.calls.failed(drops[0], CallFailed("1", drops[0].request, Failure.TIMEOUT, "b"), "lost")
+    node.domain.calls.answered(drops[1], Settled(True))
+    restart(node)
+    assert told(calls) == drops[:1]
+    node.domain.calls.answered(drops[0], Settled(True))
+    restart(node)
+    assert told(calls) == []
 
 
 def test_a_member_that_ended_without_having_heard_of_the_caller_is_found_after_a_restart(node: Node) -> None:

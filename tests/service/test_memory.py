@@ -6,8 +6,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.core.coscheduling.ledger import PairedJob
-from cosched.core.coscheduling.membership import Booking, Decision, Membership, Proposal
+from cosched.core.coscheduling.ledger import PairedJob, Untold
+from cosched.core.coscheduling.membership import Booking, Membership, Proposal
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import (
     FOREVER,
@@ -35,6 +35,9 @@ CALLS = st.one_of(
     st.builds(ProposeStart, TEXTS, TEXTS, TEXTS, NUMBERS, NUMBERS, NUMBERS),
     st.builds(SettleStart, TEXTS, TEXTS, TEXTS, NUMBERS, st.booleans()),
 )
+GIVEN = {"request_id": TEXTS, "job": TEXTS, "caller": TEXTS, "hold_until": NUMBERS}
+PROPOSALS = st.builds(ProposeGroupStart, **GIVEN, lease=NUMBERS, start_at=st.none() | st.floats(0, 1e10), slot=TEXTS)
+SETTLED = st.builds(SettleGroupStart, **GIVEN, start=st.booleans(), start_at=st.none() | st.floats(0, 1e10))
 JOBS = st.builds(
     PairedJob,
     st.just("1"),
@@ -59,10 +62,8 @@ JOBS = st.builds(
     unanswered=st.booleans(),
     wanted=st.booleans(),
     parted=st.none() | st.tuples(TEXTS, TEXTS),
+    untold=st.dictionaries(TEXTS, st.builds(Untold, SETTLED, NUMBERS), max_size=2),
 )
-GIVEN = {"request_id": TEXTS, "job": TEXTS, "caller": TEXTS, "hold_until": NUMBERS}
-PROPOSALS = st.builds(ProposeGroupStart, **GIVEN, lease=NUMBERS, start_at=st.none() | st.floats(0, 1e10), slot=TEXTS)
-SETTLED = st.builds(SettleGroupStart, **GIVEN, start=st.booleans(), start_at=st.none() | st.floats(0, 1e10))
 GROUPS = st.builds(
     Membership,
     st.just("run7"),
@@ -74,7 +75,6 @@ GROUPS = st.builds(
     without=st.lists(TEXTS, max_size=2).map(tuple),
     instant=st.none() | NUMBERS,
     proposal=st.none() | st.builds(Proposal, NUMBERS, st.dictionaries(TEXTS, PROPOSALS, max_size=2)),
-    decision=st.none() | st.builds(Decision, TEXTS, st.none() | st.floats(0, 1e10), st.dictionaries(TEXTS, SETTLED)),
     booking=st.none()
     | st.builds(Booking, TEXTS, TEXTS, TEXTS, st.sampled_from(JobState), NUMBERS, NUMBERS, st.booleans()),
     started_by=TEXTS,

@@ -192,6 +192,20 @@ def test_answers_of_an_older_database_are_kept(path):
         assert store.answer("b", "2") == ("b/2/1", "MateStarted", [False, None])
 
 
+def test_whom_a_group_of_an_older_database_is_to_tell_is_known(path):
+    start = ["a/1/3", "7", "1", True, 0, None, False]
+    group = {"jobs": {"b": "7"}, "decision": ["a/1/3", None, {"b": start}]}
+    with closing(Store.open(path, DOMAIN)) as store:
+        ended = job(1, JobState.COMPLETED, started_at=900, memory={"group": group})
+        others = [job(2, JobState.COMPLETED, memory={"group": {**group, "decision": ["a/2/3", None, {}]}}), job(3)]
+        add(store, [ended, *others])
+    undo = ("DELETE FROM _sqlite_migrations WHERE name = '0015_untold'", "DROP INDEX jobs_telling")
+    execute(path, *undo)
+    with closing(Store.open(path, DOMAIN)) as store:
+        (telling,) = store.telling_jobs()
+    assert (telling.id, telling.memory) == (1, {"group": {"jobs": {"b": "7"}}, "untold": {"b": [900, *start]}})
+
+
 def test_a_migration_that_fails_changes_nothing(path, monkeypatch):
     make(path)
 

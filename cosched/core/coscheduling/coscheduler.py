@@ -36,6 +36,7 @@ from cosched.core.coscheduling.groups.grouping import Grouping
 from cosched.core.coscheduling.groups.members import Members
 from cosched.core.coscheduling.groups.promises import Promises
 from cosched.core.coscheduling.groups.reserving import Reserving
+from cosched.core.coscheduling.groups.telling import Telling
 from cosched.core.coscheduling.incoming import Incoming
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.links import Links
@@ -75,6 +76,7 @@ from cosched.core.events import (
     SlotLapsed,
     StartedUnasked,
     Submitted,
+    TellDue,
     Tried,
     Unlinked,
 )
@@ -134,11 +136,12 @@ class Coscheduler:
         self.proposing = proposing = Proposing(ledger, peers, allocations, asking, slots)
         self.outgoing = outgoing = Outgoing(ledger, mates, peers, allocations, asking, proposing)
         agreeing = Agreeing(ledger, peers, allocations, asking, slots)
-        gathering = Gathering(ledger, peers, allocations, asking, agreeing)
+        self.telling = telling = Telling(ledger)
+        gathering = Gathering(ledger, peers, allocations, asking, agreeing, telling)
         reserving = Reserving(ledger, allocations, slots, agreeing)
         promises = Promises(ledger, members, peers, allocations, asking, gathering, reserving)
         self.grouping = Grouping(
-            ledger, members, allocations, asking, agreeing, gathering, reserving, promises, outgoing
+            ledger, members, allocations, asking, telling, agreeing, gathering, reserving, promises, outgoing
         )
         self.incoming = Incoming(ledger, mates, allocations, answers, bookings, self.grouping)
         self.table = self._transitions()
@@ -158,6 +161,12 @@ class Coscheduler:
         job = self.jobs.get(event.job)
         if job is None:
             raise IllegalEvent(f"{type(event).__name__} of unknown job {event.job}")
+        if job.untold and type(event) in (Answered, CallFailed):
+            self._changed[job.id] = None
+            return self.telling.handle(job, event, now) + self._handle(job, event, now)
+        return self._handle(job, event, now)
+
+    def _handle(self, job: PairedJob, event: JobEvent, now: int) -> list[Effect]:
         if job.group is not None:
             self._changed[job.id] = None
             if type(event) is Tried:
@@ -246,6 +255,7 @@ class Coscheduler:
             **_rows(allocations.release, ReleaseDue, HOLDING),
             **_rows(allocations.lose_nodes, NodesLost, READY, HOLDING),
             **_rows(allocations.finished, Finished, QUEUED, READY, HOLDING, RUNNING),
+            **_rows(self.telling.handle, TellDue, *WAITING, RUNNING, *ENDED),
             **_rows(ignore, REPLIES, QUEUED, RUNNING, *ENDED),
             **_rows(ignore, (*ABOUT_SLOTS, CallFailed), RUNNING, *ENDED),
             **_rows(ignore, (*REPLIES[1:], Proposed), HOLDING),
@@ -279,9 +289,9 @@ class Coscheduler:
         """
         self.mates.restore(job)
         self.members.restore(job)
+        effects = self.telling.recover(job)
         if job.state.final:
-            return []
-        effects: list[Effect] = []
+            return effects
         if job.state is HOLDING:
             effects += self.allocations.recover_hold(job)
             self.ledger.changed[job.id] = None

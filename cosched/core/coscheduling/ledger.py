@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 from cosched.core.coscheduling import holds
 from cosched.core.coscheduling.membership import Membership
 from cosched.core.effects import Effect, Record
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, Domain, JobId, MateName, Request
+from cosched.core.protocol import FOREVER, Domain, JobId, MateName, Request, SettleGroupStart
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import Detail, What, Why
 
 
 class IllegalEvent(Exception):  # noqa: N818
     """An event that the job's state does not allow; nothing was changed."""
+
+
+class Untold(NamedTuple):
+    """What another member of the job's group was told, and has not acknowledged."""
+
+    request: SettleGroupStart
+    since: int
 
 
 @dataclass(slots=True)
@@ -63,6 +70,7 @@ class PairedJob:
     wanted: bool = False  # its mate has asked for it
     parted: tuple[Domain, JobId] | None = None  # its owner has unlinked it from this mate, which cannot adopt it
     group: Membership | None = None  # it is in a group, and has no mate by itself
+    untold: dict[Domain, Untold] = field(default_factory=dict)  # perhaps of a group that it was in
 
     @property
     def peers(self) -> tuple[Domain, ...]:

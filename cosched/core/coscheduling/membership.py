@@ -65,15 +65,6 @@ class Agreement:
 
 
 @dataclass(slots=True)
-class Decision:
-    """The start of the group, decided by the job's own proposal; the domains that have not heard of it yet."""
-
-    id: str
-    start_at: float | None
-    unsettled: dict[Domain, SettleGroupStart]
-
-
-@dataclass(slots=True)
 class Booking:
     """The proposal by which the job's nodes are kept, and what the job was before."""
 
@@ -104,7 +95,6 @@ class Membership:
     again: dict[Domain, None] = field(default_factory=dict)  # whom to ask again when the retry timer is due
     without: tuple[Domain, ...] = ()  # whose members the job goes on without
     proposal: Proposal | None = None
-    decision: Decision | None = None
     booking: Booking | None = None
     kept_until: int = 0  # how long its nodes may be kept for proposals, however many; then others have their turn
     agreement: Agreement | None = None

@@ -8,7 +8,7 @@ from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.coscheduling.membership import Membership
 from cosched.core.effects import Call
 from cosched.core.events import Answered, CallFailed, MateHeardOf
-from cosched.core.protocol import Domain, GetMateJobId, JobId, MateJobId, MateStatus, Reply
+from cosched.core.protocol import Domain, GetMateJobId, JobId, MateJobId, MateStatus, Reply, SettleGroupStart
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
@@ -31,7 +31,7 @@ class Calls:
     def answered(self, call: Call, reply: Reply) -> None:
         """A peer's answer to a call."""
         job = self._core.jobs.get(call.job)
-        if job is not None and job.group is not None:
+        if job is not None and (job.group is not None or isinstance(call.request, SettleGroupStart)):
             self._answered_to_member(call, reply, job.group)
             return
         if job is None or not self._core.awaits(job, call.request):
@@ -41,8 +41,8 @@ class Calls:
             self._journal.note(call.job, Noted.ANSWERED, peer=call.peer, call=type(call.request).__name__)
         self._decisions.feed(Answered(call.job, call.request, reply, call.peer))
 
-    def _answered_to_member(self, call: Call, reply: Reply, group: Membership) -> None:
-        if call.peer in group.unanswered:
+    def _answered_to_member(self, call: Call, reply: Reply, group: Membership | None) -> None:
+        if group is not None and call.peer in group.unanswered:
             self._journal.note(call.job, Noted.ANSWERED, peer=call.peer, call=type(call.request).__name__)
         self._decisions.feed(Answered(call.job, call.request, reply, call.peer))
 
@@ -50,9 +50,10 @@ class Calls:
     def failed(self, call: Call, failed: CallFailed, problem: str) -> None:
         """A call got no answer."""
         job = self._core.jobs.get(call.job)
-        if job is None or (job.group is None and job.call is not call.request):
+        of_pair = job is not None and job.group is None and not isinstance(call.request, SettleGroupStart)
+        if job is None or (of_pair and job.call is not call.request):
             return
-        told = job.unanswered if job.group is None else call.peer in job.group.unanswered
+        told = job.unanswered or not of_pair if job.group is None else call.peer in job.group.unanswered
         if not told:  # else that was told, and the call is repeated each second
             what = type(call.request).__name__
             self._journal.note(call.job, Noted.NO_ANSWER, peer=call.peer, call=what, problem=problem)

@@ -172,7 +172,7 @@ class LiveDomain:
 
     def timer_due(self, timer: SetTimer) -> None:
         """A timer's instant has come. A job that has ended may still have to tell its group that this has started."""
-        known = self.core.jobs if timer.timer is Timer.RETRY else self.jobs
+        known = self.core.jobs if timer.timer is Timer.TELL else self.jobs
         if timer.timer is Timer.GRACE or timer.job in known:
             self.turns.happen(self.decisions.feed, TIMER_EVENTS[timer.timer](timer.job))
 

@@ -11,8 +11,8 @@ from copy import copy
 from dataclasses import MISSING, asdict, fields
 from typing import Any
 
-from cosched.core.coscheduling.ledger import PairedJob
-from cosched.core.coscheduling.membership import Booking, Decision, Membership, Proposal
+from cosched.core.coscheduling.ledger import PairedJob, Untold
+from cosched.core.coscheduling.membership import Booking, Membership, Proposal
 from cosched.core.coscheduling.peers import Peers, Presence
 from cosched.core.job import JobState
 from cosched.core.protocol import (
@@ -35,7 +35,7 @@ from cosched.core.protocol import (
     TryStartMate,
 )
 from cosched.core.scheduling.scheduler import ClusterJob
-from cosched.service.store import JobRecord
+from cosched.service.store import UNTOLD, JobRecord
 
 PEERS = "peers"  # the key of what is kept of peers
 KINDS = (GetMateJobId, GetMateStatus, TryStartMate, StartJob, ProposeStart, SettleStart)
@@ -56,6 +56,8 @@ def remember(job: PairedJob, place: ClusterJob | None) -> dict[str, Any]:
         kept["call"] = [type(job.call).__name__, *job.call]
     if job.group is not None:
         kept["group"] = _remembered_group(job.group)
+    if job.untold:
+        kept[UNTOLD] = {peer: [told.since, *told.request] for peer, told in job.untold.items()}
     if place is not None:
         kept |= {name: value for name, default in _CLUSTER.items() if (value := getattr(place, name)) != default}
     return kept
@@ -69,6 +71,8 @@ def recall(job: PairedJob, memory: Mapping[str, Any]) -> PairedJob:
         job.call = _request(memory["call"])
     if job.group is not None:
         _recall_group(job.group, memory.get("group", {}))
+    for peer, (since, *told) in memory.get(UNTOLD, {}).items():
+        job.untold[peer] = Untold(SettleGroupStart(*told), since)
     if job.parted is not None:
         job.parted = (memory["parted"][0], memory["parted"][1])
     return job
@@ -77,15 +81,12 @@ def recall(job: PairedJob, memory: Mapping[str, Any]) -> PairedJob:
 def _remembered_group(group: Membership) -> dict[str, Any]:
     """What is to be kept of a group: not the questions of a RunJob, which begins anew after a restart."""
     kept = {name: copy(value) for name in (*OF_GROUP, "windows") if (value := getattr(group, name))}
-    proposal, decision, booking = group.proposal, group.decision, group.booking
+    proposal, booking = group.proposal, group.booking
     if group.without:
         kept["without"] = [*group.without]
     kept |= {name: value for name in ("at", "instant") if (value := getattr(group, name)) is not None}
     if proposal is not None:
         kept["proposal"] = [proposal.since, {peer: [*asked] for peer, asked in proposal.requests.items()}]
-    if decision is not None:
-        unsettled = {peer: [*told] for peer, told in decision.unsettled.items()}
-        kept["decision"] = [decision.id, decision.start_at, unsettled]
     if booking is not None:
         kept["booking"] = asdict(booking)
     return kept
@@ -104,9 +105,6 @@ def _recall_group(group: Membership, kept: Mapping[str, Any]) -> None:
     if "proposal" in kept:
         since, requests = kept["proposal"]
         group.proposal = Proposal(since, {peer: _proposed(asked) for peer, asked in requests.items()})
-    if "decision" in kept:
-        id, start_at, unsettled = kept["decision"]
-        group.decision = Decision(id, start_at, {peer: SettleGroupStart(*told) for peer, told in unsettled.items()})
     if "booking" in kept:
         booking = kept["booking"]
         group.booking = Booking(**booking | {"was": JobState(booking["was"])})

@@ -50,12 +50,14 @@ class Records:
         self.charges = Charges(core.ledger.domain, accounts, self.jobs)
         core.ledger.may_hold = self.charges.may_hold
         core.ledger.size = lambda job: least_of(self.jobs[job])
+        self.telling: dict[JobId, JobRecord] = {}  # those that have ended, and have members of their groups to tell so
         self._ended: deque[tuple[int, JobId]] = deque()
         self._why_yielded: dict[JobId, Why | None] = {}
 
     def take_up(self, record: JobRecord, script_bytes: int = 0) -> None:
         """The job is here."""
         self.jobs[str(record.id)] = record
+        self.telling.pop(str(record.id), None)
         self.holdings.add(record, script_bytes)
 
     def order_cancellation(self, record: JobRecord, by: str) -> None:
@@ -73,7 +75,9 @@ class Records:
         changes = self.journal.changes
         for job in changed:
             record, paired = self.jobs.get(job), self.core.jobs.get(job)
-            if record is not None and paired is not None and self._refresh(record, paired):
+            if paired is not None and job in self.telling:
+                self._follow_telling(self.telling[job], paired)
+            elif record is not None and paired is not None and self._refresh(record, paired):
                 changes.jobs[record.id] = record
                 if record.state.final:
                     self._retire(record)
@@ -101,6 +105,20 @@ class Records:
         self._why_yielded.pop(job, None)
         self.holdings.remove(record)
         self.forget_later(job, self.journal.now)
+        if self.core.jobs[job].untold:
+            self.telling[job] = record
+
+    def _follow_telling(self, record: JobRecord, job: PairedJob) -> None:
+        """The job has ended; members of its group may have heard of its start since."""
+        record.memory = remember(job, None)
+        self.journal.save(record)
+        if not job.untold:
+            del self.telling[job.id]
+
+    def take_up_telling(self, record: JobRecord) -> None:
+        """The job has ended, and still has members of its group to tell of its start."""
+        self.telling[str(record.id)] = record
+        self.forget_later(str(record.id), self.journal.now)
 
     def forget_later(self, job: JobId, now: int) -> None:
         """The job has ended; the core knows it a while longer."""
@@ -111,7 +129,9 @@ class Records:
         while self._ended and self._ended[0][0] + KEEP_ENDED < now:
             _, job = self._ended.popleft()
             paired = self.core.jobs.get(job)
-            if paired is not None and paired.state.final:
+            if job in self.telling:
+                self.forget_later(job, now)
+            elif paired is not None and paired.state.final:
                 self.core.forget(paired)
 
     def booked_nodes(self) -> int:

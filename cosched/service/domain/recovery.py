@@ -41,6 +41,9 @@ def recover(domain: LiveDomain, outside: Outside) -> list[JobId]:
         domain.draining.recover(store.meta(DRAIN))
         for record in active:
             _recover(domain, record, script_bytes.get(record.id, 0))
+        for record in store.telling_jobs():
+            domain.records.take_up_telling(record)
+            domain.decisions.carry_out(domain.core.recover(recalled_job(record, domain.name), 0, domain.clock.now()))
         domain.scheduler.reschedule()
     return running
 

@@ -15,6 +15,9 @@ from cosched.core.job import JobState
 APPLICATION_ID = 0x636F7363  # "cosc" in the file's header: a database of this program
 FIRST_FINAL_STATE = int(JobState.COMPLETED)  # in this state and the following ones a job has ended
 
+UNTOLD = "untold"  # the key in a job's memory of what it is to tell, also after its end
+TELLING = f"state >= {FIRST_FINAL_STATE} AND ifnull(instr(memory, '\"{UNTOLD}\"'), 0) > 0"
+
 # Keys of the table meta that the store itself uses.
 DOMAIN = "store.domain"
 RETIRED = "store.retired"  # the highest sequence number of an event that was deleted
@@ -260,6 +263,19 @@ def _accounts_of_jobs(database: Database) -> None:
 @MIGRATIONS(name="0014_sizes")
 def _sizes(database: Database) -> None:
     _execute_each(database, _SIZES)
+
+
+@MIGRATIONS(name="0015_untold")
+def _untold(database: Database) -> None:
+    """Whom a job has to tell of its group's start was a part of its decision; jobs that have ended tell them, too."""
+    _execute_each(database, f"CREATE INDEX jobs_telling ON jobs (id) WHERE {TELLING}")
+    rows = database.execute("SELECT id, started_at, memory FROM jobs WHERE memory LIKE '%\"decision\"%'").fetchall()
+    for id, since, memory in rows:
+        kept = json.loads(memory)
+        _, _, untold = kept.get("group", {}).pop("decision", (None, None, {}))
+        if untold:
+            kept[UNTOLD] = {peer: [since or 0, *told] for peer, told in untold.items()}
+        database.execute("UPDATE jobs SET memory = ? WHERE id = ?", (json.dumps(kept), id))
 
 
 def _execute_each(database: Database, statements: str) -> None:

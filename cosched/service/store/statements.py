@@ -9,7 +9,7 @@ from typing import Any
 from cosched.core.job import JobState
 from cosched.core.scheduling.starts import Starts
 from cosched.service.store.records import AUDIT_COLUMNS, ESTIMATE_COLUMNS, EVENT_COLUMNS, JOB_COLUMNS, Sample
-from cosched.service.store.schema import FIRST_FINAL_STATE
+from cosched.service.store.schema import FIRST_FINAL_STATE, TELLING
 
 CHARGE_COLUMNS = ("job", "hour", "owner", "account", "pair", "held", "booked", "pushed")
 Statement = tuple[str, tuple[Any, ...]]  # the text, and the values of its parameters
@@ -28,7 +28,7 @@ def _update(table: str, columns: Sequence[str]) -> str:
 _LAST = (1 << 63) - 1  # the highest number in SQLite
 _ENDED = f"state >= {FIRST_FINAL_STATE}"
 _LAST_ENDED = f"{_ENDED} ORDER BY ended_at DESC, id DESC LIMIT 1"
-_RETIRING = f"{_ENDED} AND ended_at < ?1"
+_RETIRING = f"{_ENDED} AND NOT ({TELLING}) AND ended_at < ?1"
 _JOBS = f"SELECT {', '.join(JOB_COLUMNS)} FROM jobs"
 _EVENTS = f"SELECT {', '.join(EVENT_COLUMNS)} FROM events"
 _LAST_EVENT = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)"
@@ -105,6 +105,7 @@ ENDED_SINCE = f"""
     {_JOBS} WHERE {_ENDED} AND ended_at >= ? AND (peer IS NOT NULL OR group_name IS NOT NULL)
     ORDER BY ended_at DESC, id DESC LIMIT ?
 """
+TELLING_JOBS = f"{_JOBS} WHERE {TELLING} ORDER BY id"
 ANSWERS = "SELECT peer, caller, request_id, kind, reply FROM answers ORDER BY peer, caller"
 ANSWER = "SELECT request_id, kind, reply FROM answers WHERE peer = ? AND caller = ?"
 SAMPLES = f"SELECT {', '.join(Sample._fields)} FROM samples WHERE at >= ? ORDER BY at LIMIT ?"

@@ -259,6 +259,10 @@ class Store(Reading):
         """Return the jobs that have not ended, by id."""
         return self.jobs(_ACTIVE, None, paired_only=False, after_id=-1, limit=-1)
 
+    def telling_jobs(self) -> list[JobRecord]:
+        """Return the jobs that have ended, and still have something to tell (UNTOLD), by id."""
+        return self._read(job_of, statements.TELLING_JOBS)
+
     def script(self, id: int) -> JobScript | None:
         """Return the script of the job with this id."""
         return self._one(script_of, statements.SCRIPT, (id,))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.domain import TIMER_EVENTS
 from cosched.core.effects import Effect, SetTimer, Timer, TryReady
-from cosched.core.events import Answered, Asked, CallFailed, Event, LeaseOver, Ready, RetryDue, Submitted, TriedReady
+from cosched.core.events import Answered, Asked, CallFailed, Event, Ready, Submitted, TriedReady
 from cosched.core.job import JobState
 from cosched.core.protocol import Failure, GroupName, Window
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
@@ -63,13 +64,13 @@ class World(Messages):
     def due(self, name: str, timer: Timer) -> None:
         """The timer of the member on this domain is due."""
         del self.timers[name, timer]
-        self.feed(name, {Timer.LEASE: LeaseOver, Timer.RETRY: RetryDue}[timer]("j"))
+        self.feed(name, TIMER_EVENTS[timer]("j"))
 
     def _carry_out(self, name: str, effect: Effect) -> None:
         super()._carry_out(name, effect)
         if type(effect) is TryReady:
             self.feed(name, TriedReady("j", name in self.fits))
-        elif type(effect) is SetTimer and effect.timer in (Timer.LEASE, Timer.RETRY):
+        elif type(effect) is SetTimer and effect.timer in (Timer.LEASE, Timer.RETRY, Timer.TELL):
             self.timers[name, effect.timer] = effect.at
 
     # Restart

@@ -17,8 +17,9 @@ from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Alloca
 from cosched.core.coscheduling.asking import ALIVE, Asking
 from cosched.core.coscheduling.groups.agreeing import Agreeing
 from cosched.core.coscheduling.groups.proposals import membership, propose
+from cosched.core.coscheduling.groups.telling import Telling
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
-from cosched.core.coscheduling.membership import Decision, Membership, Proposal
+from cosched.core.coscheduling.membership import Membership, Proposal
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.effects import Call, CancelJob, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import Answered, CallFailed, RetryDue
@@ -33,7 +34,6 @@ from cosched.core.protocol import (
     MateStatus,
     ProposeGroupStart,
     Request,
-    Settled,
     SettleGroupStart,
     Status,
     Vote,
@@ -56,6 +56,7 @@ class Gathering:
     allocations: Allocations
     asking: Asking
     agreeing: Agreeing
+    telling: Telling
 
     # Who is there
 
@@ -237,11 +238,11 @@ class Gathering:
         """All are booked: all start."""
         group, at = membership(job), proposal.start_at
         id = next(iter(proposal.requests.values())).request_id
-        unsettled = {
-            peer: SettleGroupStart(id, group.jobs[peer], job.id, start=True, start_at=at) for peer in proposal.requests
-        }
-        group.proposal, group.decision = None, Decision(id, at, unsettled)
-        told = [Call(peer, job.id, request) for peer, request in unsettled.items()]
+        group.proposal = None
+        told: list[Effect] = []
+        for peer in proposal.requests:
+            start = SettleGroupStart(id, group.jobs[peer], job.id, start=True, start_at=at)
+            told += self.telling.tell(job, peer, start, now)
         detail: Detail = {"proposal": id}
         if group.without:
             detail["without"] = list(group.without)
@@ -253,15 +254,15 @@ class Gathering:
         """A member cannot start now. If all have been ready once, they agree on a later instant."""
         if proposal.slot or not self._may_book(job, proposal.requests):
             return self._fail(job, refuser, now, pauses=not proposal.slot)
-        return [*self.drop(job, refuser), *self.agreeing.agree(job, refuser, now)]
+        return [*self.drop(job, now, refuser), *self.agreeing.agree(job, refuser, now)]
 
     def _fail(self, job: PairedJob, refuser: Domain, now: int, *, pauses: bool = False) -> list[Effect]:
         """Not all can start now: the job holds or yields; it may pause then."""
         proposal = membership(job).proposal
         if proposal is not None and proposal.slot:
-            return [*self.drop(job, refuser), *self.agreeing.at_slot.not_started(job, now)]
+            return [*self.drop(job, now, refuser), *self.agreeing.at_slot.not_started(job, now)]
         may_hold = job.will_hold and (job.cannot_yield or self.allocations.may_still_hold(job, now))
-        dropped = self.drop(job, refuser, job.held_until if may_hold else 0)
+        dropped = self.drop(job, now, refuser, job.held_until if may_hold else 0)
         fate = self.allocations.hold if may_hold else self.allocations.pass_over
         if pauses and not may_hold:
             self._pause(job, now)
@@ -274,45 +275,32 @@ class Gathering:
         took = max(now - job.call_since - 1, 0)  # without the second that may just have ended
         group.pauses_until = now + holds.part_of(took << group.in_vain, self.ledger.domain, job.id, job.calls)
 
-    def drop(self, job: PairedJob, refuser: Domain = "", hold_until: int = 0) -> list[Effect]:
+    def drop(self, job: PairedJob, now: int, refuser: Domain = "", hold_until: int = 0) -> list[Effect]:
         """Drop the job's proposal, if it has one, for good. Those that it has asked are told, but not who refused."""
         group = membership(job)
         if group.proposal is None:
             return []
         requests, group.proposal = group.proposal.requests, None
         group.again.clear()
-        noted = self.ledger.note(job, What.DROPS_PROPOSAL, proposal=next(iter(requests.values())).request_id)
-        return noted + [
-            Call(
-                peer, job.id, SettleGroupStart(asked.request_id, asked.job, job.id, start=False, hold_until=hold_until)
-            )
-            for peer, asked in requests.items()
-            if peer != refuser
-        ]
+        told = self.ledger.note(job, What.DROPS_PROPOSAL, proposal=next(iter(requests.values())).request_id)
+        for peer, asked in requests.items():
+            if peer != refuser:
+                drop = SettleGroupStart(asked.request_id, asked.job, job.id, start=False, hold_until=hold_until)
+                told += self.telling.tell(job, peer, drop, now)
+        return told
 
     def undo(self, job: PairedJob, now: int) -> list[Effect]:
         """Drop the undecided proposal of a ready job, since a member asks what has become of it."""
-        return self._fail(job, "", now) if job.state is READY else self.drop(job)
+        return self._fail(job, "", now) if job.state is READY else self.drop(job, now)
 
-    def stop_asking(self, job: PairedJob) -> list[Effect]:
+    def stop_asking(self, job: PairedJob, now: int) -> list[Effect]:
         """The job asks no longer about the others, and proposes nothing."""
         group = membership(job)
         group.asked.clear()
         group.told.clear()
-        dropped = [*self.agreeing.slots.abandon(job), *self.drop(job)]
+        dropped = [*self.agreeing.slots.abandon(job), *self.drop(job, now)]
         group.again.clear()
         return dropped
-
-    def acknowledged(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:  # noqa: ARG002
-        """A member knows that the group starts, or that its slot is kept."""
-        if isinstance(event.request, SettleGroupStart) and event.request.keep:
-            return self.agreeing.kept(job, event)
-        decision = membership(job).decision
-        if decision is not None and decision.unsettled.get(event.peer) == event.request:
-            del decision.unsettled[event.peer]
-            if isinstance(event.answer, Settled) and not event.answer.current:
-                return self.ledger.note(job, What.MEMBER_APART, peer=event.peer)
-        return []
 
     # Calls that fail
 
@@ -329,8 +317,7 @@ class Gathering:
         agreement = group.agreement
         if agreement is not None and agreement.awaits(peer, event.request):
             return self._noticed(job, event, now) + self.agreeing.give_up(job, agreement, now)
-        decided = group.decision is not None and group.decision.unsettled.get(peer) == event.request
-        if decided or group.keeping.get(peer) == event.request:
+        if group.keeping.get(peer) == event.request:
             group.again[peer] = None
             return [SetTimer(job.id, Timer.RETRY, now + self.ledger.settings.retry_interval)]
         return []
@@ -359,17 +346,10 @@ class Gathering:
             return [Reschedule(job.id)]
         return [Call(peer, job.id, request) for peer, request in again]
 
-    def tell_again(self, job: PairedJob) -> list[Effect]:
-        """Tell those that may not have heard of it that the group has started."""
-        decision = membership(job).decision
-        return [] if decision is None else [Call(peer, job.id, told) for peer, told in decision.unsettled.items()]
-
     @staticmethod
     def _open_requests(group: Membership, peer: Domain) -> list[Request]:
         """What this peer has not answered yet: what the job asks now, and whether a slot is kept."""
         asked = group.asked.get(peer)
         if asked is None and group.proposal is not None:
             asked = group.proposal.requests.get(peer)
-        elif asked is None and group.decision is not None:
-            asked = group.decision.unsettled.get(peer)
         return [request for request in (asked, group.keeping.get(peer)) if request is not None]

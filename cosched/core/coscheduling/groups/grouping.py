@@ -14,6 +14,7 @@ from cosched.core.coscheduling.groups.members import Members
 from cosched.core.coscheduling.groups.promises import Promises
 from cosched.core.coscheduling.groups.proposals import membership
 from cosched.core.coscheduling.groups.reserving import Reserving
+from cosched.core.coscheduling.groups.telling import Telling
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.outgoing import Outgoing
 from cosched.core.effects import Answer, Call, ClearTimer, Effect, Reschedule, Timer
@@ -37,6 +38,7 @@ from cosched.core.events import (
     SlotDue,
     SlotLapsed,
     StartedUnasked,
+    TellDue,
     TriedReady,
     Unlinked,
 )
@@ -65,6 +67,7 @@ class Grouping:
     members: Members
     allocations: Allocations
     asking: Asking
+    telling: Telling
     agreeing: Agreeing
     gathering: Gathering
     reserving: Reserving
@@ -76,7 +79,8 @@ class Grouping:
             Ready: ((QUEUED,), self._ready),
             Answered: (tuple(JobState), self._answered),
             CallFailed: (tuple(JobState), self._failed),
-            RetryDue: ((*WAITING, RUNNING, JobState.COMPLETED), self.gathering.retry),
+            RetryDue: (WAITING, self.gathering.retry),
+            TellDue: (tuple(JobState), self.telling.handle),
             ReleaseDue: ((HOLDING,), self.promises.release),
             LeaseOver: (WAITING, self.promises.lease_over),
             TriedReady: (tuple(JobState), self.promises.tried),
@@ -162,12 +166,15 @@ class Grouping:
             GetMember: self.gathering.answered,
             GetMateStatus: self.gathering.answered,
             ProposeGroupStart: self.gathering.voted,
-            SettleGroupStart: self.gathering.acknowledged,
+            SettleGroupStart: self._kept,
             GetProposal: self.promises.told,
         }.get(kind)
         # None: asked before the job joined the group.
         followed = [] if follow is None else follow(job, event, now)
         return followed + self.asking.heard_of(event.peer, now)
+
+    def _kept(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:  # noqa: ARG002
+        return self.agreeing.kept(job, event)
 
     def _failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
         return self.gathering.failed(job, event, now)
@@ -204,25 +211,25 @@ class Grouping:
         return [*noted, Reschedule(job.id)]
 
     def _started(self, job: PairedJob, event: StartedUnasked, now: int) -> list[Effect]:
-        left = [*self.gathering.stop_asking(job), *self.promises.end(job)]
+        left = [*self.gathering.stop_asking(job, now), *self.promises.end(job)]
         return left + self.allocations.started(job, event, now)
 
     def _requeued(self, job: PairedJob, event: Requeued, now: int) -> list[Effect]:
         group = membership(job)
-        group.decision, group.started_by = None, ""
+        group.started_by = ""
         return self.allocations.requeued(job, event, now)
 
     def _lose_nodes(self, job: PairedJob, event: NodesLost, now: int) -> list[Effect]:
-        left = [*self.gathering.stop_asking(job), *self.promises.end(job)]
+        left = [*self.gathering.stop_asking(job, now), *self.promises.end(job)]
         return left + self.allocations.lose_nodes(job, event, now)
 
     def _finished(self, job: PairedJob, event: Finished, now: int) -> list[Effect]:
-        left = [*self.gathering.stop_asking(job), *self.promises.end(job)]
+        left = [*self.gathering.stop_asking(job, now), *self.promises.end(job)]
         return left + self.allocations.finished(job, event, now)
 
     def _unlinked(self, job: PairedJob, _: Unlinked, now: int) -> list[Effect]:
         """The job leaves its group: with nodes it starts."""
-        left = [*self.gathering.stop_asking(job), *self.promises.leave(job)]
+        left = [*self.gathering.stop_asking(job, now), *self.promises.leave(job)]
         left += self.allocations.slots.drop(job, Why.MATE_CHANGED)
         noted = self.ledger.note(job, What.UNLINKED, group=membership(job).name)
         if self.ledger.given_instant(job) is not None:
@@ -238,7 +245,7 @@ class Grouping:
     def recover(self, job: PairedJob, now: int) -> list[Effect]:
         """What was undecided is dropped, what was decided is told again, and a booking waits for its outcome."""
         group = membership(job)
-        effects = self.gathering.stop_asking(job)
+        effects = self.gathering.stop_asking(job, now)
         if job.state in WAITING and group.wanted_until > now:
             self.ledger.wanted[job.id] = None
         if group.booking is not None:
@@ -248,6 +255,4 @@ class Grouping:
         if job.slot is not None:
             effects += self.allocations.slots.await_it(job, now)
             effects += self.agreeing.keep(job) if job.proposes and not job.confirmed else []
-        if group.decision is not None and group.decision.unsettled:
-            effects += self.gathering.tell_again(job)
         return effects

@@ -161,7 +161,7 @@ class Promises:
         if group.booking is not None:
             was = group.booking.was
         release_due = group.booking is not None and group.booking.release_due
-        dropped = self.gathering.stop_asking(job)
+        dropped = self.gathering.stop_asking(job, now)
         if not group.kept_until:
             group.kept_until = now + longest_lease(self.ledger)
         until = min(now + request.lease, group.kept_until)
@@ -314,7 +314,7 @@ class Promises:
             return []
         if answer.outcome is Outcome.STARTED:
             return self._start(job, booking.proposal, answer.start_at, now)
-        if answer.outcome is Outcome.DROPPED and event.peer == booking.proposer:
+        if event.peer == booking.proposer:  # UNKNOWN, too: its job has left the group, and so has dropped it
             membership(job).void[event.peer] = call_number(booking.proposal)
             return self._end(job, now)
         return []
@@ -334,6 +334,8 @@ class Promises:
 
     def outcome(self, peer: Domain, request: GetProposal, now: int) -> list[Effect]:
         """A member asks what has become of a proposal: an undecided one of our own job is dropped now."""
+        if (started := self.gathering.telling.started(peer, request)) is not None:
+            return [Answer(peer, request, ProposalOutcome(Outcome.STARTED, started.start_at))]
         if not self.members.is_member(peer, request.caller, request.job):
             return [Answer(peer, request, ProposalOutcome(Outcome.UNKNOWN))]
         job = self.ledger.jobs[request.job]
