@@ -1,6 +1,4 @@
-"""The service's Prometheus metrics: `cosched_*`, in base units, without job names as labels.
-
-Users are named only if jobs of theirs started before their turn, and only so many of them (`OwnersStarts`).
+"""The service's Prometheus metrics: `cosched_*`, in base units, without names of jobs or users as labels.
 
 Other modules use the attributes. Series with fixed labels are cached in tables, since finding one costs more than
 counting. `Gauge.set_function` makes a gauge be read when it is scraped.
@@ -35,7 +33,7 @@ SLOTS = ("set", "moved", "started", "early")
 PAIR_STARTS = ("agreed", "at_once")
 
 MAX_OWNERS = 20
-OTHER_OWNERS = "(others)"
+OTHER_OWNERS = "others"
 
 _CALL_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 30)
 _WORK_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5)
@@ -193,17 +191,15 @@ class OwnersStarts(Collector):
             ("before_turn", "starts_before_turn", "Jobs of theirs started before their turn in the last 7 days."),
             ("pushed", "pushed_seconds", "By how much these pushed the planned start of the queue's first job."),
         ):
-            family = GaugeMetricFamily(f"cosched_owner_{name}", text, labels=["owner"])
-            for owner, starts in owners.items():
-                family.add_metric([owner], getattr(starts, field))
+            family = GaugeMetricFamily(f"cosched_owner_{name}", text, labels=["rank"])
+            for rank, starts in owners.items():
+                family.add_metric([rank], getattr(starts, field))
             yield family
 
 
 def _most_before_turn(owners: Mapping[str, Starts]) -> dict[str, Starts]:
-    """Those with the most, and the sum of the others that have any; a label comes from users, so there are few."""
-    found = [(owner, starts) for owner, starts in owners.items() if starts.before_turn]
-    found.sort(key=lambda item: (-item[1].before_turn, item[0]))
-    most, others = found[:MAX_OWNERS], found[MAX_OWNERS:]
-    if others:
-        most.append((OTHER_OWNERS, reduce(Starts.plus, (starts for _, starts in others))))
-    return dict(most)
+    """By rank those of owners with the most, and the sum of the others: whoever reads metrics learns no names."""
+    found = [starts for _, starts in sorted(owners.items()) if starts.before_turn]
+    found.sort(key=lambda starts: -starts.before_turn)
+    most = {f"{rank}": starts for rank, starts in enumerate(found[:MAX_OWNERS], 1)}
+    return most | ({OTHER_OWNERS: reduce(Starts.plus, found[MAX_OWNERS:])} if found[MAX_OWNERS:] else {})

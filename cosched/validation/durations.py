@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, time, timedelta
 
+LONGEST = 365_250 * 86_400  # seconds
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _SHOWN = ((86400, "d"), (3600, "h"), (60, "min"))
 _PATTERN = re.compile(r"(\d{1,12})([smhdw]?)")
@@ -23,11 +24,17 @@ def span(seconds: float) -> str:
 
 
 def parse_seconds(text: str) -> int:
-    """Parse `90`, `90s`, `20m`, `12h`, `3d` or `2w` to whole seconds; ValueError for anything else."""
+    """Parse `90`, `90s`, `20m`, `12h`, `3d` or `2w` to whole seconds; ValueError for anything else.
+
+    The longest is a thousand years: so much before or after now there still are dates.
+    """
     match = _PATTERN.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not a duration such as 90, 20m, 12h or 3d")
-    return int(match[1]) * _UNITS[match[2]]
+    seconds = int(match[1]) * _UNITS[match[2]]
+    if seconds > LONGEST:
+        raise ValueError(f"{text!r} is longer than a thousand years")
+    return seconds
 
 
 def parse_offset(text: str) -> int:

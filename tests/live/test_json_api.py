@@ -67,7 +67,15 @@ async def test_it_tells_what_the_commands_tell_to_those_who_may_know(api: Api) -
     assert (await api.refused("/usage?by=account", "eve"))[0] == 403
     for path in ("/jobs/99", "/jobs/x", "/jobs/%00"):
         assert (await api.refused(path))[0] == 404
-    for path in ("/jobs?state=odd", "/jobs?limit=-1", "/jobs?limit=9999", "/usage?by=x", "/usage?since=x"):
+    for path in (
+        "/jobs?state=odd",
+        "/jobs?limit=-1",
+        "/jobs?limit=9999",
+        "/usage?by=x",
+        "/usage?since=x",
+        f"/usage?since={'9' * 11}d",
+        "/usage?since=30000d",
+    ):
         assert (await api.refused(path))[0] == 400
     await follows_its_description(api)
 

@@ -43,7 +43,7 @@ class Site:
         return status, dict(line.split(": ", 1) for line in headers), body
 
     async def get(self, path: str) -> tuple[str, dict[str, str], bytes]:
-        return await self.ask(f"GET {path} HTTP/1.1\r\nHost: here\r\n\r\n".encode())
+        return await self.ask(f"GET {path} HTTP/1.1\r\nHost: LocalHost:9100\r\n\r\n".encode())
 
 
 @pytest.fixture
@@ -89,6 +89,9 @@ async def test_head_has_no_body(site: Site) -> None:
         (b"GET /metrics HTTP/2.0", "400 Bad Request"),
         (b"", "400 Bad Request"),
         (b"\x16\x03\x01\x00\xff\xfe", "400 Bad Request"),
+        (b"GET /metrics HTTP/1.1\r\nHost: evil.example", "421 Misdirected Request"),
+        (b"GET /healthz HTTP/1.1\r\nhost : localhost.evil.example:80", "421 Misdirected Request"),
+        (b"GET /metrics HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked", "400 Bad Request"),
         (b"GET /" + b"x" * 20_000 + b" HTTP/1.1", "431 Request Header Fields Too Large"),
     ],
 )

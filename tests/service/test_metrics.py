@@ -97,22 +97,16 @@ def test_what_is_observed_is_read() -> None:
     assert value(metrics, "cosched_certificate_expiry_timestamp_seconds", file="/etc/cert.pem") == 2e9
 
 
-def test_owners_with_starts_before_their_turn_are_named_the_first_of_them() -> None:
+def test_of_owners_with_starts_before_their_turn_metrics_have_the_first_by_rank() -> None:
     metrics = Metrics("1")
     many = {f"u{number:02}": Starts(100, number, 10 * number) for number in range(MAX_OWNERS + 3)}
     metrics.owners_starts.read = lambda: many
     found = {labels: sample for (name, labels), sample in samples(metrics).items() if name == "cosched_owner_starts"}
-    named = {dict(labels)["owner"] for labels in found}
-    assert named == {OTHER_OWNERS, *(f"u{number:02}" for number in range(3, MAX_OWNERS + 3))}
-    assert value(metrics, "cosched_owner_starts_before_turn", owner="u22") == 22
-    assert value(metrics, "cosched_owner_pushed_seconds", owner=OTHER_OWNERS) == 30
-    assert value(metrics, "cosched_owner_starts", owner=OTHER_OWNERS) == 200  # u00 had none before its turn
-
-
-def test_any_name_of_an_owner_can_be_read() -> None:
-    metrics, odd = Metrics("1"), 'a"b\\c\nd{e="f"} 5'
-    metrics.owners_starts.read = lambda: {odd: Starts(2, 1, 30)}
-    assert value(metrics, "cosched_owner_starts_before_turn", owner=odd) == 1
+    assert {dict(labels)["rank"] for labels in found} == {OTHER_OWNERS, *(f"{n}" for n in range(1, MAX_OWNERS + 1))}
+    assert value(metrics, "cosched_owner_starts_before_turn", rank="1") == 22
+    assert value(metrics, "cosched_owner_pushed_seconds", rank=OTHER_OWNERS) == 30
+    assert value(metrics, "cosched_owner_starts", rank=OTHER_OWNERS) == 200  # u00 had none before its turn
+    assert b"u22" not in metrics.text()
 
 
 def test_two_services_in_one_process_do_not_mix() -> None:

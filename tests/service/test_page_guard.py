@@ -101,6 +101,7 @@ async def test_monitoring_needs_no_name_and_is_not_for_users(make: Callable[...,
     for path in ("/metrics", "/healthz"):
         assert (await site.asker().get(path)).text == "fine"
         assert (await site.asker().get(path, X_Remote_User="ann")).status == 404
+        assert (await site.asker().get(path, Host="evil.example")).status == 421
 
 
 async def test_every_answer_has_the_headers(make: Callable[..., Site]) -> None:
@@ -122,6 +123,19 @@ async def test_nothing_can_be_changed_and_long_requests_are_refused(make: Callab
     assert (await site.asker().get("/" + "x" * 3000)).status == 414
     assert (await site.asker().get("/", X_Much="x" * 70_000)).status == 431
     assert (await site.asker().ask(b"hello\r\n\r\n")).status == 400
+
+
+async def test_a_request_of_two_lengths_is_refused_and_nothing_is_read_after_it(make: Callable[..., Site]) -> None:
+    site = make()
+    two = b"Transfer-Encoding: chunked\r\nContent-Length: 4\r\n"
+    reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
+    writer.write(
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n" + two + b"\r\n0\r\n\r\nGET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    )
+    answer = await asyncio.wait_for(reader.read(), PATIENCE)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1") == 1
+    writer.close()
 
 
 async def test_a_foreign_web_site_cannot_lead_browsers_here_by_its_own_name(make: Callable[..., Site]) -> None:

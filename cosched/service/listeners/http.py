@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from cosched.sockets.accepting import Acceptor, listen
+from cosched.sockets.host_names import HostNames
+from cosched.validation.addresses import parse_address
 
 MAX_HEAD = 8192  # bytes of a request's line and headers
 MAX_REASON = 500  # characters of the problem
@@ -47,6 +49,7 @@ class HttpServer:
         connections: int = CONNECTIONS,
     ) -> None:
         self._address = address
+        self._names = HostNames(parse_address(address)[0].lower())
         self._metrics = metrics
         self._health = health
         self._patience = patience
@@ -106,6 +109,11 @@ class HttpServer:
         if len(words) != 3 or not words[2].startswith(b"HTTP/1."):
             return _refusal(HTTPStatus.BAD_REQUEST), True
         method, target, _ = words
+        headers = _headers(head)
+        if b"transfer-encoding" in headers and b"content-length" in headers:
+            return _refusal(HTTPStatus.BAD_REQUEST), True
+        if not self._names.have(headers.get(b"host", b"localhost").decode("latin-1")):
+            return _refusal(HTTPStatus.MISDIRECTED_REQUEST), True
         if method not in (b"GET", b"HEAD"):
             return _refusal(HTTPStatus.METHOD_NOT_ALLOWED, "Allow: GET, HEAD\r\n"), True
         return self._page(target.partition(b"?")[0]), method == b"GET"
@@ -120,6 +128,11 @@ class HttpServer:
             _log.exception("/metrics or /healthz failed")
             return _refusal(HTTPStatus.INTERNAL_SERVER_ERROR)
         return _refusal(HTTPStatus.NOT_FOUND)
+
+
+def _headers(head: bytes) -> dict[bytes, bytes]:
+    lines = [line.partition(b":") for line in head.split(b"\r\n")[1:]]
+    return {name.strip().lower(): value.strip() for name, _, value in lines}
 
 
 def _healthz(problem: str | None) -> _Answer:

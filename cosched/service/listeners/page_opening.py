@@ -23,6 +23,7 @@ from cosched.service.preparing import not_bound
 from cosched.service.wire.callers import certificate_holders
 from cosched.service.wire.tls_files import TlsFiles
 from cosched.sockets.accepting import listen
+from cosched.validation.addresses import parse_address
 
 OF_GROUP = 0o660  # mode of the page's socket: the service's own user, and the group, as which the proxy comes
 
@@ -45,7 +46,8 @@ def open_page(
     limits = Limits(page)
     told = PeersTold(configuration.domain.name, peers, float(configuration.coscheduling.peer_timeout))
     site = Site(described, told, watchers, configuration, limits, problem)
-    app = application(site, viewers, limits, metrics, problem, JsonApi(described, explained, told).routes())
+    also = () if configuration.domain.http is None else (parse_address(configuration.domain.http)[0].lower(),)
+    app = application(site, viewers, limits, metrics, problem, JsonApi(described, explained, told).routes(), *also)
     server = PageServer(app, viewers, page.max_connections, tls if page.tls else None)
     server.start(list(_sockets(configuration, page)))
     return server

@@ -23,9 +23,9 @@ FOLDER = Path(__file__).with_name("static")
 
 def application(
     site: Site, viewers: Viewers, limits: Limits, metrics: Callable[[], bytes], problem: Callable[[], str | None],
-    api: Sequence[Route],
+    api: Sequence[Route], *also: str,
 ) -> Guard:  # fmt: skip
-    """Return the ASGI application; `api`: the routes of the JSON interface.
+    """Return the ASGI application; `api`: the routes of the JSON interface; `also`: see HostNames.
 
     Each connection is in the scope's state as `connection`: a `Connected`.
     """
@@ -48,7 +48,7 @@ def application(
         *api,
         *(_file(name, kind) for name, kind in FILES.items()),
     ]
-    return Guard(Starlette(routes=routes), viewers, limits)
+    return Guard(Starlette(routes=routes), viewers, limits, *also)
 
 
 def _file(name: str, kind: str) -> Route:

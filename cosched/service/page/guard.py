@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import socket
-from ipaddress import ip_address
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -12,6 +9,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from cosched.service.page.limits import Limits, TooManyError
 from cosched.service.page.viewers import Viewers
+from cosched.sockets.host_names import HostNames
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -25,19 +23,20 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 FOR_MONITORING = ("/metrics", "/healthz")
+ELSEWHERE = "this page is not at that host"
 MAX_URL = 2048
 MAX_HEADERS = 16 << 10  # bytes
-_PORT = re.compile(r":\d{1,5}$")
 
 
 class Guard:
     """Lets through what may pass; the inner application finds the viewer in `request.state.viewer`."""
 
-    def __init__(self, app: Any, viewers: Viewers, limits: Limits) -> None:
+    def __init__(self, app: Any, viewers: Viewers, limits: Limits, *also: str) -> None:
+        """`also`: see HostNames."""
         self._app = app
         self._viewers = viewers
         self._limits = limits
-        self._names = {"localhost", socket.gethostname().lower(), socket.getfqdn().lower()}
+        self._names = HostNames(*also)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request, as an ASGI application."""
@@ -59,33 +58,25 @@ class Guard:
             return _refused("the address is too long", 414)
         if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADERS:
             return _refused("the request's headers are too long", 431)
-        connection = scope["state"]["connection"]
+        headers, connection = Headers(scope=scope), scope["state"]["connection"]
+        if "transfer-encoding" in headers and "content-length" in headers:  # where it ends, others may see otherwise
+            return _refused("a request has one length", 400, {"Connection": "close"})
+        is_here = self._names.have(headers.get("host", ""))
         if scope["path"] in FOR_MONITORING:
             if self._viewers.through_proxy(scope["headers"]):
                 return _refused("there is no such page", 404)
-            return None
+            return None if is_here else _refused(ELSEWHERE, 421)
         viewer = self._viewers.of(connection, scope["headers"])
         if viewer is None:
             return _refused("who are you? Come through the site's proxy, or show a user's certificate", 403)
-        if viewer.name is None and not self._is_here(Headers(scope=scope).get("host", "")):
-            return _refused("this page is not at that host", 421)
+        if viewer.name is None and not is_here:
+            return _refused(ELSEWHERE, 421)
         scope["state"]["viewer"] = viewer
         try:
             self._limits.count_request(viewer.key)
         except TooManyError as error:
             return too_many(error)
         return None
-
-    def _is_here(self, host: str) -> bool:
-        """Whether the host is ours. If not, a foreign web site may have led the browser here by a name of its own."""
-        name = _PORT.sub("", host).strip("[]").lower()
-        if name in self._names:
-            return True
-        try:
-            ip_address(name)
-        except ValueError:
-            return False
-        return True
 
 
 def too_many(error: TooManyError) -> Response:

@@ -22,7 +22,7 @@ from cosched.service.page.openapi import reference, schemas
 from cosched.service.page.page_api import Described
 from cosched.service.page.peers_told import PeersTold
 from cosched.service.store import JobRecord
-from cosched.service.wire.fields import number
+from cosched.service.wire.fields import FieldError, number
 from cosched.v1 import usage_pb2
 from cosched.validation.durations import parse_seconds
 from cosched.version import VERSION
@@ -194,6 +194,8 @@ def _answering(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
             return JSONResponse(json_value(await handler(request)))
         except _RefusedError as error:
             return JSONResponse({"error": str(error)}, error.status)
+        except FieldError as error:
+            return JSONResponse({"error": str(error)}, 400)
 
     return answer
 
@@ -215,5 +217,5 @@ def _whole(text: str, name: str, most: int = 1 << 62) -> int:
 def _span(text: str) -> int:
     try:
         return parse_seconds(text)
-    except ValueError:
-        raise _RefusedError(400, "since: is no duration such as 90, 20m, 12h or 3d") from None
+    except ValueError as error:
+        raise _RefusedError(400, f"since: {error}") from None
