@@ -53,7 +53,7 @@ class ExplainServiceServicer:
 
     def ExplainJobs(self, request, context):
         """When jobs of this domain are expected to start, and their mates, and why they wait. Of one job the mates' domains
-        are asked now; of several, what they have said last is told.
+        are asked now; of several, what they have said last is told, if they have been asked.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -4,14 +4,17 @@ from functools import partial
 
 import pytest
 
-from cosched.core.protocol import Failure
+from cosched.core.job import JobState
+from cosched.core.protocol import Failure, Found, GetMateJobId, MateJobId
 from cosched.core.scheduling.batch.forecast import Forecast
 from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.service.api.views import Views
 from cosched.service.manager.plans import planned
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.peers import CallError
 from cosched.service.planning.estimates import OWN, TOGETHER, Estimates
 from cosched.service.planning.explaining import Explaining
+from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.explain_pb2 import ExplainMatesRequest, ExplainMatesResponse
 from tests.service.world import Faults, World
 
@@ -67,6 +70,30 @@ async def test_estimates_are_compared_with_what_happens(world):
     records = a.domain.store.estimates()
     assert {record.kind for record in records} == {OWN, TOGETHER}
     assert all(record.late is not None and abs(record.late) <= 60 for record in records), records
+
+
+async def test_the_first_list_knows_what_a_single_job_s_explanation_knows(world):
+    sides: dict[str, Side] = {}
+    for name in "ab":
+        sides[name] = Side(world, name, sides)
+    a = sides["a"]
+    records = [a.domain.jobs[job] for job in ("2", "3")]
+    assert all(told.mates[0].HasField("start") for told in await a.explaining.explain(records))
+    await a.explaining.explain(records)
+    assert a.asked == 1, "they are known by now"
+
+
+async def test_of_a_running_pair_no_mate_is_unsubmitted(world):
+    """The answer that there was no mate yet may come after the mate itself has asked; and both have started."""
+    domain = world.nodes["b"].domain
+    record = domain.jobs["2"]
+    assert Views(domain, domain.clock).job(record).mates[0].lookup == wire.MATE_LOOKUP_FOUND
+    domain.calls.heard("a", GetMateJobId("2", record.pair, None, record.owner), MateJobId(Found.UNSUBMITTED, None))
+    assert Views(domain, domain.clock).job(record).mates[0].lookup == wire.MATE_LOOKUP_FOUND
+    world.run(1000 + 520)
+    assert record.state is JobState.RUNNING
+    mate = Views(domain, domain.clock).job(record).mates[0]
+    assert (mate.status, mate.heard_at.seconds) == (wire.MATE_STATUS_RUNNING, record.started_at)
 
 
 async def test_a_peer_that_is_away_is_told_of(world):

@@ -8,7 +8,16 @@ from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.coscheduling.membership import Membership
 from cosched.core.effects import Call
 from cosched.core.events import Answered, CallFailed, MateHeardOf
-from cosched.core.protocol import Domain, GetMateJobId, JobId, MateJobId, MateStatus, Reply, SettleGroupStart
+from cosched.core.protocol import (
+    Domain,
+    Found,
+    GetMateJobId,
+    JobId,
+    MateJobId,
+    MateStatus,
+    Reply,
+    SettleGroupStart,
+)
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
@@ -73,7 +82,8 @@ class Calls:
             return
         before = record.lookup, record.mate_status
         if type(reply) is MateJobId:
-            record.lookup = FOUND[reply.found]
+            asked = job.pair is not None and job.mate is not None  # the mate itself has asked for the job meanwhile
+            record.lookup = FOUND[Found.MATE if asked and reply.found is Found.UNSUBMITTED else reply.found]
         elif type(reply) is MateStatus:
             record.mate_status = STATUS[reply.status]
         record.heard_at = self._journal.now

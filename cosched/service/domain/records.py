@@ -12,7 +12,7 @@ from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import Record
 from cosched.core.job import JobState
-from cosched.core.protocol import Found, JobId
+from cosched.core.protocol import Found, JobId, Status
 from cosched.core.scheduling.scheduler import OpenScheduler
 from cosched.core.story import What, Why
 from cosched.service.domain import story
@@ -24,6 +24,7 @@ from cosched.service.domain.memory import remember
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord
 from cosched.service.wire.message_parts import FOUND
+from cosched.service.wire.translation import STATUS
 
 FIELDS_IN_STEP = ("state", "peer", "pair", "mate", "group_name", "group_with", "ready_at", "started_at", "memory")
 IN_STEP = attrgetter(*FIELDS_IN_STEP)  # of a record, with the core
@@ -187,6 +188,8 @@ class Records:
         paired = bool(self.core.jobs[effect.job].peers)
         together = story.starts_together(effect)
         self.metrics.starts["unpaired" if not paired else "paired" if together else "alone"].inc()
+        if together and record.peer is not None:
+            record.mate_status, record.heard_at = STATUS[Status.RUNNING], self.journal.now
         slot = _slot(record)
         if together and slot is not None:
             self.metrics.slots["started" if self.journal.now >= slot else "early"].inc()

@@ -63,11 +63,13 @@ class Explaining:
         return self._plan
 
     async def explain(self, records: Sequence[JobRecord], *, names: bool = False) -> list[Explanation]:
-        """Return what is known of these jobs and their mates; of one job, its mates' domains are asked first.
+        """Return what is known of these jobs and their mates. Of one job, its mates' domains are asked first; of
+        several, those that were never asked.
 
         `names`: whoever asks may also learn other names of the job's owner that come near its own.
         """
         if len(records) != 1:
+            await self._ask(record for record in records if record.state in WAITING and self._is_new(record))
             return await self.known(records)
         plan = await self.plan()
         await self._ask(records)
@@ -111,6 +113,10 @@ class Explaining:
             self._compare(waiting, plan)
         except StoreError as error:
             _LOG.error("estimates cannot be kept: %s", error)
+
+    def _is_new(self, record: JobRecord) -> bool:
+        """Whether the domain of a mate of the job was never asked for it."""
+        return any(id and (domain, id) not in self._mates for domain, id in mates_of(record))
 
     # One job
 
