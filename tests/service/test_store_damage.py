@@ -142,6 +142,14 @@ def test_the_line_says_what_is_damaged_and_what_to_do(closed, copy):
     assert str(caught.value) == f"{path}: is damaged: {where}; {REMEDY}"
 
 
+@pytest.mark.parametrize("text", [b"_migrations", b'("migration_set", "name")'])
+def test_a_list_of_tables_that_is_no_text(closed, copy, text):
+    path = copy(closed)
+    path.write_bytes(path.read_bytes().replace(text, text[:-1] + b"\xf3"))
+    with pytest.raises(StoreError, match="is damaged: "):
+        Store.open(path, DOMAIN)
+
+
 def test_a_log_that_is_gone_is_missed(killed, copy):
     path = copy(killed)
     path.with_name("x.db-wal").unlink()

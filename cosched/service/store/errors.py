@@ -13,6 +13,7 @@ _FULL = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})
 _PRIMARY = 0xFF  # bits of an error code of SQLite
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 REMEDY = 'restore a backup: see "Backup and restore" in docs/operating.md'
+_NO_TEXT = "Could not decode to UTF-8"  # what the module says of a text that is none
 _OF_DISK = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
 
@@ -43,5 +44,5 @@ class StoreError(OneLineError):
         code = getattr(error, "sqlite_errorcode", 0)  # errors of the sqlite3 module itself have none
         if code in _FULL:
             return cls(path, "database or disk is full", full=True)
-        damaged = code & _PRIMARY in _DAMAGE
+        damaged = code & _PRIMARY in _DAMAGE or str(error).startswith(_NO_TEXT)
         return cls(path, str(error), of_disk=code & _PRIMARY == sqlite3.SQLITE_IOERR, damaged=damaged)

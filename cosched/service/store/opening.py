@@ -53,7 +53,10 @@ def open_database(path: Path, domain: str, lock: BinaryIO) -> tuple[Database, Lo
     _check_header(path)
     committed = committed_frames(path) if same_boot(lock) else 0
     with closing(_read_only(path)) as database:
-        _check_contents(database, path, domain)
+        try:
+            _check_contents(database, path, domain)
+        except ValueError as error:
+            raise StoreError(path, f"its list of tables: {error}", damaged=True) from None
         check_log(path, committed)
         if _was_left_open(path) or not matches_sums(path):
             _check_pages(database, path)
