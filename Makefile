@@ -37,7 +37,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || sh deploy/install-packages.sh python3-venv
 	@echo "setup: a Python environment, .venv"
 	@$(PYTHON) -m venv .venv
-	@echo "setup: the packages of requirements.lock, some 1.2 GB in all"
+	@echo "setup: the packages of requirements.lock, some 1.4 GB in all"
 	@$(BIN)/pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
 	@echo "setup: this tree, as .venv/bin/cosched"
 	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .

@@ -15,8 +15,8 @@ from cosched.extras import SIMULATOR, need
 
 if TYPE_CHECKING:
     from cosched.sim.api import Replay, Result, replay, run
-    from cosched.sim.configuration import Domain, ReplayConfig
     from cosched.sim.results.result import DomainResult, ReplayResult
+    from cosched.sim.settings import Domain, ReplayConfig
 
 __all__ = ["Domain", "DomainResult", "Replay", "ReplayConfig", "ReplayResult", "Result", "replay", "run"]
 
@@ -24,8 +24,8 @@ use_kernel_cache()
 
 # Imported on first use: reading or writing a trace needs no compiler.
 _HOME = {
-    "Domain": "cosched.sim.configuration",
-    "ReplayConfig": "cosched.sim.configuration",
+    "Domain": "cosched.sim.settings",
+    "ReplayConfig": "cosched.sim.settings",
     "Replay": "cosched.sim.api",
     "replay": "cosched.sim.api",
     "run": "cosched.sim.api",

@@ -47,5 +47,5 @@ def _domain_and_key(loc: Sequence[int | str], values: Mapping[str, Any]) -> tupl
         return None, (str(loc[0]) if loc else None)
     number = int(loc[1])
     settings = values["domains"][number]
-    name = settings.get("name") if isinstance(settings, dict) else settings.name
+    name = settings.get("name") if isinstance(settings, dict) else getattr(settings, "name", None)
     return str(name or number + 1), (str(loc[2]) if len(loc) > 2 else None)

@@ -239,10 +239,11 @@ class ReplayResult:
 
     @cached_property
     def jobs(self) -> polars.DataFrame:
-        """All jobs as a data frame with the columns of jobs.csv."""
+        """All jobs as a data frame with the columns of jobs.csv, and `wait_s`, from submission to start."""
         import polars
 
-        return polars.concat(self.frame(name, slice(None)) for name in self.domains)
+        jobs = polars.concat(self.frame(name, slice(None)) for name in self.domains)
+        return jobs.with_columns(wait_s=polars.col("start") - polars.col("submit"))
 
     def frame(self, name: str, rows: slice) -> polars.DataFrame:
         """Return some rows of one domain's jobs, with the columns of jobs.csv."""

@@ -103,7 +103,7 @@ def test_the_data_frame_has_the_columns_of_jobs_csv_and_empty_cells_for_the_unkn
     frame = coupled.jobs
     assert ",".join(frame.columns) == (
         "domain,job_id,submit,ready,start,end,nodes,requested_s,run_s,pair,mate_job_id,holds,yields,"
-        "held_node_seconds,state"
+        "held_node_seconds,state,wait_s"
     )
     assert frame["job_id"].to_list() == ["a-1", "a-2", "1", "2"]
     assert frame["pair"].to_list() == [7, None, None, 7]
@@ -188,7 +188,7 @@ def test_a_result_shows_itself_in_a_line_and_as_a_table(coupled):
 
 def test_a_result_writes_its_files_and_its_report(coupled, tmp_path):
     assert coupled.report(tmp_path / "run") == tmp_path / "run/report.html"
-    assert (tmp_path / "run/jobs.csv").read_text() == coupled.jobs.write_csv()
+    assert (tmp_path / "run/jobs.csv").read_text() == coupled.jobs.drop("wait_s").write_csv()
     shown = coupled.figures()
     written = {path.stem for path in (tmp_path / "run/figures").glob("*.svg")}
     assert {figure.name for figure in shown} == written - {"gantt"}
