@@ -18,6 +18,7 @@ from cosched.cli.client.destinations import check_destination, check_destination
 from cosched.cli.client.directives import foreign_directives, given_options, read_directives
 from cosched.cli.client.explain import tell_near_names
 from cosched.cli.client.exports import exported
+from cosched.cli.client.headings import CommandWithHeadings
 from cosched.cli.client.jobs import Destination, JobId, group_options, pair_options
 from cosched.cli.client.time_limits import TimeLimit
 from cosched.cli.client.windows import (
@@ -39,6 +40,12 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 MAX_SCRIPT = 1 << 20  # bytes, as the protocol has it
+HEADINGS = {
+    "Job": ("nodes", "least", "time_limit", "name", "hold", "directory", "export", "comment"),
+    "Mate": ("mate", "pair", "pair_domain", "or_alone"),
+    "Group": ("group", "members", "destinations"),
+    "Timing": ("at", "within", "start_after", "windows", "end_together"),
+}
 MATES = LINKS | WHEN | {"or_alone"}  # a link on the command line discards all of these in the script
 
 
@@ -75,7 +82,7 @@ def directive(**_: Any) -> None:
     """Define the options of a `#COSCHED` line."""
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
+@click.command(cls=CommandWithHeadings, headings=HEADINGS, context_settings={"allow_interspersed_args": False})
 @job_options
 @click.option(
     "--to",
@@ -101,6 +108,11 @@ def submit(
     **options: Any,
 ) -> None:
     """Submit a script as a job; - is standard input.
+
+    \b
+      cosched submit -N 4 -t 1:00:00 job.sh
+      cosched submit --pair run7 job.sh
+      cosched submit --group run7 --to intrepid:sim.sh --to mira:view.sh
 
     Its mate is a job on another domain that starts at the same moment: name it by --mate if it has been
     submitted, or submit both with the same --pair name, in any order. A mate that does not exist, has ended or

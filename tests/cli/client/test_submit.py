@@ -1,9 +1,11 @@
 """`cosched submit`: flags, directives, what is sent and what is said."""
 
 import os
+import re
 
 import pytest
 
+from cosched.cli.client.submit import submit
 from cosched.v1 import cluster_pb2, coscheduling_pb2
 from cosched.v1.domain_pb2 import SubmitJobRequest
 
@@ -12,6 +14,7 @@ NO_ANSWER = "no answer from eureka about its mate yet: it is asked again as soon
 NO_SUCH_PAIR = (  # of an older domain, which does not say why
     "eureka knows no such pair: eureka:3 is not there, has ended, or is another job's mate or another user's"
 )
+ARGUMENTS = ("script", "arguments")
 pytestmark = pytest.mark.usefixtures("domain")
 
 
@@ -36,6 +39,20 @@ def asked(cosched, domain):
         return request
 
     return run
+
+
+def test_the_help_has_all_options_under_headings(cosched):
+    told = cosched("submit", "--help").stdout
+    parts = re.split(r"^(\w+):\n", told, flags=re.MULTILINE)
+    options = {heading: re.findall(r"^  (?:-\w, )*(--[\w-]+)", part, re.MULTILINE) for heading, part in
+               zip(parts[1::2], parts[2::2], strict=True)}  # fmt: skip
+    assert [*options] == ["Job", "Mate", "Group", "Timing", "Options"]
+    assert options["Mate"] == ["--mate", "--pair", "--pair-domain", "--or-alone"]
+    assert options["Options"] == ["--parsable", "--server", "--help"]
+    assert "--end-together" in options["Timing"]
+    names = [name for found in options.values() for name in found]
+    assert len(names) == len(set(names)) == len([param for param in submit.params if param.name not in ARGUMENTS]) + 1
+    assert len(re.findall(r"^    cosched submit ", told, re.MULTILINE)) == 3
 
 
 def test_it_says_id_and_domain(cosched, script):

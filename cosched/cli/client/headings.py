@@ -1,0 +1,29 @@
+"""Help that has a command's options under headings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import click
+
+
+class CommandWithHeadings(click.Command):
+    """A command with `headings`, each over the options of these parameters; all others follow under Options."""
+
+    def __init__(self, *arguments: Any, headings: Mapping[str, tuple[str, ...]], **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._headings = headings
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """See click."""
+        given = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        options = {param.name: param.get_help_record(ctx) for param in given}
+        for heading, names in self._headings.items():
+            _write(formatter, heading, [options.pop(name) for name in names])
+        _write(formatter, "Options", options.values())
+
+
+def _write(formatter: click.HelpFormatter, heading: str, options: Iterable[tuple[str, str] | None]) -> None:
+    with formatter.section(heading):
+        formatter.write_dl([option for option in options if option is not None])
