@@ -16,6 +16,7 @@ from typing import Any
 
 from cosched.core.allocation import Resized
 from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.coscheduling.ledger import IllegalEvent
 from cosched.core.effects import (
     Answer,
     AskAgain,
@@ -86,12 +87,17 @@ TIMER_EVENTS: dict[Timer, type[TimerEvent]] = {  # what a timer that is due tell
 }
 
 
+def _raise(_: Event, error: IllegalEvent) -> None:
+    raise error
+
+
 class PolicyDomain:
     """One policy domain."""
 
     def __init__(self, coscheduler: Coscheduler, scheduler: Scheduler) -> None:
         self.coscheduler = coscheduler
         self.scheduler = scheduler
+        self.illegal: Callable[[Event, IllegalEvent], None] = _raise  # if the rules refuse what the scheduler has done
         self._elastic = scheduler if isinstance(scheduler, ElasticScheduler) else None
         self._grouping = scheduler if isinstance(scheduler, GroupScheduler) else None
         self._meeting = scheduler if isinstance(scheduler, MeetingScheduler) else None
@@ -144,13 +150,20 @@ class PolicyDomain:
             if isinstance(event, Requeued):
                 left += self.handle(event, now)
 
+    def _tell(self, event: Event, now: int, left: list[Change]) -> None:
+        """Tell the rules what the scheduler has done."""
+        try:
+            left += self.handle(event, now)
+        except IllegalEvent as error:
+            self.illegal(event, error)
+
     def schedule(self, now: int) -> list[Change]:
         """Let the scheduler go on until nothing changes, or it waits for an answer about a ready job."""
         changes: list[Change] = []
         while (ready := self._next(now, changes)) is not None:
             if type(ready) is Ready and self.coscheduler.jobs[ready.job].ready_at is None:
                 changes.append(ready)
-            changes += self.handle(ready, now)
+            self._tell(ready, now, changes)
         return changes
 
     def _next(self, now: int, changes: list[Change]) -> Ready | MayBeEarlier | None:
@@ -209,7 +222,7 @@ class PolicyDomain:
             return  # it tells later
         if started:
             self._launch(Start(effect.job), now, left)
-        left += self.handle(Tried(effect.job, started), now)
+        self._tell(Tried(effect.job, started), now, left)
 
     def _reschedule(self, effect: Reschedule, now: int, _: list[Change]) -> None:  # noqa: ARG002
         self.scheduler.reschedule(effect.job)
@@ -228,21 +241,21 @@ class PolicyDomain:
         if self._meeting is not None:
             quoted = self._meeting.quote(effect, now)
         if quoted is not None:
-            left += self.handle(quoted, now)
+            self._tell(quoted, now, left)
 
     def _book(self, effect: Book, now: int, left: list[Change]) -> None:
         booked: Booked | None = Booked(effect.job, effect.at, effect.generation, False, effect.for_peer)
         if self._meeting is not None:
             booked = self._meeting.book(effect, now)
         if booked is not None:
-            left += self.handle(booked, now)
+            self._tell(booked, now, left)
 
     def _claim(self, effect: Claim, now: int, left: list[Change]) -> None:
         claimed: Claimed | None = Claimed(effect.job, False, effect.for_peer)
         if self._meeting is not None:
             claimed = self._meeting.claim(effect, now)
         if claimed is not None:
-            left += self.handle(claimed, now)
+            self._tell(claimed, now, left)
 
     def _move_slot(self, effect: MoveSlot, now: int, _: list[Change]) -> None:  # noqa: ARG002
         if self._meeting is not None:
@@ -263,7 +276,7 @@ class PolicyDomain:
         if self._grouping is not None:
             ready = self._grouping.try_ready(effect.job, now)
         if ready is not None:
-            left += self.handle(TriedReady(effect.job, ready), now)
+            self._tell(TriedReady(effect.job, ready), now, left)
 
     def _give_back(self, effect: GiveBack, now: int, _: list[Change]) -> None:
         if self._grouping is not None:

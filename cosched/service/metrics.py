@@ -129,6 +129,9 @@ class Metrics:
         )
         requests = self._counter("cosched_requests", "Calls answered, by gRPC code.", "call", "code")
         request_seconds = self._histogram("cosched_request_seconds", "Calls, until answered.", _CALL_SECONDS, "call")
+        illegal = self._counter(
+            "cosched_peer_illegal", "Messages of the other domain that no state of a job here allows.", "peer"
+        )
         denied = self._counter("cosched_denied", "Calls refused to a caller, by ErrorInfo reason.", "reason")
         # Labels come from fixed sets (configured peers, the protocol's calls, codes and reasons), never from a caller.
         self.peer_up = cache(up.labels)
@@ -136,6 +139,7 @@ class Metrics:
         self.peer_clock_offset = cache(offset.labels)
         self.peer_clock_uncertainty = cache(uncertainty.labels)
         self.denied = cache(denied.labels)
+        self.peer_illegal = cache(illegal.labels)
         self._peer_calls = cache(calls.labels)
         self._peer_call_seconds = cache(seconds.labels)
         self._requests = cache(requests.labels)

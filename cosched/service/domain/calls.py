@@ -48,12 +48,12 @@ class Calls:
         self._keep(job, reply)
         if job.unanswered and job.call is call.request:
             self._journal.note(call.job, Noted.ANSWERED, peer=call.peer, call=type(call.request).__name__)
-        self._decisions.feed(Answered(call.job, call.request, reply, call.peer))
+        self._decisions.hear(call.peer, Answered(call.job, call.request, reply, call.peer))
 
     def _answered_to_member(self, call: Call, reply: Reply, group: Membership | None) -> None:
         if group is not None and call.peer in group.unanswered:
             self._journal.note(call.job, Noted.ANSWERED, peer=call.peer, call=type(call.request).__name__)
-        self._decisions.feed(Answered(call.job, call.request, reply, call.peer))
+        self._decisions.hear(call.peer, Answered(call.job, call.request, reply, call.peer))
 
     @in_turn
     def failed(self, call: Call, failed: CallFailed, problem: str) -> None:
@@ -66,7 +66,7 @@ class Calls:
         if not told:  # else that was told, and the call is repeated each second
             what = type(call.request).__name__
             self._journal.note(call.job, Noted.NO_ANSWER, peer=call.peer, call=what, problem=problem)
-        self._decisions.feed(failed)
+        self._decisions.hear(call.peer, failed)
 
     @in_turn
     def heard_of_members(self, job: JobId, answers: Mapping[Domain, MateJobId]) -> None:
@@ -74,7 +74,7 @@ class Calls:
         for peer, answer in answers.items():
             known = self._core.jobs.get(job)
             if known is not None and known.group is not None:
-                self._decisions.feed(MateHeardOf(job, answer, peer))
+                self._decisions.hear(peer, MateHeardOf(job, answer, peer))
 
     def _keep(self, job: PairedJob, reply: Reply) -> None:
         """Keep what the mate's domain says of it, for those who ask."""
@@ -97,4 +97,4 @@ class Calls:
         if job is None or (job.peer, job.pair) != (peer, question.pair):  # it was unlinked meanwhile
             return
         self._keep(job, answer)
-        self._decisions.feed(MateHeardOf(job.id, answer))
+        self._decisions.hear(peer, MateHeardOf(job.id, answer))

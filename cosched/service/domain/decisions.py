@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from cosched.core.allocation import Resized
+from cosched.core.coscheduling.ledger import IllegalEvent
 from cosched.core.domain import Change, PolicyDomain
 from cosched.core.effects import (
     Answer,
@@ -30,6 +32,7 @@ from cosched.service.domain.records import Records
 from cosched.service.domain.sizing import Sizes
 from cosched.service.domain.story import MATE_HOLDS, MEMBER_LOST, Noted
 
+_LOG = logging.getLogger(__name__)
 GIVE_BACK = (Yield, Release, PassOver)
 
 
@@ -39,6 +42,8 @@ class Decisions:
     def __init__(self, policy: PolicyDomain, records: Records, *, paced: bool) -> None:
         """`paced`: iterations run between `wake` and `rest` only, at the pace of a conductor (replay in lock-step)."""
         self._policy = policy
+        policy.illegal = self._illegal
+        self._speaker: Domain = ""  # the peer that has said what this turn is about
         self._core = policy.coscheduler
         self._records = records
         self.sizes = Sizes(records)
@@ -66,6 +71,7 @@ class Decisions:
     def begin(self) -> None:
         """A turn begins."""
         self._journal.begin()
+        self._speaker = ""
         self._scheduler.enter(self._journal.now)
 
     def feed(self, event: Event) -> None:
@@ -73,6 +79,23 @@ class Decisions:
         self._do_all(self._policy.handle(event, self._journal.now))
         if self._core.peers.changed:
             self._note_peers()
+
+    def hear(self, peer: Domain, event: Event) -> bool:
+        """Tell what a peer says; only in a turn. False: the rules refuse it, and it has changed nothing."""
+        self._speaker = peer
+        try:
+            self.feed(event)
+        except IllegalEvent as error:
+            self._illegal(event, error)
+            return False
+        return True
+
+    def _illegal(self, event: Event, error: IllegalEvent) -> None:
+        """An event that no rule allows, which has changed nothing. No peer can end this service by one."""
+        if not self._speaker:
+            raise error
+        self._records.metrics.peer_illegal(self._speaker).inc()
+        _LOG.error("peer %s has said what cannot be: %s; it is ignored: %r", self._speaker, error, event)
 
     def tried(self, event: Tried) -> None:
         """Tell what came of a try, later; only in a turn."""

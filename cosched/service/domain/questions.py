@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import grpc
+
 from cosched.core.coscheduling.mates import NOT_WAITING, no_pair
 from cosched.core.events import Asked
 from cosched.core.job import JobState
@@ -22,6 +24,7 @@ from cosched.service.domain.memory import recalled_answer, recalled_job
 from cosched.service.domain.records import Records
 from cosched.service.domain.turns import Turns
 from cosched.service.store import AuditRecord, JobRecord, Store
+from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import number
 
 
@@ -44,7 +47,9 @@ class Questions:
         with self._turns.take() as changes:
             if audit is not None:
                 changes.audits.append(audit)
-            self._decisions.feed(asked)
+            if not self._decisions.hear(asked.peer, asked):
+                self._records.journal.forget()
+                raise Refusal(grpc.StatusCode.INVALID_ARGUMENT, "ILLEGAL", "the job is in no state that allows this")
         return self._explained(asked, changes.reply)
 
     def _explained(self, asked: Asked, reply: Reply | None) -> Reply | None:
