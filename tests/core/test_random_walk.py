@@ -126,7 +126,7 @@ class Walk:
                 assert may_become(old.state, new.state)
                 self.transitions.add((old.state, new.state))
             assert new.generation >= old.generation
-            assert new.call is None or new.state in (JobState.READY, JobState.HOLDING)
+            assert new.call is None or new.state in (JobState.READY, JobState.HOLDING) or new.in_doubt  # made void then
         self.starts.update(effect.job for effect in effects if type(effect) is Start)
         assert max(self.starts.values(), default=0) <= 1
         held = sum(job.nodes for job in jobs.values() if job.state is JobState.HOLDING)
