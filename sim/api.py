@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from cosched.quantities import count, duration, number, percent
 from cosched.sim import replaying
 from cosched.sim.configuration import Domain, ReplayConfig, replay_config
 from cosched.sim.reports.figures.figure import Figure
@@ -18,7 +19,7 @@ from cosched.sim.reports.rebuilding import rebuild
 from cosched.sim.reports.run import read_run
 from cosched.sim.results.output import RunInfo, write_run
 from cosched.sim.results.result import ReplayResult
-from cosched.sim.results.wording import count, duration, groups_line, number, pairs_line, percent
+from cosched.sim.results.wording import groups_line, pairs_line
 from cosched.validation.schemes import SchemeChoice
 
 COMMAND = "cosched.sim"  # what a summary names as the command

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError, model_validator
 
 from cosched.core.protocol import MAX_MEMBERS
-from cosched.core.scheduling.scheduler import ClusterSettings
+from cosched.schedulers.keys import SchedulerKeys
+from cosched.schedulers.kind import MachineSettings
 from cosched.sim.mistakes import Locate, input_error, inside
-from cosched.validation.fluid import FluidFields
 from cosched.validation.mistakes import KeyedError
-from cosched.validation.sections import CoschedulingFields, SchedulerFields
+from cosched.validation.sections import CoschedulingFields
 from cosched.validation.toml import read_toml as read_toml
 from cosched.validation.types import GroupSize, Number, Seconds, Settings, Whole
 from cosched.workload.job_log import JobLog, Overrun
@@ -20,7 +20,7 @@ from cosched.workload.job_log import JobLog, Overrun
 MOST_DOMAINS = 256
 
 
-class Domain(CoschedulingFields, SchedulerFields, FluidFields, JobLog):
+class Domain(CoschedulingFields, SchedulerKeys, JobLog):
     """One policy domain of a replay: a job log and its settings.
 
     Durations are seconds or text such as '20m'.
@@ -41,9 +41,9 @@ class Domain(CoschedulingFields, SchedulerFields, FluidFields, JobLog):
             raise ValueError(f"nodes: {self.node_pool} has {partitions.nodes} nodes, not {self.nodes}")
         return self
 
-    def cluster_settings(self, nodes: int) -> ClusterSettings:
-        """Return these settings for the embedded scheduler of a machine of `nodes` nodes."""
-        return self.scheduler_settings(nodes, self)
+    def machine_settings(self, nodes: int) -> MachineSettings:
+        """Return these settings for the scheduler of a machine of `nodes` nodes."""
+        return self.scheduler_kind.settings(self, nodes, self)
 
 
 class ReplayConfig(Settings):
@@ -73,17 +73,17 @@ class ReplayConfig(Settings):
             if getattr(self, key) is not None and not 2 <= len(names) <= MAX_MEMBERS:
                 many = "; group_size takes some of more" if key == "pair_fraction" and len(names) > 1 else ""
                 raise ValueError(f"{key}: pairs jobs of 2 to {MAX_MEMBERS} domains, but there are {len(names)}{many}")
-        self._check_fluid()
+        self._check_script()
         if [self.pairs, *(domain.trace for domain in self.domains)].count("-") > 1:
             raise ValueError("standard input ('-') can be read only once")
         return self
 
-    def _check_fluid(self) -> None:
-        """Refuse what fluid domains cannot do."""
-        fluid = next((domain.name for domain in self.domains if domain.is_fluid), None)
-        if fluid is not None and self.script is not None:
-            why = f"the fluid domain {fluid} has no what-if events: leave script out, or give scheduler=batch"
-            raise ValueError(f"script: {why}")
+    def _check_script(self) -> None:
+        for domain in self.domains if self.script is not None else ():
+            kind = domain.scheduler_kind
+            if not kind.what_if:
+                why = f"the {kind.name} domain {domain.name} has no what-if events"
+                raise ValueError(f"script: {why}: leave script out, or give scheduler=batch")
 
     def _check_group_size(self, sizes: range) -> None:
         if self.pair_fraction is None:

@@ -12,17 +12,12 @@ from cosched.compilation import prepare_kernels
 from cosched.errors import InputError
 from cosched.sim import spans
 from cosched.sim.configuration import Domain, ReplayConfig
-from cosched.sim.engine import Engine
-from cosched.sim.federated import Federated
-from cosched.sim.fluid import FluidRun
-from cosched.sim.fluid import prepare as prepare_fluid
-from cosched.sim.fluid_setup import fluid_setup
+from cosched.sim.playing import Run, warm_up
 from cosched.sim.progress import TimeLine
-from cosched.sim.results.collecting import collect
 from cosched.sim.results.result import ReplayResult
 from cosched.sim.script import ScriptedDomain, ScriptedEvent, read_script, told
 from cosched.sim.story import StoryLog
-from cosched.sim.warm_up import prepare_for, run_all_kernels
+from cosched.sim.warm_up import run_all_kernels
 from cosched.sim.what_if import WhatIf
 from cosched.sim.world import DomainSetup
 from cosched.validation.schemes import SchemeChoice
@@ -32,7 +27,6 @@ from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing, groups_at_random, pairs_by_fraction, pairs_by_window
 from cosched.workload.pairs_file import pairs_from_file
 
-Machine = tuple[Domain, Workload, int]  # with its number of nodes
 NO_PAIRS = Pairing(np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((0, 2), np.int64))
 
 
@@ -93,75 +87,34 @@ class Replay:
 
     def run(self, schemes: Sequence[SchemeChoice] | None = None) -> ReplayResult:
         """Simulate with the configured schemes, or with `schemes` (one a domain)."""
-        machines = list(zip(self.settings(schemes), self.workloads, self.nodes, strict=True))
-        batch = [machine for machine in machines if not machine[0].is_fluid]
-        fluid = [machine for machine in machines if machine[0].is_fluid]
-        if not fluid:
-            return self._run_batch(batch)
-        return self._run_together(machines) if len(self.pairing) else self._with_fluid(batch, fluid)
-
-    def _run_together(self, machines: Sequence[Machine]) -> ReplayResult:
-        """Play domains of both kinds that have mates on each other."""
-        setups = [_setup(*machine) for machine in machines]
+        settings = self.settings(schemes)
+        setups = [setup_of(*machine) for machine in zip(settings, self.workloads, self.nodes, strict=True)]
         story = StoryLog() if self.config.events else None
-        slots = any(setup.fluid is not None and setup.fluid.settings.slots for setup in setups)
-        self.compile_s += prepare_fluid(self._say, mates=True, slots=slots) + prepare_for(setups, self._say)
-        began = time.process_time()
-        run = Federated(setups, self.pairing, story)
-        if self._doing is None:
-            run.run()
-        else:
-            run.run(TimeLine(self.workloads, self._doing).tell)
-        return run.result([domain for domain, _, _ in machines], self._timing(began))
-
-    def _timing(self, began: float) -> dict[str, float]:
-        seconds = time.process_time() - began
-        return {"read_s": self.read_s, "compile_s": self.compile_s, "simulate_cpu_s": seconds}
-
-    def _with_fluid(self, batch: Sequence[Machine], fluid: Sequence[Machine]) -> ReplayResult:
-        """Play fluid domains one by one, the others together: nobody has mates."""
-        self.compile_s += prepare_fluid(self._say)
-        began = time.process_time()
-        runs = {domain.name: FluidRun(domain, workload, nodes) for domain, workload, nodes in fluid}
-        seconds = time.process_time() - began
-        result = self._run_batch(batch) if batch else self._nothing()
-        found = {**result.domains, **{name: run.result() for name, run in runs.items()}}
-        timing = {**result.timing, "simulate_cpu_s": result.timing["simulate_cpu_s"] + seconds}
-        events = result.events
-        if events is not None:
-            more = [event for run in runs.values() for event in run.events()]
-            events = sorted([*events, *more], key=lambda event: event["time"])
-        domains = {domain.name: found[domain.name] for domain in self.config.domains}
-        return replace(result, domains=domains, timing=timing, events=events)
-
-    def _nothing(self) -> ReplayResult:
-        timing = {"read_s": self.read_s, "compile_s": self.compile_s, "simulate_cpu_s": 0.0}
-        return ReplayResult({}, self.pairing, False, [] if self.config.events else None, timing)
-
-    def _run_batch(self, machines: Sequence[Machine]) -> ReplayResult:
-        settings = [domain for domain, _, _ in machines]
-        setups = [_setup(*machine) for machine in machines]
-        story = StoryLog() if self.config.events else None
-        self.compile_s += prepare_for(setups, self._say)
+        self.compile_s += warm_up(setups, self.pairing, self._say)
         began = time.process_time()
         try:
-            engine = Engine(setups, self.pairing, WhatIf(self.script), story)
+            run = Run(setups, self.pairing, WhatIf(self.script), story)
         except ValueError as error:  # the times are too large
             raise InputError("replay", None, str(error)) from None
         if self._doing is None:
-            engine.run()
+            run.run()
         else:
-            line = TimeLine([workload for _, workload, _ in machines], self._doing)
-            engine.run(line.tell, line.stride)
-        timing = self._timing(began)
-        events = story.with_unpaired(engine) if story is not None else None
+            line = TimeLine(self.workloads, self._doing)
+            run.run(line.tell, line.stride)
+        timing = {"read_s": self.read_s, "compile_s": self.compile_s, "simulate_cpu_s": time.process_time() - began}
         ids = {setup.name: setup.workload.job_id.tolist() for setup in setups}
-        return replace(collect(engine, settings, timing, events), script=told(self.script, ids))
+        return replace(run.result(settings, timing), script=told(self.script, ids))
 
 
-def _setup(domain: Domain, workload: Workload, nodes: int) -> DomainSetup:
-    fluid = fluid_setup(domain, workload, nodes) if domain.is_fluid else None
-    return DomainSetup(domain.name, workload, domain.cluster_settings(nodes), domain.coscheduling_settings(), fluid)
+def setup_of(domain: Domain, workload: Workload, nodes: int) -> DomainSetup:
+    """InputError: a job cannot be counted exactly."""
+    kind = domain.scheduler_kind
+    try:
+        jobs = kind.jobs(domain, workload, nodes)
+    except ValueError as error:
+        raise InputError(f"domain {domain.name}", None, str(error)) from None
+    settings = domain.machine_settings(nodes)
+    return DomainSetup(domain.name, workload, settings, domain.coscheduling_settings(), kind, jobs)
 
 
 def read_machine(domain: Domain, config: ReplayConfig) -> tuple[Workload, int]:
@@ -172,7 +125,7 @@ def read_machine(domain: Domain, config: ReplayConfig) -> tuple[Workload, int]:
         overrun=config.overrun,
         seed=config.seed,
         has_pairs=config.pairs is not None,
-        min_share=domain.least_share,
+        min_share=domain.scheduler_kind.least_share(domain),
     )
 
 

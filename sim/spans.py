@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cosched.quantities import count, duration
 from cosched.sim.configuration import ReplayConfig
-from cosched.sim.results.wording import count, duration
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -44,6 +44,8 @@ from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, new_tables
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
+from cosched.schedulers.batch import BATCH
+from cosched.schedulers.kind import SchedulerKind
 from cosched.sim.batch_domain import BatchDomain, MeetingDomain
 from cosched.sim.link import Link
 from cosched.sim.questions import Questions
@@ -52,19 +54,17 @@ from cosched.sim.timers import VirtualTimers
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Group, Pairing
 
-if TYPE_CHECKING:
-    from cosched.sim.fluid_setup import FluidSetup
-
 
 @dataclass(frozen=True, slots=True)
 class DomainSetup:
-    """One policy domain of a simulation; `fluid`: how it changes the size of running jobs, if it does."""
+    """One policy domain of a simulation, with the settings of its scheduler, and its jobs as that takes them."""
 
     name: str
     workload: Workload
-    cluster: ClusterSettings
+    cluster: Any  # the settings of its kind of scheduler: MachineSettings
     coscheduling: CoschedulingSettings
-    fluid: FluidSetup | None = None
+    kind: SchedulerKind = BATCH
+    jobs: Any = None  # see SchedulerKind
 
     def __post_init__(self) -> None:
         if self.cluster.slots != self.coscheduling.slots:

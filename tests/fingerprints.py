@@ -30,6 +30,12 @@ SETTINGS = (
     "yield_boost=0.5,scheme=yield",
     "mate_patience=1h,on_peer_unreachable=yield",
 )
+FLUID = (  # a fluid Eureka: alone, beside others without mates, and with mates of jobs of a batch domain
+    ("alone", "scheduler=fluid", ()),
+    ("beside", "scheduler=fluid,harvesting=low_impact,benefit=on,resize_cost=60", (INTREPID,)),
+    ("mates", "scheduler=fluid,harvesting=fair,level=3,scheme=yield", (INTREPID, "--pair-fraction=0.1")),
+    ("slots", "scheduler=fluid,model=parabolic,slots=on", (f"{INTREPID},scheme=meet", "--pair-fraction=0.1")),
+)
 WHAT_IF = """
 2d cut intrepid eureka 6h
 3d down eureka 40
@@ -66,6 +72,9 @@ def replays() -> Iterator[tuple[str, list[str]]]:
     yield "what-if", ["--domain", INTREPID, "--domain", EUREKA, "--pair-window", "2m", "--script", "what-if.txt"]
     short = ["--domain", f"{INTREPID},cut=0..1d", "--domain", f"{EUREKA},cut=0..1d,scheme=yield"]
     yield "live", [*short, "--pair-window", "2m", "--live"]
+    for name, setting, others in FLUID:
+        mates = [f"--domain={other}" if "trace=" in other else other for other in others]
+        yield f"fluid-{name}", [f"--domain={EUREKA},{setting}", *mates, "--events"]
     for big, small in REAL:
         logs = [TRACES / f"{name}.swf.gz" for name in (big, small)]
         if all(log.exists() for log in logs):

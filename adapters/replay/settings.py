@@ -7,7 +7,6 @@
     start = INSTANT          when the trace's time 0 is or was (past events happen at once); the same in all domains
     speed = 60               seconds of the trace in one second (1)
     clock = "lockstep"       the instant that a conductor writes into the file `time`
-    sizes = {...}            set by a service with a fluid scheduler: SizesOfJobs; in lock-step only
 
 Relative paths are relative to the folder of the domain's database.
 """
@@ -17,45 +16,40 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cosched.adapters.manager import SettingError
 from cosched.adapters.replay.time import ScaledTime, SharedTime, open_shared_time
+from cosched.schedulers.keys import SchedulerKeys
 
 if TYPE_CHECKING:
     from cosched.adapters.replay.log import ReplayedLog
 
 MAX_SPEED = 10_000.0
+SCHEDULER = "scheduler"  # set by a service, in no file: the keys of its scheduler, as SchedulerKeys
 MACHINE = ("trace", "format", "nodes", "procs_per_node", "cut", "load", "scale")
 CLOCKS = {"real": ("start", "speed"), "lockstep": ("time",)}
-SIZES = "sizes"
-KEYS = (*MACHINE, "overrun", "pairs", "off", SIZES, "clock", *CLOCKS["real"], *CLOCKS["lockstep"])
-
-
-class SizesOfJobs(NamedTuple):
-    """How jobs change their size of which the log does not say it (fluid.md, In a replay)."""
-
-    min_share: Fraction
-    model: str
-    resize_cost: int
+KEYS = (*MACHINE, "overrun", "pairs", "off", "clock", *CLOCKS["real"], *CLOCKS["lockstep"])
 
 
 @dataclass(frozen=True, slots=True)
 class ReplaySettings:
-    """The settings of the replay manager. The trace's time 0 is at `start` by `time`; `sizes`: None: none changes."""
+    """The settings of the replay manager. The trace's time 0 is at `start` by `time`."""
 
     log: ReplayedLog
     off: frozenset[str]
     time: SharedTime | ScaledTime
     start: int
-    sizes: SizesOfJobs | None = None
+    scheduler: SchedulerKeys
 
 
 def read_settings(domain: str, folder: Path, settings: Mapping[str, object]) -> ReplaySettings:
     """Read the settings of `domain`; SettingError. Relative paths are relative to `folder`."""
-    for key in settings:
+    scheduler = settings.get(SCHEDULER, None)
+    if not isinstance(scheduler, SchedulerKeys):
+        scheduler = SchedulerKeys()
+    for key in settings.keys() - {SCHEDULER}:
         if key not in KEYS:
             raise SettingError(str(key), f"is not a setting of the replay manager ({', '.join(KEYS)})")
     clock = settings.get("clock")
@@ -65,15 +59,13 @@ def read_settings(domain: str, folder: Path, settings: Mapping[str, object]) -> 
     if foreign is not None:
         raise SettingError(foreign, f"has no meaning with the clock {clock}")
     log, off = _log(domain, folder, settings), _off(settings.get("off", []))
-    sizes = settings.get(SIZES)
-    if sizes is not None and not isinstance(sizes, SizesOfJobs):
-        raise SettingError(SIZES, "is no setting of a file: a fluid scheduler has min_share, model and resize_cost")
     if clock == "lockstep":
-        return ReplaySettings(log, off, open_shared_time(_path(folder, "time", settings.get("time"))), 0, sizes)
-    if sizes is not None:
-        raise SettingError("scheduler", "fluid: jobs change their size in lock-step only (`cosched replay --live`)")
+        return ReplaySettings(log, off, open_shared_time(_path(folder, "time", settings.get("time"))), 0, scheduler)
+    if (kind := scheduler.scheduler_kind).resizes:
+        why = f"{kind.name}: jobs change their size in lock-step only (`cosched replay --live`)"
+        raise SettingError(SCHEDULER, why)
     start = _start(settings.get("start"))
-    return ReplaySettings(log, off, ScaledTime(start, _speed(settings.get("speed", 1))), start)
+    return ReplaySettings(log, off, ScaledTime(start, _speed(settings.get("speed", 1))), start, scheduler)
 
 
 def _log(domain: str, folder: Path, settings: Mapping[str, object]) -> ReplayedLog:

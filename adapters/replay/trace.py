@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from cosched.adapters.manager import SettingError
-from cosched.adapters.replay.settings import ReplaySettings, SizesOfJobs
+from cosched.adapters.replay.settings import ReplaySettings
 from cosched.core.allocation import Malleable
 from cosched.core.protocol import Domain, GroupName
 from cosched.errors import InputError
 from cosched.workload.job_log import read_jobs
 from cosched.workload.jobs import Workload
-from cosched.workload.malleable import as_stated
 from cosched.workload.pairs_file import pairs_from_file, split_window
 from cosched.workload.traces.opening import numbered, read_blocks
 
@@ -47,31 +46,24 @@ class TraceJob:
 
 def read_trace_jobs(settings: ReplaySettings) -> tuple[list[TraceJob], int]:
     """Return the jobs in trace order, and the machine's number of nodes; SettingError."""
-    log = settings.log
+    log, kind = settings.log, settings.scheduler.scheduler_kind
     try:
-        share = None if settings.sizes is None else settings.sizes.min_share
+        share = kind.least_share(settings.scheduler)
         workload, nodes = read_jobs(log, overrun=log.overrun, has_pairs=log.pairs is not None, min_share=share)
+        how = kind.each(kind.jobs(settings.scheduler, workload, nodes), len(workload))
     except InputError as error:
         raise SettingError("nodes" if error.where == "nodes" else "trace", str(error)) from None
+    except ValueError as error:
+        raise SettingError("trace", str(error)) from None
     mates = _mates(log.pairs, log.name, workload)
     off = frozenset(settings.off)
     columns = (workload.job_id, workload.submit + settings.start, workload.nodes, workload.requested, workload.run)
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    how = _malleable(settings.sizes, workload)
     jobs = []
     for row, (name, submit, size, requested, run) in enumerate(rows):
         job = TraceJob(row + 1, str(name), submit, size, requested, run, malleable=how[row], **mates.get(row, {}))
         jobs.append(replace(job, alone=bool(job.peers) and off.issuperset(job.peers)))
     return jobs, nodes
-
-
-def _malleable(sizes: SizesOfJobs | None, workload: Workload) -> Sequence[Malleable | None]:
-    """Return how each job changes its size."""
-    if sizes is None or workload.malleable is None:
-        return [None] * len(workload)
-    known = as_stated(workload.malleable, parabolic=sizes.model == "parabolic", fixed=sizes.resize_cost)
-    columns = (column.tolist() for column in (known.least, known.parabolic, known.fixed, known.data))
-    return [Malleable(least, bool(parabolic), *cost) for least, parabolic, *cost in zip(*columns, strict=True)]
 
 
 def _mates(path: Path | None, name: str, workload: Workload) -> Mapping[int, Mapping[str, Any]]:

@@ -12,10 +12,11 @@ from pydantic import Field, ValidationError, model_validator
 from cosched.adapters.loading import load_batch_system
 from cosched.adapters.manager import SettingError
 from cosched.core.protocol import Domain
-from cosched.core.scheduling.fluid.settings import FluidSettings
-from cosched.core.scheduling.scheduler import ClusterSettings
-from cosched.core.settings import CoschedulingSettings, OnMateUnknown, ReleaseOrder
+from cosched.core.settings import CoschedulingSettings, OnMateUnknown
 from cosched.errors import InputError
+from cosched.schedulers.keys import not_of
+from cosched.schedulers.kind import MachineSettings
+from cosched.schedulers.loading import DEFAULT, kinds
 from cosched.service.configuration_sections import (
     Account,
     Coscheduling,
@@ -27,7 +28,6 @@ from cosched.service.configuration_sections import (
     Tls,
 )
 from cosched.validation.addresses import is_loopback
-from cosched.validation.fluid import NOT_OF_FLUID, OF_BATCH
 from cosched.validation.mistakes import KeyedError, Mistake, first_mistake, key_shown, no_such_key
 from cosched.validation.schemes import SchemeChoice
 from cosched.validation.toml import read_toml
@@ -79,10 +79,11 @@ class Configuration(Settings):
         return self
 
     @model_validator(mode="after")
-    def _fluid_schedulers_have_no_scores_and_nobody_overtakes(self) -> Self:
-        for key in OF_BATCH:
-            if self.manager.is_fluid and key in self.coscheduling.model_fields_set:
-                raise KeyedError(("coscheduling", key), NOT_OF_FLUID)
+    def _means_something_to_the_scheduler(self) -> Self:
+        chosen = self.manager.scheduler_kind
+        for key in chosen.without:
+            if key in self.coscheduling.model_fields_set:
+                raise KeyedError(("coscheduling", key), not_of(chosen, kinds()[DEFAULT]))
         return self
 
     @model_validator(mode="after")
@@ -146,16 +147,12 @@ class Configuration(Settings):
         given = self.coscheduling.model_fields_set
         return replace(settings, **{key: rule for key, rule in PAPERS_RULES.items() if key not in given})
 
-    def cluster_settings(self, nodes: int) -> ClusterSettings | FluidSettings:
-        """Return [manager] for the embedded scheduler of a machine of this size; SettingError if it does not fit."""
-        if self.manager.is_fluid:
-            wanted_first = self.coscheduling.release_order is ReleaseOrder.WANTED
-            slots = self.coscheduling.meeting.slots
-            return self.manager.fluid_settings(nodes, wanted_first=wanted_first, slots=slots)
-        partitions = self.manager.partitions
-        if partitions and partitions.nodes != nodes:
-            raise SettingError("node_pool", f"{self.manager.node_pool} has {partitions.nodes} nodes, not {nodes}")
-        return self.manager.scheduler_settings(nodes, self.coscheduling)
+    def machine_settings(self, nodes: int) -> MachineSettings:
+        """Return [manager] for the scheduler of a machine of this size; SettingError if it does not fit."""
+        try:
+            return self.manager.scheduler_kind.settings(self.manager, nodes, self.coscheduling)
+        except KeyedError as error:
+            raise SettingError(str(error.path[0]), str(error)) from None
 
 
 _SECTIONS: Mapping[str, type[Settings]] = {

@@ -14,17 +14,18 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from cosched.adapters.loading import load_batch_system
-from cosched.core.allocation import Malleable
 from cosched.core.settings import MAX_INTERVAL, OnMateUnknown, OnMemberLost
+from cosched.schedulers.keys import SchedulerKeys, not_of
+from cosched.schedulers.loading import kinds
 from cosched.validation.addresses import Address, ListenAddress, Uri, is_loopback
-from cosched.validation.fluid import OF_FLUID, FluidFields
 from cosched.validation.mistakes import KeyedError
 from cosched.validation.schemes import NO_BOUND, Meeting
-from cosched.validation.sections import CoschedulingFields, SchedulerFields
+from cosched.validation.sections import CoschedulingFields
 from cosched.validation.text import shown
 from cosched.validation.types import DomainName, ExactSeconds, MateBudgetShare, Number, Seconds, Settings, Whole
 
 DAY = 86400
+RESIZING = ("resize_patience", "on_resize_ignored")  # keys of [manager] for schedulers that resize running jobs
 MAX_RETENTION = 100 * MAX_INTERVAL
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
 MAX_SOCKET_PATH = 107  # bytes, the limit of a Unix socket's address
@@ -232,7 +233,7 @@ class Page(Settings):
         return self
 
 
-class Manager(SchedulerFields, FluidFields):
+class Manager(SchedulerKeys):
     """[manager]: the resource manager, the embedded scheduler, and the adapter's own `settings`."""
 
     kind: Text
@@ -259,14 +260,13 @@ class Manager(SchedulerFields, FluidFields):
         return self
 
     @model_validator(mode="after")
-    def _jobs_say_their_least(self) -> Self:
-        for key in ("resize_patience", "on_resize_ignored"):
-            if key in self.model_fields_set and not self.is_fluid:
-                raise KeyedError((key,), OF_FLUID)
-        if "min_share" in self.model_fields_set and self.kind != "replay":
-            raise KeyedError(("min_share",), "jobs say by themselves what is their least: submit them with --least")
+    def _of_this_scheduler(self) -> Self:
+        chosen = self.scheduler_kind
+        resizing = next(kind for kind in kinds().values() if kind.resizes)
+        for key in RESIZING if not chosen.resizes else ():
+            if key in self.model_fields_set:
+                raise KeyedError((key,), not_of(chosen, resizing))
+        for key, reason in chosen.not_live.items():
+            if key in self.model_fields_set and self.kind != "replay":
+                raise KeyedError((key,), reason)
         return self
-
-    def malleable(self, least: int) -> Malleable:
-        """Return how a job changes its size that can run on so many nodes."""
-        return Malleable(least, self.model == "parabolic", self.resize_cost)

@@ -9,7 +9,6 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fractions import Fraction
 from urllib.parse import urlsplit
 
 from cosched.adapters.batch_system import BatchSystem
@@ -17,11 +16,10 @@ from cosched.adapters.launcher import ElasticLauncher
 from cosched.adapters.loading import ResourceManager, load_manager
 from cosched.adapters.manager import ManagerError, SettingError
 from cosched.adapters.replay.manager import ReplayManager
-from cosched.adapters.replay.settings import SIZES, SizesOfJobs
+from cosched.adapters.replay.settings import SCHEDULER
 from cosched.errors import InputError
 from cosched.extras import PAGE, need
 from cosched.service.configuration import Configuration
-from cosched.service.configuration_sections import Manager
 from cosched.service.wire.tls_files import TlsFiles
 from cosched.validation.addresses import parse_address
 
@@ -49,23 +47,18 @@ def _manager(configuration: Configuration) -> ResourceManager:
     section, state = configuration.manager, configuration.domain.state
     with mistakes_of_manager():
         create = load_manager(section.kind)
-        settings = {**section.settings, **_of_replays(section)}
+        settings = dict(section.settings)
+        if section.kind == "replay":
+            settings[SCHEDULER] = section
         manager = create(configuration.domain.name, state.with_name(f"{state.name}.{section.kind}"), settings)
         if isinstance(manager, BatchSystem) and not section.schedules:
             raise SettingError("kind", f"the entry point {section.kind!a} must name a BatchSystemFactory")
-        if section.is_fluid and not isinstance(manager, ElasticLauncher | ReplayManager):
+        if section.scheduler_kind.resizes and not isinstance(manager, ElasticLauncher | ReplayManager):
             why = f"{section.kind} cannot change the sizes of running jobs: leave it out, or give scheduler=batch"
             raise SettingError("scheduler", why)
         if manager.nodes:  # else the number is known when the manager is open
-            configuration.cluster_settings(manager.nodes)
+            configuration.machine_settings(manager.nodes)
     return manager
-
-
-def _of_replays(section: Manager) -> dict[str, object]:
-    """Return what a manager that replays needs to know of a fluid scheduler."""
-    if not section.is_fluid or section.kind != "replay":
-        return {}
-    return {SIZES: SizesOfJobs(Fraction(section.min_share), section.model, section.resize_cost)}
 
 
 @contextmanager

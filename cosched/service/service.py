@@ -13,6 +13,7 @@ import signal
 from collections.abc import Collection, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
@@ -21,6 +22,7 @@ from grpc_health.v1 import health_pb2
 from cosched import __version__
 from cosched.adapters.loading import ResourceManager
 from cosched.core.protocol import Domain
+from cosched.schedulers.kind import SchedulerKind
 from cosched.service import systemd
 from cosched.service.api.adaptive_api import Adaptive
 from cosched.service.api.coscheduling_api import CoschedulingApi
@@ -144,7 +146,7 @@ class Service:
         await self._listeners.open_local_socket(self._listening)
         manager, found = await self._open_manager(stack, prepared.manager)
         await self._listeners.open_listener(self._listening)
-        await self._starting.load_kernels(kernels_needed(manager, self._cluster))
+        await self._starting.load_kernels(kernels_needed(manager, self._ours, self._cluster))
         await self._open_domain(stack, manager)
         await self.runner.reconcile(found, self._running)
         self.runner.start()
@@ -168,7 +170,7 @@ class Service:
         with mistakes_of_manager():
             found = await self._starting.found(manager)
             stack.push_async_callback(manager.close)
-            self._cluster = self.configuration.cluster_settings(manager.nodes)
+            self._cluster = self.configuration.machine_settings(manager.nodes)
             self._replay = replay_of(manager, self._peer_names)
         self.clock = opened_clock(self.store) if self._replay is None else self._replay.clock
         self.serving_since = self.clock.now()
@@ -180,7 +182,7 @@ class Service:
         self.timers = replay.timers if replay else Timers(self.clock)
         self.watchers = Watchers()
         durability = self._open_durability(stack)
-        kind = kind_of(manager, self._cluster, takes_groups=configuration.manager.takes_groups)
+        kind = kind_of(manager, self._ours, self._cluster, takes_groups=configuration.manager.takes_groups)
         self.domain = LiveDomain(
             self.name, configuration.coscheduling_settings(), kind.scheduler, self.store, self.clock, self.metrics,
             owners=configuration.owners(), accounts=_accounts(configuration), paced=self._paced,
@@ -217,7 +219,7 @@ class Service:
         self.operations = Operations(
             self.domain, self.requests, self.runner, self.queue, self.announcer, self._peer_names,
             configuration.domain.max_jobs_per_user, configuration.domain.max_script_bytes_per_user,
-            configuration.manager.malleable if configuration.manager.is_fluid else None,
+            partial(self._ours.of_submission, configuration.manager),
         )  # fmt: skip
         stack.push_async_callback(self.requests.close)
 
@@ -227,6 +229,10 @@ class Service:
         durability = Durability(self.store, self.metrics, self.fail)
         stack.callback(durability.close)
         return durability
+
+    @property
+    def _ours(self) -> SchedulerKind:
+        return self.configuration.manager.scheduler_kind
 
     @property
     def _peer_names(self) -> list[Domain]:

@@ -3,43 +3,13 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Literal, Self
+from typing import Self
 
 from pydantic import model_validator
 
-from cosched.core.scheduling.policies.backfilling import BACKFILLING
-from cosched.core.scheduling.policies.ordering import parse_ordering
-from cosched.core.scheduling.pools import Partitions, parse_node_pool
-from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, ReleaseOrder, Scheme
 from cosched.validation.schemes import NOT_MEETING, PRESET, Meeting, SchemeChoice
-from cosched.validation.types import MateBudget, NodePool, Number, Policy, Seconds, Settings, Switch, Whole
-
-
-class SchedulerFields(Settings):
-    """How the embedded scheduler orders its queue and fills its nodes."""
-
-    policy: Policy = "wfp"
-    backfill: Literal["easy", "conservative", "none"] = "easy"
-    node_pool: NodePool = "flat"
-
-    @property
-    def partitions(self) -> Partitions | None:
-        """The partitions of a partitioned node pool; None for a flat one."""
-        return parse_node_pool(self.node_pool)
-
-    def scheduler_settings(self, nodes: int, coscheduling: CoschedulingFields) -> ClusterSettings:
-        """Return these settings for the scheduler of a machine of `nodes` nodes, with what it must know of pairs."""
-        return ClusterSettings(
-            nodes=nodes,
-            ordering=parse_ordering(self.policy),
-            backfilling=BACKFILLING[self.backfill],
-            partitions=self.partitions,
-            wanted_first=coscheduling.release_order is ReleaseOrder.WANTED,
-            mate_budget=coscheduling.meeting.mate_budget,
-            slots=coscheduling.meeting.slots,
-            mate_budget_share=coscheduling.meeting.mate_budget_share,
-        )
+from cosched.validation.types import MateBudget, Number, Seconds, Settings, Switch, Whole
 
 
 class CoschedulingFields(Settings):

@@ -17,14 +17,13 @@ def compile_kernels() -> None:
     ~/.cache/cosched), which is that of the user: services by the unit file have /var/cache/cosched.
     """
     from cosched.compilation import MESSAGE, kernels_are_compiled, prepare_kernels
-    from cosched.service.kernels import SETS
+    from cosched.service.kernels import all_sets
 
-    sets = list(SETS.values())
+    sets = list(all_sets().values())
     if not missing(SIMULATOR):
-        from cosched.sim.fluid import run_kernels
         from cosched.sim.warm_up import run_all_kernels, run_meeting_kernels
 
-        sets += [run_all_kernels, run_meeting_kernels, run_kernels]
+        sets += [run_all_kernels, run_meeting_kernels]
     if not all(map(kernels_are_compiled, sets)):
         say(MESSAGE)
     for run_all in sets:

@@ -58,10 +58,10 @@ class PairOfProcesses:
 def run_live(doing: Progress) -> list[PairOfProcesses]:
     """Run the pairs and leave nothing behind; ServiceDiedError or TimeoutError if that fails."""
     from cosched.compilation import prepare_kernels
-    from cosched.service.kernels import SETS
+    from cosched.service.kernels import all_sets
 
     doing.step("starting two services ...")
-    prepare_kernels(SETS["batch"], doing.say)
+    prepare_kernels(all_sets()["batch"], doing.say)
     with tempfile.TemporaryDirectory(prefix="cosched-demo-") as name, ExitStack() as stack:
         folder = Path(name)
         services = [stack.enter_context(_running(service)) for service in _services(folder)]
@@ -153,8 +153,8 @@ def live_json(pairs: list[PairOfProcesses]) -> dict[str, Any]:
 
 def live_parts(pairs: list[PairOfProcesses]) -> list[RenderableType]:
     """Return the lines and the table to show."""
+    from cosched.quantities import duration
     from cosched.sim.commands.tables import new_table
-    from cosched.sim.results.wording import duration
 
     table = new_table(
         "\npair", *(f"nodes\n{name}" for name in MACHINES), *(f"waited\n{name}" for name in MACHINES), "\napart"

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+KINDS = "(keys of schedulers)"  # where they are in a text
+WIDTH = 49  # characters of a key's help
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-DOMAIN_HELP = """\b
+DOMAIN_HELP = f"""\b
 Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
   trace                job log, plain or gzip; - is standard input;
                        generated:MODEL/jobs=N/days=D/utilisation=U/seed=S
@@ -35,26 +42,7 @@ Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
   start                move the log: its first job is submitted then
   estimates            multiply the excess of requested times over run
                        times by this; 0: exact estimates (1)
-  policy               wfp, fcfs, shortest-first, largest-first, or such as
-                       min(wait/requested,9)*nodes (wfp)
-  backfill             easy, conservative, none (easy)
-  node_pool            flat, partitioned:intrepid,
-                       partitioned:UNITSxNODES (flat)
-  scheduler            batch; fluid: running jobs change their size,
-                       see docs/fluid.md, and the keys below (batch)
-  harvesting           fluid: from whom nodes are taken: never, even,
-                       fair, long, short, low_impact (even)
-  distribution         fluid: favor_running, favor_queued (favor_running)
-  level                fluid: so many jobs are admitted even if others
-                       must give nodes (no limit)
-  resizes              fluid: off: no job changes its size (on)
-  max_harvests         fluid: so often a job gives nodes (no limit)
-  protect_age          fluid: no job younger than this gives any (0)
-  benefit              fluid: sizes change only if that is worth it (off)
-  min_share            fluid: down to which share of its nodes a job can
-                       shrink of which the trace does not say it (0.5)
-  model                fluid: linear, parabolic, if the trace has none
-  resize_cost          fluid: what a change of size costs a job (0)
+{KINDS}
   scheme               what a job does that is ready before its mate:
                        hold, yield; off: no coscheduling here; meet:
                        yield,mate_budget=0.5,slots=on (hold)
@@ -72,6 +60,41 @@ Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
   peer_grace           how long an absent peer is waited for first (0)
   mate_patience        how long to wait for a mate that nobody submits
                        (no limit)"""
+
+
+class DomainCommand(click.Command):
+    """A command whose epilog has the keys of a domain, also those of all kinds of schedulers, once it is read."""
+
+    @property
+    def epilog(self) -> str | None:
+        """See click.Command."""
+        return self._epilog and self._epilog.replace(KINDS, "\n".join(_keys_of_kinds()))
+
+    @epilog.setter
+    def epilog(self, text: str | None) -> None:
+        self._epilog = text
+
+
+def _keys_of_kinds() -> Iterator[str]:
+    from cosched.schedulers.loading import DEFAULT, kinds
+
+    others = [kind for kind in kinds().values() if kind.name != DEFAULT]
+    yield from _keys("", kinds()[DEFAULT].keys)
+    purposes = "; ".join([DEFAULT, *(f"{kind.name}: {kind.purpose}" for kind in others)])
+    yield from _key("scheduler", f"{purposes} ({DEFAULT})")
+    for kind in others:
+        yield from _keys(f"{kind.name}: ", kind.keys)
+
+
+def _keys(prefix: str, keys: type[BaseModel]) -> Iterator[str]:
+    for name, field in keys.model_fields.items():
+        yield from _key(name, f"{prefix}{field.description or ''}")
+
+
+def _key(name: str, text: str) -> Iterator[str]:
+    first, *rest = textwrap.wrap(text, WIDTH, break_long_words=False)
+    yield f"  {name:20} {first}"
+    yield from (f"{'':23}{line}" for line in rest)
 
 
 def replay_options(*, pairs_file: bool) -> Callable[[Command], Command]:

@@ -14,7 +14,7 @@ from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.terminal import BEGAN, COMMAND, Progress, progress, say, show, show_json
 from cosched.errors import InputError
 from cosched.extras import SIMULATOR, needing
-from cosched.sim.commands.options import DOMAIN_HELP, replay_options
+from cosched.sim.commands.options import DOMAIN_HELP, DomainCommand, replay_options
 from cosched.sim.flags import check_files, replay_settings
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ Example:
                  --pair-window 2m --out run1"""
 
 
-@click.command(short_help="Replay job logs of coupled clusters.", epilog=EPILOG)
+@click.command(cls=DomainCommand, short_help="Replay job logs of coupled clusters.", epilog=EPILOG)
 @replay_options(pairs_file=True)
 @click.option("--script", metavar="FILE", help="What-if events, one per line: see below.")
 @click.option("--live", is_flag=True, help="Replay through real services: a process per domain, gRPC.")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cosched.quantities import duration_with_interval, number_with_interval, plus, whole
 from cosched.sim.commands.tables import new_table
-from cosched.sim.results.wording import GROUPS, duration_with_interval, number_with_interval, plus, whole
+from cosched.sim.results.wording import GROUPS
 from cosched.sim.sweeps.averages import INTERVAL
 from cosched.sim.sweeps.differences import Comparison
 from cosched.sim.sweeps.grid import NO_COSCHEDULING, SCHEMES

@@ -9,25 +9,27 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from cosched.quantities import (
+    count,
+    duration,
+    duration_with_interval,
+    number,
+    number_with_interval,
+    percent,
+    plus,
+    whole,
+)
+from cosched.schedulers.loading import kind_told_by
 from cosched.sim.results.wording import (
     GROUPS,
     METRICS,
     STATISTICS,
     Summary,
-    count,
-    duration,
-    duration_with_interval,
-    fluid_line,
     groups_line,
     heading,
     lost_line,
-    number,
-    number_with_interval,
     pairs_line,
-    percent,
-    plus,
     rejected_line,
-    whole,
 )
 
 COMPARED = (
@@ -193,8 +195,8 @@ def _domain_lines(domain: Summary) -> Iterator[str]:
     offered = domain["offered_load"]
     load = f", offered load {percent(offered)}" if offered is not None else ""
     yield f"utilisation {percent(domain['utilisation'])}{load}, makespan {duration(domain['makespan_s'])}"
-    if "fluid" in domain:
-        yield fluid_line(domain["fluid"])
+    if (line := kind_told_by(domain).line(domain)) is not None:
+        yield line
     if "failed" in domain:
         yield lost_line(domain)
     if domain["paired"]["jobs"] and domain["scheme"] != "off":

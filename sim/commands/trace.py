@@ -11,7 +11,7 @@ from cosched import __version__
 from cosched.cli.output.terminal import progress, say, show, show_json
 from cosched.errors import InputError
 from cosched.extras import SIMULATOR, needing
-from cosched.sim.commands.options import DOMAIN_HELP, replay_options
+from cosched.sim.commands.options import DOMAIN_HELP, DomainCommand, replay_options
 from cosched.sim.commands.reading import Source, read, reading_options
 from cosched.sim.flags import replay_settings
 
@@ -168,7 +168,7 @@ def _drawn(trace: str, seed: int) -> TraceLog:
     return read_generated(trace, seed, "TRACE")
 
 
-@trace.command(short_help="Write a file of pairs.", epilog=DOMAIN_HELP)
+@trace.command(cls=DomainCommand, short_help="Write a file of pairs.", epilog=DOMAIN_HELP)
 @replay_options(pairs_file=False)
 @click.argument("target", metavar="OUT")
 @needing(SIMULATOR)

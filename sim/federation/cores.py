@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from cosched.adapters.replay.trace import TraceJob
 from cosched.core.protocol import Domain, GroupName
-from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
 from cosched.core.scheduling.scheduler import OpenScheduler
 from cosched.sim.federation.core_player import CorePlayer
 from cosched.sim.link import Link
@@ -26,11 +25,7 @@ def core_player(
 
 def scheduler_of(setup: DomainSetup) -> OpenScheduler:
     """Return the scheduler of a domain, without jobs."""
-    if setup.fluid is None:
-        return open_cluster(setup.cluster)
-    from cosched.core.scheduling.fluid.meeting import fluid_cluster  # its kernels, which others do without
-
-    return fluid_cluster(setup.fluid.settings)
+    return setup.kind.open(setup.cluster)
 
 
 def trace_jobs(setups: Sequence[DomainSetup], pairing: Pairing, index: int) -> list[TraceJob]:
@@ -41,14 +36,12 @@ def trace_jobs(setups: Sequence[DomainSetup], pairing: Pairing, index: int) -> l
     columns = (work.job_id, work.submit, work.nodes, work.requested, work.run)
     jobs = []
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    fluid = setups[index].fluid
-    how = None if fluid is None else fluid.malleable()
+    each = setups[index].kind.each(setups[index].jobs, len(work))
     for row, (name, submit, nodes, requested, run) in enumerate(rows):
         peer, pair, alone = mates.get(row, ("", None, False))
         group = groups.get(row)
         alone = alone or (group is not None and off.issuperset(group.others))
-        malleable = None if how is None else how[row]
-        jobs.append(TraceJob(row + 1, str(name), submit, nodes, requested, run, peer, pair, group, alone, malleable))
+        jobs.append(TraceJob(row + 1, str(name), submit, nodes, requested, run, peer, pair, group, alone, each[row]))
     return jobs
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -44,7 +44,7 @@ class LivePlayer:
         self._service: Any = ReplayServiceStub(self._channel)
         self._to_come = wire.AdvanceResponse()
         self._had: list[tuple[int, ...]] = []
-        self._counts = Counts(0, 0, 0, 0)
+        self._counts: dict[str, int] = {}
 
     def close(self) -> None:
         """Close the connection."""
@@ -99,18 +99,18 @@ class LivePlayer:
         """See the protocol."""
         jobs: list[JobOutcome] = []
         releases = 0
-        self._had, self._counts = [], Counts(0, 0, 0, 0)
+        self._had, self._counts = [], {}
         with self._answered():
             for page in self._service.GetResults(wire.GetResultsRequest(), timeout=PATIENCE):
                 jobs += map(_outcome, page.jobs)
                 releases = page.releases
                 self._had += map(_allocation, page.allocations)
                 if page.HasField("resizes"):
-                    self._counts = Counts(*(getattr(page.resizes, name) for name in Counts._fields))
+                    self._counts = {name: getattr(page.resizes, name) for name in Counts._fields}
         return jobs, releases
 
-    def resizes(self) -> tuple[Allocations | None, Counts]:
-        """Return what the jobs of a fluid domain had (None: none has started) and how often that changed.
+    def resizes(self) -> tuple[Allocations | None, Mapping[str, int]]:
+        """Return what the jobs had (None: each what it asked for, if it started) and what the scheduler has counted.
 
         `results` has asked for it.
         """

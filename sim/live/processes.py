@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import csv
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from cosched.sim.configuration import Domain
 from cosched.sim.federation.live_player import LivePlayer
 from cosched.sim.live.local_process import LocalProcess, free_ports
-from cosched.validation.fluid import OF_BATCH, FluidFields
 from cosched.validation.schemes import SchemeChoice
-from cosched.validation.sections import CoschedulingFields, SchedulerFields
+from cosched.validation.sections import CoschedulingFields
+from cosched.validation.types import Settings
 from cosched.workload.jobs import Workload
-from cosched.workload.malleable import as_stated
 from cosched.workload.pairing import Pairing
 from cosched.workload.pairs_file import write_pairs
 
-OF_JOBS = ("min_share", "model", "resize_cost")  # keys for jobs of which a log says nothing
 TIME = "time"  # the file that holds the virtual time
 LONGEST_CALL = 300  # seconds: a slow call on a busy host must not count as unanswered
 DYING = 1.0  # seconds for a process to end after its connections broke
@@ -111,20 +107,18 @@ def configuration(settings: Domain, address: str, peers: list[Any], manager: dic
 
 
 def _coscheduling(settings: Domain) -> dict[str, Any]:
-    values = _values(settings, CoschedulingFields)
-    return {key: value for key, value in values.items() if not settings.is_fluid or key not in OF_BATCH}
+    return _values(settings, CoschedulingFields, settings.scheduler_kind.without)
 
 
 def _scheduler(settings: Domain) -> dict[str, Any]:
-    """Return the keys of the scheduler; the trace says how each job changes its size."""
-    if not settings.is_fluid:
-        return _values(settings, SchedulerFields)
-    return {key: value for key, value in _values(settings, FluidFields).items() if key not in OF_JOBS}
+    """Return the keys of the scheduler; the trace says of each job what else it needs."""
+    kind = settings.scheduler_kind
+    return {"scheduler": kind.name, **_values(settings, kind.keys, kind.keys_of_logs)}
 
 
-def _values(settings: Domain, fields: type[CoschedulingFields | SchedulerFields | FluidFields]) -> dict[str, Any]:
+def _values(settings: Domain, fields: type[Settings], without: Collection[str]) -> dict[str, Any]:
     """Return the settings of one section for TOML; decimal numbers become text, so that they lose no digits."""
-    values = {name: getattr(settings, name) for name in fields.model_fields}
+    values = {name: getattr(settings, name) for name in fields.model_fields if name not in without}
     return {
         name: value if isinstance(value, int) else str(value) for name, value in values.items() if value is not None
     }
@@ -132,13 +126,10 @@ def _values(settings: Domain, fields: type[CoschedulingFields | SchedulerFields 
 
 def _write_trace(path: Path, domain: ReplayedDomain) -> None:
     """Write the jobs to be replayed, which are already cut, cleaned and scaled."""
-    workload, settings = domain.workload, domain.settings
+    workload, kind = domain.workload, domain.settings.scheduler_kind
     columns = {"job_id": workload.job_id, "submit": workload.submit, "run": workload.run}
     columns |= {"nodes": workload.nodes, "requested": workload.requested}
-    if workload.malleable is not None:
-        how = as_stated(workload.malleable, parabolic=settings.model == "parabolic", fixed=settings.resize_cost)
-        model = np.where(how.parabolic == 1, "parabolic", "linear")
-        columns |= {"min": how.least, "model": model, "resize_s": how.fixed, "resize_bytes": how.data}
+    columns |= kind.stated(kind.jobs(domain.settings, workload, domain.nodes))
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)

@@ -14,11 +14,9 @@ from cosched.errors import InputError
 from cosched.sim.configuration import ReplayConfig
 from cosched.sim.federation.conductor import Conductor
 from cosched.sim.federation.live_player import LivePlayer, ServiceDiedError
-from cosched.sim.fluid import facts
-from cosched.sim.fluid_setup import fluid_setup
 from cosched.sim.live.processes import TIME, ReplayedDomain, in_processes, prepared
 from cosched.sim.progress import TimeLine
-from cosched.sim.replaying import Replay
+from cosched.sim.replaying import Replay, setup_of
 from cosched.sim.results.outcomes import jobs_of, last_event
 from cosched.sim.results.result import DomainResult, ReplayResult
 from cosched.validation.schemes import SchemeChoice
@@ -56,8 +54,7 @@ class LiveReplay(Replay):
         settings = self.settings(schemes)
         domains = [ReplayedDomain(*each) for each in zip(settings, self.nodes, self.workloads, strict=True)]
         for domain in domains:
-            if domain.settings.is_fluid:
-                fluid_setup(domain.settings, domain.workload, domain.nodes)  # says what cannot be counted
+            setup_of(domain.settings, domain.workload, domain.nodes)  # says what cannot be counted
         began = time.perf_counter()
         self._tell("starting services")
         with self._services(domains) as (players, told):
@@ -98,7 +95,5 @@ class LiveReplay(Replay):
         jobs = jobs_of(outcomes, domain.workload, self.pairing, index, now)
         last = last_event(jobs, domain.workload, now)
         result = DomainResult(domain.settings, domain.nodes, domain.workload, jobs, releases, last)
-        if not domain.settings.is_fluid:
-            return result
         had, counts = player.resizes()
-        return replace(result, allocations=had, fluid=facts(counts, jobs, domain.workload))
+        return replace(result, allocations=had, counts=counts)

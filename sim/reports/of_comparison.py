@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cosched.quantities import count, duration, number, percent
 from cosched.sim.combinations import NONE
 from cosched.sim.reports.figures.bars import Panel, grouped_bars
 from cosched.sim.reports.figures.figure import Figure
@@ -14,7 +15,6 @@ from cosched.sim.reports.page import REPORT, Cell, Page, Section, Table, write_p
 from cosched.sim.reports.summary import read_comparison
 from cosched.sim.results.estimate import Estimate, signed
 from cosched.sim.results.staging import COMPARISON
-from cosched.sim.results.wording import count, duration, number, percent
 
 HEADER = ("schemes", "mean wait", "slowdown", "sync time", "lost node-hours", "lost", "utilisation", "pairs together")
 TEXT = (

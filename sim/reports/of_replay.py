@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cosched.quantities import count, duration, number, percent
+from cosched.schedulers.loading import kind_told_by
 from cosched.sim.reports.figures.figure import Figure
 from cosched.sim.reports.figures.replay_figures import (
     coscheduling_figures,
@@ -20,15 +22,10 @@ from cosched.sim.results.wording import (
     GROUPS,
     METRICS,
     STATISTICS,
-    count,
-    duration,
     event_words,
-    fluid_line,
     heading,
     lost_line,
-    number,
     pairs_line,
-    percent,
     warnings,
 )
 from cosched.workload.traces import REASONS
@@ -79,8 +76,9 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
         said = domain.summary
         paired = f", {said['paired']['jobs']:,} of them paired" if said["paired"]["jobs"] else ""
         machine = heading(domain.name, said).partition(": ")[2]
-        sizes = f"; {fluid_line(said['fluid'])}" if "fluid" in said else ""
-        yield domain.name, f"{machine}; {count(said['jobs'], 'job')}{paired}{sizes}"
+        line = kind_told_by(said).line(said)
+        more = "" if line is None else f"; {line}"
+        yield domain.name, f"{machine}; {count(said['jobs'], 'job')}{paired}{more}"
     yield "Seed", str(run.summary["seed"])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cosched.quantities import count
 from cosched.sim.reports.figures.sweep_figures import (
     LOST,
     MOST_FIGURES,
@@ -19,7 +20,6 @@ from cosched.sim.reports.figures.sweep_figures import (
 )
 from cosched.sim.reports.page import Page, Section, Table, write_page
 from cosched.sim.results.estimate import Estimate, shown, signed
-from cosched.sim.results.wording import count
 from cosched.sim.sweeps.differences import comparison
 from cosched.sim.sweeps.sweeping import Swept, read_swept
 from cosched.workload.traces import REASONS

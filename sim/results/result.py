@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosched.core.job import JobState
+from cosched.schedulers.kind import Ended
 from cosched.sim.configuration import Domain
 from cosched.sim.holds_and_yields import HoldEnd, Holds, Yields
 from cosched.sim.results import metrics
@@ -27,7 +28,6 @@ STATES = {  # how a job ended
     JobState.FAILED: "failed",
     JobState.CANCELLED: "cancelled",
 }
-FLUID_RULES = ("harvesting", "distribution", "level", "resizes", "max_harvests", "protect_age", "benefit")
 NEVER_STARTED, UNFINISHED = "never_started", "unfinished"
 
 
@@ -68,7 +68,7 @@ class DomainResult:
     holds: Holds | None = None
     yields: Yields | None = None
     allocations: Allocations | None = None
-    fluid: Mapping[str, Any] | None = None  # of a fluid domain: what is special to its summary
+    counts: Mapping[str, Any] = field(default_factory=dict)  # what its scheduler has counted
 
     @property
     def started(self) -> NDArray[np.bool_]:
@@ -113,12 +113,10 @@ class DomainResult:
 
     @property
     def _scheduler(self) -> dict[str, Any]:
-        """How jobs are scheduled; a fluid domain admits them in the order of submission."""
-        if self.fluid is None:
-            return {key: getattr(self.settings, key) for key in ("policy", "backfill", "node_pool")}
-        rules = {key: getattr(self.settings, key) for key in FLUID_RULES}
-        fluid = {"fluid": {**rules, **self.fluid}}
-        return {"policy": "fcfs", "backfill": "none", "node_pool": "flat", **fluid}
+        """How jobs are scheduled."""
+        ended, submit = self.jobs.end != UNKNOWN, self.workload.submit
+        of = Ended(submit[ended], self.jobs.run[ended], self.jobs.end[ended], int(submit.min()))
+        return self.settings.scheduler_kind.facts(self.settings, self.counts, of)
 
     @property
     def _lost(self) -> dict[str, int]:

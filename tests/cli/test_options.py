@@ -8,8 +8,8 @@ import pytest
 
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
 from cosched.errors import InputError
+from cosched.schedulers.fluid import FLUID, FluidKeys
 from cosched.sim.flags import parse_domain, replay_settings
-from cosched.validation.fluid import FluidFields
 from cosched.validation.schemes import SchemeChoice
 
 NONE = {
@@ -84,7 +84,7 @@ def test_every_key_of_a_domain():
     assert (domain.release_interval, domain.mate_patience) == (90, 604_800)
     assert (domain.load, domain.release_jitter) == (Decimal("0.5"), Decimal("0.1"))
     given = domain.model_fields_set
-    assert set(type(domain).model_fields) - given == {"scale", "start"} | FluidFields.model_fields.keys()
+    assert set(type(domain).model_fields) - given == {"scale", "start"} | FluidKeys.model_fields.keys()
     assert domain.shift == -172_800
 
 
@@ -93,10 +93,10 @@ def test_every_key_of_a_fluid_domain():
         "a,trace=x,nodes=8,scheduler=fluid,harvesting=low_impact,distribution=favor_queued,level=3,resizes=on,"
         "max_harvests=2,protect_age=5m,benefit=on,min_share=0.1,model=parabolic,resize_cost=7"
     ).domains[0]
-    assert FluidFields.model_fields.keys() <= domain.model_fields_set
+    assert FluidKeys.model_fields.keys() <= domain.model_fields_set
     rules = FluidSettings(8, Harvesting.LOW_IMPACT, Distribution.FAVOR_QUEUED, 3, True, 2, 300, True)
-    assert domain.fluid_settings(8) == rules
-    assert domain.least_share == Fraction(1, 10)
+    assert domain.machine_settings(8) == rules
+    assert FLUID.least_share(domain) == Fraction(1, 10)
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_everything_that_can_be_said(read: Read) -> None:
     assert found.coscheduling.max_clock_offset == Decimal("0.02")
     assert [(peer.name, dict(peer.owners)) for peer in found.peers] == [("eureka", {"alice": "asmith"}), ("mira", {})]
     assert (found.manager.kind, found.manager.settings) == ("local", {"slots": 8, "token": "hush"})
-    cluster = found.cluster_settings(8)
+    cluster = found.machine_settings(8)
     assert (cluster.nodes, cluster.backfilling, cluster.wanted_first) == (8, BACKFILLING["conservative"], False)
     assert (found.domain.schedule_interval, found.domain.retention, found.domain.operators) == (0, 604_800, ("ada",))
 
@@ -102,7 +102,7 @@ def test_without_enabled_the_scheme_is_off(read: Read) -> None:
 
 def test_a_node_pool_must_fit_the_machine(read: Read) -> None:
     with pytest.raises(SettingError, match="node_pool: partitioned:4x2 has 8 nodes, not 9"):
-        read(FULL).cluster_settings(9)
+        read(FULL).machine_settings(9)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_rules_and_scheduler_agree_how_pairs_meet(
     read: Read, lines: str, scheme: Scheme, budget: str, slots: bool
 ) -> None:
     found = read(f"{PLAIN}[coscheduling]\n{lines}\n")
-    rules, cluster = found.coscheduling_settings(), found.cluster_settings(8)
+    rules, cluster = found.coscheduling_settings(), found.machine_settings(8)
     assert (rules.scheme, rules.slots) == (scheme, slots)
     assert (cluster.mate_budget, cluster.slots) == (Decimal(budget), slots)
 
@@ -142,12 +142,12 @@ def test_rules_and_scheduler_agree_how_pairs_meet(
 )
 def test_which_share_of_an_owner_s_jobs_may_start_before_their_turn(read: Read, lines: str, share: str) -> None:
     found = read(f"{PLAIN}[coscheduling]\n{lines}\n")
-    assert found.cluster_settings(8).mate_budget_share == Decimal(share)
+    assert found.machine_settings(8).mate_budget_share == Decimal(share)
 
 
 def test_slurm_can_meet_and_its_starts_are_counted(read: Read) -> None:
     lines = '[coscheduling]\nscheme = "meet"\nmate_budget_share = 0.3\n'
-    found = read(PLAIN.replace("local", "slurm") + lines).cluster_settings(8)
+    found = read(PLAIN.replace("local", "slurm") + lines).machine_settings(8)
     assert (found.meets, found.mate_budget_share) == (True, Decimal("0.3"))
 
 

@@ -16,7 +16,7 @@ def test_a_fluid_domain_has_the_rules_of_a_replay(read: Read):
     made: Configuration = read(
         FLUID + 'harvesting = "low_impact"\nlevel = 3\nmodel = "parabolic"\nresize_cost = "2s"\n'
     )
-    settings = made.cluster_settings(8)
+    settings = made.machine_settings(8)
     assert (settings.nodes, settings.level, settings.harvesting.name) == (8, 3, "LOW_IMPACT")
     assert made.manager.malleable(2) == Malleable(2, parabolic=True, fixed=2)
     assert prepare(made).manager.nodes == 8

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import numpy as np
 
 from cosched.core.allocation import Table
 from cosched.core.scheduling.fluid.machine import FluidJobs
-from cosched.sim.federated import Federated
-from cosched.sim.fluid_setup import FluidSetup
+from cosched.schedulers.fluid import FLUID
+from cosched.sim.playing import Run
 from cosched.sim.story import StoryLog
 from cosched.sim.telling import RESIZED
 from cosched.sim.world import DomainSetup
@@ -79,22 +81,21 @@ def setup(domain: RefDomain) -> DomainSetup:
     batch = setup_of(plain)
     rules = replace(fluid_settings(domain.nodes, domain.rules), wanted_first=domain.release_order == "wanted")
     rules = replace(rules, slots=domain.slots)
-    fluid = FluidSetup(rules, known)
-    return DomainSetup(domain.name, work, batch.cluster, batch.coscheduling, fluid)
+    return DomainSetup(domain.name, work, rules, batch.coscheduling, FLUID, known)
 
 
 def federated(
     domains: list[RefDomain], pairs: Pairs, groups: Groups | None = None, windows: Windows | None = None
-) -> tuple[Federated, StoryLog]:
+) -> Run:
     """A run of the product, not yet played."""
-    setups, story = [setup(domain) for domain in domains], StoryLog()
-    return Federated(setups, pairing_of(pairs, setups, groups, windows), story), story
+    setups = [setup(domain) for domain in domains]
+    return Run(setups, pairing_of(pairs, setups, groups, windows), story=StoryLog())
 
 
-def sizes(story: StoryLog) -> dict[tuple[str, int], list[tuple[int, int]]]:
+def sizes(events: Iterable[Mapping[str, Any]]) -> dict[tuple[str, int], list[tuple[int, int]]]:
     """Every size that each job had, also for no time, and since when."""
     found: dict[tuple[str, int], list[tuple[int, int]]] = {}
-    for event in story.events:
+    for event in events:
         if event["event"] in ("started", RESIZED) and "nodes" in event:
             found.setdefault((event["domain"], int(event["job"])), []).append((event["time"], event["nodes"]))
     return found

@@ -98,7 +98,7 @@ def test_who_plays_a_domain_makes_no_difference_in_a_generated_month(schemes):
     domains = tuple(Domain(name=name, trace=f"generated:{name}", node_pool=pool) for name, pool in MONTH)
     month = Replay(ReplayConfig(domains=domains, pair_window=600, seed=SEED))
     setups = [
-        DomainSetup(domain.name, workload, domain.cluster_settings(nodes), domain.coscheduling_settings())
+        DomainSetup(domain.name, workload, domain.machine_settings(nodes), domain.coscheduling_settings())
         for domain, workload, nodes in zip(month.settings(schemes), month.workloads, month.nodes, strict=True)
     ]
     check_all_casts(setups, month.pairing, SEED)

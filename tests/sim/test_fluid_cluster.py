@@ -10,19 +10,19 @@ import pytest
 
 from cosched.core.scheduling.fluid.cluster import FluidCluster
 from cosched.core.settings import CoschedulingSettings
+from cosched.schedulers.fluid import FLUID, FluidKind
 from cosched.sim.configuration import Domain
-from cosched.sim.federated import Federated
 from cosched.sim.federation.conductor import Conductor
 from cosched.sim.federation.core_player import CorePlayer
 from cosched.sim.federation.cores import trace_jobs
-from cosched.sim.fluid import FluidRun
-from cosched.sim.fluid_setup import FluidSetup
 from cosched.sim.link import Link
+from cosched.sim.playing import Run
 from cosched.sim.replaying import NO_PAIRS
+from cosched.sim.results.result import ReplayResult
 from cosched.sim.story import StoryLog
 from cosched.sim.world import DomainSetup
 from cosched.workload.allocations import Allocations
-from cosched.workload.jobs import Malleable, Workload
+from cosched.workload.jobs import Workload
 from tests.core.fluid.test_fluid_trace import columns, settings
 from tests.reference.fluid import HARVESTING
 from tests.reference.fluid_workloads import random_case
@@ -35,9 +35,15 @@ def case(seed: int, policy: str):
     known = columns(jobs)
     slack = np.random.default_rng(seed).integers(0, 30, len(jobs)) * (seed % 2)
     known = replace(known, requested=known.run + slack)
-    how = Malleable(known.least, known.parabolic.astype(np.int64), known.fixed, known.data)
-    work = Workload("a", np.arange(len(jobs)) + 7, known.submit, known.run, known.ideal, known.requested, malleable=how)
-    return nodes, FluidSetup(settings(nodes, rules), known), work
+    work = Workload("a", np.arange(len(jobs)) + 7, known.submit, known.run, known.ideal, known.requested)
+    setup = DomainSetup("a", work, settings(nodes, rules), CoschedulingSettings(), FLUID, known)
+    return setup, domain(nodes, work, setup.cluster)
+
+
+class ByCorePlayers(FluidKind):
+    """The fluid kind, of which no trace is played by itself."""
+
+    plays_traces = False
 
 
 def domain(nodes: int, work: Workload, rules) -> Domain:
@@ -78,34 +84,31 @@ class Restarted(FluidCluster):
 @pytest.mark.parametrize("seed", seeds(6, 300))
 @pytest.mark.parametrize("policy", HARVESTING)
 def test_jobs_go_on_where_they_were_after_a_restart(seed, policy):
-    nodes, setup, work = case(seed, policy)
-    rules = replace(setup.settings, max_harvests=None, protect_age=0, benefit=False)  # a head is not tried again
-    setup = setup._replace(settings=rules)
-    configured = domain(nodes, work, rules)
-    alone = DomainSetup("a", work, configured.cluster_settings(nodes), CoschedulingSettings(), setup)
-    player = CorePlayer("a", alone.coscheduling, Restarted(rules), trace_jobs([alone], NO_PAIRS, 0), Link())
+    setup, configured = case(seed, policy)
+    rules = replace(setup.cluster, max_harvests=None, protect_age=0, benefit=False)  # a head is not tried again
+    setup = replace(setup, cluster=rules)
+    player = CorePlayer("a", setup.coscheduling, Restarted(rules), trace_jobs([setup], NO_PAIRS, 0), Link())
     conductor = Conductor([player])
     conductor.run()
-    assert same(FluidRun(configured, work, nodes).result().allocations, player.allocations(conductor.now))
+    assert same(played(setup, configured).domains["a"].allocations, player.allocations(conductor.now))
 
 
 @pytest.mark.parametrize("seed", seeds(6, 300))
 @pytest.mark.parametrize("policy", [*HARVESTING, "moldable"])
 def test_jobs_that_come_and_go_have_the_same_sizes_at_the_same_time(seed, policy):
-    nodes, setup, work = case(seed, policy)
-    configured = domain(nodes, work, setup.settings)
-    whole = FluidRun(configured, work, nodes)
-    story = StoryLog()
-    played = Federated(
-        [DomainSetup("a", work, configured.cluster_settings(nodes), CoschedulingSettings(), setup)], NO_PAIRS, story
-    )
-    played.run()
-    one, other = whole.result(), played.result([configured], {}).domains["a"]
+    setup, configured = case(seed, policy)
+    whole, step_by_step = played(setup, configured), played(replace(setup, kind=ByCorePlayers()), configured)
+    one, other = (result.domains["a"] for result in (whole, step_by_step))
     assert same(one.jobs, other.jobs)
     assert same(one.allocations, other.allocations)
     assert one.metrics == other.metrics
-    events = sorted(whole.events(), key=lambda event: event["time"])
-    assert events == story.events
+    assert whole.events == step_by_step.events
+
+
+def played(setup: DomainSetup, configured: Domain) -> ReplayResult:
+    run = Run([setup], NO_PAIRS, story=StoryLog())
+    run.run()
+    return run.result([configured], {})
 
 
 def same(one: Allocations, other: Allocations) -> bool:

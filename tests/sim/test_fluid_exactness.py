@@ -18,7 +18,7 @@ from tests.tiers import seeds
 
 
 def played(domains: list[RefDomain], pairs, groups=None):
-    run, story = federated(domains, pairs, groups)
+    run = federated(domains, pairs, groups)
     run.run()
     result = run.result([Domain(name=d.name, trace=".", nodes=d.nodes) for d in domains], {})
     found = {
@@ -26,7 +26,7 @@ def played(domains: list[RefDomain], pairs, groups=None):
         for name, domain in result.domains.items()
         for row in range(len(domain.workload))
     }
-    return found, sizes(story)
+    return found, sizes(result.events)
 
 
 def modelled(domains: list[RefDomain], pairs, groups=None):

@@ -144,7 +144,7 @@ def together(
     domains: list[RefDomain], pairs: Pairs, groups: Groups | None = None, windows: Windows | None = None
 ) -> None:
     """Play; all jobs start, and mates together."""
-    run, _ = federated(domains, pairs, groups, windows)
+    run = federated(domains, pairs, groups, windows)
     run.run()
     result = run.result([Domain(name=d.name, trace=".", nodes=d.nodes) for d in domains], {})
     assert not result.stalled

@@ -45,7 +45,7 @@ class Operations:
     def __init__(
         self, domain: LiveDomain, requests: Requests, runner: Runner, queue: Queue, announcer: Announcer,
         peers: Sequence[Domain], most_jobs: int, most_bytes: int,
-        malleable: Callable[[int], Malleable] | None = None,
+        malleable: Callable[[int], Malleable | None] = lambda _: None,
     ) -> None:  # fmt: skip
         """`peers`: the configured domains. One user may have `most_jobs` jobs that have not ended, and
         `most_bytes` bytes of their scripts. `malleable`: how a job with this least changes its size here; None: no job
@@ -164,10 +164,11 @@ class Operations:
     def _how_malleable(self, least: int | None) -> str | None:
         if least is None:
             return None
-        if self._malleable is None:
+        malleable = self._malleable(least)
+        if malleable is None:
             said = "least_nodes: the scheduler of this domain changes no sizes of running jobs: leave --least out"
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_RESIZING", said)
-        return as_text(self._malleable(least))
+        return as_text(malleable)
 
     def _check_size(self, record: JobRecord) -> None:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from cosched.adapters.batch_system import BatchSystem, MeetingSystem
 from cosched.adapters.launcher import ElasticLauncher, Launcher
@@ -12,14 +12,14 @@ from cosched.adapters.loading import ResourceManager
 from cosched.core.protocol import Domain
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
-from cosched.core.scheduling.fluid.settings import FluidSettings
-from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
+from cosched.core.scheduling.scheduler import OpenScheduler
+from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.domain.offered_slots import OfferedSlots
 from cosched.service.manager.launches import SERVER, Launches
 from cosched.service.manager.offers import Offers
-from cosched.service.manager.plans import planned
+from cosched.service.manager.plans import no_plan, planned
 from cosched.service.manager.queues import BatchQueue, Queue
 from cosched.service.manager.resizes import ResizeRules, Resizes
 from cosched.service.manager.runner import Runner
@@ -27,9 +27,6 @@ from cosched.service.manager.slot_orders import SlotOrders
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
 from cosched.service.tasks import Tasks
-
-if TYPE_CHECKING:
-    from cosched.core.scheduling.batch.open_cluster import OpenCluster
 
 
 class Around(NamedTuple):
@@ -54,45 +51,23 @@ class Kind(NamedTuple):
     connect: Callable[[Around], tuple[Runner, Queue]]  # connects a domain with its manager
 
 
-def kind_of(manager: ResourceManager, settings: ClusterSettings | FluidSettings, *, takes_groups: bool) -> Kind:
-    """Return the kind of this manager, which is open: the batch system schedules, or our embedded scheduler does.
+def kind_of(manager: ResourceManager, ours: SchedulerKind, settings: Any, *, takes_groups: bool) -> Kind:
+    """Return the kind of this manager, which is open: the batch system schedules, or our scheduler of a kind does.
 
     `takes_groups`: whether jobs of the batch system can name groups.
     """
     if isinstance(manager, BatchSystem):
-        if isinstance(settings, ClusterSettings) and settings.meets and isinstance(manager, MeetingSystem):
+        if settings.meets and isinstance(manager, MeetingSystem):
             meeting = ExternalMeetingScheduler(settings, takes_groups=takes_groups)
             return Kind(meeting, lambda: manager.start_lead, partial(_slots, manager, meeting))
         external = ExternalScheduler(settings.nodes, takes_groups=takes_groups)
         return Kind(external, lambda: manager.start_lead, partial(_offers, manager, external))
-    if isinstance(settings, FluidSettings):
-        return _fluid(manager, settings)
-    from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster  # imports the compiler
-
-    scheduler = open_cluster(settings)
-    return Kind(scheduler, None, partial(_launches, manager, scheduler))
+    return Kind(ours.open(settings), None, partial(_launches, manager, ours))
 
 
-def kernels_needed(manager: ResourceManager, settings: ClusterSettings | FluidSettings) -> list[str]:
+def kernels_needed(manager: ResourceManager, ours: SchedulerKind, settings: Any) -> list[str]:
     """Return the sets of kernels to load before `kind_of` is called; none where the batch system schedules."""
-    if isinstance(manager, BatchSystem):
-        return []
-    from cosched.service.kernels import kernels_of  # imports the compiler, which batch systems do not need
-
-    return kernels_of(settings)
-
-
-def _fluid(launcher: Launcher, settings: FluidSettings) -> Kind:
-    from cosched.core.scheduling.fluid.meeting import fluid_cluster  # imports the compiler
-
-    return Kind(fluid_cluster(settings), None, partial(_resized_launches, launcher))
-
-
-def _resized_launches(launcher: Launcher, around: Around) -> tuple[Runner, Queue]:
-    domain, tasks = around.domain, around.tasks
-    resizes = Resizes(domain, launcher, around.resize_rules) if isinstance(launcher, ElasticLauncher) else None
-    launches = Launches(domain, launcher, tasks, around.finding, resizes)
-    return Runner(domain, launcher, launches, tasks), Queue(launcher)
+    return [] if isinstance(manager, BatchSystem) else ours.needed(settings)
 
 
 def _slots(system: MeetingSystem, scheduler: ExternalMeetingScheduler, around: Around) -> tuple[Runner, Queue]:
@@ -110,9 +85,11 @@ def _offers(
     return Runner(domain, system, offers, tasks), BatchQueue(domain, system, peers)
 
 
-def _launches(launcher: Launcher, scheduler: OpenCluster, around: Around) -> tuple[Runner, Queue]:
-    from cosched.core.scheduling.batch.forecast import Forecast  # imports the compiler
-
-    domain, tasks = around.domain, around.tasks
-    launches = Launches(domain, launcher, tasks, around.finding)
-    return Runner(domain, launcher, launches, tasks), Queue(launcher, partial(planned, domain, scheduler, Forecast))
+def _launches(launcher: Launcher, ours: SchedulerKind, around: Around) -> tuple[Runner, Queue]:
+    domain, tasks, forecast = around.domain, around.tasks, ours.forecast()
+    resizes = None
+    if ours.resizes and isinstance(launcher, ElasticLauncher):
+        resizes = Resizes(domain, launcher, around.resize_rules)
+    launches = Launches(domain, launcher, tasks, around.finding, resizes)
+    planner = no_plan if forecast is None else partial(planned, domain, forecast)
+    return Runner(domain, launcher, launches, tasks), Queue(launcher, planner)

@@ -6,14 +6,13 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cosched.core.protocol import JobId
 from cosched.service.domain.live_domain import LiveDomain
 
 if TYPE_CHECKING:
     from cosched.core.scheduling.batch.forecast import Forecast
-    from cosched.core.scheduling.batch.open_cluster import OpenCluster
 
 SLICE = 0.005  # seconds of foreseeing before other work gets its turn
 MOST = 1.0  # second of it in all: of a very long queue only the first starts are known
@@ -39,10 +38,10 @@ async def no_plan() -> Plan:
     return Plan()
 
 
-async def planned(domain: LiveDomain, scheduler: OpenCluster, forecast: type[Forecast]) -> Plan:
-    """Return the plan of the embedded scheduler, by turns with the other work of this service."""
+async def planned(domain: LiveDomain, forecast: Callable[[Any, int], Forecast]) -> Plan:
+    """Return the plan of our scheduler, by turns with the other work of this service."""
     now = domain.clock.now()
-    foreseen, starts = forecast(scheduler, now), {}
+    foreseen, starts = forecast(domain.scheduler, now), {}
     spent, since = 0.0, time.monotonic()
     for job, at in foreseen.starts():
         starts[job] = at

@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator, PercentFormatter
 
+from cosched.quantities import count
 from cosched.sim.reports.figures.series import Floats
 from cosched.sim.reports.figures.style import Look
-from cosched.sim.results.wording import count
 
 _POINTS = 200  # points of a curve along each axis
 _TIMES = {

@@ -9,6 +9,7 @@ import numpy as np
 import polars
 from matplotlib.figure import Figure as Canvas
 
+from cosched.quantities import count, duration, number
 from cosched.sim.reports.figures.curves import cumulative, draw_curves
 from cosched.sim.reports.figures.figure import Figure
 from cosched.sim.reports.figures.panels import WIDTH, side_by_side, side_by_side_size
@@ -16,7 +17,6 @@ from cosched.sim.reports.figures.series import Floats, column
 from cosched.sim.reports.figures.style import DOMAINS, GROUPS
 from cosched.sim.reports.run import Run, RunDomain
 from cosched.sim.results import metrics
-from cosched.sim.results.wording import count, duration, number
 
 Samples = Mapping[str, Mapping[str, Floats]]  # domain -> group of jobs -> values
 

@@ -37,13 +37,12 @@ def _of_machine(domain: DomainResult) -> Row:
     jobs, submit = domain.jobs, domain.workload.submit
     paired = jobs.pair != UNKNOWN
     alone, both = domain.started & ~paired, domain.started & paired
-    fluid = domain.fluid or {}
     return {
         WAIT: spread((jobs.start - submit)[alone] / MINUTE)[0],
         TOTAL: spread((jobs.end - submit)[alone] / MINUTE)[0],
         PAIRED_TOTAL: spread((jobs.end - submit)[both] / MINUTE)[0],
         SYNC: spread((jobs.start - jobs.ready)[both & (jobs.ready != UNKNOWN)] / MINUTE)[0],
         HELD: 100 * domain.metrics["held_share"],
-        RESIZES: fluid.get("changes_of_size", 0) / max(1, len(submit)),
+        RESIZES: domain.counts.get("changes_of_size", 0) / max(1, len(submit)),
         NEVER: domain.metrics["never_started"],
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cosched.sim.results.wording import count as counted
+from cosched.quantities import count as counted
 from cosched.sim.studies.means import MeansTable, in_markdown
 from cosched.sim.studies.measured import LEAST
 from cosched.sim.studies.meet.asked import Figure

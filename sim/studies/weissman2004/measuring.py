@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from cosched.core.scheduling.fluid.machine import FluidJobs, FluidTrace
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.sim.configuration import replay_config
-from cosched.sim.fluid_setup import fluid_setup
-from cosched.sim.replaying import read_machine, run
+from cosched.sim.replaying import read_machine, run, setup_of
 from cosched.sim.studies.weissman2004.setup import (
     ALL_RULES,
     BACKFILL,
@@ -41,7 +40,7 @@ def jobs_of(settings: Mapping[str, Any]) -> tuple[FluidJobs, int]:
     config = replay_config("case", dict(settings))
     domain = config.domains[0]
     workload, nodes = read_machine(domain, config)
-    return fluid_setup(domain, workload, nodes).jobs, nodes
+    return setup_of(domain, workload, nodes).jobs, nodes
 
 
 def on_ideal(trace: str) -> Row:

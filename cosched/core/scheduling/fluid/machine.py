@@ -14,6 +14,7 @@ from cosched.core.scheduling.fluid.kernels.state import UNLIMITED, Fluid, new_st
 from cosched.core.scheduling.fluid.models import MAX_IDEAL, MAX_RATIO, MAX_RUN, MAX_WORK, Curves
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings
 from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.sizes import Sizes
 
 Ints = NDArray[np.int64]
 LOG = 1 << 14
@@ -41,19 +42,6 @@ class FluidJobs:
     def __len__(self) -> int:
         """The number of jobs."""
         return len(self.submit)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sizes:
-    """Every start and resize in order: the job's row, the instant, and its processors from then on.
-
-    `gave_to`: the row of the job for which others were taken from it, or NONE.
-    """
-
-    row: Ints
-    at: Ints
-    procs: Ints
-    gave_to: Ints
 
 
 class FluidTrace:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from cosched.core.allocation import Malleable, Table
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.job import JobState
 from cosched.core.scheduling.fluid.cluster import FluidCluster
+from cosched.core.scheduling.fluid.machine import FluidJobs, FluidTrace
 from cosched.core.scheduling.fluid.meeting import FluidMeetingCluster
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.scheduler import ClusterJob
+
+
+def use_kernels_of_traces() -> None:
+    """Use those of a trace without mates, which all others need, too."""
+    submit, least, ideal, run, zero = (np.array(each, np.int64) for each in ([0, 1], [1, 1], [2, 2], [3, 3], [0, 0]))
+    FluidTrace(FluidSettings(2), FluidJobs(submit, least, ideal, run, run, zero > 0, zero, zero)).run()
 
 
 def use_kernels() -> None:

@@ -1,0 +1,1 @@
+"""What each scheduler brings beside its rules: one module, one value, one entry point each (CONTRIBUTING.md)."""

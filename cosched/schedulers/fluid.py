@@ -1,0 +1,203 @@
+"""The fluid scheduler (fluid.md): running jobs change their size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from cosched.core.allocation import Malleable
+from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
+from cosched.core.scheduling.scheduler import OpenScheduler
+from cosched.core.settings import ReleaseOrder
+from cosched.quantities import count, duration
+from cosched.schedulers.kind import Ended, PlayedAlone, SchedulerKind
+from cosched.validation.sections import CoschedulingFields
+from cosched.validation.types import Number, Seconds, Settings, Switch, Whole
+
+if TYPE_CHECKING:  # a service beside a batch system does without arrays
+    from cosched.core.scheduling.fluid.cluster import FluidCluster
+    from cosched.core.scheduling.fluid.machine import FluidJobs
+    from cosched.workload.jobs import Workload
+
+RULES = ("harvesting", "distribution", "level", "resizes", "max_harvests", "protect_age", "benefit")
+
+
+class FluidKeys(Settings):
+    """By which rules jobs get and lose nodes, and how they change their size where a log does not say it."""
+
+    harvesting: Annotated[
+        Literal["never", "even", "fair", "long", "short", "low_impact"],
+        Field(description="from whom nodes are taken: never, even, fair, long, short, low_impact (even)"),
+    ] = "even"
+    distribution: Annotated[
+        Literal["favor_running", "favor_queued"],
+        Field(description="favor_running, favor_queued (favor_running)"),
+    ] = "favor_running"
+    level: Annotated[
+        Annotated[Whole, Field(ge=0)] | None,
+        Field(description="so many jobs are admitted even if others must give nodes (no limit)"),
+    ] = None
+    resizes: Annotated[Switch, Field(description="off: no job changes its size (on)")] = True
+    max_harvests: Annotated[
+        Annotated[Whole, Field(ge=0)] | None, Field(description="so often a job gives nodes (no limit)")
+    ] = None
+    protect_age: Annotated[Seconds, Field(description="no job younger than this gives any (0)")] = 0
+    benefit: Annotated[Switch, Field(description="sizes change only if that is worth it (off)")] = False
+    min_share: Annotated[
+        Number,
+        Field(
+            gt=0,
+            le=1,
+            description="down to which share of its nodes a job can shrink of which the trace does not say it (0.5)",
+        ),
+    ] = Decimal("0.5")
+    model: Annotated[Literal["linear", "parabolic"], Field(description="linear, parabolic, if the trace has none")] = (
+        "linear"
+    )
+    resize_cost: Annotated[Seconds, Field(description="what a change of size costs a job (0)")] = 0
+
+
+class FluidKind(SchedulerKind):
+    """See SchedulerKind. Jobs are admitted in the order of submission: there are no scores, and nobody overtakes."""
+
+    name = "fluid"
+    purpose = "running jobs change their size, see docs/fluid.md"
+    keys = FluidKeys
+    without = ("mate_budget", "yield_boost")
+    keys_of_logs = ("min_share", "model", "resize_cost")
+    not_live = MappingProxyType({"min_share": "jobs say by themselves what is their least: submit them with --least"})
+    resizes = plays_traces = True
+
+    def settings(self, keys: FluidKeys, nodes: int, coscheduling: CoschedulingFields) -> FluidSettings:
+        """See SchedulerKind."""
+        return FluidSettings(
+            nodes=nodes,
+            harvesting=Harvesting[keys.harvesting.upper()],
+            distribution=Distribution(keys.distribution),
+            level=keys.level,
+            resizes=keys.resizes,
+            max_harvests=keys.max_harvests,
+            protect_age=keys.protect_age,
+            benefit=keys.benefit,
+            wanted_first=coscheduling.release_order is ReleaseOrder.WANTED,
+            slots=coscheduling.meeting.slots,
+        )
+
+    def open(self, settings: FluidSettings) -> OpenScheduler:
+        """See SchedulerKind."""
+        from cosched.core.scheduling.fluid.meeting import fluid_cluster  # imports the compiler
+
+        return fluid_cluster(settings)
+
+    # What users read
+
+    def facts(self, keys: FluidKeys, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:
+        """See SchedulerKind; the means are over the jobs that have ended."""
+        rules = {key: getattr(keys, key) for key in RULES}
+        fluid = {**rules, **_times(ended), **counts}
+        return {"policy": "fcfs", "backfill": "none", "node_pool": "flat", self.name: fluid}
+
+    def words(self, facts: Mapping[str, Any]) -> list[str]:
+        """See SchedulerKind."""
+        rules = facts[self.name]
+        if not rules["resizes"]:
+            return ["moldable: no job changes its size"]
+        level = [] if rules["level"] is None else [f"level {rules['level']}"]
+        return [f"fluid: {rules['harvesting']}, {rules['distribution']}", *level]
+
+    def line(self, facts: Mapping[str, Any]) -> str:
+        """Say how long jobs took, and how often they changed their size."""
+        said = facts[self.name]
+        times = f"mean run time {duration(said['mean_run_s'])}, from submission to end {duration(said['mean_total_s'])}"
+        harvests = f"{count(said['harvests'], 'harvest')}, {said['harvests_refused']:,} not possible"
+        gave = f"{count(said['jobs_harvested'], 'job')} gave nodes to others"
+        return f"{times}; {said['changes_of_size']:,} changes of size; {harvests}; {gave}"
+
+    def counts(self, scheduler: FluidCluster) -> Mapping[str, Any]:  # type: ignore[override]  # its own
+        """See SchedulerKind."""
+        return scheduler.counts()._asdict()
+
+    # Jobs, and traces of which no job has a mate
+
+    def least_share(self, keys: FluidKeys) -> Fraction:
+        """See SchedulerKind."""
+        return Fraction(keys.min_share)
+
+    def jobs(self, keys: FluidKeys, workload: Workload, nodes: int) -> FluidJobs:
+        """See SchedulerKind."""
+        from cosched.core.scheduling.fluid.machine import FluidJobs, check_jobs
+        from cosched.workload.malleable import as_stated
+
+        assert workload.malleable is not None
+        how = as_stated(workload.malleable, parabolic=keys.model == "parabolic", fixed=keys.resize_cost)
+        jobs = FluidJobs(
+            submit=workload.submit,
+            least=how.least,
+            ideal=workload.nodes,
+            run=workload.run,
+            requested=workload.requested,
+            parabolic=how.parabolic == 1,
+            fixed=how.fixed,
+            data=how.data,
+        )
+        check_jobs(jobs, nodes)
+        return jobs
+
+    def of_submission(self, keys: FluidKeys, least: int) -> Malleable:
+        """See SchedulerKind."""
+        return Malleable(least, keys.model == "parabolic", keys.resize_cost)
+
+    def stated(self, jobs: FluidJobs) -> Mapping[str, Any]:
+        """See SchedulerKind."""
+        model = jobs.parabolic.astype(object)
+        model[jobs.parabolic], model[~jobs.parabolic] = "parabolic", "linear"
+        return {"min": jobs.least, "model": model, "resize_s": jobs.fixed, "resize_bytes": jobs.data}
+
+    def each(self, jobs: FluidJobs, count: int) -> Sequence[Malleable]:  # noqa: ARG002
+        """See SchedulerKind."""
+        columns = (column.tolist() for column in (jobs.least, jobs.parabolic, jobs.fixed, jobs.data))
+        return [
+            Malleable(least, parabolic, fixed, data, jobs.tables.get(row))
+            for row, (least, parabolic, fixed, data) in enumerate(zip(*columns, strict=True))
+        ]
+
+    def alone(self, settings: FluidSettings, jobs: FluidJobs) -> PlayedAlone:
+        """See SchedulerKind."""
+        from cosched.core.scheduling.fluid.machine import FluidTrace
+
+        trace = FluidTrace(settings, jobs)
+        sizes = trace.run()
+        records = trace.state.jobs
+        return PlayedAlone(records["start"].copy(), records["end"].copy(), sizes, trace.counts(sizes)._asdict())
+
+    def kernels(self) -> Mapping[str, Callable[[], None]]:
+        """See SchedulerKind."""
+        from cosched.core.scheduling.fluid import warming
+
+        return {
+            "fluid": warming.use_kernels,
+            "fluid-slots": warming.use_kernels_of_slots,
+            "fluid-traces": warming.use_kernels_of_traces,
+        }
+
+    def needed(self, settings: FluidSettings, *, alone: bool = False) -> list[str]:
+        """See SchedulerKind."""
+        return ["fluid-traces"] if alone else ["fluid", "fluid-slots"] if settings.slots else ["fluid"]
+
+
+def _times(ended: Ended) -> dict[str, Any]:
+    if not len(ended.end):
+        return {"mean_run_s": None, "mean_total_s": None, "jobs_per_hour": 0.0}
+    return {
+        "mean_run_s": float(ended.run.mean()),
+        "mean_total_s": float((ended.end - ended.submit).mean()),
+        "jobs_per_hour": 3600 * len(ended.end) / (int(ended.end.max()) - ended.first_submit),
+    }
+
+
+FLUID = FluidKind()

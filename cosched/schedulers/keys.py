@@ -1,0 +1,55 @@
+"""The key `scheduler` of a domain, and the keys that each kind of scheduler has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Self
+
+from pydantic import create_model, model_validator
+
+from cosched.schedulers.kind import SchedulerKind
+from cosched.schedulers.loading import DEFAULT, kinds
+from cosched.validation.mistakes import KeyedError
+from cosched.validation.types import Settings
+
+
+class SchedulerChoice(Settings):
+    """Which kind of scheduler a domain has. A key that another kind has, or that means nothing to it, is refused."""
+
+    scheduler: str = DEFAULT
+
+    @property
+    def scheduler_kind(self) -> SchedulerKind:
+        """The kind itself."""
+        return kinds()[self.scheduler]
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> Self:
+        chosen = self.scheduler_kind
+        owners = {key: kind for kind in kinds().values() if kind is not chosen for key in kind.keys.model_fields}
+        owners |= dict.fromkeys(chosen.without, kinds()[DEFAULT])
+        for key, owner in owners.items():
+            if key in self.model_fields_set:
+                raise KeyedError((key,), not_of(chosen, owner))
+        return self
+
+
+def not_of(chosen: SchedulerKind, owner: SchedulerKind) -> str:
+    """Return why a key of the kind `owner` is refused where another one was chosen."""
+    if chosen.name == DEFAULT:
+        return f"only a {owner.name} scheduler has it: give scheduler={owner.name}, too"
+    return f"a {chosen.name} scheduler has none: remove it, or give scheduler={owner.name}"
+
+
+if TYPE_CHECKING:
+    from cosched.schedulers.batch import BatchKeys
+    from cosched.schedulers.fluid import FluidKeys
+
+    class SchedulerKeys(SchedulerChoice, BatchKeys, FluidKeys):
+        """The keys of all kinds that are installed; type checkers know ours."""
+
+else:
+    SchedulerKeys = create_model(
+        "SchedulerKeys",
+        __base__=(SchedulerChoice, *(kind.keys for kind in kinds().values())),
+        scheduler=(Literal[tuple(kinds())], DEFAULT),
+    )

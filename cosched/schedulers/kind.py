@@ -1,0 +1,133 @@
+"""What a scheduler brings beside its rules, as one value. All other code asks it, and knows no scheduler by name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+
+from cosched.core.allocation import Malleable
+from cosched.core.scheduling.scheduler import OpenScheduler
+from cosched.validation.sections import CoschedulingFields
+from cosched.validation.types import Settings
+
+if TYPE_CHECKING:  # a service beside a batch system does without arrays
+    from cosched.core.scheduling.batch.forecast import Forecast
+    from cosched.core.scheduling.primitives.sizes import Sizes
+    from cosched.workload.jobs import Ints, Workload
+
+
+class MachineSettings(Protocol):
+    """The settings of a scheduler for one machine, as its rules take them."""
+
+    @property
+    def nodes(self) -> int:
+        """The size of the machine."""
+
+    @property
+    def slots(self) -> bool:
+        """Whether jobs are given slots, instants at which they start with their mates."""
+
+
+class PlayedAlone(NamedTuple):
+    """What came of a trace without mates, one row a job in trace order; `counts`: what `facts` is to tell."""
+
+    start: Ints
+    end: Ints
+    sizes: Sizes
+    counts: Mapping[str, Any]
+
+
+class Ended(NamedTuple):
+    """The jobs of a domain that have ended, one row each, in seconds; `first_submit` is that of all jobs."""
+
+    submit: Ints
+    run: Ints
+    end: Ints
+    first_submit: int
+
+
+class SchedulerKind(ABC):
+    """One kind of scheduler.
+
+    `keys` are those of a domain that only this kind has, with their help as descriptions. `without` names keys of all
+    domains that mean nothing to it: they are refused.
+    """
+
+    name: ClassVar[str]
+    purpose: ClassVar[str]  # what it does with jobs, in a few words
+    keys: ClassVar[type[Settings]]
+    without: ClassVar[tuple[str, ...]] = ()
+    keys_of_logs: ClassVar[tuple[str, ...]] = ()  # those that say of jobs what their log does not
+    not_live: ClassVar[Mapping[str, str]] = {}  # those that only replays have, each with the reason
+    resizes: ClassVar[bool] = False  # whether running jobs change their size: a launcher must be able to
+    what_if: ClassVar[bool] = False  # whether a script can take nodes away, and fail jobs
+    plays_traces: ClassVar[bool] = False  # whether it has `alone`
+
+    @abstractmethod
+    def settings(self, keys: Any, nodes: int, coscheduling: CoschedulingFields) -> MachineSettings:
+        """Return the settings for a machine of so many nodes; KeyedError if these do not fit it."""
+
+    @abstractmethod
+    def open(self, settings: Any) -> OpenScheduler:
+        """Return a scheduler whose jobs come and go."""
+
+    @abstractmethod
+    def facts(self, keys: Any, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:
+        """Return what is special to a domain's part of a summary.
+
+        That is `policy`, `backfill` and `node_pool`; all else stands under the name of the kind.
+        """
+
+    def words(self, facts: Mapping[str, Any]) -> list[str]:
+        """Return the rules in words, from a domain's part of a summary."""
+        return [self.name] if facts else []
+
+    def line(self, facts: Mapping[str, Any]) -> str | None:  # noqa: ARG002
+        """Return what a table of results says beside the common lines, from a domain's part of a summary."""
+        return None
+
+    def counts(self, scheduler: OpenScheduler) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return what a scheduler has counted, for `facts`."""
+        return {}
+
+    def forecast(self) -> type[Forecast] | None:
+        """Return what foresees the starts of a scheduler's jobs; None: nobody can."""
+        return None
+
+    # Jobs that say more than their size and time
+
+    def least_share(self, keys: Any) -> Fraction | None:  # noqa: ARG002
+        """Return down to which share of its size a job can shrink of which a log does not say it; None: no job can."""
+        return None
+
+    def jobs(self, keys: Any, workload: Workload, nodes: int) -> Any:  # noqa: ARG002
+        """Return the jobs of a trace as `alone` and `each` take them; ValueError if one cannot be counted."""
+        return None
+
+    def of_submission(self, keys: Any, least: int) -> Malleable | None:  # noqa: ARG002
+        """Return how a job changes its size that was submitted to run on so many nodes at least; None: none can."""
+        return None
+
+    def stated(self, jobs: Any) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return what a CSV log says of these jobs by columns that this kind reads."""
+        return {}
+
+    def each(self, jobs: Any, count: int) -> Sequence[Any]:  # noqa: ARG002
+        """Return for each of these jobs what its ClusterJob has as `malleable`."""
+        return [None] * count
+
+    def alone(self, settings: Any, jobs: Any) -> PlayedAlone:
+        """Play a trace of which no job has a mate in one compiled loop, which must do what `open` would."""
+        raise NotImplementedError
+
+    # What is compiled
+
+    def kernels(self) -> Mapping[str, Callable[[], None]]:
+        """Return the sets of compiled kernels by name: functions that use each of these once."""
+        return {}
+
+    def needed(self, settings: Any, *, alone: bool = False) -> list[str]:  # noqa: ARG002
+        """Return the sets that `open`, or else `alone`, needs with these settings."""
+        return list(self.kernels())

@@ -1,0 +1,41 @@
+"""The kinds of schedulers that are installed: the entry points of the group `cosched.schedulers`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from cosched.errors import InputError
+from cosched.schedulers.kind import SchedulerKind
+
+GROUP = "cosched.schedulers"
+DEFAULT = "batch"
+
+
+@cache
+def kinds() -> Mapping[str, SchedulerKind]:
+    """Return all kinds by name; InputError if one cannot be loaded, or two have a key in common."""
+    found: dict[str, SchedulerKind] = {}
+    for entry in sorted(entry_points(group=GROUP)):
+        kind = _loaded(entry)
+        for other in found.values():
+            for key in sorted(other.keys.model_fields.keys() & kind.keys.model_fields.keys()):
+                raise InputError(f"scheduler {kind.name}", key, f"is a key of {other.name}, too: give it another name")
+        found[kind.name] = kind
+    return found
+
+
+def kind_told_by(facts: Mapping[str, object]) -> SchedulerKind:
+    """Return the kind of scheduler that a domain's part of a summary is of."""
+    return next((kind for name, kind in kinds().items() if name in facts), kinds()[DEFAULT])
+
+
+def _loaded(entry: EntryPoint) -> SchedulerKind:
+    try:
+        kind = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"scheduler {entry.name}", None, f"cannot be loaded: {error}") from error
+    if not isinstance(kind, SchedulerKind) or kind.name != entry.name:
+        raise InputError(f"scheduler {entry.name}", None, f"{entry.value} is no SchedulerKind of this name")
+    return kind

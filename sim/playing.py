@@ -1,0 +1,179 @@
+"""One run of a replay. Who plays which domain is chosen here; the results are the same, whoever it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from cosched.compilation import prepare_kernels
+from cosched.core.job import JobState
+from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.tables import NEVER
+from cosched.core.story import What
+from cosched.schedulers.batch import BATCH
+from cosched.schedulers.kind import PlayedAlone
+from cosched.sim.configuration import Domain
+from cosched.sim.federation.batch_world import BatchWorld
+from cosched.sim.federation.conductor import Conductor
+from cosched.sim.federation.core_player import CorePlayer
+from cosched.sim.federation.cores import core_player
+from cosched.sim.federation.player import Player
+from cosched.sim.holds_and_yields import HoldLog, YieldLog
+from cosched.sim.link import Link
+from cosched.sim.results.collecting import batch_result
+from cosched.sim.results.outcomes import jobs_of, last_event
+from cosched.sim.results.result import DomainResult, Jobs, ReplayResult
+from cosched.sim.story import StoryLog
+from cosched.sim.telling import RESIZED
+from cosched.sim.warm_up import prepare_for
+from cosched.sim.world import DomainSetup, Script, World
+from cosched.workload.allocations import AllocationEnd, AllocationLog, Allocations
+from cosched.workload.jobs import UNKNOWN
+from cosched.workload.pairing import Pairing
+
+
+class Run:
+    """One run. Call `run` once, then `result`.
+
+    One world plays all batch domains. Where nobody has a mate, a domain whose scheduler can is played by itself. Any
+    other has a core player. ValueError: the times are too large.
+    """
+
+    def __init__(
+        self,
+        setups: Sequence[DomainSetup],
+        pairing: Pairing,
+        script: Script | None = None,
+        story: StoryLog | None = None,
+    ) -> None:
+        self._setups, self._pairing, self._story = setups, pairing, story
+        link, others = Link(), [setup for setup in setups if setup.kind is not BATCH]
+        self._alone: dict[str, PlayedAlone] = {
+            setup.name: setup.kind.alone(setup.cluster, setup.jobs) for setup in others if _is_alone(setup, pairing)
+        }
+        self._cores: dict[str, CorePlayer] = {
+            setup.name: core_player(setups, pairing, index, link, story)
+            for index, setup in enumerate(setups)
+            if setup in others and setup.name not in self._alone
+        }
+        self._players: list[Player] = [*self._cores.values()]
+        self._world: World | None = None
+        if len(others) < len(setups):
+            elsewhere = {setup.name for setup in others}
+            self._world = World(setups, pairing, script, story, elsewhere=elsewhere, link=link)
+            self._players.append(BatchWorld(self._world))
+
+    def run(self, tell: Callable[[int], None] = lambda _: None, stride: int = NEVER) -> None:
+        """Play until no event is left, or only forced releases that change nothing.
+
+        `tell` gets the instant, about every `stride` seconds of the traces' time.
+        """
+        order = [domain for player in self._players for domain in player.domains]
+        conductor = Conductor(self._players, tell, sorted(order, key=self._names.index), stride)
+        conductor.run()
+        self._now, self._stalled = conductor.now, conductor.stalled
+
+    @property
+    def _names(self) -> list[str]:
+        return [setup.name for setup in self._setups]
+
+    # Results
+
+    def result(self, settings: Sequence[Domain], timing: dict[str, float]) -> ReplayResult:
+        """Collect the results."""
+        domains = {setup.name: self._of(index, setup, settings[index]) for index, setup in enumerate(self._setups)}
+        return ReplayResult(domains, self._pairing, self._stalled, self._events(), timing)
+
+    def _of(self, index: int, setup: DomainSetup, settings: Domain) -> DomainResult:
+        if setup.name in self._alone:
+            return _result_alone(setup, self._alone[setup.name], settings)
+        if setup.name in self._cores:
+            return self._result_of_core(index, setup, settings)
+        assert self._world is not None
+        self._world.now = self._now
+        return batch_result(self._world, setup.name, index, settings)
+
+    def _result_of_core(self, index: int, setup: DomainSetup, settings: Domain) -> DomainResult:
+        player, work = self._cores[setup.name], setup.workload
+        outcomes, releases = player.results(setup.name)
+        jobs = jobs_of(outcomes, work, self._pairing, index, self._now)
+        return DomainResult(
+            settings,
+            setup.cluster.nodes,
+            work,
+            jobs,
+            releases,
+            last_event(jobs, work, self._now),
+            player.holds.holds(0, self._now),
+            player.yields.yields(),
+            player.allocations(self._now),
+            setup.kind.counts(player.scheduler),
+        )
+
+    def _events(self) -> list[dict[str, Any]] | None:
+        if self._story is None:
+            return None
+        events = self._story.events if self._world is None else self._story.with_unpaired(self._world)
+        more = [event for setup in self._setups if setup.name in self._alone for event in self._events_alone(setup)]
+        return sorted([*events, *more], key=lambda event: event["time"]) if more else events
+
+    def _events_alone(self, setup: DomainSetup) -> Iterator[dict[str, Any]]:
+        """Yield what happened to the jobs; sorted by time, stably, it is in order."""
+        played, work = self._alone[setup.name], setup.workload
+        ids = list(map(str, work.job_id.tolist()))
+
+        def event(time: int, row: int, what: str) -> dict[str, Any]:
+            return {"time": time, "domain": setup.name, "job": ids[row], "event": what}
+
+        yield from (event(end, row, What.COMPLETED) for row, end in enumerate(played.end.tolist()))
+        yield from (event(submit, row, What.SUBMITTED) for row, submit in enumerate(work.submit.tolist()))
+        started = set()
+        sizes = played.sizes
+        columns = (column.tolist() for column in (sizes.row, sizes.at, sizes.procs, sizes.gave_to))
+        for row, at, procs, other in zip(*columns, strict=True):
+            gave_to = {} if other == NONE else {"gave_to": ids[other]}
+            yield {**event(at, row, RESIZED if row in started else What.STARTED), "nodes": procs, **gave_to}
+            started.add(row)
+
+
+def warm_up(setups: Sequence[DomainSetup], pairing: Pairing, say: Callable[[str], None]) -> float:
+    """Compile or load the kernels that a run needs, but for those of any batch domain; return the seconds that took."""
+    seconds = prepare_for([setup for setup in setups if setup.kind is BATCH], say)
+    for setup in setups:
+        kind, alone = setup.kind, _is_alone(setup, pairing)
+        for name in kind.needed(setup.cluster, alone=alone) if kind is not BATCH else ():
+            seconds += prepare_kernels(kind.kernels()[name], say)
+    return seconds
+
+
+def _is_alone(setup: DomainSetup, pairing: Pairing) -> bool:
+    return setup.kind.plays_traces and not len(pairing)
+
+
+def _result_alone(setup: DomainSetup, played: PlayedAlone, settings: Domain) -> DomainResult:
+    work, (start, end, _, counts) = setup.workload, played
+    zero, none = np.zeros(len(work), np.int64), np.full(len(work), UNKNOWN, np.int64)
+    state = np.full(len(work), int(JobState.COMPLETED), np.int64)
+    return DomainResult(
+        settings,
+        setup.cluster.nodes,
+        work,
+        Jobs(start.copy(), start, end, end - start, zero, zero, zero, state, none, none, none),
+        releases=0,
+        last_event=max(int(end.max()), int(work.submit.max())),
+        holds=HoldLog().holds(0, 0),
+        yields=YieldLog().yields(),
+        allocations=_allocations(played),
+        counts=counts,
+    )
+
+
+def _allocations(played: PlayedAlone) -> Allocations:
+    log, sizes = AllocationLog(), played.sizes
+    for row, at, procs in zip(sizes.row.tolist(), sizes.at.tolist(), sizes.procs.tolist(), strict=True):
+        log.begin(row, procs, at)
+    for row, end in enumerate(played.end.tolist()):
+        log.end(row, end, AllocationEnd.COMPLETED)
+    return log.allocations(0)
