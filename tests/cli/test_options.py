@@ -84,7 +84,7 @@ def test_every_key_of_a_domain():
     assert (domain.release_interval, domain.mate_patience) == (90, 604_800)
     assert (domain.load, domain.release_jitter) == (Decimal("0.5"), Decimal("0.1"))
     given = domain.model_fields_set
-    assert set(type(domain).model_fields) - given == {"scale", "start"} | FluidKeys.model_fields.keys()
+    assert set(type(domain).model_fields) - given == {"scale", "start", "scheduler"} | FluidKeys.model_fields.keys()
     assert domain.shift == -172_800
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from cosched.core.allocation import Malleable
 from cosched.errors import InputError
+from cosched.schedulers.fluid import FLUID as FLUID_KIND
 from cosched.service.configuration import Configuration
 from cosched.service.preparing import prepare
 from tests.service.configured import PLAIN, Read, read, with_line
@@ -18,7 +19,7 @@ def test_a_fluid_domain_has_the_rules_of_a_replay(read: Read):
     )
     settings = made.machine_settings(8)
     assert (settings.nodes, settings.level, settings.harvesting.name) == (8, 3, "LOW_IMPACT")
-    assert made.manager.malleable(2) == Malleable(2, parabolic=True, fixed=2)
+    assert FLUID_KIND.of_submission(made.manager, 2) == Malleable(2, parabolic=True, fixed=2)
     assert prepare(made).manager.nodes == 8
 
 
