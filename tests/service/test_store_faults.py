@@ -11,6 +11,7 @@ import pytest
 
 from cosched.core.job import JobState
 from cosched.service.store import JobScript, Store, StoreError
+from tests.service.offered_site import Site
 from tests.service.store_examples import DOMAIN, SCRIPT, event, job
 from tests.small_disk import mounted
 
@@ -128,6 +129,37 @@ def test_a_disk_that_fills_and_is_freed(small_disk):
         turn(store, kept + 1)
     with closing(Store.open(small_disk / "x.db", DOMAIN)) as store:
         assert [record.id for record in store.active_jobs()] == [*range(1, kept + 2)]
+
+
+def test_a_log_that_fills_the_disk_makes_room(small_disk):
+    with closing(Store.open(small_disk / "x.db", DOMAIN)) as store:
+        with store.transaction():
+            store.set_meta("number", "0")  # the database has the room for this already
+        for number in range(1, 1000):
+            try:
+                with store.transaction():
+                    store.set_meta("number", str(number))
+            except StoreError as error:
+                assert error.full
+                with store.transaction():
+                    store.set_meta("number", str(number))
+        log = small_disk / "x.db-wal"
+        assert log.stat().st_size < KILOBYTES * 1024 < 1000 * 4096
+    with closing(Store.open(small_disk / "x.db", DOMAIN)) as store:
+        assert store.meta("number") == "999"
+
+
+def test_a_domain_does_not_stall_if_only_its_log_fills_the_disk(small_disk):
+    with closing(Store.open(small_disk / "x.db", DOMAIN)) as store:
+        site = Site(store)
+        site.submit(1)
+        written = 0
+        while written < 2 * KILOBYTES * 1024:
+            before = store._log.path.stat().st_size
+            site.offer(1)
+            site.offered.withdrawn("1")
+            assert site.domain.turns.problem == ""
+            written += max(0, store._log.path.stat().st_size - before)
 
 
 def test_a_service_that_dies_of_a_full_disk(small_disk):

@@ -139,13 +139,21 @@ class Turns:
             return True
         try:
             with self._metrics.commit.time():
-                changes.write(self._store)
+                self._commit(changes)
         except StoreError as error:
             self._problem = str(error)
             self._metrics.store_stalled.set(1)
             self._outside.stalled(self._problem)
             return False
         return True
+
+    def _commit(self, changes: Changes) -> None:
+        try:
+            changes.write(self._store)
+        except StoreError as error:
+            if not error.full:
+                raise
+            changes.write(self._store)  # the store has made room, if it could
 
     def _act(self) -> None:
         changes, outside, written = self._journal.take(), self._outside, self._store.commits

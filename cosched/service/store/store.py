@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -110,7 +110,8 @@ class Store(Reading):
     def transaction(self) -> Iterator[None]:
         """Commit all that is written inside at the end of the block, or nothing if the block raises.
 
-        A commit survives the end of the process, but a power failure can undo it until the next `sync`.
+        A commit survives the end of the process, but a power failure can undo it until the next `sync`. If there was no
+        room, the log is emptied, which may make some: try once more.
         """
         if self.damage.found is not None:
             raise self.damage.found
@@ -120,10 +121,17 @@ class Store(Reading):
             yield
             self._execute("COMMIT")
             self.commits += 1
-        except BaseException:
+        except BaseException as error:
             if self._connection.in_transaction:  # some errors end the transaction by themselves
                 self._execute("ROLLBACK")
+            if isinstance(error, StoreError) and error.full:
+                self._empty_log()
             raise
+
+    def _empty_log(self) -> None:
+        """Copy what is in the log into the database, where most of it takes the place of what was there."""
+        with suppress(StoreError):
+            self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _check_files(self) -> None:
         """Raise StoreError if the files were moved or replaced, so that nobody would find what is written now."""
