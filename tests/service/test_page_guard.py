@@ -250,6 +250,13 @@ async def test_a_certificate_names_its_user(tmp_path: Path) -> None:
     without.check_hostname = False
     try:
         assert await ask(alice.current()[1].client_context()) == "alice True"
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=alice.current()[1].client_context())
+        pki.files("intrepid", force=True)
+        await until(lambda: server._connections)
+        server._look()
+        with contextlib.suppress(ConnectionError):
+            assert await reader.read() == b""  # the certificates are checked anew
+        writer.close()
         for context in (stranger.current()[1].client_context(), without):
             assert (await ask(context)).startswith("who are you?")
         plain = await Asker(port).connect()

@@ -8,6 +8,7 @@ import pytest
 from google.protobuf.message import Message
 
 from cosched.pem import server_name
+from cosched.service.peers import peer
 from cosched.service.wire.tls import PeerCredentials, ServerTls
 from cosched.service.wire.tls_files import TlsFiles
 from cosched.v1 import cluster_pb2 as states
@@ -90,6 +91,16 @@ async def test_good_certificates_let_all_calls_through(pki: Pki) -> None:
         for request in CALLS:
             await world.call(request)
         assert world.proxy.accepted == 1
+
+
+async def test_a_peers_certificate_is_checked_anew_now_and_then(pki: Pki, monkeypatch: pytest.MonkeyPatch) -> None:
+    client, server = all_good(pki)
+    async with a_world(client=client, server=server) as world:
+        await world.call(CALLS[0])
+        monkeypatch.setattr(peer, "OLDEST_LINE", -1.0)
+        await world.call(CALLS[0])
+        await world.call(CALLS[0])
+        assert world.proxy.accepted == 3
 
 
 async def test_a_peer_that_is_down_is_not_blamed_on_its_certificates(pki: Pki) -> None:

@@ -16,6 +16,7 @@ import shutil
 import socket
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import grpc
@@ -38,6 +39,8 @@ class Passed:
 
     name: str  # of the file that its connection to the server is bound to
     connection: Connection
+    generation: int = 0  # of the certificates that were in use when it came
+    expires: datetime | None = None  # when the caller's certificate does; None: not known yet
     caller: Caller | None = None  # the caller, if the origin identifies it
     connecting: asyncio.Task[None] | None = None
 
@@ -118,6 +121,10 @@ class Front:
 
     # Connections
 
+    def _generation(self) -> int:
+        """Return the generation of the certificates in use."""
+        return 0
+
     async def _prepare(self, passed: Passed, accepted: socket.socket) -> None:
         """Find out what has to be known before the first call; ConnectionError: do not pass the connection on."""
 
@@ -127,7 +134,7 @@ class Front:
         if not self._connections.admit(connection):
             self._refuse(accepted, origin)
             return
-        passed = Passed(next(self._names), connection)
+        passed = Passed(next(self._names), connection, self._generation())
         self._passed[relay] = self._by_name[passed.name] = passed
         self._empty.clear()
         passed.connecting = asyncio.create_task(self._take(relay, accepted))

@@ -152,7 +152,7 @@ class Listeners:
         private = section.state.with_name(f".{section.state.name}.listen")
         most = _most(REMOTE_CONNECTIONS)
         room = Room(most, of_origin=max(4, most // 4), of_user=max(4, most // 8))
-        front = RemoteSocket(section.listen, private, room)
+        front = RemoteSocket(section.listen, private, room, None if section.plaintext else files)
         if section.plaintext or tls is None or files is None:
             server = self._make_server(plaintext_callers(front.origin), front.keep)
             add_port: Callable[[str], object] = server.add_insecure_port

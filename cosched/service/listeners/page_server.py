@@ -11,6 +11,7 @@ import asyncio
 import logging
 import socket
 import ssl
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,11 +38,20 @@ class _Connection:
 
     origin: str
     protocol: Any  # H11Protocol
+    generation: int = 0  # of the certificates that were in use when it came
     seen: Any = None  # what it did when it was looked at last
 
+    @property
+    def _certificate(self) -> dict[str, Any]:
+        return self.protocol.transport.get_extra_info("peercert") or {}
+
     def uris(self) -> list[str]:
-        certificate = self.protocol.transport.get_extra_info("peercert") or {}
-        return [value for kind, value in certificate.get("subjectAltName", ()) if kind == "URI"]
+        return [value for kind, value in self._certificate.get("subjectAltName", ()) if kind == "URI"]
+
+    def has_expired(self) -> bool:
+        """Whether the viewer's certificate has."""
+        until = self._certificate.get("notAfter")
+        return until is not None and ssl.cert_time_to_seconds(until) < time.time()
 
     @property
     def idle(self) -> bool:
@@ -110,6 +120,7 @@ class PageServer:
         state: dict[str, Any] = {}
         connection = _Connection(origin, H11Protocol(self._settings, self._state, state))
         state["connection"] = connection
+        connection.generation = self._tls.current()[0] if self._tls is not None else 0
         self._connections[connection] = None
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
@@ -140,14 +151,25 @@ class PageServer:
             del self._connections[connection]
 
     def _look(self) -> None:
-        """End connections on which nothing has been asked since the last look."""
+        """End connections on which nothing has been asked since the last look, or whose certificates are void."""
         self._forget_ended()
+        self._end_void()
         for connection in self._connections:
             now = connection.protocol.cycle
             if connection.idle and connection.seen is not None and connection.seen[0] is now:
                 connection.end()
             connection.seen = (now,) if connection.idle else None
         self._look_later()
+
+    def _end_void(self) -> None:
+        if self._tls is None:
+            return
+        generation, material = self._tls.current()
+        is_void = material.problem() is not None
+        for connection in self._connections:
+            secured = connection.origin != SOCKET and connection.protocol.transport is not None
+            if secured and (is_void or connection.generation != generation or connection.has_expired()):
+                connection.end()
 
     def _look_later(self) -> None:
         self._sweep = asyncio.get_running_loop().call_later(PATIENCE, self._look)

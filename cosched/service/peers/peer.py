@@ -36,6 +36,7 @@ from cosched.v1.rendezvous_pb2 import GetPlaceRequest, GetPlaceResponse
 
 Told = TypeVar("Told")
 MAX_OPEN_CALLS = 256  # to one peer; more wait for their turn
+OLDEST_LINE = 3600.0  # seconds until a line with TLS is replaced
 _STATES: dict[Failure, int] = {
     Failure.REFUSED: states.PEER_STATE_REFUSED,
     Failure.BUSY: states.PEER_STATE_REACHABLE,
@@ -82,6 +83,7 @@ class PeerClient:
         self._options = credentials.options(peer.identity or "") if credentials else ()
         self._line: Line | None = None
         self._generation = 0  # the generation of the certificates that the line uses
+        self._made_at = 0.0  # by the loop's clock
         self._lines: weakref.WeakSet[Line] = weakref.WeakSet()  # including retired ones while they have calls
         self._closed = False
         self._turns = asyncio.Semaphore(MAX_OPEN_CALLS)
@@ -232,18 +234,20 @@ class PeerClient:
 
     async def _usable_line(self) -> Line:
         """Return the line for a new call: a new one if the certificates have changed, or if the last attempt to connect
-        has failed, so as to try again at once.
+        has failed, so as to try again at once. After some time it is a new one in any case, since gRPC does not tell
+        when the peer's certificate expires, and checks it when a connection begins.
         """
         if self._closed:
             raise asyncio.CancelledError
         generation, credentials = self._credentials.current() if self._credentials else (0, None)
         line = self._line
-        if line is not None and (generation != self._generation or line.failed):
+        old = line is not None and credentials is not None and self._loop.time() > self._made_at + OLDEST_LINE
+        if line is not None and (generation != self._generation or line.failed or old):
             await self._drop(line)
         if self._line is None:
             self._line = Line(self._peer.address, credentials, self._options, self._timeout)
             self._lines.add(self._line)
-            self._generation = generation
+            self._generation, self._made_at = generation, self._loop.time()
         return self._line
 
     async def _drop(self, line: Line) -> None:

@@ -20,8 +20,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 import grpc
+from cryptography import x509
 
 from cosched.pem import dns_names, server_name
 from cosched.service.wire.tls_files import Material, TlsFiles
@@ -33,6 +35,12 @@ _LOG = logging.getLogger(__name__)
 def identity(auth_context: Mapping[str, Sequence[bytes]]) -> list[str]:
     """Return the URIs in the other side's certificate, from a gRPC auth_context; none without a certificate."""
     return [uri.decode("utf-8", "replace") for uri in auth_context.get("peer_uri", ())]
+
+
+def expiry(auth_context: Mapping[str, Sequence[bytes]]) -> datetime | None:
+    """Return when the other side's certificate expires, from a gRPC auth_context; None without a certificate."""
+    found = auth_context.get("x509_pem_cert")
+    return x509.load_pem_x509_certificate(found[0]).not_valid_after_utc if found else None
 
 
 class ServerTls:
