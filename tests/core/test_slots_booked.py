@@ -2,6 +2,7 @@
 
 import pytest
 
+from cosched.core.coscheduling.slots import MOST_AHEAD
 from cosched.core.effects import Book, Claim, EndTurn, Hold, Quote, Reschedule, Start, Timer, Unbook, Yield
 from cosched.core.events import (
     Answered,
@@ -96,6 +97,12 @@ def test_why_a_proposal_is_refused():
     ready = Meeting().queues()
     ready.ready()
     assert refusal(ready) is Refusal.NOT_QUEUING
+
+
+def test_no_slot_is_more_than_a_year_ahead():
+    a = Meeting().queues()
+    assert answered(a.asked_for_slot(MOST_AHEAD + 1)).refusal is Refusal.NEVER
+    assert of(a.asked_for_slot(MOST_AHEAD, number=3), Quote)
 
 
 def test_a_retry_of_a_proposal_gets_the_same_answer():

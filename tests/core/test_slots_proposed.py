@@ -3,6 +3,7 @@
 import pytest
 
 from cosched.core.coscheduling.proposing import ROUNDS
+from cosched.core.coscheduling.slots import MOST_AHEAD
 from cosched.core.effects import Book, Call, ClearTimer, EndTurn, Quote, Reschedule, Start, Timer, Unbook, Yield
 from cosched.core.events import (
     Answered,
@@ -107,6 +108,13 @@ def test_a_job_that_never_fits_yields():
     a = Meeting()
     a.refused()
     assert decided(a.quoted(None)) == [Yield]
+
+
+def test_an_instant_more_than_a_year_ahead_is_no_answer():
+    a = Meeting()
+    a.proposes()
+    effects = a.reply(Proposed(MOST_AHEAD))
+    assert (decided(effects), of(effects, Quote)) == ([Yield], [])
 
 
 @pytest.mark.parametrize("refusal", Refusal)

@@ -9,7 +9,7 @@ from cosched.core.coscheduling.allocations import QUEUED, READY, Allocations
 from cosched.core.coscheduling.answers import REFUSED, Answers
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.coscheduling.mates import Mates
-from cosched.core.coscheduling.slots import Slots
+from cosched.core.coscheduling.slots import MOST_AHEAD, Slots
 from cosched.core.effects import Answer, Book, Claim, Effect, Quote, Reschedule, Yield
 from cosched.core.events import Booked, Claimed, Quoted, SlotLapsed
 from cosched.core.protocol import (
@@ -48,7 +48,8 @@ class Bookings:
         waiting = self.proposals.get(job.id)
         if waiting is not None and _is_copy(request, of=waiting[1]):
             return []
-        if (refusal := self._refusal(job, peer, request)) is not None:
+        far = Refusal.NEVER if request.not_before > now + MOST_AHEAD else None
+        if (refusal := self._refusal(job, peer, request) or far) is not None:
             return self.answers.reply(job, peer, request, Proposed(None, refusal=refusal), [])
         if job.slot is not None and not request.slot_generation:  # the drop of that was lost; they agree anew
             dropped = [*self.slots.drop(job, Why.SLOT_OUTDATED, tell=False), Reschedule(job.id)]

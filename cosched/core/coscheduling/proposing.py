@@ -19,7 +19,7 @@ from cosched.core.coscheduling.asking import ALIVE, Asking
 from cosched.core.coscheduling.at_slot import AtSlot
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.coscheduling.peers import Peers
-from cosched.core.coscheduling.slots import Slots, mate_of
+from cosched.core.coscheduling.slots import MOST_AHEAD, Slots, mate_of
 from cosched.core.effects import Book, Effect, EndTurn, Quote, Reschedule, SetTimer, Timer
 from cosched.core.events import Booked, CallFailed, MayBeEarlier, Quoted
 from cosched.core.protocol import (
@@ -96,7 +96,7 @@ class Proposing:
             return self._plan(job, Book(job.id, max(answer.at, now), answer.slot_generation))
         if answer.refusal is Refusal.OUTDATED and self.slots.is_current(job, request.slot_generation):
             return [*self.slots.drop(job, Why.SLOT_OUTDATED, tell=False), *self._end_turn(job, now)]
-        if answer.at is None or answer.at >= request.only_before:
+        if answer.at is None or answer.at >= min(request.only_before, now + MOST_AHEAD):
             return self._end_turn(job, now)
         return self._plan(job, Quote(job.id, max(answer.at, now)))
 

@@ -19,6 +19,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import JobId, ProposeStart, Request, SettleGroupStart, SettleStart
 from cosched.core.story import What, Why
 
+MOST_AHEAD = 366 * 86_400  # seconds from now to a slot; peers may name any instant
 WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)
 
 

@@ -9,11 +9,13 @@ import pytest
 
 from cosched.core.coscheduling.groups.agreeing import Agreeing
 from cosched.core.coscheduling.membership import Agreement
+from cosched.core.coscheduling.slots import MOST_AHEAD
 from cosched.core.effects import Timer
 from cosched.core.events import Answered, Asked, Booked, Event, Finished, MayBeEarlier, Ready
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, GroupProposed, ProposeGroupStart, SettleGroupStart, Vote
+from cosched.core.protocol import FOREVER, GetMember, GroupProposed, ProposeGroupStart, SettleGroupStart, Vote
 from cosched.core.story import Why
+from tests.core.messages import NOW
 from tests.tiers import SEED, soaked
 
 from .planned import Planned
@@ -228,6 +230,18 @@ def test_a_word_to_keep_our_own_slot_changes_nothing():
     world.feed("C", Asked("A", SettleGroupStart(world.job("C").group.slot, "j", "j", start=False, keep=True)))
     settle(world)
     assert world.started == ["A", "B", "C"]
+
+
+def test_no_slot_is_more_than_a_year_ahead():
+    far = NOW + MOST_AHEAD
+    assert slots(agreed({"A": 10, "B": far, "C": 30})) == [None, None, None]
+    assert slots(agreed({"A": 10, "B": far - 1, "C": 30})) == [far - 1] * 3
+    world = Planned("ABC")
+    question = ProposeGroupStart("B/j/9", "j", "j", 0, 60, not_before=far + 1)
+    world.feed("A", Asked("B", GetMember("j", "g", ("A", "B", "C"), "")))
+    world.pending.clear()
+    world.feed("A", Asked("B", question))
+    assert [event.answer for _, event in world.pending] == [GroupProposed(Vote.NO)]
 
 
 def test_agreed_on_now_all_start():

@@ -25,12 +25,11 @@ from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.coscheduling.membership import Agreement, Membership
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.coscheduling.proposing import ROUNDS
-from cosched.core.coscheduling.slots import Slots
+from cosched.core.coscheduling.slots import MOST_AHEAD, Slots
 from cosched.core.effects import Book, Call, Effect, EndTurn, MoveSlot, Quote, Reschedule, SetTimer, Timer
 from cosched.core.events import Answered, Booked, MayBeEarlier, Quoted, SlotDue, SlotLapsed
 from cosched.core.job import SlotMoves
 from cosched.core.protocol import (
-    FOREVER,
     Domain,
     GroupProposed,
     ProposeGroupStart,
@@ -102,7 +101,7 @@ class Agreeing:
             return self._end_turn(job, agreement, now)
         agreement.at = event.at
         agreement.instant = max(agreement.instant, event.at - group.window(self.ledger.domain)[1])
-        if agreement.instant >= self._before(job):
+        if agreement.instant >= self._before(job, now):
             return self._end_turn(job, agreement, now)
         agreement.rounds += 1
         return self._ask(job, agreement, {peer: self._first(agreement, group, peer) for peer in group.partners})
@@ -155,7 +154,7 @@ class Agreeing:
         instant = max(agreement.instant, *(at - group.window(peer)[1] for peer, at in agreement.told.items()))
         if group.by_slots_only and instant < now + took and self.ledger.given_instant(job) is None:
             instant = now + ROUNDS_AHEAD * took
-        if booking or instant >= self._before(job):
+        if booking or instant >= self._before(job, now):
             return self.give_up(job, agreement, now)
         if instant == agreement.instant:
             return self._ask(job, agreement, agreement.told, book=True)
@@ -269,10 +268,10 @@ class Agreeing:
             return [again, *self.asking.ask_for_mate(job, now)]
         return [*self.slots.confirm(job), *propose(self.ledger, job, group.partners, now, slot=group.slot)]
 
-    def _before(self, job: PairedJob) -> int:
+    def _before(self, job: PairedJob, now: int) -> int:
         """Before which instant the common one is to be, so that it is worth while."""
         if job.slot is None:
             given = self.ledger.given_instant(job)
-            return FOREVER if given is None else given + 1
+            return now + MOST_AHEAD if given is None else given + 1
         present = membership(job).instant
         return job.slot if present is None else present

@@ -8,7 +8,7 @@ from cosched.core.coscheduling.allocations import QUEUED, READY, Allocations
 from cosched.core.coscheduling.groups.agreeing import Agreeing
 from cosched.core.coscheduling.groups.proposals import membership
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
-from cosched.core.coscheduling.slots import Slots
+from cosched.core.coscheduling.slots import MOST_AHEAD, Slots
 from cosched.core.effects import Answer, Book, Effect, Quote, Reschedule
 from cosched.core.events import Booked, Quoted
 from cosched.core.protocol import (
@@ -41,8 +41,8 @@ class Reserving:
             return []
         if group.slot == request.request_id:  # a retry
             return [Answer(peer, request, GroupProposed(Vote.BOOKED, earliest=request.not_before))]
-        vote = self._vote(job, peer, request)
-        if vote is not None:
+        far = Vote.NO if _from(request, now) > now + MOST_AHEAD else None
+        if (vote := self._vote(job, peer, request) or far) is not None:
             return [Answer(peer, request, GroupProposed(vote))]
         if group.slot != request.slot:  # one of the two has not heard that a slot was dropped
             dropped = [*self.slots.drop(job, Why.SLOT_OUTDATED), Reschedule(job.id)]
