@@ -51,6 +51,7 @@ docs/operating
 docs/when-and-why
 docs/other-programs
 docs/slurm
+docs/two-slurm-clusters
 docs/pbs
 deploy/pbs/README
 ```

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from cosched.version import VERSION
+from tests.deploy import yaml_subset
 from tests.live import services
 from tests.live.services import Service
 
@@ -60,6 +61,20 @@ def test_the_project_says_what_it_is() -> None:
     assert f"Programming Language :: Python :: {minimum}" in classifiers
 
 
+def test_how_to_cite_it_is_said_of_this_version() -> None:
+    cited = yaml_subset.read(TOP / "CITATION.cff")
+    assert (cited["version"], cited["license"]) == (VERSION, PROJECT["project"]["license"])
+    bibtex = re.search(r"```bibtex\n(.*?)```", (TOP / "docs" / "simulator.md").read_text(), re.DOTALL)
+    assert bibtex is not None
+    assert dict(re.findall(r"(\w+) += \{+([^{}]*)\}", bibtex[1].partition("@inproceedings")[0])) == {
+        "author": cited["authors"][0]["name"], "title": cited["title"], "version": VERSION,
+    }  # fmt: skip
+    (paper,) = cited["references"]
+    authors = [f"{author['family-names']}, {author['given-names']}" for author in paper["authors"]]
+    for said in (" and ".join(authors), paper["title"], paper["collection-title"], paper["year"]):
+        assert said in bibtex[1].partition("@inproceedings")[2]
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
     """The folder with both distributions, built and checked as `make dist` does."""
@@ -77,7 +92,14 @@ def the(kind: str, made: Path) -> Path:
 def test_a_source_distribution_has_what_a_developer_of_a_package_needs(made: Path) -> None:
     with tarfile.open(the("*.tar.gz", made)) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert names >= {"LICENSE", "README.md", "CHANGELOG.md", "docs/operating.md", "proto/cosched/v1/domain.proto"}
+    assert names >= {
+        "LICENSE",
+        "README.md",
+        "CHANGELOG.md",
+        "CITATION.cff",
+        "docs/operating.md",
+        "proto/cosched/v1/domain.proto",
+    }
     assert not [name for name in names if "__pycache__" in name]
 
 
