@@ -6,11 +6,14 @@ It says "ready" once it has begun. TARGET is unix:PATH or HOST:PORT.
 """
 
 import argparse
+import os
 import resource
+import socket
 import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,6 +29,7 @@ from tests.live.other_users import become
 from tests.live.raw_http2 import RawConnection, dial
 
 READERS, CONNECTIONS, CALLS, SILENT, WATCHERS = 16, 3, 200, 1015, 256
+STANDING = 500
 RARE = domain_pb2.EVENT_KIND_RELEASED
 METHODS = ("/cosched.v1.DomainService/GetDomain", "/cosched.v1.CoschedulingService/GetMateStatus")
 
@@ -125,6 +129,25 @@ class Attacker:
         while True:
             time.sleep(3600)
 
+    def flood(self) -> None:
+        """Connect as often as possible, and say nothing; of these connections the last hundreds stand."""
+        os.nice(19)
+        standing: deque[socket.socket] = deque()
+        while True:
+            with suppress(OSError):
+                standing.append(dial(self.target))
+            if len(standing) > STANDING:
+                standing.popleft().close()
+            self.begun()
+
+    def garbage(self) -> None:
+        """Connect as often as possible, and say what means nothing."""
+        os.nice(19)
+        while True:
+            with suppress(OSError), dial(self.target) as connection:
+                connection.sendall(b"\0\xffgarbage\n" * 3)
+            self.begun()
+
     # Means
 
     def _tls(self) -> tuple[Path, TlsFiles] | None:
@@ -148,7 +171,7 @@ def _stands(connection: object) -> bool:
 
 def _main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("kind", choices=["history", "half_open", "silent", "watchers"])
+    parser.add_argument("kind", choices=["history", "half_open", "silent", "watchers", "flood", "garbage"])
     parser.add_argument("target")
     parser.add_argument("tls", nargs="*", type=Path)
     parser.add_argument("--user")
