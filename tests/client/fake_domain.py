@@ -188,6 +188,8 @@ class FakeDomain(DomainServiceServicer, ExplainServiceServicer):
         if not self.explanations:
             await context.abort(grpc.StatusCode.UNIMPLEMENTED, "unknown method")
         known = [self.explanations[job.job_id] for job in request.jobs if job.job_id in self.explanations]
+        if len(request.jobs) == 1 and not known:
+            await abort(context, Refusal(grpc.StatusCode.NOT_FOUND, "JOB_NOT_FOUND", "there is no such job"))
         return explain_pb2.ExplainJobsResponse(explanations=known)
 
     def _link(self, job: job_pb2.Job, name: job_pb2.MateName) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -53,11 +54,15 @@ def explained(client: Client, jobs: Sequence[Job | str]) -> list[Explanation]:
 
 
 def tell_near_names(client: Client, job: Job) -> None:
-    """Tell if the job waits for a mate by a name that its owner may have mistyped, here or there."""
+    """Tell if the job waits for a mate by a name that its owner may have mistyped, here or there; else say nothing."""
+    from cosched.client import ClientError
+
     seeks = [mate.id is None and mate.lookup != "no_pair" for mate in job.mates]
     seeks += [member.id is None for member in job.group.members] if job.group is not None else []
-    for told in explained(client, [job]) if any(seeks) else []:
-        for mate in told.mates:
+    if not any(seeks):
+        return
+    with suppress(ClientError):  # what the command was for has been done
+        for mate in client.explain(job).mates:
             if mate.near:
                 say(printable(mate.problem))
 

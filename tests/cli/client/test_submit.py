@@ -6,7 +6,7 @@ import re
 import pytest
 
 from cosched.cli.client.submit import submit
-from cosched.v1 import cluster_pb2, coscheduling_pb2
+from cosched.v1 import cluster_pb2, coscheduling_pb2, explain_pb2
 from cosched.v1.domain_pb2 import SubmitJobRequest
 
 SCRIPT = "#!/bin/sh\ntrue\n"
@@ -92,6 +92,21 @@ def test_options_for_slurm_are_not_silently_passed_over(cosched, script):
     said = "job.sh:2: #SBATCH lines are not read by intrepid: options stand in #COSCHED lines\n"
     assert (result.stdout, result.stderr) == ("Submitted job 17 to intrepid\n", said)
     assert cosched("submit", script("true", "#SBATCH --nodes=3")).stderr == ""
+
+
+def test_a_name_that_comes_near_is_asked_for(cosched, script, domain):
+    told = domain.explanations["17"] = explain_pb2.Explanation()
+    told.mates.add(problem="pair Run7 of ann waits on eureka for a mate on intrepid; did you mean it?", near="Run7")
+    said = cosched("submit", "--pair", "run7", "--pair-domain", "eureka", script()).stderr.splitlines()
+    assert said == ["its mate is not submitted yet to eureka", told.mates[0].problem]
+
+
+def test_a_submission_succeeds_though_nobody_explains_it(cosched, script, domain):
+    domain.explanations["99"] = explain_pb2.Explanation()  # it knows nothing of job 17
+    result = cosched("submit", "--pair", "run7", "--pair-domain", "eureka", script())
+    assert (result.stdout, result.stderr) == (
+        "Submitted job 17 to intrepid\n", "its mate is not submitted yet to eureka\n"
+    )  # fmt: skip
 
 
 def test_a_job_that_can_never_hold_is_told(cosched, script, domain):
