@@ -40,10 +40,12 @@ class Asker:
     async def ask(self, request: bytes) -> Answer:
         """The answer to these bytes."""
         reader, writer = await self.connect()
-        writer.write(request)
-        async with asyncio.timeout(PATIENCE):
-            head, _, body = (await reader.read()).partition(b"\r\n\r\n")
-        writer.close()
+        try:
+            writer.write(request)
+            async with asyncio.timeout(PATIENCE):
+                head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        finally:
+            writer.close()
         status, *lines = head.decode().split("\r\n")
         headers = dict(line.lower().split(": ", 1) for line in lines)
         return Answer(int(status.split()[1]), headers, body.decode())

@@ -1,5 +1,6 @@
 """Estimates are compared with what happens, and the mates of jobs that wait are asked for in few calls."""
 
+import asyncio
 from functools import partial
 
 import pytest
@@ -9,9 +10,10 @@ from cosched.core.protocol import Failure, Found, GetMateJobId, MateJobId
 from cosched.core.scheduling.batch.forecast import Forecast
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.api.views import Views
-from cosched.service.manager.plans import planned
+from cosched.service.manager.plans import Plan, planned
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.peers import CallError
+from cosched.service.planning import explaining
 from cosched.service.planning.estimates import OWN, TOGETHER, Estimates
 from cosched.service.planning.explaining import Explaining
 from cosched.v1 import coscheduling_pb2 as wire
@@ -26,7 +28,7 @@ class Side:
         self.sides, self.asked, self.away = sides, 0, False
         self.domain = world.nodes[name].domain
         self.domain.clock.from_wall = lambda instant: instant
-        queue = Queue(None, partial(planned, self.domain, self.domain.scheduler, Forecast))
+        queue = Queue(None, partial(planned, self.domain, Forecast))
         self.estimates = Estimates(self.domain.store)
         self.explaining = Explaining(self.domain, queue, self, self.estimates)
 
@@ -51,6 +53,27 @@ def world(tmp_path):
     list(Forecast(made.nodes["a"].domain.scheduler, made.now).starts())  # compiles the kernels, as a service does first
     yield made
     made.close()
+
+
+async def test_a_page_does_not_wait_for_a_plan_that_takes_long(world, monkeypatch):
+    """As a batch system's may that gives no answer: what was known before is shown."""
+    side = Side(world, "a", {})
+    record, answer = side.domain.jobs["2"], asyncio.Event()
+    (before,) = await side.explaining.known([record])
+    assert before.job.HasField("start")
+
+    async def slow() -> Plan:
+        await answer.wait()
+        return Plan()
+
+    monkeypatch.setattr(side.explaining._queue, "_planner", slow)
+    monkeypatch.setattr(explaining, "PATIENCE", 0.01)
+    side.explaining._last_plan = 0.0
+    for _ in range(2):
+        assert (await side.explaining.known([record]))[0].job.start == before.job.start
+    answer.set()
+    await side.explaining.plan()
+    assert not (await side.explaining.known([record]))[0].job.HasField("start")
 
 
 async def test_estimates_are_compared_with_what_happens(world):

@@ -180,7 +180,7 @@ def listing(*active: JobRecord, ended: Any = (), places: Any = ()) -> Listing:
         domain=SimpleNamespace(jobs={str(job.id): job for job in active}),
         reads=SimpleNamespace(ended_since=AsyncMock(return_value=list(ended))),
         clock=SimpleNamespace(now=lambda: INSTANT),
-        explaining=SimpleNamespace(plan=plan),
+        explaining=SimpleNamespace(recent=plan),
     )
     return Listing(described)
 

@@ -130,7 +130,7 @@ class Listing:
 
     async def _list(self, past: int) -> Listed:
         described, active, sums = self._described, [], Sums()
-        places = (await described.explaining.plan()).places
+        places = (await described.explaining.recent()).places
         async for record in in_slices(list(described.domain.jobs.values()), LOOKED_THROUGH):
             if record.state in STATES:
                 active.append(record)

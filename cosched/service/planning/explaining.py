@@ -27,6 +27,7 @@ from cosched.v1.explain_pb2 import Estimate, ExplainMatesRequest, Explanation, M
 from cosched.wrong_mates import near_name
 
 SHARE = 10  # a plan is told for so many times the time that it took, though much happens
+PATIENCE = 1.0  # seconds for a plan
 STALE = 10.0  # seconds after which it is made anew, though nothing has happened
 ASKED_AT_ONCE = 100  # mates
 KEPT_IN_STEP = 1000  # jobs whose mates are asked for, and whose estimates are compared
@@ -50,6 +51,7 @@ class Explaining:
         self._planned_after = -1  # so many of the store's transactions
         self._next_plan = self._last_plan = 0.0  # by the monotonic clock: when the next may be made, and must be
         self._planning = asyncio.Lock()
+        self._making: asyncio.Task[Plan] | None = None  # a plan that is made while others look
         self._mates: dict[MateKey, Outlook] = {}
 
     async def plan(self) -> Plan:
@@ -62,16 +64,23 @@ class Explaining:
                 self._next_plan, self._last_plan = ended + SHARE * (ended - began), ended + STALE
         return self._plan
 
+    async def recent(self) -> Plan:
+        """Return the present plan; while that takes long to make (a batch system may not answer), the one before."""
+        if self._making is None or self._making.done():
+            self._making = asyncio.create_task(self.plan())
+        await asyncio.wait({self._making}, timeout=PATIENCE)
+        return self._plan
+
     async def explain(self, records: Sequence[JobRecord], *, names: bool = False) -> list[Explanation]:
         """Return what is known of these jobs and their mates. Of one job, its mates' domains are asked first; of
         several, those that were never asked.
 
         `names`: whoever asks may also learn other names of the job's owner that come near its own.
         """
+        plan = await self.plan()
         if len(records) != 1:
             await self._ask(record for record in records if record.state in WAITING and self._is_new(record))
-            return await self.known(records)
-        plan = await self.plan()
+            return [self._explanation(record, plan) for record in records]
         await self._ask(records)
         told = self._explanation(records[0], plan)
         if names and (sought := sought_by(records[0])) is not None:
@@ -81,8 +90,8 @@ class Explaining:
         return [told]
 
     async def known(self, records: Iterable[JobRecord]) -> list[Explanation]:
-        """Return what is known of these jobs and their mates, whose domains are not asked now."""
-        plan = await self.plan()
+        """Return what is known of these jobs and their mates; neither their domains nor a slow plan is waited for."""
+        plan = await self.recent()
         return [self._explanation(record, plan) for record in records]
 
     async def outlooks(self, asked: Iterable[tuple[Domain, JobId, JobId | Sought]]) -> list[Outlook]:
