@@ -18,8 +18,6 @@ from cosched.client.tls_problem import TIMEOUT, tls_problem
 
 CALL_PAUSES = (0.1, 0.3, 1.0)  # seconds: a failed call is repeated three times
 FEED_PAUSES = (0.1, 0.3, 1.0, 2.0, *[5.0] * 11)  # seconds: about a minute for a restart of the domain
-
-
 BUSY_PAUSES = (0.1, 0.3, 1.0, 2.0, 3.0, 3.0)  # seconds: a call of a domain that is there, but busy
 _BUSY = {"TOO_MANY_CALLS", "TOO_MANY_WATCHERS", "TOO_MANY_CONNECTIONS"}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import socket
-import struct
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,11 +14,11 @@ from typing import TYPE_CHECKING
 from cosched.adapters.findings import SHELL, Finding, ok, problem, section, warning
 from cosched.adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
 from cosched.service.configuration_sections import DomainSection
+from cosched.sockets.accepting import user_of
 
 if TYPE_CHECKING:
     from cosched.client import Domain
 
-_CREDENTIALS = struct.Struct("iII")  # SO_PEERCRED: process, user, group
 _PATIENCE = 5.0  # seconds
 
 
@@ -69,8 +68,7 @@ def _listening_user(path: Path) -> tuple[int | None, str]:
             return None, ""
         except OSError as error:
             return None, f"{path}: {error.strerror or error}"
-        told = trial.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    return int(_CREDENTIALS.unpack(told)[1]), ""
+        return user_of(trial), ""
 
 
 def _owner(state: Path) -> int:
