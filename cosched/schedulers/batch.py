@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
-from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.pools import Partitions, parse_node_pool
 from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
 from cosched.core.settings import ReleaseOrder
 from cosched.schedulers.kind import Ended, SchedulerKind
 from cosched.validation.mistakes import KeyedError
+from cosched.validation.policies import ordering_of
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.types import NodePool, Policy, Settings
 
@@ -56,7 +56,7 @@ class BatchKind(SchedulerKind):
             raise KeyedError(("node_pool",), f"{keys.node_pool} has {partitions.nodes} nodes, not {nodes}")
         return ClusterSettings(
             nodes=nodes,
-            ordering=parse_ordering(keys.policy),
+            ordering=ordering_of(keys.policy),
             backfilling=BACKFILLING[keys.backfill],
             partitions=partitions,
             wanted_first=coscheduling.release_order is ReleaseOrder.WANTED,

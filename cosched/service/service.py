@@ -173,7 +173,6 @@ class Service:
             self._cluster = self.configuration.machine_settings(manager.nodes)
             self._replay = replay_of(manager, self._peer_names)
         self.clock = opened_clock(self.store) if self._replay is None else self._replay.clock
-        self.serving_since = self.clock.now()
         return manager, found
 
     async def _open_domain(self, stack: AsyncExitStack, manager: ResourceManager) -> None:
@@ -271,6 +270,7 @@ class Service:
     async def _listen(self, stack: AsyncExitStack) -> None:
         stack.callback(self.timers.stop)
         stack.push_async_exit(self._listening.pop_all())  # before what they serve
+        self.serving_since = self.clock.now()
         served = self._served()
         await self._listeners.serve(served)
         self.timers.every("health", 1.0, self._follow_health)

@@ -8,10 +8,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from cosched.core.protocol import MAX_MEMBERS
-from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.pools import parse_node_pool
 from cosched.validation.durations import parse_offset, parse_seconds
-from cosched.validation.policies import expression_of
+from cosched.validation.policies import expression_of, ordering_of
 from cosched.validation.schemes import checked_budget, checked_share
 
 
@@ -37,7 +36,7 @@ def _switch(value: object) -> object:
 
 def _policy(value: str) -> str:
     value = expression_of(value)
-    parse_ordering(value)
+    ordering_of(value)
     return value
 
 

@@ -23,6 +23,11 @@ class Ordering:
     program: Program | None = None
 
 
+def ordering_by(address: int) -> Ordering:
+    """The function of C at this address is the score: of wait, requested (seconds) and nodes, as doubles."""
+    return Ordering(codes.EXPRESSION, Program((codes.CALL,), (float(address),)))
+
+
 def parse_ordering(text: str) -> Ordering:
     """A name in `NAMED`, or an expression over wait, requested and nodes; ValueError says what is wrong with it."""
     if text in NAMED:

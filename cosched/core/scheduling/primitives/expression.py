@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from cosched.core.scheduling.primitives.calling import call
 from cosched.core.scheduling.primitives.codes import (
     ABSOLUTE,
     ADD,
+    CALL,
     CONSTANT,
     DIVIDE,
     EXPONENTIAL,
@@ -40,6 +42,9 @@ def evaluate(program: Any, wait: float, requested: float, nodes: float) -> float
         if operation <= NODES:
             top += 1
             stack[top] = _operand(operation, program[CONSTANTS, i], wait, requested, nodes)
+        elif operation == CALL:
+            top += 1
+            stack[top] = call(int(program[CONSTANTS, i]), wait, requested, nodes)
         elif operation == NEGATE or operation >= SQUARE_ROOT:
             stack[top] = _unary(operation, stack[top])
         else:
