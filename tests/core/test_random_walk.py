@@ -106,8 +106,10 @@ class Walk:
         """Those that are no effects."""
         if type(event) is Requeued:
             self.starts[event.job] = 0
-        elif type(event) is StartedUnasked or (type(event) is Tried and event.started):
+        elif type(event) is StartedUnasked:
             self.starts[event.job] += before[event.job].state in WAITING
+        elif type(event) is Tried and event.started:
+            self.starts[event.job] += before[event.job].state is JobState.QUEUED
 
     def answer_tries(self, effects: list[Effect]) -> None:
         """As a shell does, before anything else happens; or, if its resource manager schedules, some time later."""

@@ -239,7 +239,7 @@ class Coscheduler:
             **_rows(outgoing.call_of_holding_failed, CallFailed, HOLDING),
             **_rows(outgoing.patience_over, PatienceOver, QUEUED, READY, HOLDING),
             **_rows(outgoing.heard, MateHeardOf, *WAITING, RUNNING, *ENDED),
-            **_rows(incoming.tried, Tried, QUEUED, RUNNING, *ENDED),
+            **_rows(incoming.tried, Tried, *WAITING, RUNNING, *ENDED),
             **_rows(proposing.may_be_earlier, MayBeEarlier, QUEUED),
             **_rows(_ForWhom(proposing.quoted, bookings.quoted), Quoted, *WAITING, RUNNING, *ENDED),
             **_rows(_ForWhom(proposing.booked, bookings.booked), Booked, *WAITING, RUNNING, *ENDED),
@@ -311,7 +311,8 @@ class Coscheduler:
         self.members.leave(job)
         self.answers.forget(job)
         self.bookings.forget(job)
-        self.grouping.reserving.forget(job)
+        self.grouping.promises.forget(job)
+        self.incoming.trying.pop(job.id, None)
         self.slots.plans.pop(job.id, None)
 
 

@@ -157,12 +157,16 @@ class Incoming:
         if job.id not in self.trying:
             raise IllegalEvent(f"Tried, but nobody asked for job {job.id}")
         peer, request = self.trying.pop(job.id)
+        at = event.at
         effects: list[Effect] = []
         if event.started and job.state is QUEUED:
             effects = self.allocations.runs(job, now, Why.ASKED_BY_PEER, event.at, asked_by=peer)
+        elif job.state in (READY, HOLDING) and self.mates.is_mate(peer, request.caller, job.id):  # it has nodes since
+            at = request.start_at
+            effects = self.allocations.start(job, now, Why.ASKED_BY_PEER, at, asked_by=peer)
         elif job.state is QUEUED and request.hold_until > now:
             effects = [Wanted(job.id, request.hold_until)]
-        return self._reply(job, peer, request, job.state in STARTED, effects, event.at)
+        return self._reply(job, peer, request, job.state in STARTED, effects, at)
 
     def _reply(
         self,

@@ -88,7 +88,8 @@ class ExternalScheduler:
     # Jobs in and out
 
     def submit(self, job: ClusterJob) -> None:
-        """The batch system has this job."""
+        """The batch system has this job; what is told of a try is of an earlier one of this id."""
+        self.trying.pop(job.id, None)
         self._jobs[job.id] = job
 
     def job(self, job: JobId) -> ClusterJob:

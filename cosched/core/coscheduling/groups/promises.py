@@ -211,6 +211,11 @@ class Promises:
         refused = [] if waiting is None else [Answer(*waiting, GroupProposed(Vote.NO))]
         return [*self.end(job), *refused, *self.reserving.leave(job)]
 
+    def forget(self, job: PairedJob) -> None:
+        """Drop a job that has ended."""
+        self.trying.pop(job.id, None)
+        self.reserving.forget(job)
+
     # SettleGroupStart
 
     def settle(self, peer: Domain, request: SettleGroupStart, now: int) -> list[Effect]:

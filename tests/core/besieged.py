@@ -1,0 +1,385 @@
+"""A policy domain whose two peers say anything of the right types, in any state of its jobs.
+
+They know the jobs and their mates, and speak of groups, pairs and slots, by the names of proposals and the generations
+that are in force as often as by others. What the domain asks is answered late, if at all.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from decimal import Decimal
+
+from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.coscheduling.ledger import IllegalEvent, PairedJob
+from cosched.core.domain import TIMER_EVENTS, Change, PolicyDomain
+from cosched.core.effects import (
+    Book,
+    Call,
+    CancelJob,
+    Claim,
+    ClearTimer,
+    Quote,
+    SetTimer,
+    Start,
+    Try,
+    TryReady,
+)
+from cosched.core.events import (
+    Answered,
+    Asked,
+    Booked,
+    CallFailed,
+    Claimed,
+    Event,
+    Finished,
+    Linked,
+    Quoted,
+    Submitted,
+    Tried,
+    TriedReady,
+    Unlinked,
+)
+from cosched.core.job import JobState
+from cosched.core.protocol import (
+    FOREVER,
+    Failure,
+    Found,
+    GetMateJobId,
+    GetMateStatus,
+    GetMember,
+    GetProposal,
+    GroupName,
+    GroupProposed,
+    MateJobId,
+    MateName,
+    MateStarted,
+    MateStatus,
+    MateTried,
+    Outcome,
+    ProposalOutcome,
+    Proposed,
+    ProposeGroupStart,
+    ProposeStart,
+    Refusal,
+    Reply,
+    Request,
+    Settled,
+    SettleGroupStart,
+    SettleStart,
+    StartJob,
+    Status,
+    TryStartMate,
+    Vote,
+    Window,
+)
+from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
+from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.policies.ordering import parse_ordering
+from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings, OpenScheduler
+from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
+
+NODES, STEPS = 10, 250
+PEERS = ("B", "C")
+WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)
+NAMES = {  # jobs of domain A, by id: two of groups, a group with a window, two of pairs, and one alone
+    "1": GroupName("g", PEERS),
+    "2": GroupName("h", PEERS, windows=(Window("B", 5, 9),)),
+    "3": MateName("B", "p"),
+    "4": MateName("C", None, "c4"),
+    "5": GroupName("i", ("B",), windows=(Window("B", 0, 9),)),
+    "6": MateName(""),
+}
+
+
+class Besieged:
+    """Domain A, and what its peers may say to it next."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = draw = random.Random(seed)
+        slots = draw.random() < 0.7
+        scheme = draw.choice([Scheme.HOLD, Scheme.YIELD])
+        settings = CoschedulingSettings(
+            scheme=scheme, slots=slots, max_held_fraction=Decimal(1), peer_patience=draw.choice([0, 3, 20]),
+            on_peer_unreachable=draw.choice(list(OnUnreachable)), peer_grace=draw.choice([0, 10]),
+        )  # fmt: skip
+        ordering, backfilling = parse_ordering("fcfs"), BACKFILLING["easy"]
+        self.core = Coscheduler("A", NODES, settings)
+        self.cluster = self.scheduler(ClusterSettings(NODES, ordering, backfilling, slots=slots))
+        self.domain = PolicyDomain(self.core, self.cluster)
+        self.now = 100
+        self.calls: list[Call] = []  # those that were not answered yet
+        self.timers: dict[tuple[str, str], int] = {}
+        self.instants = [0, 100]
+        self.numbers = 0
+        for id, named in NAMES.items():
+            self.tell(Submitted(id, named))
+            nodes, length = draw.randint(3, 7), draw.randint(5, 30)
+            paired = self.domain.is_paired(id)
+            self.cluster.submit(ClusterJob(id, nodes, length, self.now, paired))
+
+    scheduler: Callable[[ClusterSettings], OpenScheduler] = staticmethod(open_cluster)
+
+    def tell(self, event: Event) -> None:
+        self.cluster.enter(self.now)
+        self.follow(self.domain.handle(event, self.now))
+        self.go_on()
+
+    def go_on(self) -> None:
+        self.follow(self.domain.schedule(self.now))
+
+    def follow(self, changes: list[Change]) -> None:
+        for change in changes:
+            if type(change) is Call:
+                self.calls.append(change)
+            elif type(change) is SetTimer:
+                self.timers[change.job, change.timer] = change.at
+            elif type(change) is ClearTimer:
+                self.timers.pop((change.job, change.timer), None)
+            elif type(change) is Start:
+                self.timers[change.job, "end"] = self.now + self.random.randint(1, 9)
+            elif type(change) is CancelJob:
+                self.end(change.job)
+
+    def end(self, id: str) -> None:
+        how = JobState.COMPLETED if self.core.jobs[id].state is JobState.RUNNING else JobState.CANCELLED
+        if not self.core.jobs[id].state.final:
+            self.cluster.enter(self.now)
+            self.cluster.leave(id, self.now, how)
+            self.tell(Finished(id, how))
+            self.submit_again(id)
+
+    # What happens
+
+    def step(self) -> None:
+        draw = self.random
+        what = draw.random()
+        if what < 0.45:
+            self.tell(self.request())
+        elif what < 0.75 and self.calls:
+            call = self.calls.pop(draw.randrange(len(self.calls)))
+            self.tell(self.outcome(call))
+        elif what < 0.85:
+            self.pass_time()
+        elif what < 0.97:
+            self.cluster.enter(self.now)
+            self.schedule()
+            self.go_on()
+        else:
+            self.owner_acts()
+        self.check()
+
+    def schedule(self) -> None:
+        self.cluster.reschedule()
+
+    def pass_time(self) -> None:
+        self.now += self.random.randrange(4)
+        self.instants = [0, self.now, self.now + 3, self.now + 20, FOREVER]
+        for (job, timer), at in sorted(self.timers.items()):
+            if at > self.now or self.timers.pop((job, timer), None) is None:
+                continue
+            if timer == "end":
+                self.end(job)
+            else:
+                self.tell(TIMER_EVENTS[timer](job))
+
+    def owner_acts(self) -> None:
+        id = self.random.choice(list(NAMES))
+        job, what = self.core.jobs[id], self.random.random()
+        if what < 0.3 and job.state is JobState.RUNNING:
+            self.timers.pop((id, "end"), None)
+            self.end(id)
+        elif what < 0.5 and job.state in WAITING and job.peers:
+            self.tell(Unlinked(id))
+        elif what < 0.8 and job.state in WAITING:
+            self.link(id)
+        elif what < 0.83 and job.state in WAITING:
+            self.end(id)
+
+    def link(self, id: str) -> None:
+        named = self.random.choice(list(NAMES.values())[:5])
+        if self.core.jobs[id].group is None and (self.core.jobs[id].state is JobState.QUEUED or named in self._pairs()):
+            try:
+                self.tell(Linked(id, named))
+            except (IllegalEvent, ValueError):
+                return  # the service refuses that
+
+    @staticmethod
+    def _pairs() -> list[MateName]:
+        return [named for named in NAMES.values() if isinstance(named, MateName)]
+
+    def submit_again(self, id: str) -> None:
+        self.core.forget(self.core.jobs[id])
+        try:
+            self.tell(Submitted(id, NAMES[id]))
+        except ValueError:
+            self.tell(Submitted(id))
+        self.cluster.enter(self.now)
+        self.cluster.submit(ClusterJob(id, self.random.randint(1, 7), 20, self.now, self.domain.is_paired(id)))
+        self.go_on()
+
+    # What peers may say
+
+    def request(self) -> Asked:
+        """About a job that waits, more often than not by its mate, and by names that are in force."""
+        draw = self.random
+        waiting = [id for id, job in self.core.jobs.items() if job.state in WAITING and job.peers]
+        id = draw.choice(waiting if waiting and draw.random() < 0.9 else list(NAMES))
+        job = self.core.jobs[id]
+        peer = draw.choice(job.peers if job.peers and draw.random() < 0.95 else PEERS)
+        caller = self.mate(job, peer) if draw.random() < 0.95 else f"{peer.lower()}x"
+        about = self.about_pair if job.group is None else self.about_group
+        return Asked(peer, draw.choice(about(job, f"{peer}/{caller}/{self.number()}", caller)))
+
+    def number(self) -> int:
+        """That of a call of the peer's: the next one, or an earlier one."""
+        self.numbers += 1
+        return self.numbers if self.random.random() < 0.7 else self.random.randrange(self.numbers)
+
+    def about_pair(self, job: PairedJob, own: str, caller: str) -> list[Request]:
+        draw, at = self.random, self.random.choice
+        generation = job.slot_generation + draw.choice([0, 0, 0, 1, -1])
+        of_slot = draw.choice([0, generation])
+        return [
+            GetMateJobId(caller, job.pair, None, ""),
+            GetMateStatus(job.id, caller),
+            TryStartMate(own, job.id, caller, at(self.instants)),
+            StartJob(own, job.id, caller, job.generation + draw.choice([0, 1]), slot_generation=of_slot),
+            ProposeStart(own, job.id, caller, at(self.instants), of_slot, draw.choice([FOREVER, at(self.instants)])),
+            SettleStart(own, job.id, caller, generation, draw.random() < 0.6),
+        ]
+
+    def about_group(self, job: PairedJob, own: str, caller: str) -> list[Request]:
+        draw, at, group = self.random, self.random.choice, job.group
+        assert group is not None
+        name, slot = draw.choice([*self.names(job), own]), draw.choice([group.slot, group.slot, ""])
+        hold_until, first = at(self.instants), at(self.instants)
+        only_before, instant = draw.choice([0, 0, at(self.instants)]), first if group.by_slots_only else None
+        settle = SettleGroupStart(name, job.id, caller, start=False, hold_until=hold_until)
+        return [
+            GetMember(caller, group.name, group.domains, "", group.named_windows),
+            GetMateStatus(job.id, caller),
+            ProposeGroupStart(own, job.id, caller, hold_until, 5, slot=slot),
+            ProposeGroupStart(
+                own, job.id, caller, 0, 5, not_before=first, only_before=only_before, book=draw.random() < 0.7,
+                slot=slot, instant=instant,
+            ),
+            draw.choice([settle, settle._replace(start=True)]),
+            settle._replace(keep=True),
+            GetProposal(name, job.id, caller),
+        ]  # fmt: skip
+
+    @staticmethod
+    def mate(job: PairedJob, peer: str) -> str:
+        known = job.mate if job.group is None else job.group.jobs.get(peer)
+        return known or f"{peer.lower()}{job.id}"
+
+    @staticmethod
+    def names(job: PairedJob) -> list[str]:
+        """The names of what is in force, and of our own proposals."""
+        group = job.group
+        names = [f"A/{job.id}/{job.calls}"]
+        if group is not None:
+            names += [name for name in (group.slot, group.started_by) if name]
+            names += [group.booking.proposal] if group.booking is not None else []
+        return names
+
+    def outcome(self, call: Call) -> Event:
+        draw, request = self.random, call.request
+        if draw.random() < 0.15:
+            return CallFailed(call.job, request, draw.choice(list(Failure)), call.peer)
+        return Answered(call.job, request, self.reply(call, request), call.peer)
+
+    def reply(self, call: Call, request: Request) -> Reply:
+        draw, at = self.random, self.random.choice
+        yes = draw.random() < 0.5
+        mate = f"{call.peer.lower()}{call.job}"
+        if isinstance(request, GetMateJobId | GetMember):
+            found = draw.choice([Found.MATE] * 8 + [Found.UNSUBMITTED, Found.NO_PAIR])
+            return MateJobId(found, mate if found is Found.MATE else None)
+        if isinstance(request, GetMateStatus):
+            status = draw.choice([Status.HOLDING, *[Status.QUEUING] * 6, *Status])
+            return MateStatus(status, draw.randrange(3), draw.choice([None, self.now]), may_book=draw.random() < 0.8)
+        if isinstance(request, TryStartMate):
+            return MateTried(draw.random() < 0.2, mate_ready=yes)
+        if isinstance(request, StartJob):
+            return MateStarted(yes)
+        if isinstance(request, ProposeStart):
+            if draw.random() < 0.2:
+                return Proposed(None, refusal=draw.choice(list(Refusal)))
+            return Proposed(draw.choice([request.not_before, at(self.instants)]), yes, request.slot_generation + 1)
+        if isinstance(request, SettleStart | SettleGroupStart):
+            return Settled(draw.random() < 0.8)
+        if isinstance(request, GetProposal):
+            return ProposalOutcome(draw.choice(list(Outcome)))
+        earliest = request.not_before if request.not_before is not None and draw.random() < 0.8 else None
+        vote = Vote.BOOKED if draw.random() < 0.7 else draw.choice(list(Vote))
+        return GroupProposed(vote, earliest=draw.choice([earliest, earliest, at(self.instants)]) if earliest else None)
+
+    # What holds
+
+    def check(self) -> None:
+        for id, job in self.core.jobs.items():
+            if id in self.cluster:
+                known = self.cluster.job(id)
+                assert known.state is job.state, (
+                    f"job {id} is {job.state.name}, and {known.state.name} to the scheduler"
+                )
+                assert known.slot == job.slot, f"job {id} has the slots {job.slot} and {known.slot}"
+        assert self.cluster.free >= 0
+
+
+class BesiegedBatchSystem(Besieged):
+    """A domain whose batch system schedules: it offers jobs, and tells later what comes of its orders."""
+
+    scheduler = ExternalMeetingScheduler
+    cluster: ExternalMeetingScheduler
+
+    def __init__(self, seed: int) -> None:
+        self.orders: list[Quote | Book | Claim | Try | TryReady] = []
+        super().__init__(seed)
+
+    def go_on(self) -> None:
+        super().go_on()
+        self.orders += [order for order in self.cluster.take_orders() if isinstance(order, OUTCOMES)]
+
+    def schedule(self) -> None:
+        """An order has come of something; or a job is offered."""
+        draw = self.random
+        if self.orders and draw.random() < 0.7:
+            order, yes = self.orders.pop(draw.randrange(len(self.orders))), draw.random() < 0.7
+            (self.tried if isinstance(order, Try | TryReady) else self.answered)(order, yes)
+            return
+        queued = [id for id, job in self.core.jobs.items() if job.state is JobState.QUEUED]
+        if queued and (id := draw.choice(queued)) not in self.cluster.trying:
+            self.cluster.offer(id, 4, self.now, can_yield=draw.random() < 0.9)
+
+    def answered(self, order: Quote | Book | Claim, yes: bool) -> None:
+        if not self.cluster.awaits(order):
+            return
+        self.cluster.answered(order, yes)
+        if isinstance(order, Quote):
+            later = self.random.choice([0, 0, 5])
+            self.tell(Quoted(order.job, order.not_before + later if yes else None, order.for_peer))
+        elif isinstance(order, Book):
+            self.tell(Booked(order.job, order.at, order.generation, yes, order.for_peer))
+        else:
+            self.tell(Claimed(order.job, yes, order.for_peer))
+        self.cluster.settled(order.job, self.now)
+
+    def tried(self, order: Try | TryReady, yes: bool) -> None:
+        if self.cluster.trying.get(order.job) is not order:
+            return
+        del self.cluster.trying[order.job]
+        job = self.core.jobs[order.job]
+        starts = yes and job.state is JobState.QUEUED
+        if isinstance(order, Try):
+            self.follow(self.domain.tried(Tried(order.job, yes), self.now))
+        elif job.group is not None:
+            if starts:
+                self.cluster.keep(order.job)
+            self.tell(TriedReady(order.job, starts))
+
+
+OUTCOMES = (Quote, Book, Claim, Try, TryReady)
