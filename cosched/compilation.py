@@ -19,12 +19,13 @@ from contextlib import contextmanager, suppress
 from importlib.util import source_hash
 
 from cosched.file_locks import lock
+from cosched.needless import without
 
 MESSAGE = "compiling the scheduling kernels, once for this version (half a minute on an idle host) ..."
 WAITING = "waiting for another process, which compiles the scheduling kernels ..."
 _CACHE = "NUMBA_CACHE_DIR"
 _OURS = "cosched-kernels-"
-_ALGEBRA = "scipy.linalg"
+_ALGEBRA = "scipy.linalg"  # numba imports it, kernels do not use it, and it is a fifth of a service's start
 
 _prepared: set[Callable[[], None]] = set()
 
@@ -52,7 +53,7 @@ def prepare_kernels(run_all: Callable[[], None], say: Callable[[str], None]) -> 
     if run_all in _prepared:
         return 0.0
     began = time.perf_counter()
-    with _without_algebra():
+    with without(_ALGEBRA):
         if kernels_are_compiled(run_all):
             run_all()
         else:
@@ -76,19 +77,6 @@ def _alone(say: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-@contextmanager
-def _without_algebra() -> Iterator[None]:
-    """Keep numba from loading SciPy's linear algebra. Kernels do not use it, and it is a fifth of a service's start."""
-    if _ALGEBRA in sys.modules:
-        yield
-        return
-    sys.modules[_ALGEBRA] = None  # type: ignore[assignment]  # makes its import fail
-    try:
-        yield
-    finally:
-        del sys.modules[_ALGEBRA]
 
 
 def kernels_are_compiled(run_all: Callable[[], None]) -> bool:

@@ -92,6 +92,12 @@ def test_closing_leaves_one_file_with_its_lock_and_its_sums(path):
     assert sorted(os.listdir(path.parent)) == ["intrepid.db", "intrepid.db.lock", "intrepid.db.sums"]
 
 
+def test_a_service_does_not_import_what_it_has_no_use_for(tmp_path):
+    (tmp_path / "pandas.py").write_text("raise SystemExit('pandas was imported')")
+    code = "import cosched.service.service, sys; assert 'pandas' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(tmp_path)}, check=True)
+
+
 def test_closing_twice_does_no_harm(path):
     store = Store.open(path, DOMAIN)
     store.close()

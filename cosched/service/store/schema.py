@@ -8,9 +8,8 @@ from __future__ import annotations
 import json
 from contextlib import closing
 
-from sqlite_utils import Database, Migrations
-
 from cosched.core.job import JobState
+from cosched.service.store.sqlite import Database, Migrations
 
 APPLICATION_ID = 0x636F7363  # "cosc" in the file's header: a database of this program
 FIRST_FINAL_STATE = int(JobState.COMPLETED)  # in this state and the following ones a job has ended
