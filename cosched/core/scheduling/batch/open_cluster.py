@@ -2,13 +2,11 @@
 
 Jobs are known by their ids; rows of the tables are given out as jobs are submitted, so that a smaller row was submitted
 earlier. The tables are renewed when their rows run out. Every job comes back as ready (RunJob), also one without a
-mate; its answer may take a while. Meanwhile the job keeps its nodes and the iteration is open; if anything else
-changes, the iteration is given up and another begins (coscheduling.md, RunJob).
+mate; its answer may take a while, and the iteration is open meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
 from typing import Self
 
@@ -19,6 +17,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.batch.kernels import answers, iteration
+from cosched.core.scheduling.open_iteration import OpenIteration
 from cosched.core.scheduling.primitives import occupancy, ordering
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.tables import NEVER, QUEUE, Tables, new_tables
@@ -28,25 +27,19 @@ from cosched.core.scheduling.starts import RecentStarts
 FIRST_ROWS = 256
 
 
-class OpenCluster:
+class OpenCluster(OpenIteration):
     """The nodes and the queue of one live domain."""
 
-    all_known = takes_groups = True
     counts_work = harvests = False
     kind = Cluster
 
     def __init__(self, settings: ClusterSettings) -> None:
+        super().__init__()
         self.settings = settings
         self.starts = RecentStarts(settings.mate_budget_share)
         self.nodes = settings.nodes
         self._row: dict[JobId, int] = {}
         self._job: list[JobId] = []  # by row
-        self._now = 0
-        self._since = NEVER  # when the last iteration began that was due to more than a late yield
-        self._late_yield = False  # nothing else has made the next iteration due
-        self._yielded_at = NONE  # the last instant at which a job did, as far as is known
-        self._iterations = 0
-        self._kept: dict[JobId, int] = {}  # jobs made ready by `try_ready`, and how many iterations there were before
         self._make(FIRST_ROWS)
 
     # Jobs in
@@ -58,15 +51,9 @@ class OpenCluster:
             self._renew()
         self._add(job)
 
-    def fits(self, nodes: int) -> bool:
-        """Whether a job of this size can run at all."""
-        return nodes <= self.nodes
-
     def rounded(self, nodes: int) -> int:
-        """The nodes that a job of this size takes; ValueError if it is larger than the machine."""
-        if not self.fits(nodes):
-            raise ValueError(f"{nodes} nodes wanted, the machine has {self.nodes}")
-        partitions = self.settings.partitions
+        """See OpenIteration; a partitioned pool gives no other sizes than those of its partitions."""
+        nodes, partitions = super().rounded(nodes), self.settings.partitions
         return int(partitions.round_up(np.array([nodes]))[0]) if partitions else nodes
 
     def job(self, job: JobId) -> ClusterJob:
@@ -85,10 +72,8 @@ class OpenCluster:
         """
         if self.awaited is not None:
             return None
-        if self.changed and not self._late_yield:
-            self._since = now
-        self._late_yield = False
-        self._iterations += self.changed
+        if self.changed:
+            self._begin(now)
         return self._go_on(now)
 
     def _go_on(self, now: int) -> Ready | MayBeEarlier | None:
@@ -106,48 +91,29 @@ class OpenCluster:
         row = int(self._record["offered"])
         return self._job[row] if self._record["open"] and row != NONE else None
 
-    def take_orders(self) -> tuple[()]:
-        """Nobody else schedules: there is nobody to tell."""
-        return ()
-
-    def take_changed(self) -> Sequence[JobId]:
-        """See OpenScheduler."""
-        return ()
-
     @property
     def changed(self) -> bool:
         """Whether an iteration is due."""
         return bool(self._record["changed"])
 
-    def enter(self, now: int) -> None:
-        """It is `now`. The instant of an iteration lasts as long as that is open: its order and its yields hold on."""
-        if self.awaited is not None and now != self._now:
-            self._prolong(self._now, now)
-        self._now = now
+    @changed.setter
+    def changed(self, due: bool) -> None:
+        self._record["changed"] = due
 
-    def _prolong(self, since: int, now: int) -> None:
-        """Yields and releases from the instant `since` on count as of `now`."""
+    def _abandon(self) -> None:
+        answers.abandon(self._tables, 0)
+
+    def _count_as_of(self, since: int, now: int) -> None:
         marks = self._tables.marks[: len(self._job)]
         marks["passed_over"][marks["passed_over"] > since] = now + 1
         marks["released"][marks["released"] >= since] = now
         if self._record["released_at"] >= since:
             self._record["released_at"] = now
-        if self._yielded_at >= since:
-            self._yielded_at = now
 
-    def next_event(self, now: int) -> int | None:
-        """The next instant, if an iteration of this one is due and passes over some job that has yielded."""
-        if not self.changed or self._yielded_at != now:
-            return None
+    def _passes_over(self, now: int) -> bool:
         count = len(self._job)
         yielded = self._tables.marks["passed_over"][:count] == now + 1
-        passed_over = yielded & (self._tables.jobs["state"][:count] == JobState.QUEUED)
-        return now + 1 if passed_over.any() else None
-
-    def reschedule(self, job: JobId | None = None) -> None:  # noqa: ARG002
-        """Run an iteration; an answer that is awaited comes late."""
-        self._interrupt()
-        self._cluster.reschedule()
+        return bool((yielded & (self._tables.jobs["state"][:count] == JobState.QUEUED)).any())
 
     # Answers to a ready job, and what happens to others
 
@@ -166,17 +132,10 @@ class OpenCluster:
         self._tables.jobs[self._row[job]]["state"] = JobState.READY
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
-        """Take a ready job's nodes back; it is passed over for the rest of this instant.
-
-        If its iteration was given up meanwhile another one follows, in which those that have yielded before are passed
-        over too: else yields alone would keep iterations going without end where answers take long.
-        """
-        late, nothing_else = job != self.awaited, not self.changed
+        """Take a ready job's nodes back; it is passed over for the rest of this instant."""
+        late, alone = job != self.awaited, not self.changed
         self._cluster.pass_over(self._known(job), now, boost)
-        self._yielded_at = now
-        if late and nothing_else:
-            self._late_yield = True
-            self._prolong(self._since, now)
+        self._yielded(now, late=late, alone=alone)
 
     def release(self, job: JobId, now: int) -> None:
         """End a hold by force."""
@@ -204,18 +163,14 @@ class OpenCluster:
         changed = self.changed
         ready = self._cluster.try_ready(row, now)
         if ready:
-            self._interrupt()
-            self._record["changed"] = changed
-            self._kept[job] = self._iterations
+            self._keep(job, changed=changed)
         return ready
 
     def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
         """See GroupScheduler."""
-        missed = self._kept.pop(job, self._iterations) != self._iterations
-        self._interrupt()
-        changed = self.changed
+        due = self._missed(job) or self.changed
         answers.requeue(self._tables, 0, self._row[job])
-        self._record["changed"] = changed or missed
+        self.changed = due
 
     def want_until(self, job: JobId, until: int) -> None:
         """See GroupScheduler."""
@@ -289,10 +244,6 @@ class OpenCluster:
         if row != self._record["offered"]:
             self._interrupt()
         return row
-
-    def _interrupt(self) -> None:
-        if self.awaited is not None:
-            answers.abandon(self._tables, 0)
 
     def _make(self, rows: int) -> None:
         partitions = self.settings.partitions

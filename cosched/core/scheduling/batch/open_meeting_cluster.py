@@ -133,12 +133,11 @@ class OpenMeetingCluster(OpenCluster):
         if job == self._turn:
             self._turn = None
 
-    def _interrupt(self) -> None:
+    def _abandon(self) -> None:
         if self._turn is None:
-            super()._interrupt()
-            return
-        self._turn = None
-        self._record["open"], self._record["changed"] = 0, 1
+            super()._abandon()
+        else:
+            self._turn, self._record["open"] = None, 0
 
     # Starts before their turn
 
@@ -209,9 +208,9 @@ class OpenMeetingCluster(OpenCluster):
         changed, record = self.changed, self._tables.jobs[row]
         nodes, block, expected = int(record["nodes"]), int(record["block"]), int(record["expected"])
         answers.requeue(self._tables, 0, row)
-        self._record["changed"] = 0
+        self.changed = False
         yield row
-        self._record["changed"] |= changed
+        self.changed = self.changed or changed
         ordering.strike_row(self._tables, 0, row)
         occupancy.occupy(self._tables, 0, nodes, block, expected)
         record["state"] = JobState.READY

@@ -1,8 +1,7 @@
 """The fluid scheduler of one domain whose jobs come and go, and have mates (fluid.md, With mates).
 
 Every job comes back as ready (RunJob), also one without a mate. A ready job keeps what is free of its least; nobody
-gives what it lacks before the answer is to start it. If anything else happens while an answer is awaited, the iteration
-is given up and another begins (coscheduling.md, RunJob).
+gives what it lacks before the answer is to start it.
 """
 
 from __future__ import annotations
@@ -17,18 +16,20 @@ from cosched.core.scheduling.fluid.kernels import iteration, progress, promises
 from cosched.core.scheduling.fluid.kernels.state import LEVEL, OVER
 from cosched.core.scheduling.fluid.rows import Rows
 from cosched.core.scheduling.fluid.settings import FluidSettings
+from cosched.core.scheduling.open_iteration import OpenIteration
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 from cosched.core.scheduling.starts import RecentStarts
 
 
-class FluidCluster:
+class FluidCluster(OpenIteration):
     """The processors, the queue and the running jobs: an `ElasticScheduler` and a `GroupScheduler`."""
 
     all_known = takes_groups = counts_work = harvests = True
 
     def __init__(self, settings: FluidSettings) -> None:
+        super().__init__()
         self.settings = settings
         self.nodes = settings.nodes
         self.starts = RecentStarts()  # none: nobody starts before their turn
@@ -37,14 +38,8 @@ class FluidCluster:
         self._have_changed: dict[JobId, None] = {}
         self._sizes = self._started = 0  # noted by kernels so far; sizes at a start, too
         self._harvested = 0  # jobs that have left, and gave some
-        self._now = 0
-        self._changed = False  # an iteration is due
+        self._changed = False
         self._offered: JobId | None = None  # for whose answer the open iteration waits
-        self._since = NEVER  # when the last iteration began that was due to more than a late yield
-        self._late_yield = False  # nothing else has made the next iteration due
-        self._yielded_at = NONE  # the last instant at which a job did
-        self._iterations = 0
-        self._kept: dict[JobId, int] = {}  # jobs made ready by `try_ready`, and how many iterations there were before
 
     # Jobs in and out
 
@@ -87,16 +82,6 @@ class FluidCluster:
         records["state"][row] = how
         self._changed = True
 
-    def fits(self, nodes: int) -> bool:
-        """Whether a job of this least size can run at all."""
-        return nodes <= self.nodes
-
-    def rounded(self, nodes: int) -> int:
-        """The nodes that a job of this least size takes; ValueError if it is larger than the machine."""
-        if not self.fits(nodes):
-            raise ValueError(f"{nodes} nodes wanted, the machine has {self.nodes}")
-        return nodes
-
     def job(self, job: JobId) -> ClusterJob:
         """All that is known of a job."""
         return self._rows.read(job)
@@ -124,10 +109,8 @@ class FluidCluster:
         return None
 
     def _begin(self, now: int) -> None:
-        if not self._late_yield:
-            self._since = now
-        self._changed = self._late_yield = False
-        self._iterations += 1
+        super()._begin(now)
+        self._changed = False
         self._rows.machine["step"] = LEVEL
 
     def _ready(self, row: int) -> Ready:
@@ -140,38 +123,29 @@ class FluidCluster:
         """The job at which the open iteration waits."""
         return self._offered
 
-    def enter(self, now: int) -> None:
-        """It is `now`. The instant of an iteration lasts as long as that is open: its yields hold on."""
-        if self._offered is not None and now != self._now:
-            self._prolong(self._now, now)
-        self._now = now
+    @property
+    def changed(self) -> bool:
+        """Whether an iteration is due."""
+        return self._changed
 
-    def _prolong(self, since: int, now: int) -> None:
-        """Yields and releases from the instant `since` on count as of `now`."""
+    @changed.setter
+    def changed(self, due: bool) -> None:
+        self._changed = due
+
+    def _abandon(self) -> None:
+        self._offered = None
+        self._rows.machine["step"] = OVER
+
+    def _count_as_of(self, since: int, now: int) -> None:
         jobs, machine = self._rows.jobs, self._rows.machine
         jobs["passed_over"][jobs["passed_over"] > since] = now + 1
         jobs["released"][jobs["released"] >= since] = now
         if machine["released_at"] >= since:
             machine["released_at"] = now
-        if self._yielded_at >= since:
-            self._yielded_at = now
 
-    def next_event(self, now: int) -> int | None:
-        """The next instant, if an iteration of this one is due and passes over some job that has yielded."""
-        if not self._changed or self._yielded_at != now:
-            return None
+    def _passes_over(self, now: int) -> bool:
         jobs = self._rows.jobs
-        passed_over = (jobs["passed_over"] == now + 1) & (jobs["state"] == JobState.QUEUED)
-        return now + 1 if passed_over.any() else None
-
-    def reschedule(self, job: JobId | None = None) -> None:  # noqa: ARG002
-        """Run an iteration; an answer that is awaited comes late."""
-        self._interrupt()
-        self._changed = True
-
-    def take_orders(self) -> tuple[()]:
-        """Nobody else schedules: there is nobody to tell."""
-        return ()
+        return bool(((jobs["passed_over"] == now + 1) & (jobs["state"] == JobState.QUEUED)).any())
 
     def take_changed(self) -> Sequence[JobId]:
         """See OpenScheduler: those that have another size."""
@@ -197,20 +171,13 @@ class FluidCluster:
         self._rows.jobs["state"][self._rows[job]] = JobState.READY
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:  # noqa: ARG002
-        """Give back what a ready job keeps; it is passed over for the rest of this instant. Nobody overtakes by yields.
-
-        If its iteration was given up meanwhile another one follows, in which those that have yielded before are passed
-        over too: else yields alone would keep iterations going without end where answers take long.
-        """
-        late, nothing_else = job != self._offered, not self._changed
+        """Give back what a ready job keeps; it is passed over at this instant. Nobody overtakes by yields."""
+        late, alone = job != self._offered, not self._changed
         self._answer(job)
         row = self._rows[job]
         promises.give_back(self._rows.state, row)
         self._rows.jobs["passed_over"][row] = now + 1
-        self._yielded_at = now
-        if late and nothing_else:
-            self._late_yield = True
-            self._prolong(self._since, now)
+        self._yielded(now, late=late, alone=alone)
         if late:
             self._rows.machine["version"] += 1  # it may have held
 
@@ -226,13 +193,6 @@ class FluidCluster:
             self._offered = None
         else:
             self._interrupt()
-            self._changed = True
-
-    def _interrupt(self) -> None:
-        """Give up the iteration that waits for an answer; its job keeps what it has."""
-        if self._offered is not None:
-            self._offered = None
-            self._rows.machine["step"] = OVER
             self._changed = True
 
     def take_events(self) -> list[Resized]:
@@ -283,17 +243,13 @@ class FluidCluster:
         """See GroupScheduler."""
         if job not in self._rows or not self._can_start(job, now):
             return False
-        changed = self._changed
-        self._interrupt()
-        self._changed = changed
+        self._keep(job, changed=self._changed)
         promises.make_ready(self._rows.state, self._rows[job])
-        self._kept[job] = self._iterations
         return True
 
     def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
         """See GroupScheduler."""
-        missed = self._kept.pop(job, self._iterations) != self._iterations
-        self._interrupt()
+        missed = self._missed(job)
         promises.give_back(self._rows.state, self._rows[job])
         self._changed = self._changed or missed
 

@@ -1,0 +1,134 @@
+"""An iteration that waits for the answer about a ready job (coscheduling.md, RunJob), whatever the scheduler.
+
+If anything else changes meanwhile, it is given up and another begins; its job keeps its nodes. The instant of an
+iteration lasts as long as that is open: yields and releases hold on. An answer that comes late, and is a yield, makes
+another iteration due, in which those that have yielded before are passed over, too: else yields alone would keep
+iterations going without end where answers take long.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from cosched.core.protocol import FOREVER, JobId
+from cosched.core.scheduling.primitives.codes import NONE
+
+
+class OpenIteration(ABC):
+    """What all schedulers whose jobs come and go have in common. A scheduler calls its parts, and says the rest."""
+
+    all_known = takes_groups = True
+    nodes: int
+
+    def __init__(self) -> None:
+        self._now = 0
+        self._since = FOREVER  # when the last iteration began that was due to more than a late yield
+        self._late_yield = False  # nothing else has made the next iteration due
+        self._yielded_at = NONE  # the last instant at which a job did, as far as is known
+        self._iterations = 0
+        self._kept: dict[JobId, int] = {}  # jobs made ready by `try_ready`, and how many iterations there were before
+
+    # What a scheduler says
+
+    @property
+    @abstractmethod
+    def awaited(self) -> JobId | None:
+        """The job for whose answer the open iteration waits; None: no iteration is open."""
+
+    @property
+    @abstractmethod
+    def changed(self) -> bool:
+        """Whether an iteration is due."""
+
+    @changed.setter
+    @abstractmethod
+    def changed(self, due: bool) -> None: ...
+
+    @abstractmethod
+    def _abandon(self) -> None:
+        """Give up the open iteration; its job keeps its nodes."""
+
+    @abstractmethod
+    def _count_as_of(self, since: int, now: int) -> None:
+        """Yields and releases from the instant `since` on count as of `now`."""
+
+    @abstractmethod
+    def _passes_over(self, now: int) -> bool:
+        """Whether some queued job has yielded at this instant."""
+
+    # Iterations
+
+    def _begin(self, now: int) -> None:
+        """An iteration begins."""
+        if not self._late_yield:
+            self._since = now
+        self._late_yield = False
+        self._iterations += 1
+
+    def enter(self, now: int) -> None:
+        """See OpenScheduler."""
+        if self.awaited is not None and now != self._now:
+            self._prolong(self._now, now)
+        self._now = now
+
+    def _prolong(self, since: int, now: int) -> None:
+        self._count_as_of(since, now)
+        if self._yielded_at >= since:
+            self._yielded_at = now
+
+    def next_event(self, now: int) -> int | None:
+        """The next instant, if an iteration of this one is due and passes over some job that has yielded."""
+        return now + 1 if self.changed and self._yielded_at == now and self._passes_over(now) else None
+
+    def reschedule(self, job: JobId | None = None) -> None:  # noqa: ARG002
+        """Run an iteration; an answer that is awaited comes late."""
+        self._interrupt()
+        self.changed = True
+
+    def _interrupt(self) -> None:
+        """Something else than an answer happens."""
+        if self.awaited is not None:
+            self._abandon()
+            self.changed = True
+
+    def _yielded(self, now: int, *, late: bool, alone: bool) -> None:
+        """A job has yielded: `late`, though no iteration waited for it; `alone`: and nothing else had changed."""
+        self._yielded_at = now
+        if late and alone:
+            self._late_yield = True
+            self._prolong(self._since, now)
+
+    # Jobs whose nodes are kept while their groups are asked
+
+    def _keep(self, job: JobId, *, changed: bool) -> None:
+        """A job was made ready by `try_ready`; `changed`: whether an iteration was due before."""
+        self._interrupt()
+        self.changed = changed
+        self._kept[job] = self._iterations
+
+    def _missed(self, job: JobId) -> bool:
+        """Whether an iteration has run while the nodes of this job were kept, which are given back now."""
+        missed = self._kept.pop(job, self._iterations) != self._iterations
+        self._interrupt()
+        return missed
+
+    # Nobody else schedules
+
+    def take_orders(self) -> tuple[()]:
+        """There is nobody to tell."""
+        return ()
+
+    def take_changed(self) -> Sequence[JobId]:
+        """See OpenScheduler."""
+        return ()
+
+    def fits(self, nodes: int) -> bool:
+        """Whether a job of this size can run at all."""
+        return nodes <= self.nodes
+
+    def rounded(self, nodes: int) -> int:
+        """The nodes that a job of this size takes; ValueError if it is larger than the machine."""
+        if not self.fits(nodes):
+            raise ValueError(f"{nodes} nodes wanted, the machine has {self.nodes}")
+        return nodes

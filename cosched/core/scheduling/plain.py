@@ -1,0 +1,264 @@
+"""A scheduler in plain Python: a queue, nodes that are all alike, and what mates need. The first that fits starts.
+
+Others are made of it: they say in which order jobs come, and which running jobs give way to whom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from cosched.core.events import NOT_HOLDABLE, Ready, Requeued
+from cosched.core.job import JobState
+from cosched.core.protocol import FOREVER, JobId
+from cosched.core.scheduling.open_iteration import OpenIteration
+from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
+from cosched.core.scheduling.starts import RecentStarts
+
+QUEUED, READY, HOLDING, RUNNING = JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING
+
+
+@dataclass(slots=True)
+class PlainJob:
+    """A job, and what has become of it; instants in s, as in ClusterJob."""
+
+    asked: ClusterJob
+    state: JobState
+    nodes: int = 0  # that it has
+    passed_over: int = 0
+    released: int = -1
+    wanted_until: int = 0
+    expected: int = FOREVER
+
+    @property
+    def lacks(self) -> int:
+        """The nodes that others are to give when it starts."""
+        return self.asked.nodes - self.nodes
+
+
+class PlainScheduler(OpenIteration):
+    """See `OpenScheduler`, `GroupScheduler` and `ElasticScheduler`."""
+
+    counts_work = harvests = False
+
+    def __init__(self, nodes: int) -> None:
+        super().__init__()
+        self.nodes = self.free = nodes
+        self.jobs: dict[JobId, PlainJob] = {}  # in the order of their submission
+        self.starts = RecentStarts()  # none: nobody starts before their turn
+        self._changed = self._going = False  # an iteration is due; one is not over yet
+        self._offered: JobId | None = None
+        self._events: list[Requeued] = []
+
+    # What others say
+
+    def _order(self, queued: Iterable[PlainJob]) -> Iterable[PlainJob]:
+        """In which order jobs have their turn."""
+        return queued
+
+    def _givers(self, job: PlainJob) -> list[PlainJob]:  # noqa: ARG002
+        """The running jobs that would lose their nodes to this one, the first to do so first."""
+        return []
+
+    # Jobs in and out
+
+    def submit(self, job: ClusterJob) -> None:
+        """See OpenScheduler."""
+        self._interrupt()
+        known = PlainJob(job, job.state, 0, job.passed_over, job.released, job.wanted_until, job.expected)
+        self.jobs[job.id] = known
+        if job.state in WITH_NODES:
+            self._give(known, job.nodes)
+        self._yielded_at = max(self._yielded_at, job.passed_over - 1)
+        self._changed = True
+
+    def leave(self, job: JobId, now: int, how: JobState) -> None:  # noqa: ARG002
+        """See OpenScheduler."""
+        self._interrupt()
+        self._give(self.jobs.pop(job), 0)
+        self._changed = True
+
+    def job(self, job: JobId) -> ClusterJob:
+        """See OpenScheduler."""
+        known = self.jobs[job]
+        return replace(
+            known.asked,
+            state=known.state,
+            expected=known.expected,
+            passed_over=known.passed_over,
+            released=known.released,
+            wanted_until=known.wanted_until,
+        )
+
+    def __contains__(self, job: JobId) -> bool:
+        return job in self.jobs
+
+    # Iterations
+
+    def next(self, now: int) -> Ready | None:
+        """See Scheduler."""
+        if self._offered is None and (self._going or self._changed):
+            if not self._going or self._changed:
+                self._begin(now)
+                self._going, self._changed = True, False
+            for job in self._in_order(now):
+                if job.passed_over != now + 1 and self._can_have(job, self.free):
+                    return self._make_ready(job)
+            self._going = False
+        return None
+
+    def _in_order(self, now: int) -> list[PlainJob]:
+        """The queued jobs; after a release wanted ones come first, and the released last (coscheduling.md)."""
+        order = list(self._order(job for job in self.jobs.values() if job.state is QUEUED))
+        if any(job.released == now for job in order):
+            order.sort(key=lambda job: 0 if now < job.wanted_until else 2 if job.released == now else 1)
+        return order
+
+    def _can_have(self, job: PlainJob, free: int) -> bool:
+        """Whether it can be had beside what others are to give to jobs that are ready already."""
+        promised = sum(other.lacks for other in self.jobs.values() if other.state is READY)
+        return job.asked.nodes <= free + sum(giver.nodes for giver in self._givers(job)) - promised
+
+    def _make_ready(self, job: PlainJob) -> Ready:
+        self._give(job, min(job.asked.nodes, self.free))
+        job.state, self._offered = READY, job.asked.id
+        return Ready(job.asked.id, job.asked.nodes, NOT_HOLDABLE if job.lacks else FOREVER)
+
+    @property
+    def awaited(self) -> JobId | None:
+        """See OpenIteration."""
+        return self._offered
+
+    @property
+    def changed(self) -> bool:
+        """See OpenIteration."""
+        return self._changed
+
+    @changed.setter
+    def changed(self, due: bool) -> None:
+        self._changed = due
+
+    def _abandon(self) -> None:
+        self._offered, self._going = None, False
+
+    def _count_as_of(self, since: int, now: int) -> None:
+        for job in self.jobs.values():
+            job.passed_over = now + 1 if job.passed_over > since else job.passed_over
+            job.released = now if job.released >= since else job.released
+
+    def _passes_over(self, now: int) -> bool:
+        return any(job.state is QUEUED and job.passed_over == now + 1 for job in self.jobs.values())
+
+    # Answers
+
+    def start(self, job: JobId, now: int) -> None:
+        """See Scheduler."""
+        self._answer(job)
+        self._run(self.jobs[job], now)
+
+    def _run(self, job: PlainJob, now: int) -> None:
+        for giver in self._givers(job) if job.lacks else ():
+            if self.free < job.lacks:
+                self._preempt(giver)
+        self._give(job, job.asked.nodes)
+        job.state, job.expected = RUNNING, now + job.asked.requested
+
+    def _preempt(self, job: PlainJob) -> None:
+        self._events.append(Requeued(job.asked.id))
+        self._queue(job)
+
+    def hold(self, job: JobId, now: int, until: int) -> None:  # noqa: ARG002
+        """See Scheduler."""
+        self._answer(job)
+        self.jobs[job].state, self.jobs[job].expected = HOLDING, until
+
+    def ask_again(self, job: JobId) -> None:
+        """See Scheduler."""
+        self.jobs[job].state = READY
+
+    def pass_over(self, job: JobId, now: int, boost: float) -> None:  # noqa: ARG002
+        """See Scheduler."""
+        late, alone = job != self._offered, not self._changed
+        self._answer(job)
+        self._queue(self.jobs[job])
+        self.jobs[job].passed_over = now + 1
+        self._yielded(now, late=late, alone=alone)
+
+    def release(self, job: JobId, now: int) -> None:
+        """See Scheduler."""
+        self._interrupt()
+        self._queue(self.jobs[job])
+        self.jobs[job].released = now
+
+    def _answer(self, job: JobId) -> None:
+        """The answer about this job has come. If its iteration does not wait for that, another one follows."""
+        if job == self._offered:
+            self._offered = None
+        else:
+            self.reschedule()
+
+    def _queue(self, job: PlainJob) -> None:
+        self._give(job, 0)
+        job.state, job.expected = QUEUED, FOREVER
+        self._changed = True
+
+    def _give(self, job: PlainJob, nodes: int) -> None:
+        self.free -= nodes - job.nodes
+        job.nodes = nodes
+
+    def take_events(self) -> list[Requeued]:
+        """See ElasticScheduler."""
+        events, self._events = self._events, []
+        return events
+
+    # What peers ask for
+
+    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> bool:  # noqa: ARG002
+        """See Scheduler."""
+        if not self._would_start(job, now):
+            self.want_until(job, wanted_until)
+            return False
+        self.reschedule()
+        self._run(self.jobs[job], now)
+        return True
+
+    def _would_start(self, job: JobId, now: int) -> bool:
+        """Whether an iteration would start it, other paired jobs passed over."""
+        tried, free = self.jobs.get(job), self.free
+        for other in self._in_order(now) if tried is not None else ():
+            if other is tried:
+                return self._can_have(tried, free)
+            if not other.asked.paired and other.asked.nodes <= free:
+                free -= other.asked.nodes
+        return False
+
+    def try_ready(self, job: JobId, now: int) -> bool:
+        """See GroupScheduler."""
+        if not self._would_start(job, now):
+            return False
+        self._keep(job, changed=self._changed)
+        self._make_ready(self.jobs[job])
+        self._offered = None
+        return True
+
+    def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
+        """See GroupScheduler."""
+        due = self._missed(job) or self._changed
+        self._queue(self.jobs[job])
+        self._changed = due
+
+    def want_until(self, job: JobId, until: int) -> None:
+        """See GroupScheduler."""
+        if job in self.jobs:
+            self.jobs[job].wanted_until = until
+
+    def count_paired(self, job: JobId, paired: bool) -> None:
+        """See Scheduler."""
+        if job in self.jobs:
+            self.jobs[job].asked = replace(self.jobs[job].asked, paired=paired)
+
+    # Numbers
+
+    def used(self) -> dict[JobState, int]:
+        """See OpenScheduler."""
+        return {state: sum(j.nodes for j in self.jobs.values() if j.state is state) for state in WITH_NODES}
