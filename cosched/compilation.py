@@ -123,8 +123,8 @@ def _sources() -> list[str]:
     """Return the files of the kernels, and of the one other module whose constants are compiled into them."""
     core = os.path.join(os.path.dirname(__file__), "core")
     scheduling = os.path.join(core, "scheduling")
-    rooms = "primitives", os.path.join("batch", "kernels"), os.path.join("fluid", "kernels")
-    folders = [os.path.join(scheduling, room) for room in rooms]
+    rooms = (os.path.join(scheduling, room, "kernels") for room in sorted(os.listdir(scheduling)))
+    folders = [os.path.join(scheduling, "primitives"), *filter(os.path.isdir, rooms)]
     modules = (os.path.join(folder, name) for folder in folders for name in sorted(os.listdir(folder)))
     return [os.path.join(core, "job.py"), *(module for module in modules if module.endswith(".py"))]
 

@@ -36,8 +36,8 @@ class SchedulerChoice(Settings):
 def not_of(chosen: SchedulerKind, owner: SchedulerKind) -> str:
     """Return why a key of the kind `owner` is refused where another one was chosen."""
     if chosen.name == DEFAULT:
-        return f"only a {owner.name} scheduler has it: give scheduler={owner.name}, too"
-    return f"a {chosen.name} scheduler has none: remove it, or give scheduler={owner.name}"
+        return f"only {owner.title} has it: give scheduler={owner.name}, too"
+    return f"{chosen.title} has none: remove it, or give scheduler={owner.name}"
 
 
 if TYPE_CHECKING:

@@ -65,6 +65,11 @@ class SchedulerKind(ABC):
     what_if: ClassVar[bool] = False  # whether a script can take nodes away, and fail jobs
     plays_traces: ClassVar[bool] = False  # whether it has `alone`
 
+    @property
+    def title(self) -> str:
+        """What messages call such a scheduler."""
+        return f"{'an' if self.name[0] in 'aeiou' else 'a'} {self.name} scheduler"
+
     @abstractmethod
     def settings(self, keys: Any, nodes: int, coscheduling: CoschedulingFields) -> MachineSettings:
         """Return the settings for a machine of so many nodes; KeyedError if these do not fit it."""

@@ -127,7 +127,7 @@ def test_the_examples_of_contributing_work_as_written(terminals, other_ports):
     install = "pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation"
     elsewhere = f"{sys.executable} -m {install} --target lib ./docs/examples; export PYTHONPATH=$PWD/lib"
     said = works_as_written(CONTRIBUTING, terminals, {"pip install ./docs/examples": elsewhere, **other_ports})
-    assert len(said) == 3
+    assert len(said) == 4
     assert re.search(r"^wait +all", said[0], re.MULTILINE)
     assert len(said[1].splitlines()) == 3
     assert "Submitted job 1 to eureka\nits mate is intrepid:1\n" in said[2]

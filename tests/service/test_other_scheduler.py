@@ -95,7 +95,6 @@ def test_a_fluid_domain_says_that_it_estimates_no_start(restarted):
     node.world.run(1200)
     told = Reasons(node.domain).of(node.domain.jobs["2"], Plan())
     assert told.text == (
-        "it needs 8 nodes, 6 are free; running jobs may give it some at its turn, "
-        "so no start is estimated in a fluid domain"
+        "it needs 8 nodes, 6 are free; running jobs may give it some at its turn, so no start is estimated"
     )
     assert told.nodes_busy.required == 8

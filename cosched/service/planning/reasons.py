@@ -35,7 +35,7 @@ _ABSENT_TEXTS: Mapping[str, str] = {
     Why.PEER_REFUSED: "{peer} refuses this domain: a misconfiguration",
 }
 OF_THE_QUEUE = ("Resources", "Priority")  # Slurm's words for a job that just waits for its turn
-NO_ESTIMATE = "running jobs may give it some at its turn, so no start is estimated in a fluid domain"
+NO_ESTIMATE = "running jobs may give it some at its turn, so no start is estimated"
 FEWER = "submit it with a smaller --least"
 SHORTER = "cosched submit -N (fewer nodes) or -t (a shorter time limit) lets it start earlier"
 
