@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -125,7 +126,8 @@ def read_machine(domain: Domain, config: ReplayConfig) -> tuple[Workload, int]:
         overrun=config.overrun,
         seed=config.seed,
         has_pairs=config.pairs is not None,
-        min_share=domain.scheduler_kind.least_share(domain),
+        more=domain.scheduler_kind.columns(),
+        complete=partial(domain.scheduler_kind.complete, domain),
     )
 
 

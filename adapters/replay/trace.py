@@ -6,6 +6,7 @@ import csv
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,13 @@ def read_trace_jobs(settings: ReplaySettings) -> tuple[list[TraceJob], int]:
     """Return the jobs in trace order, and the machine's number of nodes; SettingError."""
     log, kind = settings.log, settings.scheduler.scheduler_kind
     try:
-        share = kind.least_share(settings.scheduler)
-        workload, nodes = read_jobs(log, overrun=log.overrun, has_pairs=log.pairs is not None, min_share=share)
+        workload, nodes = read_jobs(
+            log,
+            overrun=log.overrun,
+            has_pairs=log.pairs is not None,
+            more=kind.columns(),
+            complete=partial(kind.complete, settings.scheduler),
+        )
         how = kind.each(kind.jobs(settings.scheduler, workload, nodes), len(workload))
     except InputError as error:
         raise SettingError("nodes" if error.where == "nodes" else "trace", str(error)) from None

@@ -17,13 +17,16 @@ from cosched.core.settings import ReleaseOrder
 from cosched.quantities import count, duration
 from cosched.schedulers.kind import Ended, PlayedAlone, SchedulerKind
 from cosched.validation.sections import CoschedulingFields
+from cosched.validation.text import shown
 from cosched.validation.types import Number, Seconds, Settings, Switch, Whole
 
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
     from cosched.core.scheduling.fluid.cluster import FluidCluster
     from cosched.core.scheduling.fluid.machine import FluidJobs
-    from cosched.workload.jobs import Workload
+    from cosched.workload.columns import Column, Columns
+    from cosched.workload.jobs import Ints, Workload
 
+MODELS = ("linear", "parabolic")
 RULES = ("harvesting", "distribution", "level", "resizes", "max_harvests", "protect_age", "benefit")
 
 
@@ -124,26 +127,42 @@ class FluidKind(SchedulerKind):
 
     # Jobs, and traces of which no job has a mate
 
-    def least_share(self, keys: FluidKeys) -> Fraction:
-        """See SchedulerKind."""
-        return Fraction(keys.min_share)
+    def columns(self) -> Sequence[Column]:
+        """See SchedulerKind: down to which size a job shrinks, its model, and what a resize costs, in s and bytes."""
+        from cosched.workload.columns import Column
+        from cosched.workload.jobs import LEAST
+        from cosched.workload.traces.values import seconds, whole
 
-    def jobs(self, keys: FluidKeys, workload: Workload, nodes: int) -> FluidJobs:
+        model = Column("model", _read_model, MODELS.__getitem__)
+        return (Column(LEAST, whole), model, Column("resize_s", seconds), Column("resize_bytes", whole))
+
+    def complete(self, keys: FluidKeys, columns: Columns, nodes: Ints) -> Columns:
+        """See SchedulerKind."""
+        from cosched.workload.columns import least_nodes, stated
+        from cosched.workload.jobs import LEAST
+
+        count = len(nodes)
+        return {
+            LEAST: least_nodes(nodes, stated(columns, LEAST, count), Fraction(keys.min_share)),
+            "model": stated(columns, "model", count, MODELS.index(keys.model)),
+            "resize_s": stated(columns, "resize_s", count, keys.resize_cost),
+            "resize_bytes": stated(columns, "resize_bytes", count, 0),
+        }
+
+    def jobs(self, keys: FluidKeys, workload: Workload, nodes: int) -> FluidJobs:  # noqa: ARG002
         """See SchedulerKind."""
         from cosched.core.scheduling.fluid.machine import FluidJobs, check_jobs
-        from cosched.workload.malleable import as_stated
+        from cosched.workload.jobs import LEAST
 
-        assert workload.malleable is not None
-        how = as_stated(workload.malleable, parabolic=keys.model == "parabolic", fixed=keys.resize_cost)
         jobs = FluidJobs(
             submit=workload.submit,
-            least=how.least,
+            least=workload.columns[LEAST],
             ideal=workload.nodes,
             run=workload.run,
             requested=workload.requested,
-            parabolic=how.parabolic == 1,
-            fixed=how.fixed,
-            data=how.data,
+            parabolic=workload.columns["model"] == MODELS.index("parabolic"),
+            fixed=workload.columns["resize_s"],
+            data=workload.columns["resize_bytes"],
         )
         check_jobs(jobs, nodes)
         return jobs
@@ -151,12 +170,6 @@ class FluidKind(SchedulerKind):
     def of_submission(self, keys: FluidKeys, least: int) -> Malleable:
         """See SchedulerKind."""
         return Malleable(least, keys.model == "parabolic", keys.resize_cost)
-
-    def stated(self, jobs: FluidJobs) -> Mapping[str, Any]:
-        """See SchedulerKind."""
-        model = jobs.parabolic.astype(object)
-        model[jobs.parabolic], model[~jobs.parabolic] = "parabolic", "linear"
-        return {"min": jobs.least, "model": model, "resize_s": jobs.fixed, "resize_bytes": jobs.data}
 
     def each(self, jobs: FluidJobs, count: int) -> Sequence[Malleable]:  # noqa: ARG002
         """See SchedulerKind."""
@@ -188,6 +201,12 @@ class FluidKind(SchedulerKind):
     def needed(self, settings: FluidSettings, *, alone: bool = False) -> list[str]:
         """See SchedulerKind."""
         return ["fluid-traces"] if alone else ["fluid", "fluid-slots"] if settings.slots else ["fluid"]
+
+
+def _read_model(text: str) -> int:
+    if text not in MODELS:
+        raise ValueError(f"{shown(text)} is neither linear nor parabolic")
+    return MODELS.index(text)
 
 
 def _times(ended: Ended) -> dict[str, Any]:

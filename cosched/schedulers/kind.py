@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from cosched.core.allocation import Malleable
@@ -15,6 +14,7 @@ from cosched.validation.types import Settings
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
     from cosched.core.scheduling.batch.forecast import Forecast
     from cosched.core.scheduling.primitives.sizes import Sizes
+    from cosched.workload.columns import Column, Columns
     from cosched.workload.jobs import Ints, Workload
 
 
@@ -103,9 +103,13 @@ class SchedulerKind(ABC):
 
     # Jobs that say more than their size and time
 
-    def least_share(self, keys: Any) -> Fraction | None:  # noqa: ARG002
-        """Return down to which share of its size a job can shrink of which a log does not say it; None: no job can."""
-        return None
+    def columns(self) -> Sequence[Column]:
+        """Return the columns of a CSV log that this kind reads."""
+        return ()
+
+    def complete(self, keys: Any, columns: Columns, nodes: Ints) -> Columns:  # noqa: ARG002
+        """Return all columns of jobs of these sizes, of which a log states some (`cosched.workload.columns`)."""
+        return {}
 
     def jobs(self, keys: Any, workload: Workload, nodes: int) -> Any:  # noqa: ARG002
         """Return the jobs of a trace as `alone` and `each` take them; ValueError if one cannot be counted."""
@@ -114,10 +118,6 @@ class SchedulerKind(ABC):
     def of_submission(self, keys: Any, least: int) -> Malleable | None:  # noqa: ARG002
         """Return how a job changes its size that was submitted to run on so many nodes at least; None: none can."""
         return None
-
-    def stated(self, jobs: Any) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return what a CSV log says of these jobs by columns that this kind reads."""
-        return {}
 
     def each(self, jobs: Any, count: int) -> Sequence[Any]:  # noqa: ARG002
         """Return for each of these jobs what its ClusterJob has as `malleable`."""

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cosched.workload.jobs import UNKNOWN, Ints, Malleable, TraceLog
+from cosched.workload.jobs import UNKNOWN, Ints, TraceLog
 
 PROCESSORS = 64
 MOST_JOBS = 10**6
@@ -104,7 +104,7 @@ class ApplicationTrace:
             user=unknown,
             line=np.arange(1, self.jobs + 1, dtype=np.int64),
             header={"Computer": "cluster", "MaxNodes": str(PROCESSORS), "MaxProcs": str(PROCESSORS)},
-            malleable=Malleable(unknown, one, RESIZE_S * one, data),
+            columns={"model": one, "resize_s": RESIZE_S * one, "resize_bytes": data},  # all are parabolic
         )
 
     def _instances(self) -> list[Instance]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -16,9 +16,9 @@ from cosched.errors import InputError
 from cosched.validation.durations import parse_window
 from cosched.validation.types import DomainName, Number, Offset, Seconds, Settings, Whole
 from cosched.workload import traces
+from cosched.workload.columns import Column, Complete
 from cosched.workload.generated import is_generated, parse_generated, read_generated
 from cosched.workload.jobs import TraceLog, Workload
-from cosched.workload.malleable import least_nodes, unknown_malleable
 
 MAX_NODES = 10**9
 
@@ -78,41 +78,36 @@ def read_jobs(
     overrun: Overrun,
     seed: int = 0,
     has_pairs: bool,
-    min_share: Fraction | None = None,
+    more: Sequence[Column] = (),
+    complete: Complete | None = None,
 ) -> tuple[Workload, int]:
     """Return a machine's workload and its number of nodes, which are in `partitions` or flat; InputError.
 
     `overrun` says what happens to jobs that ran past their request; `seed` is for a generated log. With `has_pairs` a
-    file of pairs will name jobs: jobs cut away then count as left out, so pairs that name them are dropped. With
-    `min_share` jobs change their size, if nothing else is stated down to this share of it.
+    file of pairs will name jobs: jobs cut away then count as left out, so pairs that name them are dropped. `more`:
+    columns that the machine's scheduler reads, and `complete` what it adds to them.
     """
     if isinstance(job_log.trace, Workload):
-        workload, nodes = _malleable(job_log.trace, min_share), _nodes(job_log, None, partitions)
+        workload, nodes = job_log.trace, _nodes(job_log, None, partitions)
+        columns = {} if complete is None else complete(workload.columns, workload.nodes)
+        workload = replace(workload, columns=columns)
     else:
-        log = _read(job_log, seed)
+        log = _read(job_log, seed, more)
         nodes = _nodes(job_log, log, partitions)
         kept = _cut(job_log, log)
         sizes = partitions.round_up if partitions else None
-        workload = traces.clean(kept, nodes, job_log.procs_per_node, overrun, sizes, min_share)
+        workload = traces.clean(kept, nodes, job_log.procs_per_node, overrun, sizes, complete)
         if len(kept) < len(log) and has_pairs:
             away = np.setdiff1d(log.job_id, kept.job_id).tolist()
             workload = replace(workload, left_out_ids=workload.left_out_ids.union(away))
     return _shaped(job_log, workload, nodes), nodes
 
 
-def _malleable(workload: Workload, min_share: Fraction | None) -> Workload:
-    if min_share is None:
-        return workload
-    stated = workload.malleable or unknown_malleable(len(workload))
-    least = least_nodes(workload.nodes, stated.least, min_share)
-    return replace(workload, malleable=replace(stated, least=least))
-
-
-def _read(job_log: JobLog, seed: int) -> TraceLog:
+def _read(job_log: JobLog, seed: int, more: Sequence[Column]) -> TraceLog:
     if is_generated(job_log.trace):
         return read_generated(str(job_log.trace), seed, f"--domain {job_log.name}")
     assert not isinstance(job_log.trace, Workload)
-    return traces.read_trace(job_log.trace, job_log.format)
+    return traces.read_trace(job_log.trace, job_log.format, more)
 
 
 def _nodes(job_log: JobLog, log: TraceLog | None, partitions: Partitions | None) -> int:

@@ -12,24 +12,7 @@ Ints = NDArray[np.int64]
 JobIds = NDArray[np.int64] | NDArray[np.str_]
 
 UNKNOWN = -1
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Malleable:
-    """What jobs need to change their size while they run, one row a job (fluid.md, The work of a job).
-
-    `least`: the fewest nodes (in a TraceLog processors); `parabolic`: 1, or 0 for linear; `fixed` and `data`: what a
-    resize costs, in seconds and bytes. UNKNOWN where the log says nothing.
-    """
-
-    least: Ints
-    parabolic: Ints
-    fixed: Ints
-    data: Ints
-
-    def take(self, rows: Ints | NDArray[np.bool_]) -> Malleable:
-        """Return these rows."""
-        return Malleable(self.least[rows], self.parabolic[rows], self.fixed[rows], self.data[rows])
+LEAST = "min"  # the column of the fewest nodes (in a TraceLog processors) that a job runs on
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +21,7 @@ class TraceLog:
 
     `allocated` and `requested_procs` count processors; `status` and `user` are the SWF columns 11 and 12.
     `header` holds the facts about the machine that the file states (for SWF its `; Key: value` lines).
-    `line` is the line number of each row, for messages. `malleable` is None if the log has no word on that.
+    `line` is the line number of each row, for messages. `columns`: what else the log says, for some schedulers.
     """
 
     source: str
@@ -53,7 +36,7 @@ class TraceLog:
     user: Ints
     line: Ints
     header: Mapping[str, str] = field(default_factory=dict)
-    malleable: Malleable | None = None
+    columns: Mapping[str, Ints] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """The number of jobs."""
@@ -66,8 +49,8 @@ class Workload:
 
     `rejected` counts the jobs left out, by reason. `left_out_ids` are their ids: they tell a pair that names such
     a job from one that names an unknown job. `first_rejected_line` is the line of the first job left out, by
-    reason. `stated_nodes` is the number of nodes that the log states, if sizes here are its processors. `malleable`:
-    how jobs may change their size, whose ideal is `nodes`; None: they may not.
+    reason. `stated_nodes` is the number of nodes that the log states, if sizes here are its processors. `columns`:
+    what the machine's scheduler knows of the jobs beyond that.
     """
 
     source: str
@@ -80,7 +63,7 @@ class Workload:
     left_out_ids: frozenset[int | str] = frozenset()
     first_rejected_line: Mapping[str, int] = field(default_factory=dict)
     stated_nodes: int | None = None
-    malleable: Malleable | None = None
+    columns: Mapping[str, Ints] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """The number of jobs."""
@@ -89,4 +72,4 @@ class Workload:
     @property
     def least_nodes(self) -> Ints:
         """The fewest nodes that each job runs on; a hold keeps so many."""
-        return self.nodes if self.malleable is None else self.malleable.least
+        return self.columns.get(LEAST, self.nodes)

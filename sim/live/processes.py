@@ -129,8 +129,11 @@ def _write_trace(path: Path, domain: ReplayedDomain) -> None:
     workload, kind = domain.workload, domain.settings.scheduler_kind
     columns = {"job_id": workload.job_id, "submit": workload.submit, "run": workload.run}
     columns |= {"nodes": workload.nodes, "requested": workload.requested}
-    columns |= kind.stated(kind.jobs(domain.settings, workload, domain.nodes))
+    lists = {name: column.tolist() for name, column in columns.items()}
+    lists |= {
+        column.name: [column.write(n) for n in workload.columns[column.name].tolist()] for column in kind.columns()
+    }
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+        writer.writerow(lists)
+        writer.writerows(zip(*lists.values(), strict=True))

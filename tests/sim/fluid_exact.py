@@ -16,7 +16,7 @@ from cosched.sim.playing import Run
 from cosched.sim.story import StoryLog
 from cosched.sim.telling import RESIZED
 from cosched.sim.world import DomainSetup
-from cosched.workload.jobs import Malleable, Workload
+from cosched.workload.jobs import LEAST, Workload
 from tests.core.fluid.test_fluid_trace import settings as fluid_settings
 from tests.reference import RefDomain, RefJob
 from tests.reference.cofluid import FluidJob, RefFluid
@@ -74,9 +74,8 @@ def setup(domain: RefDomain) -> DomainSetup:
     ideal, parabolic = np.array([job.nodes for job in jobs]), np.array([job.parabolic for job in jobs], bool)
     tables = {row: Table(job.times, job.costs) for row, job in enumerate(jobs) if job.times}
     known = FluidJobs(ideal=ideal, parabolic=parabolic, tables=tables, **columns)
-    how = Malleable(known.least, parabolic.astype(np.int64), known.fixed, known.data)
     ids = np.array([job.job_id for job in jobs])
-    work = Workload(domain.name, ids, known.submit, known.run, ideal, known.requested, malleable=how)
+    work = Workload(domain.name, ids, known.submit, known.run, ideal, known.requested, columns={LEAST: known.least})
     plain = RefDomain(**{name: getattr(domain, name) for name in RefDomain.__dataclass_fields__} | {"jobs": []})
     batch = setup_of(plain)
     rules = replace(fluid_settings(domain.nodes, domain.rules), wanted_first=domain.release_order == "wanted")

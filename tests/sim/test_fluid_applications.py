@@ -10,8 +10,9 @@ import pytest
 from cosched.core.scheduling.fluid.machine import FluidJobs, FluidTrace
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
 from cosched.workload.applications import APPLICATIONS, PROCESSORS, ApplicationTrace
+from cosched.workload.columns import least_nodes
 from cosched.workload.generated import parse_generated
-from cosched.workload.malleable import least_nodes
+from cosched.workload.jobs import UNKNOWN
 
 LOW_IMPACT = FluidSettings(PROCESSORS, Harvesting.LOW_IMPACT, Distribution.FAVOR_RUNNING)
 MOLDABLE = FluidSettings(PROCESSORS, resizes=False)
@@ -22,10 +23,10 @@ def jobs_an_hour(settings: FluidSettings, share: str, beta: str) -> float:
     found = []
     for seed in range(10):
         log = ApplicationTrace("gauss", beta=Fraction(beta), ge_p4=21_265).log(seed)
-        how = log.malleable
-        least = least_nodes(log.allocated, how.least, Fraction(share))
-        columns = (log.submit, least, log.allocated, log.run, log.run, how.parabolic == 1, how.fixed, how.data)
-        trace = FluidTrace(settings, FluidJobs(*columns))
+        more = log.columns
+        least = least_nodes(log.allocated, np.full(len(log), UNKNOWN), Fraction(share))
+        how = more["model"] == 1, more["resize_s"], more["resize_bytes"]
+        trace = FluidTrace(settings, FluidJobs(log.submit, least, log.allocated, log.run, log.run, *how))
         trace.run()
         found.append(3600 * len(log) / int(trace.state.jobs["end"].max()))
     return mean(found)

@@ -22,7 +22,7 @@ from cosched.sim.results.result import ReplayResult
 from cosched.sim.story import StoryLog
 from cosched.sim.world import DomainSetup
 from cosched.workload.allocations import Allocations
-from cosched.workload.jobs import Workload
+from cosched.workload.jobs import LEAST, Workload
 from tests.core.fluid.test_fluid_trace import columns, settings
 from tests.reference.fluid import HARVESTING
 from tests.reference.fluid_workloads import random_case
@@ -35,7 +35,15 @@ def case(seed: int, policy: str):
     known = columns(jobs)
     slack = np.random.default_rng(seed).integers(0, 30, len(jobs)) * (seed % 2)
     known = replace(known, requested=known.run + slack)
-    work = Workload("a", np.arange(len(jobs)) + 7, known.submit, known.run, known.ideal, known.requested)
+    work = Workload(
+        "a",
+        np.arange(len(jobs)) + 7,
+        known.submit,
+        known.run,
+        known.ideal,
+        known.requested,
+        columns={LEAST: known.least},
+    )
     setup = DomainSetup("a", work, settings(nodes, rules), CoschedulingSettings(), FLUID, known)
     return setup, domain(nodes, work, setup.cluster)
 

@@ -114,7 +114,7 @@ def test_what_the_log_does_not_say_is_as_the_domain_says(tmp_path):
     (tmp_path / "log.csv").write_text("job_id,submit,run,nodes\n1,0,100,18\n2,0,100,4\n")
     domain = f"a,trace={tmp_path / 'log.csv'},nodes=10,scheduler=fluid,min_share=0.3,model=parabolic"
     work = replayed(domain).domains["a"].workload
-    assert work.malleable.least.tolist() == [5, 1]
+    assert work.columns["min"].tolist() == [5, 1]
     assert replayed(domain).frame("a", slice(None))["end"].to_list() == [125, 167]
 
 

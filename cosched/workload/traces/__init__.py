@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from cosched.errors import InputError
+from cosched.workload.columns import Column
 from cosched.workload.jobs import TraceLog
 from cosched.workload.traces.accounting import LINE_START, read_accounting
 from cosched.workload.traces.cleaning import REASONS, clean, left_out_messages, machine_nodes, size_message
@@ -52,8 +53,10 @@ FORMATS: Mapping[str, Reader] = MappingProxyType(
 )
 
 
-def read_trace(path: StrPath, format: str | None = None) -> TraceLog:
+def read_trace(path: StrPath, format: str | None = None, more: Sequence[Column] = ()) -> TraceLog:
     """Read a job log, plain or gzip ('-': standard input), in one of `FORMATS` (None: detected from the first line).
+
+    `more`: columns that a scheduler reads of a CSV log.
 
     InputError names the file, the line and the reason if the file cannot be read or used. ValueError if there is
     no such format.
@@ -63,8 +66,8 @@ def read_trace(path: StrPath, format: str | None = None) -> TraceLog:
     name = source_name(path)
     with contextlib.closing(read_blocks(path)) as blocks:
         first = list(itertools.islice(blocks, 1))
-        reader = FORMATS[format or _detect(first, name)]
-        return reader(itertools.chain(first, blocks), name)
+        found, lines = format or _detect(first, name), itertools.chain(first, blocks)
+        return read_table(lines, name, more) if found == "csv" else FORMATS[found](lines, name)
 
 
 def _detect(blocks: list[Block], source: str) -> str:

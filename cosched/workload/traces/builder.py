@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from cosched.errors import InputError
 from cosched.validation.text import shown
-from cosched.workload.jobs import UNKNOWN, Ints, JobIds, Malleable, TraceLog
+from cosched.workload.jobs import UNKNOWN, Ints, JobIds, TraceLog
 
 LONGEST_ID = 200
 
@@ -24,19 +24,18 @@ _COLUMNS = (
     "user",
     "line",
 )
-_MALLEABLE = ("least", "parabolic", "fixed", "data")
 
 
 class LogBuilder:
     """A TraceLog under construction."""
 
-    def __init__(self, source: str) -> None:
-        """`source` names the file in messages."""
+    def __init__(self, source: str, more: Sequence[str] = ()) -> None:
+        """`source` names the file in messages; `more`: the names of columns that only some schedulers read."""
         self._source = source
         self._ids: list[str] = []
         self._users: dict[str, int] = {}
         self._columns = {name: array("q") for name in _COLUMNS}
-        self._malleable = {name: array("q") for name in _MALLEABLE}
+        self._more = {name: array("q") for name in more}
 
     def add(
         self,
@@ -51,6 +50,7 @@ class LogBuilder:
         requested_time: int = UNKNOWN,
         status: int = UNKNOWN,
         user: str = "",
+        more: Sequence[int] = (),
     ) -> None:
         """Add one job: times in seconds, sizes in processors, status as in SWF; `user` is a name or a number."""
         if not 0 < len(job_id) <= LONGEST_ID:
@@ -58,30 +58,20 @@ class LogBuilder:
         self._ids.append(job_id)
         user_index = self._users.setdefault(user, len(self._users)) if user else UNKNOWN
         row = (submit, run, wait, allocated, requested_procs, requested_time, status, user_index, line)
-        for column, value in zip(self._columns.values(), row, strict=True):
-            column.append(value)
-
-    def add_malleable(self, **values: int) -> None:
-        """Say of the job that was added last how it changes its size (see Malleable); of all jobs or of none."""
-        for name in _MALLEABLE:
-            self._malleable[name].append(values[name])
+        for columns, values in ((self._columns, row), (self._more, more)):
+            for column, value in zip(columns.values(), values, strict=True):
+                column.append(value)
 
     def build(self, header: Mapping[str, str], start: int | None = None) -> TraceLog:
         """Return the log, with known submit times counted from `start` if given; InputError if there is no job."""
         if not self._ids:
             raise InputError(self._source, None, "no jobs")
-        columns = {name: np.array(column, dtype=np.int64) for name, column in self._columns.items()}
+        columns, more = _arrays(self._columns), _arrays(self._more)
         if start is not None:
             submit = columns["submit"]
             submit[submit != UNKNOWN] -= start
         columns["user"] = self._user_numbers(columns["user"])
-        return TraceLog(
-            source=self._source, job_id=job_ids(self._ids), header=header, malleable=self._built(), **columns
-        )
-
-    def _built(self) -> Malleable | None:
-        columns = {name: np.array(column, dtype=np.int64) for name, column in self._malleable.items()}
-        return Malleable(**columns) if len(columns["least"]) else None
+        return TraceLog(source=self._source, job_id=job_ids(self._ids), header=header, columns=more, **columns)
 
     def _user_numbers(self, index: Ints) -> Ints:
         """Return users as numbers: their own if all are numbers, else 1, 2, ... by first appearance."""
@@ -89,6 +79,10 @@ class LogBuilder:
         own = all(_is_int64(name) for name in names)
         table = np.array([int(n) for n in names] if own else range(1, len(names) + 1), dtype=np.int64)
         return np.append(table, UNKNOWN)[index]  # index -1 selects the last entry
+
+
+def _arrays(columns: Mapping[str, array[int]]) -> dict[str, Ints]:
+    return {name: np.array(column, dtype=np.int64) for name, column in columns.items()}
 
 
 def job_ids(ids: list[str]) -> JobIds:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cosched.errors import InputError
-from cosched.workload.jobs import UNKNOWN, Ints, JobIds, Malleable, TraceLog, Workload
-from cosched.workload.malleable import least_nodes, unknown_malleable
+from cosched.workload.columns import Columns, Complete, taken
+from cosched.workload.jobs import LEAST, UNKNOWN, Ints, JobIds, TraceLog, Workload
 
 Bools = NDArray[np.bool_]
 Sizes = Callable[[Ints], Ints]
@@ -35,13 +34,13 @@ def clean(
     procs_per_node: int = 1,
     overrun: Overrun = "extend",
     sizes: Sizes | None = None,
-    min_share: Fraction | None = None,
+    complete: Complete | None = None,
 ) -> Workload:
     """Return the jobs of `log` that a machine of `nodes` nodes can run, by submit time, ties in file order.
 
     A job's size is its requested processors, else the allocated ones, divided by `procs_per_node` and rounded up;
-    `sizes`, if given, rounds node counts further up to sizes that the machine can allocate. With `min_share` jobs
-    change their size, and their least one has to fit: where the log does not state it, it is this share of their size.
+    `sizes`, if given, rounds node counts further up to sizes that the machine can allocate. `complete` adds what the
+    log does not state of the columns that a scheduler reads. If the least size is one of them, that has to fit.
 
     An unknown or zero request becomes the run time. For a job that ran past its request, 'extend' makes the request as
     long as the run, 'kill' cuts the run. `rejected` counts the jobs left out, by reason (see REASONS). InputError if no
@@ -49,10 +48,10 @@ def clean(
     """
     _check(nodes, procs_per_node, overrun)
     job_nodes = _job_nodes(log, procs_per_node)
-    malleable = None if min_share is None else _malleable(log, job_nodes, procs_per_node, min_share)
+    columns = {} if complete is None else complete(_stated(log, procs_per_node), job_nodes)
     faults = _faults(log, job_nodes, nodes)
-    if malleable is not None:
-        faults["larger_than_machine"] = malleable.least > nodes
+    if LEAST in columns:
+        faults["larger_than_machine"] = columns[LEAST] > nodes
     if sizes is not None:
         fits = (job_nodes > 0) & (job_nodes <= nodes)
         job_nodes[fits] = sizes(job_nodes[fits])
@@ -74,7 +73,7 @@ def clean(
         left_out_ids=_ids_left_out(log.job_id, left_out.kept),
         first_rejected_line=left_out.lines,
         stated_nodes=_nodes_of_processors(log) if procs_per_node == 1 else None,
-        malleable=None if malleable is None else malleable.take(rows),
+        columns=taken(columns, rows),
     )
 
 
@@ -89,8 +88,8 @@ def left_out_messages(workload: Workload) -> list[str]:
 
 def machine_nodes(log: TraceLog, procs_per_node: int = 1) -> int | None:
     """Return the machine's nodes from the log's header: MaxProcs / `procs_per_node` rounded up, else MaxNodes."""
-    procs = _stated(log, "MaxProcs")
-    return _stated(log, "MaxNodes") if procs is None else -(-procs // procs_per_node)
+    procs = _header(log, "MaxProcs")
+    return _header(log, "MaxNodes") if procs is None else -(-procs // procs_per_node)
 
 
 def size_message(workload: Workload, nodes: int) -> str | None:
@@ -104,11 +103,11 @@ def size_message(workload: Workload, nodes: int) -> str | None:
 
 def _nodes_of_processors(log: TraceLog) -> int | None:
     """Return the nodes that the log states, if these have more than one processor each."""
-    nodes, procs = _stated(log, "MaxNodes"), _stated(log, "MaxProcs")
+    nodes, procs = _header(log, "MaxNodes"), _header(log, "MaxProcs")
     return nodes if nodes is not None and procs is not None and procs > nodes else None
 
 
-def _stated(log: TraceLog, key: str) -> int | None:
+def _header(log: TraceLog, key: str) -> int | None:
     match = re.match(r"\d+", log.header.get(key, ""), re.ASCII)
     return int(match[0][:18]) or None if match else None
 
@@ -127,10 +126,12 @@ def _job_nodes(log: TraceLog, procs_per_node: int) -> Ints:
     return -(-procs // procs_per_node)
 
 
-def _malleable(log: TraceLog, job_nodes: Ints, procs_per_node: int, min_share: Fraction) -> Malleable:
-    stated = log.malleable or unknown_malleable(len(log))
-    least = np.where(stated.least > 0, -(-stated.least // procs_per_node), UNKNOWN)
-    return replace(stated, least=least_nodes(job_nodes, least, min_share))
+def _stated(log: TraceLog, procs_per_node: int) -> Columns:
+    """Return what the log says for schedulers, with the least sizes in nodes."""
+    if LEAST not in log.columns:
+        return log.columns
+    least = log.columns[LEAST]
+    return {**log.columns, LEAST: np.where(least > 0, -(-least // procs_per_node), UNKNOWN)}
 
 
 def _faults(log: TraceLog, job_nodes: Ints, nodes: int) -> dict[str, Bools]:

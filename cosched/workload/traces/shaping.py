@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from cosched.workload.columns import taken
 from cosched.workload.jobs import Ints, TraceLog, Workload
 from cosched.workload.traces.values import LIMIT
 
@@ -35,8 +36,7 @@ def cut(jobs: Jobs, start: int | None, end: int | None) -> Jobs:
     columns = {
         f.name: getattr(jobs, f.name)[inside] for f in fields(jobs) if isinstance(getattr(jobs, f.name), np.ndarray)
     }
-    malleable = None if jobs.malleable is None else jobs.malleable.take(inside)
-    return replace(jobs, malleable=malleable, **columns)
+    return replace(jobs, columns=taken(jobs.columns, inside), **columns)
 
 
 def shift(jobs: Jobs, seconds: int) -> Jobs:

@@ -1,33 +1,29 @@
 """Reads a CSV file with named columns: job_id, submit, run, nodes or procs; optionally requested, user, wait.
 
-Jobs that change their size also have min, model, resize_s, resize_bytes.
+A scheduler may read more columns of its own.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from cosched.errors import InputError
-from cosched.validation.text import shown
-from cosched.workload.jobs import TraceLog
+from cosched.workload.columns import Column
+from cosched.workload.jobs import LEAST, TraceLog
 from cosched.workload.traces.builder import LogBuilder
 from cosched.workload.traces.opening import Block
 from cosched.workload.traces.values import optional, seconds, whole
 
 NEEDED = ("job_id", "submit", "run")
 SIZES = ("nodes", "procs")
-MODELS = ("linear", "parabolic")
-MALLEABLE = ("min", "model", "resize_s", "resize_bytes")
 
 
-def read_table(blocks: Iterable[Block], source: str) -> TraceLog:
-    """Read a CSV file from its blocks of lines; `source` names it in messages.
+def read_table(blocks: Iterable[Block], source: str, more: Sequence[Column] = ()) -> TraceLog:
+    """Read a CSV file from its blocks of lines; `source` names it in messages, `more` are columns for a scheduler.
 
     Times are seconds (fractions are rounded down) and are not shifted; an empty cell is unknown. Sizes are nodes if
-    there is a column `nodes`, else processors: `header["Unit"]` says which. `min` is the size down to which a job can
-    shrink; `model` is linear or parabolic; a resize costs `resize_s` seconds, and the time to move `resize_bytes` bytes
-    (fluid.md). Other columns are ignored. InputError
+    there is a column `nodes`, else processors: `header["Unit"]` says which. Other columns are ignored. InputError
     names a missing column, or the line and column of a value that cannot be read.
     """
     reader = csv.reader((text for _, lines in blocks for text in lines), strict=True)
@@ -35,9 +31,10 @@ def read_table(blocks: Iterable[Block], source: str) -> TraceLog:
     line, names = next(rows, (0, []))
     if not names:
         raise InputError(source, None, "no jobs")
-    index = _index([name.strip().lower() for name in names], line, source)
+    index = _index([name.strip().lower() for name in names], line, source, [column.name for column in more])
     size = next(name for name in SIZES if name in index)
-    builder = LogBuilder(source)
+    there = [column for column in more if column.name in index]
+    builder = LogBuilder(source, [column.name for column in there])
     for line, cells in rows:
         if len(cells) != len(names):
             raise InputError(source, line, f"{len(cells)} columns, but the first line names {len(names)}")
@@ -53,9 +50,8 @@ def read_table(blocks: Iterable[Block], source: str) -> TraceLog:
             requested_procs=count,
             requested_time=row.value(seconds, "requested"),
             user=row.text("user"),
+            more=[row.more(column, count) for column in there],
         )
-        if not index.keys().isdisjoint(MALLEABLE):
-            builder.add_malleable(**row.malleable(count))
     return builder.build({"Unit": "nodes" if size == "nodes" else "processors"})
 
 
@@ -74,23 +70,13 @@ class _Row:
         except ValueError as error:
             raise InputError(self._source, self._line, f"column {name}: {error}") from None
 
-    def malleable(self, size: int) -> dict[str, int]:
-        """How the job, whose size this is, changes it."""
-        least = self.value(whole, "min")
-        if least > size > 0:
-            raise InputError(self._source, self._line, f"column min: {least} is above the size of the job, {size}")
-        return {
-            "least": least,
-            "parabolic": self.value(_model, "model"),
-            "fixed": self.value(seconds, "resize_s"),
-            "data": self.value(whole, "resize_bytes"),
-        }
-
-
-def _model(text: str) -> int:
-    if text not in MODELS:
-        raise ValueError(f"{shown(text)} is neither linear nor parabolic")
-    return MODELS.index(text)
+    def more(self, column: Column, size: int) -> int:
+        """The value of a column for a scheduler, of a job of this size."""
+        value = self.value(column.read, column.name)
+        if column.name == LEAST and value > size > 0:
+            said = f"column {LEAST}: {value} is above the size of the job, {size}"
+            raise InputError(self._source, self._line, said)
+        return value
 
 
 def _rows(reader: Iterator[list[str]], source: str) -> Iterator[tuple[int, list[str]]]:
@@ -109,13 +95,13 @@ def _rows(reader: Iterator[list[str]], source: str) -> Iterator[tuple[int, list[
             yield line, cells
 
 
-def _index(names: list[str], line: int, source: str) -> dict[str, int]:
+def _index(names: list[str], line: int, source: str, more: Sequence[str]) -> dict[str, int]:
     for name in NEEDED:
         if name not in names:
             raise InputError(source, line, f"the column {name} is missing")
     if not any(name in names for name in SIZES):
         raise InputError(source, line, f"the column {' or '.join(SIZES)} is missing")
-    wanted = (*NEEDED, *SIZES, "requested", "user", "wait", *MALLEABLE)
+    wanted = (*NEEDED, *SIZES, "requested", "user", "wait", *more)
     twice = next((name for name in wanted if names.count(name) > 1), None)
     if twice:
         raise InputError(source, line, f"the column {twice} occurs twice")

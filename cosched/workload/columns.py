@@ -1,0 +1,44 @@
+"""What schedulers read of jobs beyond size, time and owner: columns of a CSV log, each a whole number a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cosched.workload.jobs import UNKNOWN, Ints
+
+Columns = Mapping[str, Ints]  # by name, one row a job; UNKNOWN where the log says nothing
+Complete = Callable[
+    [Columns, Ints], Columns
+]  # what is stated, and the jobs' sizes -> all that a scheduler wants to know
+
+
+class Column(NamedTuple):
+    """A column of a CSV log: how its text is read (ValueError: it cannot be), and written."""
+
+    name: str
+    read: Callable[[str], int]
+    write: Callable[[int], str] = str
+
+
+def stated(columns: Columns, name: str, jobs: int, otherwise: int = UNKNOWN) -> Ints:
+    """Return a column of so many jobs; `otherwise` stands where the log says nothing."""
+    if name not in columns:
+        return np.full(jobs, otherwise, np.int64)
+    return np.where(columns[name] == UNKNOWN, otherwise, columns[name])
+
+
+def least_nodes(ideal: Ints, stated: Ints, share: Fraction) -> Ints:
+    """Return the fewest nodes on which each job runs: as stated; where nothing is, a share of `ideal`, half up."""
+    top, bottom = share.numerator, share.denominator
+    sizes, place = np.unique(ideal, return_inverse=True)
+    least = [max(1, (2 * size * top + bottom) // (2 * bottom)) for size in sizes.tolist()]
+    return np.where(stated > 0, stated, np.array(least, np.int64)[place])
+
+
+def taken(columns: Columns, rows: Any) -> Columns:
+    """Return these rows of all columns."""
+    return {name: column[rows] for name, column in columns.items()}
