@@ -20,7 +20,7 @@ from cosched.sockets.sparing_log import SparingLog
 from cosched.validation.addresses import parse_address
 
 AT_ONCE = 64  # connections that are accepted before other work gets its turn
-REST = 0.01  # seconds that it gets then
+REST = 2.0  # times as long as these took: what it gets then, so that a flood leaves the loop most of its time
 BACKLOG = 128
 PAUSE = 1.0  # seconds until the next attempt
 OFTEN, OFTEN_OF_ALL = 100.0, 400.0  # connections a second of one origin, and of all that are not trusted
@@ -111,6 +111,7 @@ class Acceptor:
         self._loop.add_reader(self._listener, self._accept)
 
     def _accept(self) -> None:
+        began = time.monotonic()
         for _ in range(AT_ONCE):
             try:
                 connection, _address = self._listener.accept()
@@ -120,7 +121,7 @@ class Acceptor:
                 self._lack(error)
                 return
             self._take(connection)
-        self._rest(REST)
+        self._rest(REST * (time.monotonic() - began))
 
     def _take(self, connection: socket.socket) -> None:
         connection.setblocking(False)

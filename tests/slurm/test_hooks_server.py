@@ -33,7 +33,6 @@ class Peer:
 
     def __init__(self, path: Path, said: bytes = b"", user: int | None = None) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.settimeout(END)
         try:
             if user is not None:
                 os.seteuid(user)
@@ -41,6 +40,7 @@ class Peer:
         finally:
             if user is not None:
                 os.seteuid(0)
+        self._socket.settimeout(END)  # only now: with it, who finds the queue full does not wait
         self.say(said)
 
     def __enter__(self) -> Peer:
@@ -324,6 +324,27 @@ def test_the_end_of_a_job_is_not_told_for_long_to_who_does_not_listen(hooks: Sit
         first.connect(str(hooks.socket))
         assert hooks.run("jobcomp", environment).wait(END) == 0
     assert hooks.messages() == []
+
+
+@as_root
+def test_a_hook_waits_in_the_sockets_queue_where_nobody_gets_in_before_it(hooks: Site) -> None:
+    with socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_UNIX) as first:
+        listening.bind(str(hooks.socket))
+        listening.listen(0)
+        first.connect(str(hooks.socket))
+        waits = hooks.prolog()
+        (program,) = wait_for(lambda: _children(waits.pid), "the hook to begin")
+        place = Path(f"/proc/{program}/wchan")
+        wait_for(lambda: place.read_text() == "unix_wait_for_peer", "the hook to wait in the queue")
+        listening.accept()[0].close()
+        with listening.accept()[0] as hook:
+            assert hook.recv(6) == b"ready\t"
+            hook.sendall(b"yield\n")
+            assert waits.wait(END) == 1
+
+
+def _children(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
 def test_the_gate_waits_for_its_instant_and_never_fails_a_job(hooks: Site) -> None:
