@@ -3,9 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from types import SimpleNamespace
 from typing import Any
-from unittest.mock import AsyncMock
 
 import pytest
 from google.protobuf.duration_pb2 import Duration
@@ -16,15 +14,13 @@ from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER
 from cosched.core.story import Why
 from cosched.service.configuration import Configuration
-from cosched.service.manager.plans import Plan
 from cosched.service.page import sentences, words
 from cosched.service.page.history import _how, _rounded, _scale
 from cosched.service.page.job_story import _moments
-from cosched.service.page.listing import Listing, Sums, urgency
+from cosched.service.page.listing import Sums, urgency
 from cosched.service.page.overview import _past, lane_of_mate, starts
 from cosched.service.page.problems import Problem, Situation, problems
 from cosched.service.page.timeline import Axis, lane
-from cosched.service.page.viewers import Policy, Viewer
 from cosched.service.store import EventRecord, JobRecord
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, explain_pb2, job_pb2
 from tests.service.configured import PAGE, PEER, Read, read
@@ -162,41 +158,6 @@ def test_by_when_the_others_of_a_group_start():
     assert replace(begun(), started_at=None).starts_by == {}
     del late.memory["group"]["started_by"]
     assert late.starts_by == {}
-
-
-async def test_a_group_that_has_only_begun_is_not_among_those_that_are_over():
-    """Its job here has ended; it comes before jobs that run, however long ago it ended."""
-    ended = {"state": JobState.COMPLETED, "ended_at": INSTANT - 30}
-    jobs = [record(5, **ended), begun(id=6, **ended), record(7, state=JobState.COMPLETED, ended_at=INSTANT - 9000)]
-    running = record(8, state=JobState.RUNNING, started_at=INSTANT - 5)
-    listed = await listing(running, ended=jobs).jobs(3600)
-    assert [job.id for job in listed.paired.everybodys] == [6, 8, 5]
-
-
-def listing(*active: JobRecord, ended: Any = (), places: Any = ()) -> Listing:
-    """That of a domain with these jobs."""
-    plan = AsyncMock(return_value=Plan(places=dict(places)))
-    described: Any = SimpleNamespace(
-        domain=SimpleNamespace(jobs={str(job.id): job for job in active}),
-        reads=SimpleNamespace(ended_since=AsyncMock(return_value=list(ended))),
-        clock=SimpleNamespace(now=lambda: INSTANT),
-        explaining=SimpleNamespace(recent=plan),
-    )
-    return Listing(described)
-
-
-async def test_all_jobs_are_listed_those_that_wait_in_the_order_of_the_queue():
-    alone: dict[str, Any] = {"peer": None, "pair": None}
-    jobs = [record(1, nodes=4, **alone), record(2), record(3, state=JobState.RUNNING, started_at=5, **alone)]
-    jobs += [holding(4, 10), record(5, owner="bob", **alone)]
-    listed = await listing(*jobs, places={"1": (2, 3), "2": (3, 3), "5": (1, 3)}).jobs()
-    assert [job.id for job in listed.active.everybodys] == [4, 3, 5, 1, 2]
-    assert [job.id for job in listed.paired.everybodys] == [4, 2]
-    assert (listed.sums.jobs[JobState.QUEUED], listed.sums.nodes[JobState.QUEUED]) == (3, 8)
-    bob, nobody = Viewer("bob", False, "bob"), Viewer(None, False, "127.0.0.1")
-    assert [job.id for job in listed.active.seen(Policy("own"), bob, "")] == [5]
-    assert listed.active.seen(Policy("own"), nobody, "") == ()
-    assert [job.id for job in listed.active.seen(Policy("domain"), nobody, "bob")] == [5]
 
 
 def told(**times: int) -> Job:

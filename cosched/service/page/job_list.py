@@ -95,9 +95,9 @@ def _when(job: Job, told: Explanation, now: datetime) -> Iterator[str]:
     """Yield since when it is there or runs, when it starts or ends, and its place in the queue."""
     if job.started_at is None:
         yield f"submitted {words.ago(job.submitted_at, now)}"
-        start = told.together or told.job.start
+        start = told.job.start  # of all together only those may know whom the mates' domains let see their jobs
         if start is not None and start.source != "has_nodes":
-            yield words.start(start, now)
+            yield words.start(start, now) + (" for its own part" if told.mates else "")
         if place := words.place(told.job, now):
             yield place
         return
