@@ -110,6 +110,11 @@ class Cost(View[explain_pb2.Cost]):
         return self._message.pushed
 
     @property
+    def slots(self) -> int:
+        """Of nodes that were free for jobs with slots, which waited for their mates."""
+        return self._message.slots
+
+    @property
     def charged(self) -> int:
         """What the jobs' owners are charged for: held and booked."""
         return self.held + self.booked

@@ -7,6 +7,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 MAX_INTERVAL = 366 * 86400
+NO_SLOT_BOUND = 1  # a slot_share that bounds nothing
 
 
 class Scheme(StrEnum):
@@ -69,6 +70,7 @@ class CoschedulingSettings:
     peer_patience: int = 30
     retry_interval: int = 1
     slots: bool = False  # jobs of pairs are given slots, and never hold by scheme (meet.md)
+    slot_share: Decimal = Decimal(NO_SLOT_BOUND)  # of the node-time that an owner's slots with a peer may keep
 
     def __post_init__(self) -> None:
         _check("release_interval", self.release_interval, 0, MAX_INTERVAL)
@@ -78,6 +80,7 @@ class CoschedulingSettings:
         _check("yield_boost", self.yield_boost, 0, 10**6)
         _check("peer_grace", self.peer_grace, 0, MAX_INTERVAL)
         _check("peer_patience", self.peer_patience, 0, MAX_INTERVAL)
+        _check("slot_share", self.slot_share, 0, NO_SLOT_BOUND)
         _check("retry_interval", self.retry_interval, 1, MAX_INTERVAL)
         if self.mate_patience is not None:
             _check("mate_patience", self.mate_patience, 0, MAX_INTERVAL)

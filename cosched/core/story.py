@@ -123,6 +123,7 @@ class Detail(TypedDict, total=False):
     over_budget: bool  # or by its account's budget
     too_large: bool  # or alone it needs more than may be held
     slot: int  # the instant
+    no_slot: bool  # its slots have kept nodes for as long as they may
     group: str
     others: list[Domain]  # the domains of its other members
     without: list[Domain]  # it goes on without its members there

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 from cosched.adapters.loading import load_batch_system
 from cosched.adapters.manager import SettingError
 from cosched.core.protocol import Domain
-from cosched.core.settings import CoschedulingSettings, OnMateUnknown
+from cosched.core.settings import NO_SLOT_BOUND, CoschedulingSettings, OnMateUnknown
 from cosched.errors import InputError
 from cosched.schedulers.keys import not_of
 from cosched.schedulers.kind import MachineSettings
@@ -33,7 +34,9 @@ from cosched.validation.schemes import SchemeChoice
 from cosched.validation.toml import read_toml
 from cosched.validation.types import Settings
 
-PAPERS_RULES: Mapping[str, Any] = {"peer_grace": 0, "on_mate_unknown": OnMateUnknown.START}
+PAPERS_RULES: Mapping[str, Any] = {
+    "peer_grace": 0, "on_mate_unknown": OnMateUnknown.START, "slot_share": Decimal(NO_SLOT_BOUND),
+}  # fmt: skip
 
 
 class Configuration(Settings):

@@ -130,6 +130,7 @@ class Coscheduling(CoschedulingFields):
 
     enabled: Flag = True
     mate_budget_share: MateBudgetShare = NO_BOUND
+    slot_share: MateBudgetShare = Decimal("0.01")  # default 1 if the manager replays
     peer_grace: Seconds = 120  # default 0 if the manager replays
     on_mate_unknown: OnMateUnknown = OnMateUnknown.WAIT  # default START if the manager replays
     on_member_lost: OnMemberLost = OnMemberLost.START
@@ -155,6 +156,8 @@ class Coscheduling(CoschedulingFields):
     def _share_is_one_of_a_budget(self) -> Self:
         if "mate_budget_share" in self.model_fields_set and not self.meeting_if_on.mate_budget:
             raise KeyedError(("mate_budget_share",), "has no effect without a mate_budget")
+        if "slot_share" in self.model_fields_set and not self.meeting_if_on.slots:
+            raise KeyedError(("slot_share",), "has no effect without slots")
         return self
 
 

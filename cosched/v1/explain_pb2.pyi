@@ -126,14 +126,16 @@ class Outlook(_message.Message):
     def __init__(self, job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., state: _Optional[_Union[_job_pb2.JobState, str]] = ..., start: _Optional[_Union[Estimate, _Mapping]] = ..., position: _Optional[int] = ..., queued: _Optional[int] = ..., reason: _Optional[_Union[Reason, _Mapping]] = ..., problem: _Optional[str] = ..., submitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., nodes: _Optional[int] = ..., cost: _Optional[_Union[Cost, _Mapping]] = ..., position_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., near: _Optional[str] = ...) -> None: ...
 
 class Cost(_message.Message):
-    __slots__ = ("held", "booked", "pushed")
+    __slots__ = ("held", "booked", "pushed", "slots")
     HELD_FIELD_NUMBER: _ClassVar[int]
     BOOKED_FIELD_NUMBER: _ClassVar[int]
     PUSHED_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
     held: int
     booked: int
     pushed: int
-    def __init__(self, held: _Optional[int] = ..., booked: _Optional[int] = ..., pushed: _Optional[int] = ...) -> None: ...
+    slots: int
+    def __init__(self, held: _Optional[int] = ..., booked: _Optional[int] = ..., pushed: _Optional[int] = ..., slots: _Optional[int] = ...) -> None: ...
 
 class Estimate(_message.Message):
     __slots__ = ("at", "made_at", "source", "accuracy")

@@ -47,10 +47,10 @@ def test_a_hold_is_charged_to_the_job_that_holds(world):
     held = a.domain.jobs["1"].memory["held_node_seconds"]
     assert held > 700
     assert (charges(a), charges(a, "account"), charges(a, "pair")) == tuple(
-        [(1, name, held, 0, 0)] for name in ("u", "group", "p")
+        [(1, name, held, 0, 0, 0)] for name in ("u", "group", "p")
     )
     assert charges(b) == []
-    assert a.store.cost(1) == (held, 0, 0)
+    assert a.store.cost(1) == (held, 0, 0, 0)
 
 
 def test_all_outlive_a_restart(world):

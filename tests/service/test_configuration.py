@@ -48,14 +48,14 @@ def test_the_least_that_must_be_said(read: Read) -> None:
     assert section.max_clock_offset == Decimal("0.5")
     assert (found.peers, found.tls, found.manager.settings) == ((), None, {})
     assert found.coscheduling_settings() == CoschedulingSettings(
-        mate_patience=7 * 86400, peer_grace=120, on_mate_unknown=OnMateUnknown.WAIT
+        mate_patience=7 * 86400, peer_grace=120, on_mate_unknown=OnMateUnknown.WAIT, slot_share=Decimal("0.01")
     )
 
 
 def test_a_replay_keeps_the_rules_of_the_paper_unless_it_is_told(read: Read) -> None:
     replay = PLAIN.replace('"local"', '"replay"')
     papers = read(replay).coscheduling_settings()
-    assert (papers.peer_grace, papers.on_mate_unknown) == (0, OnMateUnknown.START)
+    assert (papers.peer_grace, papers.on_mate_unknown, papers.slot_share) == (0, OnMateUnknown.START, 1)
     told = read(f'{replay}\n[coscheduling]\npeer_grace = "1m"\non_mate_unknown = "wait"\n').coscheduling_settings()
     assert (told.peer_grace, told.on_mate_unknown) == (60, OnMateUnknown.WAIT)
 
@@ -69,6 +69,7 @@ def test_everything_that_can_be_said(read: Read) -> None:
     found = read(full)
     assert found.coscheduling_settings() == CoschedulingSettings(
         scheme=Scheme.YIELD,
+        slot_share=Decimal("0.01"),
         release_interval=90,
         release_jitter=Decimal("0.1"),
         release_order=ReleaseOrder.LAST,
@@ -230,6 +231,8 @@ def test_a_mistake_in_domain(refusal: Refusal, line: str, reason: str) -> None:
             "mate_budget = 0\nmate_budget_share = 1",
             "coscheduling.mate_budget_share: has no effect without a mate_budget",
         ),
+        ("slot_share = 0.1", "coscheduling.slot_share: has no effect without slots"),
+        ("slots = true\nslot_share = 2", "coscheduling.slot_share: 2 is not between 0 and 1"),
         ("slots = 1", "coscheduling.slots: 1 is neither true nor false"),
         ('slots = "yes"', "coscheduling.slots: 'yes' is neither true nor false"),
         ("release_jitter = 2", "coscheduling.release_jitter: 2 is not between 0 and 1"),

@@ -24,7 +24,7 @@ from cosched.validation.durations import span
 if TYPE_CHECKING:
     from cosched.client import Cost, Explanation, Outlook, Usage
 
-HEADER = ("JOBS", "HELD", "BOOKED", "CHARGED", "PUSHED")
+HEADER = ("JOBS", "HELD", "BOOKED", "CHARGED", "PUSHED", "SLOTS")
 NO_ACCOUNT = "(none)"
 
 
@@ -39,8 +39,9 @@ def usage(by: str, since: int | None, as_json: bool, server: str | None) -> None
     """Show what jobs have cost beyond their runs, in node-hours, the largest sum first.
 
     HELD: nodes held unused for mates. BOOKED: nodes kept unused while mates' domains were asked. CHARGED: both; the
-    owner of the job that kept the nodes is charged. PUSHED: starts before their turn have pushed the first jobs of the
-    queue by so much. A DAY, of MAY: what accounts with a budget have held in the last day, and may hold.
+    owner of the job that kept the nodes is charged. PUSHED: starts before their turn have pushed the first jobs of
+    the queue by so much. SLOTS: nodes were free for jobs that had slots, and waited for their mates. A DAY, of MAY:
+    what accounts with a budget have held in the last day, and may hold.
     """
     with connected(server) as client:
         found = client.usage(by, since)
@@ -56,6 +57,7 @@ def _row(sum: Usage, budgets: bool) -> Sequence[str]:
     cost = sum.cost
     row = [printable(sum.name) or NO_ACCOUNT, f"{sum.jobs:,}"]
     row += [_hours(cost.held), _hours(cost.booked), _hours(cost.charged), _hours(cost.pushed)]
+    row.append(_hours(cost.slots))
     return [*row, _hours(sum.held_in_a_day), _hours(sum.may_hold_in_a_day)] if budgets else row
 
 

@@ -35,6 +35,7 @@ REASONS = {
     "HeldCap": "holds already take as many nodes as they may",
     "TooLargeToHold": "it is too large to hold here, and only yields",
     "HeldBudget": "jobs of its account have held as much in the last day as they may",
+    "SlotShare": "slots of its owner with that domain have kept nodes for as long as they may",
     "Yielded": "it let other jobs go first",
     "PeerUnreachable": "its mate's domain cannot be reached",
     "PeerAway": "its mate's domain is away and expected back",

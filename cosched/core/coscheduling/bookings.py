@@ -66,7 +66,7 @@ class Bookings:
         return self.slots.abandon(job)
 
     def _refusal(self, job: PairedJob, peer: Domain, request: ProposeStart) -> Refusal | None:
-        if not self.ledger.settings.slots:
+        if not self.ledger.gives_slot(job):
             return Refusal.OFF
         if self.ledger.settled_by is not None:
             return Refusal.DRAINING

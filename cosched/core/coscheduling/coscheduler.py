@@ -156,6 +156,7 @@ class Coscheduler:
 
     def handle(self, event: Event, now: int) -> list[Effect]:
         """Carry out one event at instant `now`. The effects are to be carried out in their order."""
+        self.ledger.now = now
         if not isinstance(event, JobEvent) or type(event) is Submitted:
             return self.others[type(event)](event, now)
         job = self.jobs.get(event.job)
@@ -287,6 +288,7 @@ class Coscheduler:
 
         Holds keep their release times.
         """
+        self.ledger.now = now
         self.mates.restore(job)
         self.members.restore(job)
         effects = self.telling.recover(job)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import NamedTuple, Unpack
 
 from cosched.core.coscheduling import holds
 from cosched.core.coscheduling.membership import Membership
+from cosched.core.coscheduling.slot_use import IN_VAIN, SlotUse
 from cosched.core.effects import Effect, Record
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, Domain, JobId, MateName, Request, SettleGroupStart
@@ -48,6 +50,8 @@ class PairedJob:
     held_since: int = 0
     held_until: int = 0
     held_node_seconds: int = 0
+    slot_node_seconds: int = 0  # of nodes that were free for it while it had a slot
+    fits_since: int | None = None  # it has a slot, and nodes have been free for it since then
     hold_limit: int = 0
     hold_ends: int = 0  # it is ready again after a hold, which ends then; 0: it did not hold
     missed: bool = False  # it waits because its question about its mate got no answer
@@ -126,19 +130,45 @@ class Ledger:
     held_nodes: int = 0
     booked: dict[JobId, int] = field(default_factory=dict)  # nodes that members keep for proposals, without a hold
     cap: int = 0  # nodes that may be held at once
+    now: int = 0  # the instant of the present event
     settled_by: int | None = None  # this domain drains, and holds last until then at most; None: it does not
 
     def __post_init__(self) -> None:
+        self.slot_use = SlotUse(self.nodes)
         self.configure(self.settings)
 
     def configure(self, settings: CoschedulingSettings) -> None:
         """Follow other settings from now on; holds in force keep their release times."""
         self.settings = settings
         self.cap = holds.held_node_cap(settings, self.nodes)
+        self._slot_share = Fraction(settings.slot_share)
 
     def kept_beside(self, job: JobId) -> int:
         """How many nodes all other jobs hold, or keep for proposals, where each job may do either."""
         return self.held_nodes + sum(nodes for id, nodes in self.booked.items() if id != job)
+
+    def gives_slot(self, job: PairedJob) -> bool:
+        """Whether the job may have a slot here: one that it has may always become an earlier one."""
+        may = self.slot_use.may_have_slot
+        share = self._slot_share
+        return self.settings.slots and (job.slot is not None or may(job.peers, job.owner, share, self.now))
+
+    def next_slot(self, job: PairedJob) -> int:
+        """From when on the job may have a slot, by what slots of its owner have kept."""
+        return self.slot_use.next_slot(job.peers, job.owner, self.now)
+
+    def count_slot(self, job: PairedJob, *, ended: bool) -> None:
+        """Count for how long the job's slot has kept nodes that were free for it, as far as that is over."""
+        assert job.slot is not None
+        since = self.now if job.fits_since is None else job.fits_since
+        if ended:
+            since = min(since, job.slot)  # they are its own from then on
+        job.fits_since = None
+        kept = job.nodes * max(0, self.now - since)
+        job.slot_node_seconds += kept
+        in_vain = ended and job.state is not JobState.RUNNING
+        weighed = kept * (IN_VAIN if in_vain else 1)
+        self.slot_use.count(job.peers, job.owner, weighed, self._slot_share, self.now)
 
     @property
     def settling_end(self) -> int:

@@ -57,6 +57,7 @@ class Outgoing:
         job.missed = False
         if job.ready_at is None:
             job.ready_at = now
+        self.allocations.slots.fits(job, now)
         if not self.ledger.settings.enabled:
             return self.allocations.start(job, now, Why.COSCHEDULING_OFF)
         if not job.peers:
@@ -151,9 +152,11 @@ class Outgoing:
             return self.allocations.start(job, now, Why.MATE_COULD_START, answer.start_at)
         if job.will_hold and (job.cannot_yield or self.allocations.may_still_hold(job, now)):
             return self.allocations.hold(job, now, Why.MATE_QUEUING)
-        if answer.mate_ready and self.ledger.settings.slots:
+        if not answer.mate_ready or not self.ledger.settings.slots:
+            return self.allocations.pass_over(job, now, Why.MATE_QUEUING)
+        if self.ledger.gives_slot(job):
             return self.proposing.settle(job, now)
-        return self.allocations.pass_over(job, now, Why.MATE_QUEUING)
+        return self.allocations.pass_over(job, now, Why.MATE_QUEUING, no_slot=True)
 
     # Patience with an unsubmitted mate
 

@@ -55,6 +55,7 @@ class Proposing:
 
     def may_be_earlier(self, job: PairedJob, _: MayBeEarlier, now: int) -> list[Effect]:
         """The job has a slot and does not fit now."""
+        self.slots.fits_not(job)
         waits = self.peers.expects(job.peer, now) or self.peers.is_draining(job.peer, now)
         if job.call is not None or job.slot is None or waits or self.ledger.settled_by is not None:
             return [EndTurn(job.id)]

@@ -61,6 +61,16 @@ class Slots:
             timers.append(SetTimer(job.id, Timer.LAPSE, since + self.patience))
         return timers
 
+    def fits(self, job: PairedJob, now: int) -> None:
+        """Nodes are free for the job: if it has a slot, it waits for its mate alone."""
+        if job.slot is not None and job.fits_since is None:
+            job.fits_since = now
+
+    def fits_not(self, job: PairedJob) -> None:
+        """Others have the nodes now."""
+        if job.fits_since is not None:
+            self.ledger.count_slot(job, ended=False)
+
     def confirm(self, job: PairedJob) -> list[Effect]:
         """The mate's domain knows that the slot which we have proposed is kept."""
         job.confirmed = True
@@ -84,6 +94,7 @@ class Slots:
         set_now = [Timer.SLOT] if job.claims else []
         if not job.proposes or not job.confirmed:
             set_now.append(Timer.LAPSE)
+        self.ledger.count_slot(job, ended=True)
         moved = self.abandon(job) if job.state is JobState.QUEUED else []  # what it agrees on is a move of this slot
         job.slot, job.proposes, job.confirmed = None, False, False
         job.slot_generation += 1

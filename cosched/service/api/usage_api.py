@@ -56,8 +56,7 @@ async def sums(serving: Explained, request: usage_pb2.ListUsageRequest) -> usage
     most = sorted(found.items(), key=lambda item: (-item[1].cost.held - item[1].cost.booked, item[0]))
     told = usage_pb2.ListUsageResponse()
     for name, usage in most[: request.limit or MOST_SUMS]:
-        held, booked, pushed = usage.cost
-        cost = explain_pb2.Cost(held=held, booked=booked, pushed=pushed)
+        cost = explain_pb2.Cost(**usage.cost._asdict())
         message = told.usages.add(name=name, jobs=len(usage.jobs), cost=cost)
         if name in budgets:
             message.may_hold_in_a_day = budgets[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -27,7 +28,7 @@ from cosched.core.events import Event, Ready, Tried
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId, MateTried, MutatingRequest, Reply, SettleGroupStart
 from cosched.service.domain.late_answers import Late
-from cosched.service.domain.memory import PEERS, remember_peers
+from cosched.service.domain.memory import PEERS, SLOT_USE, remember_peers
 from cosched.service.domain.records import Records
 from cosched.service.domain.sizing import Sizes
 from cosched.service.domain.story import MATE_HOLDS, MEMBER_LOST, Noted
@@ -112,6 +113,9 @@ class Decisions:
         self._records.refresh([*self._policy.take_changed(), *self._scheduler.take_changed()])
         self._journal.changes.starts.update(self._scheduler.starts.take_changed())
         self._journal.changes.charges.update(self._records.charges.take())
+        if (use := self._core.ledger.slot_use).changed:
+            use.changed = False
+            self._journal.changes.values[SLOT_USE] = json.dumps(use.until)
         orders = self._journal.changes.orders
         orders += self._scheduler.take_orders()
         self.giving_back.update(order.job for order in orders if type(order) in GIVE_BACK)

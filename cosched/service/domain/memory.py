@@ -38,6 +38,7 @@ from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.service.store import UNTOLD, JobRecord
 
 PEERS = "peers"  # the key of what is kept of peers
+SLOT_USE = "slot_use"  # and of what slots have kept
 KINDS = (GetMateJobId, GetMateStatus, TryStartMate, StartJob, ProposeStart, SettleStart)
 REQUESTS: dict[str, type] = {kind.__name__: kind for kind in KINDS}
 ANSWERS: dict[str, type[MutatingReply]] = {kind.__name__: kind for kind in (MateTried, MateStarted, Proposed, Settled)}

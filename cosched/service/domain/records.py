@@ -91,11 +91,13 @@ class Records:
         if values == IN_STEP(record):
             return record.id in self.journal.changes.jobs
         held_before = (record.memory or {}).get("held_node_seconds", 0)
+        slots_before = (record.memory or {}).get("slot_node_seconds", 0)
         held, was = memory.get("held_node_seconds", 0) - held_before, record.state
         self.metrics.held_node_seconds.inc(held)
         for field, value in zip(FIELDS_IN_STEP, values, strict=True):
             setattr(record, field, value)
         booked = self.charges.follow(record, was, held, self.journal.now)
+        self.charges.add(record, Cost(slots=memory.get("slot_node_seconds", 0) - slots_before), self.journal.now)
         self.metrics.booked_node_seconds.inc(booked)
         return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 from cosched.core.job import JobState
@@ -12,7 +13,7 @@ from cosched.service.domain.charges import DAY, HOUR
 from cosched.service.domain.draining import DRAIN
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import least_of
-from cosched.service.domain.memory import PEERS, recalled_job, recalled_peers, recalled_place
+from cosched.service.domain.memory import PEERS, SLOT_USE, recalled_job, recalled_peers, recalled_place
 from cosched.service.domain.turns import Outside
 from cosched.service.store import JobRecord
 
@@ -34,6 +35,7 @@ def recover(domain: LiveDomain, outside: Outside) -> list[JobId]:
     script_bytes = store.script_bytes()
     running = [str(record.id) for record in active if record.state is JobState.RUNNING]
     domain.scheduler.starts.recall(store.starts())
+    domain.core.ledger.slot_use.until.update(json.loads(store.meta(SLOT_USE) or "{}"))
     domain.records.charges.recall(store.held_by_account(domain.clock.now() // HOUR - DAY))
     with domain.turns.take():
         for peer, known in recalled_peers(store.meta(PEERS)).items():

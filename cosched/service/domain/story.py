@@ -28,6 +28,7 @@ HELD_CAP = "HeldCap"
 TOO_LARGE = "TooLargeToHold"
 HELD_BUDGET = "HeldBudget"
 HAS_SLOT = "MateSlot"
+NO_SLOT = "SlotShare"
 
 StoredDetail = Mapping[str, Any]
 
@@ -157,6 +158,8 @@ def reason(record: Record) -> str | None:
     if record.what is What.YIELDS and record.detail.get("capped"):
         detail = record.detail
         return TOO_LARGE if detail.get("too_large") else HELD_BUDGET if detail.get("over_budget") else HELD_CAP
+    if record.what is What.YIELDS and record.detail.get("no_slot"):
+        return NO_SLOT
     if record.what in (What.HOLDS, What.YIELDS):
         return record.why
     if record.what is What.WRONG_MATE:
@@ -241,7 +244,8 @@ def _slot(detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
 def _yields(detail: StoredDetail, _: Callable[[int], str]) -> str:
     capped = f"; it would have held, but {_why_not_held(detail)}" if detail.get("capped") else ""
     often = f" (yield {detail['yields']})" if detail["yields"] > 1 else ""
-    return f"yields{often}: {_because(detail)}{capped}"
+    no_slot = "; slots like its own have kept nodes for as long as they may" if detail.get("no_slot") else ""
+    return f"yields{often}: {_because(detail)}{capped}{no_slot}"
 
 
 def _why_not_held(detail: StoredDetail) -> str:

@@ -79,6 +79,7 @@ class Spent:
     held: str
     booked: str
     pushed: str
+    slots: str
 
 
 @dataclass(frozen=True, slots=True)

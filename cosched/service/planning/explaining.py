@@ -171,10 +171,10 @@ class Explaining:
             told.ended_at.seconds = to_wall(record.ended_at)
         if not record.paired:
             return
-        held, booked, pushed = self._domain.store.cost(record.id)
+        held, booked, pushed, slots = self._domain.store.cost(record.id)
         if record.state is JobState.HOLDING:
             held += least_of(record) * (self._clock.now() - (record.memory or {})["held_since"])
-        told.cost.held, told.cost.booked, told.cost.pushed = held, booked, pushed
+        told.cost.held, told.cost.booked, told.cost.pushed, told.cost.slots = held, booked, pushed, slots
 
     def _start(self, record: JobRecord, plan: Plan) -> Estimate | None:
         now = self._clock.now()

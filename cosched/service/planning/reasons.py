@@ -208,6 +208,12 @@ class Reasons:
             change="max_held_node_hours of [[account]]",
         )
 
+    def _no_slot(self, record: JobRecord) -> Reason:
+        job, ledger = self._domain.core.jobs[str(record.id)], self._domain.core.ledger
+        text = f"slots of jobs with mates on {' and '.join(job.peers)} have kept nodes for as long as they may"
+        again = f"; from {self._time(ledger.next_slot(job))} on it may have one"
+        return Reason(text=text + again, change="slot_share of [coscheduling]")
+
     def _peer_absent(self, record: JobRecord) -> Reason:
         mate, (held, _) = self._mate(record, away=True), self._hold(record)
         absent = explain_pb2.PeerAbsent(domain=mate.domain, absence=ABSENT[record.reason], held=held)  # type: ignore[arg-type]
@@ -313,4 +319,5 @@ _OF_WORDS: Mapping[str, Callable[[Reasons, JobRecord], Reason]] = {
     story.HELD_CAP: Reasons._capped,
     story.TOO_LARGE: Reasons._capped,
     story.HELD_BUDGET: Reasons._over_budget,
+    story.NO_SLOT: Reasons._no_slot,
 } | dict.fromkeys(ABSENT, Reasons._peer_absent)

@@ -64,7 +64,7 @@ class Reading:
         return self._one(job_of, statements.JOB, (id,))
 
     def cost(self, job: int) -> tuple[int, ...]:
-        """Return the node-seconds that the job has held, that it had booked, and by which it has pushed others."""
+        """Return the node-seconds that the job has held, had booked, has pushed others by, and has kept by slots."""
         return self._read(lambda row: tuple(map(int, row)), statements.COST, (job,))[0]
 
     # SQL
@@ -158,10 +158,10 @@ class Reader(Reading):
         """Return the last events of a few jobs, at most `limit`, in order; of these kinds, none: of all."""
         return self._read(event_of, *statements.stories(jobs, kinds, limit))[::-1]
 
-    def charges(self, by: str, since: int, after: tuple[int, int]) -> list[tuple[int, int, str, int, int, int]]:
+    def charges(self, by: str, since: int, after: tuple[int, int]) -> list[tuple[int, int, str, int, int, int, int]]:
         """Return the next charges from the hour `since` on, RANGE at most; `after`: hour and job of the one before.
 
-        Of each: hour, job, its owner, account or pair (`by`), and the node-seconds held, booked and pushed.
+        Of each: hour, job, its owner, account or pair (`by`), and the node-seconds: the fields of Cost.
         """
         return self._execute(statements.CHARGES.format(by=by), (since, *after, RANGE))
 

@@ -172,6 +172,7 @@ CREATE INDEX jobs_group ON jobs (group_name, owner, ended_at) WHERE group_name I
 """
 _PLACE = "ALTER TABLE jobs ADD COLUMN place TEXT /* JSON: where it can be reached: node list, host, port */"
 _ACCOUNT = "ALTER TABLE jobs ADD COLUMN account TEXT NOT NULL DEFAULT '' /* which the batch system charges */"
+_SLOTS = "ALTER TABLE charges ADD COLUMN slots INTEGER NOT NULL DEFAULT 0 /* nodes were free for a job with a slot */"
 _SIZES = """
 ALTER TABLE jobs ADD COLUMN malleable TEXT /* JSON: how its size may change while it runs: least and so on */;
 ALTER TABLE jobs ADD COLUMN sizing TEXT /* JSON: the nodes that a running one has, and was told of */
@@ -275,6 +276,11 @@ def _untold(database: Database) -> None:
         if untold:
             kept[UNTOLD] = {peer: [since or 0, *told] for peer, told in untold.items()}
         database.execute("UPDATE jobs SET memory = ? WHERE id = ?", (json.dumps(kept), id))
+
+
+@MIGRATIONS(name="0016_slots")
+def _slots(database: Database) -> None:
+    _execute_each(database, _SLOTS)
 
 
 def _execute_each(database: Database, statements: str) -> None:

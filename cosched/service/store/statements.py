@@ -11,7 +11,7 @@ from cosched.core.scheduling.starts import Starts
 from cosched.service.store.records import AUDIT_COLUMNS, ESTIMATE_COLUMNS, EVENT_COLUMNS, JOB_COLUMNS, Sample
 from cosched.service.store.schema import FIRST_FINAL_STATE, TELLING
 
-CHARGE_COLUMNS = ("job", "hour", "owner", "account", "pair", "held", "booked", "pushed")
+CHARGE_COLUMNS = ("job", "hour", "owner", "account", "pair", "held", "booked", "pushed", "slots")
 Statement = tuple[str, tuple[Any, ...]]  # the text, and the values of its parameters
 
 
@@ -46,9 +46,9 @@ ADD_CHARGE = _insert("charges", CHARGE_COLUMNS) + (
 )
 RETIRE_CHARGES = "DELETE FROM charges WHERE hour < ?1"
 HELD_BY_ACCOUNT = "SELECT account, hour, sum(held) FROM charges WHERE hour > ?1 GROUP BY account, hour"
-COST = "SELECT total(held), total(booked), total(pushed) FROM charges WHERE job = ?1"
-CHARGES = """SELECT hour, job, {by}, held, booked, pushed FROM charges WHERE hour >= ?1 AND (hour, job) > (?2, ?3)
-    ORDER BY hour, job LIMIT ?4"""
+COST = "SELECT total(held), total(booked), total(pushed), total(slots) FROM charges WHERE job = ?1"
+CHARGES = """SELECT hour, job, {by}, held, booked, pushed, slots FROM charges
+    WHERE hour >= ?1 AND (hour, job) > (?2, ?3) ORDER BY hour, job LIMIT ?4"""
 PUT_JOB = ADD_JOB.replace("INSERT", "INSERT OR REPLACE", 1)
 SAVE_JOB = _update("jobs", JOB_COLUMNS)
 ADD_SCRIPT = _insert("scripts", ("job", "script", "context"))

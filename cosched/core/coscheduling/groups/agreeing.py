@@ -59,6 +59,7 @@ class Agreeing:
 
     def may_be_earlier(self, job: PairedJob, _: MayBeEarlier, now: int) -> list[Effect]:
         """The job has a slot and does not fit now."""
+        self.slots.fits_not(job)
         group = membership(job)
         waits = any(
             self.peers.expects(peer, now) or self.peers.is_draining(peer, now) or peer not in group.jobs

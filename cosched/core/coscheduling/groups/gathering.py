@@ -198,7 +198,7 @@ class Gathering:
         """Whether all may have slots, by what these others have said of themselves."""
         told = [membership(job).told.get(peer) for peer in others]
         ready = all(isinstance(status, MateStatus) and status.may_book for status in told)
-        return ready and self.ledger.settings.slots and not job.will_hold
+        return ready and self.ledger.gives_slot(job) and not job.will_hold
 
     def _propose(self, job: PairedJob, peers: Iterable[Domain], now: int) -> list[Effect]:
         job.will_hold = self.allocations.would_hold(job, now)

@@ -1,0 +1,166 @@
+"""What slots may keep: those of an owner with a peer, which lies, are bounded in node-time; then the pair yields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from cosched.core.effects import Call
+from cosched.core.events import Asked
+from cosched.core.job import JobState
+from cosched.core.protocol import (
+    FOREVER,
+    Found,
+    GetMateJobId,
+    GetMateStatus,
+    MateJobId,
+    MateStarted,
+    MateStatus,
+    MateTried,
+    Proposed,
+    ProposeStart,
+    Refusal,
+    Settled,
+    SettleStart,
+    StartJob,
+    Status,
+    TryStartMate,
+)
+from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.service.store import JobRecord
+from tests.service.outside import Outside
+from tests.service.world import Faults, Node, World
+
+SHARE = Decimal("0.01")
+MEETS = CoschedulingSettings(scheme=Scheme.YIELD, slots=True, slot_share=SHARE)
+RUN = 4
+
+
+class Liar:
+    """Domain b: it agrees on slots, keeps them, and starts nothing."""
+
+    def __init__(self, node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.node, self.numbers = node, count(1)
+        self.answers: dict[type, object] = {
+            GetMateStatus: MateStatus(Status.QUEUING, 0, None),
+            TryStartMate: MateTried(False, None, mate_ready=True),
+            StartJob: MateStarted(False),
+            SettleStart: Settled(True),
+        }
+        monkeypatch.setattr(Outside, "call", lambda outside, call: self._called(outside, call))
+
+    def _called(self, outside: Outside, call: Call) -> None:
+        answer = self.answers.get(type(call.request))
+        if isinstance(call.request, GetMateJobId):
+            answer = MateJobId(Found.MATE, call.job)
+        if isinstance(call.request, ProposeStart):
+            answer = Proposed(call.request.not_before, True, call.request.slot_generation + 1)
+        outside.later(self.node.world.now, lambda: self.node.domain.calls.answered(call, answer))
+
+    def ask(self, kind: type, *values: object, job: str = "1") -> object:
+        request = kind(f"b/{job}/{next(self.numbers)}", job, job, *values)
+        return self.node.domain.questions.ask(Asked("b", request))
+
+    def propose(self, ahead: int = 0, job: str = "1", generation: int = 0) -> Proposed:
+        """A slot, which is kept if it is booked. A job that asks for its mate just now is waited for."""
+        while self.node.domain.state(job) is JobState.READY:
+            self.node.world.run(self.node.world.now + 1)
+        told = self.ask(ProposeStart, self.node.world.now + ahead, generation, FOREVER, job=job)
+        if told.booked:
+            self.ask(SettleStart, told.slot_generation, True, job=job)
+        return told
+
+    def each(self, seconds: int, act, until: int) -> None:
+        for instant in range(self.node.world.now, until, seconds):
+            self.node.world.at(instant, act)
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Node]:
+    """Domain a of ten nodes."""
+    world = World(tmp_path, 1, {"a": MEETS, "b": CoschedulingSettings()}, Faults())
+    yield world.nodes["a"]
+    world.close()
+
+
+@pytest.fixture
+def liar(node: Node, monkeypatch: pytest.MonkeyPatch) -> Liar:
+    return Liar(node, monkeypatch)
+
+
+def submit(node: Node, job: int, nodes: int, *, pair: bool = False, owner: str = "u") -> None:
+    record = JobRecord(job, "j", owner, None, nodes, RUN, node.world.now, JobState.QUEUED)
+    if pair:
+        record.peer, record.pair = "b", f"p{job}"
+    node.run_times[str(job)] = RUN
+    node._submit(record)
+    if pair:
+        node.domain.questions.ask(Asked("b", GetMateJobId(str(job), f"p{job}", None, owner)))
+
+
+def ran(node: Node, first: int, jobs: int, seconds: int) -> int:
+    """How many of so many jobs of others, of the whole machine, run in this time."""
+    for job in range(first, first + jobs):
+        submit(node, job, 10)
+    node.world.run(node.world.now + seconds)
+    return sum(str(job) in node.started_at for job in range(first, first + jobs))
+
+
+def test_slots_that_are_never_started_do_not_idle_the_machine(node: Node, liar: Liar):
+    submit(node, 1, 10, pair=True)
+    liar.each(1, liar.propose, node.world.now + 2000)
+    assert ran(node, 10, 20, 130) == 20
+
+
+def test_nor_do_slots_that_are_dropped_before_they_come(node: Node, liar: Liar):
+    def ahead() -> None:
+        told = liar.propose(20)
+        if told.booked:
+            node.world.at(node.world.now + 18, lambda: liar.ask(SettleStart, told.slot_generation, False))
+
+    submit(node, 1, 10, pair=True)
+    liar.each(1, ahead, node.world.now + 2000)
+    assert ran(node, 10, 20, 250) == 20
+
+
+def test_what_was_kept_is_charged_and_kept_over_a_restart_and_is_made_up_for_by_time(node: Node, liar: Liar):
+    liar.answers[TryStartMate] = MateTried(False)
+    submit(node, 1, 10, pair=True)
+    node.world.run(node.world.now + 65)
+    assert liar.propose().booked
+    node.world.run(node.world.now + 60)
+    kept = node.store.cost(1)[3]
+    assert 300 <= kept <= 320
+    refused = Proposed(None, refusal=Refusal.OFF)
+    assert liar.propose() == refused
+    node._die()
+    node.world.run(node.world.now + 3)
+    assert liar.propose() == refused
+    again = node.domain.core.ledger.next_slot(node.domain.core.jobs["1"])
+    assert node.world.now < again < node.world.now + 10 * kept / (SHARE * 10)
+    node.world.run(again + 1)
+    assert liar.propose().booked
+
+
+def test_other_owners_have_slots_until_the_peer_has_used_up_its_own_share(node: Node, liar: Liar):
+    liar.answers[TryStartMate] = MateTried(False)
+    for job, owner in ((1, "u"), (2, "v"), (3, "w")):
+        submit(node, job, 10, pair=True, owner=owner)
+    node.world.run(node.world.now + 65)
+    booked = []
+    for job in "1231":
+        booked.append(liar.propose(job=job).booked)
+        node.world.run(node.world.now + 60)
+    assert booked == [True, True, False, False]
+
+
+def test_a_pair_that_may_have_no_slot_yields_and_says_why(node: Node, liar: Liar):
+    submit(node, 1, 10, pair=True)
+    node.world.run(node.world.now + 100)
+    assert liar.propose() == Proposed(None, refusal=Refusal.OFF)
+    assert node.domain.jobs["1"].reason == "SlotShare"
+    assert node.domain.jobs["1"].slot is None
