@@ -13,7 +13,7 @@ import pytest
 
 from cosched.core.story import What
 from cosched.service.domain import story as service_story
-from cosched.service.store.reading import Reader
+from cosched.service.store.reading import Damage, Reader
 from tests.live.kill_campaign import campaign
 from tests.live.services import Federation
 from tests.live.test_groups import DOMAINS, check_no_group_is_apart, configured, contended_groups
@@ -67,7 +67,7 @@ def _recorded(databases: Mapping[str, Path], jobs: Mapping[str, str]) -> Run:
 
 
 def _events(path: Path, job: int, names: list[str]) -> Iterator[Event]:
-    reader = Reader.open(path)
+    reader = Reader.open(path, Damage())
     records, _ = reader.events(0, [job], [], 10_000)
     reader.close()
     for record in records:
