@@ -12,9 +12,7 @@ from threading import Event
 
 import pytest
 
-from cosched.adapters import hook_socket
 from cosched.adapters.hook_lines import MAX_LINE, LineError, decode, encode
-from cosched.adapters.slurm import hook_server
 from cosched.adapters.slurm.hook_protocol import instant
 from cosched.adapters.slurm.hook_server import HookServer
 from deploy.slurm.lab import wait_for
@@ -22,7 +20,6 @@ from tests.slurm.cosched_hooks import Service, Site, hooks, service
 
 READY = b"ready\tjob=%d\tnodes=1\tuid=7\trestarts=0\tcomment=c\n"
 READY_WITH_FAREWELL = READY.replace(b"\n", b"\tfarewell=1\n")
-NOBODY = 65534
 END = 300  # seconds: a safety net
 __all__ = ["hooks", "service"]
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
@@ -245,33 +242,6 @@ def test_the_gate_opens_for_the_jobs_user_slurm_user_and_root(hooks: Site) -> No
         assert asked(hooks.socket, 8) == b"open\n"
 
 
-@as_root
-def test_of_a_user_who_has_too_many_connections_the_oldest_goes(hooks: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hook_server, "_FIRST_LINE", END)
-    with Service(hooks.socket), ExitStack() as stack:
-        silent = [stack.enter_context(Peer(hooks.socket, user=NOBODY)) for _ in range(65)]
-        assert silent[0].rest() == b""
-        assert asked(hooks.socket, NOBODY) == asked(hooks.socket, 8) == b"open\n"
-        silent[-1].say(b"gate\tjob=2\n")
-        assert silent[-1].rest() == b"open\n"
-
-
-@as_root
-def test_hooks_find_room_whatever_others_do(hooks: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hook_server, "_FIRST_LINE", END)
-    monkeypatch.setattr(hook_socket, "MOST", 100)
-    with Service(hooks.socket) as service, ExitStack() as stack:
-        for user in range(1, 5):
-            for _ in range(50):
-                stack.enter_context(Peer(hooks.socket, user=user))
-        waiting = [stack.enter_context(Peer(hooks.socket, READY % job)) for job in range(1, 81)]
-        assert {hook.line() for hook in waiting} == {b"parked\n"}
-        for user in range(1, 5):
-            for _ in range(50):
-                stack.enter_context(Peer(hooks.socket, user=user))
-        assert all(service.start(job) for job in range(1, 81))
-
-
 def test_with_gates_a_job_is_let_go_earlier_than_they_open(hooks: Site) -> None:
     with Service(hooks.socket, gate_lead=0.25) as service, Peer(hooks.socket, READY % 1) as hook:
         service.wait_for_offer(1)
@@ -324,27 +294,6 @@ def test_the_end_of_a_job_is_not_told_for_long_to_who_does_not_listen(hooks: Sit
         first.connect(str(hooks.socket))
         assert hooks.run("jobcomp", environment).wait(END) == 0
     assert hooks.messages() == []
-
-
-@as_root
-def test_a_hook_waits_in_the_sockets_queue_where_nobody_gets_in_before_it(hooks: Site) -> None:
-    with socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_UNIX) as first:
-        listening.bind(str(hooks.socket))
-        listening.listen(0)
-        first.connect(str(hooks.socket))
-        waits = hooks.prolog()
-        (program,) = wait_for(lambda: _children(waits.pid), "the hook to begin")
-        place = Path(f"/proc/{program}/wchan")
-        wait_for(lambda: place.read_text() == "unix_wait_for_peer", "the hook to wait in the queue")
-        listening.accept()[0].close()
-        with listening.accept()[0] as hook:
-            assert hook.recv(6) == b"ready\t"
-            hook.sendall(b"yield\n")
-            assert waits.wait(END) == 1
-
-
-def _children(pid: int) -> list[str]:
-    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
 def test_the_gate_waits_for_its_instant_and_never_fails_a_job(hooks: Site) -> None:
