@@ -60,7 +60,8 @@ class Domain(View[cluster_pb2.Domain]):
             return "no coscheduling"
         meeting = {"mate_budget": self.mate_budget, "slots": "on" if self.slots else "off"}
         meets = self.scheme == SchemeChoice.MEET.core and meeting == PRESET.texts
-        words = {**meeting, "mate_budget_share": self.mate_budget_share}
+        share = self._message.mate_budget_share
+        words = {**meeting, **({"mate_budget_share": share} if share else {})}
         return in_words(SchemeChoice.MEET if meets else self.scheme, words)
 
     @property

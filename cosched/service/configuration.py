@@ -30,7 +30,7 @@ from cosched.service.configuration_sections import (
 )
 from cosched.validation.addresses import is_loopback
 from cosched.validation.mistakes import KeyedError, Mistake, first_mistake, key_shown, no_such_key
-from cosched.validation.schemes import SchemeChoice
+from cosched.validation.schemes import NO_BOUND, SchemeChoice
 from cosched.validation.toml import read_toml
 from cosched.validation.types import Settings
 
@@ -50,6 +50,14 @@ class Configuration(Settings):
     tls: Tls | None = None
     page: Page | None = None
     manager: Manager
+
+    @model_validator(mode="after")
+    def _replays_bound_no_owner(self) -> Self:
+        """Let a service that replays keep the schedule of the simulation, which tells no owners apart."""
+        if self.manager.kind == "replay" and self.coscheduling.mate_budget_share is None:
+            unbounded = self.coscheduling.model_copy(update={"mate_budget_share": NO_BOUND})
+            self.__dict__["coscheduling"] = unbounded  # it is frozen
+        return self
 
     @model_validator(mode="after")
     def _page_has_a_place(self) -> Self:

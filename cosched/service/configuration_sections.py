@@ -19,7 +19,7 @@ from cosched.schedulers.keys import SchedulerKeys, not_of
 from cosched.schedulers.loading import kinds
 from cosched.validation.addresses import Address, ListenAddress, Uri, is_loopback
 from cosched.validation.mistakes import KeyedError
-from cosched.validation.schemes import NO_BOUND, Meeting
+from cosched.validation.schemes import NO_BOUND, SHARE, Meeting
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.text import shown
 from cosched.validation.types import DomainName, ExactSeconds, MateBudgetShare, Number, Seconds, Settings, Whole
@@ -129,7 +129,7 @@ class Coscheduling(CoschedulingFields):
     """[coscheduling]: the scheme, enhancements, and time limits for other domains."""
 
     enabled: Flag = True
-    mate_budget_share: MateBudgetShare = NO_BOUND
+    mate_budget_share: MateBudgetShare | None = None  # default SHARE with a mate_budget; 1 if the manager replays
     slot_share: MateBudgetShare = Decimal("0.01")  # default 1 if the manager replays
     peer_grace: Seconds = 120  # default 0 if the manager replays
     on_mate_unknown: OnMateUnknown = OnMateUnknown.WAIT  # default START if the manager replays
@@ -150,7 +150,10 @@ class Coscheduling(CoschedulingFields):
     @property
     def meeting_if_on(self) -> Meeting:
         """See CoschedulingFields; a service tells owners apart."""
-        return replace(super().meeting_if_on, mate_budget_share=self.mate_budget_share)
+        meeting, share = super().meeting_if_on, self.mate_budget_share
+        if share is None:
+            share = SHARE if meeting.mate_budget else NO_BOUND
+        return replace(meeting, mate_budget_share=share)
 
     @model_validator(mode="after")
     def _share_is_one_of_a_budget(self) -> Self:

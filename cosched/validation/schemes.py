@@ -13,6 +13,7 @@ from cosched.core.settings import Scheme
 MAX_BUDGET = 10
 BUDGET_DIGITS = 6  # after the point; the scheduler counts in millionths
 NO_BOUND = Decimal(1)  # all jobs of an owner
+SHARE = Decimal("0.9")  # of them, by default; of those who mean well hardly anyone reaches it (tests/bench/bounds.py)
 
 
 class SchemeChoice(StrEnum):
@@ -53,7 +54,9 @@ class Meeting:
 
 def in_words(scheme: str, settings: Mapping[str, Any]) -> str:
     """Describe a scheme; of `settings`, in which `Meeting.texts` may be, only what the scheme does not say itself."""
-    preset = (PRESET if scheme == SchemeChoice.MEET else NOT_MEETING).texts | {"mate_budget_share": f"{NO_BOUND:f}"}
+    preset = (PRESET if scheme == SchemeChoice.MEET else NOT_MEETING).texts
+    if Decimal(settings.get("mate_budget", preset["mate_budget"]) or 0):
+        preset = {**preset, "mate_budget_share": f"{SHARE:f}"}
     own = [f"{key} {settings[key]}" for key in preset if settings.get(key, preset[key]) != preset[key]]
     return ", ".join([f"scheme {scheme}", *own])
 

@@ -134,7 +134,8 @@ def test_rules_and_scheduler_agree_how_pairs_meet(
     ("lines", "share"),
     [
         ("", "1"),
-        ('scheme = "meet"', "1"),
+        ('scheme = "meet"', "0.9"),
+        ("mate_budget = 0.5", "0.9"),
         ('scheme = "meet"\nmate_budget_share = 0', "0"),
         ("mate_budget = 0.5\nmate_budget_share = 0.3", "0.3"),
         ("mate_budget = 0.5\nmate_budget_share = 1", "1"),
@@ -144,6 +145,12 @@ def test_rules_and_scheduler_agree_how_pairs_meet(
 def test_which_share_of_an_owner_s_jobs_may_start_before_their_turn(read: Read, lines: str, share: str) -> None:
     found = read(f"{PLAIN}[coscheduling]\n{lines}\n")
     assert found.machine_settings(8).mate_budget_share == Decimal(share)
+
+
+def test_a_service_that_replays_bounds_nobody(read: Read) -> None:
+    replay = PLAIN.replace('"local"', '"replay"')
+    for lines, share in (('scheme = "meet"', 1), ('scheme = "meet"\nmate_budget_share = 0.3', Decimal("0.3"))):
+        assert read(f"{replay}[coscheduling]\n{lines}\n").machine_settings(8).mate_budget_share == share
 
 
 def test_slurm_can_meet_and_its_starts_are_counted(read: Read) -> None:

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from cosched.core.effects import Call
 from cosched.core.events import Asked
 from cosched.core.job import JobState
-from cosched.core.protocol import GetMateJobId, TryStartMate
+from cosched.core.protocol import Found, GetMateJobId, MateJobId, MateStatus, MateTried, Status, TryStartMate
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.store import JobRecord
+from cosched.validation.schemes import SHARE
+from tests.service.outside import Outside
 from tests.service.world import METRICS, Faults, Node, World
 
 CALLS = itertools.count(1)
@@ -85,3 +88,40 @@ def test_what_is_a_week_old_is_forgotten_on_disk_too(node: Node) -> None:
     assert node.store.starts() == [("bob", 168, (1, 0, 0))]
     restart(node)
     assert node.domain.scheduler.starts.by_owner(node.world.now) == {"bob": (1, 0, 0)}
+
+
+class DefaultNode(SharingNode):
+    """It has the default."""
+
+    share = SHARE
+
+
+class DefaultWorld(SharingWorld):
+    node_kind = DefaultNode
+
+
+def test_by_default_nobody_s_jobs_overtake_a_whole_queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ann's job 1 is in front, and its mate always refuses; 12 jobs of bob wait, and 48 of hers are wanted behind them.
+
+    All need the whole machine, for 10 seconds.
+    """
+
+    def answer(outside: Outside, call: Call) -> None:
+        answers = {GetMateJobId: MateJobId(Found.MATE, call.job), TryStartMate: MateTried(call.job != "1")}
+        told = answers.get(type(call.request), MateStatus(Status.QUEUING, 0, None))
+        outside.later(outside.world.now, lambda: outside.node.domain.calls.answered(call, told))
+
+    monkeypatch.setattr(Outside, "call", answer)
+    world = DefaultWorld(tmp_path, 1, {"a": MEETS, "b": CoschedulingSettings()}, Faults())
+    node = world.nodes["a"]
+    submit(node, 0, "bob", 10, 10)
+    submit(node, 1, "ann", 10, 10, "p1")
+    for job in range(2, 14):
+        submit(node, job, "bob", 10, 10)
+    for job in range(14, 62):
+        submit(node, job, "ann", 10, 10, f"p{job}")
+        assert not is_started_for_its_mate(node, job)
+    while "13" not in node.started_at and world.now < 10**5:
+        world.run(world.now + 1)
+    assert sum(int(job) > 13 for job in node.started_at) <= 10
+    world.close()
