@@ -4,6 +4,8 @@ How the core's effects map to it:
 
 * `Start` is `launch`. `Hold`, `Yield`, `Release`, `Try` and `Reschedule` concern the embedded scheduler only: a job
   that does not run yet has no processes.
+* A running job that its scheduler preempts (`Requeued`) is `preempt`; its `Ended` is not the job's end. It is forgotten
+  then, and launched again when it starts again.
 * The report `Ended` becomes the event `Finished`, with the state that `Ended.succeeded` and `Ended.how` give. Nodes
   are free for other jobs at `Ended`, not at `cancel`.
 * After a restart `open` says what became of the jobs launched before. A job that the service recorded as started but
@@ -64,6 +66,8 @@ class Launcher(Manager[Report | None, Report], Protocol):
 
     may_have_forgotten: bool = False
     """Set by `open`: launches may have been forgotten in a crash of the host. Jobs not found are not launched again."""
+    preempts: bool = False
+    """Whether a job that was ended by `preempt`, and forgotten, can be launched again."""
 
     def check(self, spec: JobSpec) -> None:
         """Raise SpecError at submission for a job that `launch` would refuse, as far as this can be known."""
@@ -74,6 +78,13 @@ class Launcher(Manager[Report | None, Report], Protocol):
         On return the launch is recorded and survives a restart; a report says whether the job started. Raises
         SpecError, NodesBusyError, NoRoomError or ManagerError if nothing was launched.
         """
+
+    async def preempt(self, job_id: str) -> None:
+        """End a job's run, since others get its nodes: first it is asked to end, as by `cancel`. `Ended` follows.
+
+        Does nothing to a job that has ended; raises UnknownJobError. After `forget` the job may be launched again.
+        """
+        await self.cancel(job_id)
 
 
 @runtime_checkable

@@ -34,6 +34,8 @@ def create(domain: str, directory: Path, settings: Mapping[str, object]) -> Loca
 class LocalManager(ElasticLauncher):
     """See `adapters.launcher`."""
 
+    preempts = True
+
     def __init__(self, domain: str, settings: LocalSettings) -> None:
         self.domain = domain
         self.settings = settings

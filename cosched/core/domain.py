@@ -12,7 +12,7 @@ the other; a service at the end of a turn.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import assert_never, get_args
 
 from cosched.core.allocation import Resized
 from cosched.core.coscheduling.coscheduler import Coscheduler
@@ -27,10 +27,13 @@ from cosched.core.effects import (
     ClearTimer,
     Effect,
     EndTurn,
+    ForScheduler,
     GiveBack,
     HasMate,
     Hold,
     MoveSlot,
+    OfGroups,
+    OfSlots,
     Quote,
     Record,
     Release,
@@ -73,6 +76,8 @@ from cosched.core.scheduling.scheduler import ElasticScheduler, GroupScheduler, 
 # Requeued: what the scheduler has done to a running job; before a Start, to give that job nodes.
 Change = Record | Ready | Resized | Requeued | Wanted | Start | CancelJob | Call | Answer | SetTimer | ClearTimer
 
+FOR_SCHEDULER = frozenset(get_args(ForScheduler))
+
 TimerEvent = ReleaseDue | PatienceOver | RetryDue | TellDue | GraceOver | LeaseOver | SlotDue | SlotLapsed
 
 TIMER_EVENTS: dict[Timer, type[TimerEvent]] = {  # what a timer that is due tells
@@ -101,32 +106,12 @@ class PolicyDomain:
         self._elastic = scheduler if isinstance(scheduler, ElasticScheduler) else None
         self._grouping = scheduler if isinstance(scheduler, GroupScheduler) else None
         self._meeting = scheduler if isinstance(scheduler, MeetingScheduler) else None
-        self._carry_out: dict[type, Callable[[Any, int, list[Change]], None]] = {
-            Start: self._start,
-            Hold: self._hold,
-            Yield: self._yield,
-            Release: self._release,
-            AskAgain: self._ask_again,
-            Try: self._try,
-            Reschedule: self._reschedule,
-            HasMate: self._has_mate,
-            Want: self._want,
-            Quote: self._quote,
-            Book: self._book,
-            MoveSlot: self._move_slot,
-            Unbook: self._unbook,
-            Claim: self._claim,
-            EndTurn: self._end_turn,
-            TryReady: self._try_ready,
-            GiveBack: self._give_back,
-            WantUntil: self._want_until,
-        }
 
     def handle(self, event: Event, now: int) -> list[Change]:
         """Something happens at `now`; what follows for others. IllegalEvent, ValueError: nothing was changed."""
         effects = self.coscheduler.handle(event, now)
         for effect in effects:
-            if type(effect) in self._carry_out:
+            if type(effect) in FOR_SCHEDULER:
                 return self.follow(effects, now)
         return effects  # type: ignore[return-value]  # as is most often so: a question, or an answer
 
@@ -134,11 +119,7 @@ class PolicyDomain:
         """Carry out what concerns the scheduler; the rest is left. Also for effects of no event: those of a restart."""
         left: list[Change] = []
         for effect in effects:
-            carry_out = self._carry_out.get(type(effect))
-            if carry_out is None:
-                left.append(effect)  # type: ignore[arg-type]
-            else:
-                carry_out(effect, now, left)
+            self._carry_out(effect, now, left)
         if self._elastic is not None:
             self._take_events(self._elastic, now, left)
         return left
@@ -188,6 +169,41 @@ class PolicyDomain:
 
     # What the rules want of the scheduler
 
+    def _carry_out(self, effect: Effect, now: int, left: list[Change]) -> None:
+        match effect:
+            case Record() | Call() | Answer() | SetTimer() | ClearTimer() | Wanted() | CancelJob():
+                left.append(effect)
+            case Start():
+                self._start(effect, now, left)
+            case Hold() | Yield() | Release() | AskAgain() | Reschedule() | HasMate():
+                self._at_once(effect, now)
+            case Try():
+                self._try(effect, now, left)
+            case TryReady() | GiveBack() | WantUntil():
+                self._for_group(effect, now, left)
+            case Want() | Quote() | Book() | MoveSlot() | Unbook() | Claim() | EndTurn():
+                self._for_slot(effect, now, left)
+            case _:
+                assert_never(effect)
+
+    def _at_once(self, effect: Hold | Yield | Release | AskAgain | Reschedule | HasMate, now: int) -> None:
+        """Tell the scheduler what has no outcome."""
+        match effect:
+            case Hold():
+                self.scheduler.hold(effect.job, now, effect.until)
+            case Yield():
+                self.scheduler.pass_over(effect.job, now, effect.boost)
+            case Release():
+                self.scheduler.release(effect.job, now)
+            case AskAgain():
+                self.scheduler.ask_again(effect.job)
+            case Reschedule():
+                self.scheduler.reschedule(effect.job)
+            case HasMate():
+                self.scheduler.count_paired(effect.job, self.is_paired(effect.job))
+            case _:
+                assert_never(effect)
+
     def _start(self, effect: Start, now: int, left: list[Change]) -> None:
         self.scheduler.start(effect.job, now)
         self._launch(effect, now, left)
@@ -204,18 +220,6 @@ class PolicyDomain:
                     left.append(event)
         left.append(start)
 
-    def _hold(self, effect: Hold, now: int, _: list[Change]) -> None:
-        self.scheduler.hold(effect.job, now, effect.until)
-
-    def _yield(self, effect: Yield, now: int, _: list[Change]) -> None:
-        self.scheduler.pass_over(effect.job, now, effect.boost)
-
-    def _release(self, effect: Release, now: int, _: list[Change]) -> None:
-        self.scheduler.release(effect.job, now)
-
-    def _ask_again(self, effect: AskAgain, now: int, _: list[Change]) -> None:  # noqa: ARG002
-        self.scheduler.ask_again(effect.job)
-
     def _try(self, effect: Try, now: int, left: list[Change]) -> None:
         started = self.scheduler.try_start(effect.job, now, effect.wanted_until, effect.start_at)
         if started is None:
@@ -224,68 +228,68 @@ class PolicyDomain:
             self._launch(Start(effect.job), now, left)
         self._tell(Tried(effect.job, started), now, left)
 
-    def _reschedule(self, effect: Reschedule, now: int, _: list[Change]) -> None:  # noqa: ARG002
-        self.scheduler.reschedule(effect.job)
-
-    def _has_mate(self, effect: HasMate, now: int, _: list[Change]) -> None:  # noqa: ARG002
-        self.scheduler.count_paired(effect.job, self.is_paired(effect.job))
-
     # Slots. A scheduler that gives none refuses; None: it tells later
 
-    def _want(self, effect: Want, now: int, _: list[Change]) -> None:  # noqa: ARG002
-        if self._meeting is not None:
-            self._meeting.want(effect.job, effect.wanted)
-
-    def _quote(self, effect: Quote, now: int, left: list[Change]) -> None:
-        quoted: Quoted | None = Quoted(effect.job, None, effect.for_peer)
-        if self._meeting is not None:
-            quoted = self._meeting.quote(effect, now)
-        if quoted is not None:
-            self._tell(quoted, now, left)
-
-    def _book(self, effect: Book, now: int, left: list[Change]) -> None:
-        booked: Booked | None = Booked(effect.job, effect.at, effect.generation, False, effect.for_peer)
-        if self._meeting is not None:
-            booked = self._meeting.book(effect, now)
-        if booked is not None:
-            self._tell(booked, now, left)
-
-    def _claim(self, effect: Claim, now: int, left: list[Change]) -> None:
-        claimed: Claimed | None = Claimed(effect.job, False, effect.for_peer)
-        if self._meeting is not None:
-            claimed = self._meeting.claim(effect, now)
-        if claimed is not None:
-            self._tell(claimed, now, left)
-
-    def _move_slot(self, effect: MoveSlot, now: int, _: list[Change]) -> None:  # noqa: ARG002
-        if self._meeting is not None:
-            self._meeting.move_slot(effect.job, effect.moves)
-
-    def _unbook(self, effect: Unbook, now: int, _: list[Change]) -> None:
-        if self._meeting is not None:
-            self._meeting.unbook(effect.job, now)
-
-    def _end_turn(self, effect: EndTurn, now: int, _: list[Change]) -> None:  # noqa: ARG002
-        if self._meeting is not None:
-            self._meeting.end_turn(effect.job)
+    def _for_slot(self, effect: OfSlots, now: int, left: list[Change]) -> None:
+        outcome = _refused(effect) if self._meeting is None else _of_slot(self._meeting, effect, now)
+        if outcome is not None:
+            self._tell(outcome, now, left)
 
     # Groups. A scheduler that cannot keep nodes for a member refuses; None: it tells later
 
-    def _try_ready(self, effect: TryReady, now: int, left: list[Change]) -> None:
-        ready: bool | None = False
-        if self._grouping is not None:
-            ready = self._grouping.try_ready(effect.job, now)
-        if ready is not None:
-            self._tell(TriedReady(effect.job, ready), now, left)
-
-    def _give_back(self, effect: GiveBack, now: int, _: list[Change]) -> None:
-        if self._grouping is not None:
-            self._grouping.give_back(effect.job, now)
-
-    def _want_until(self, effect: WantUntil, now: int, _: list[Change]) -> None:  # noqa: ARG002
-        if self._grouping is not None:
-            self._grouping.want_until(effect.job, effect.until)
+    def _for_group(self, effect: OfGroups, now: int, left: list[Change]) -> None:
+        grouping = self._grouping
+        match effect:
+            case TryReady():
+                ready = grouping.try_ready(effect.job, now) if grouping is not None else False
+                if ready is not None:
+                    self._tell(TriedReady(effect.job, ready), now, left)
+            case GiveBack():
+                if grouping is not None:
+                    grouping.give_back(effect.job, now)
+            case WantUntil():
+                if grouping is not None:
+                    grouping.want_until(effect.job, effect.until)
+            case _:
+                assert_never(effect)
 
     def is_paired(self, job: JobId) -> bool:
         """Whether the job waits for a mate: not if it has none, or coscheduling is off."""
         return bool(self.coscheduler.jobs[job].peers) and self.coscheduler.settings.enabled
+
+
+def _refused(effect: OfSlots) -> Quoted | Booked | Claimed | None:
+    """What comes of it where no slots are given."""
+    match effect:
+        case Quote():
+            return Quoted(effect.job, None, effect.for_peer)
+        case Book():
+            return Booked(effect.job, effect.at, effect.generation, False, effect.for_peer)
+        case Claim():
+            return Claimed(effect.job, False, effect.for_peer)
+        case Want() | MoveSlot() | Unbook() | EndTurn():
+            return None
+        case _:
+            assert_never(effect)
+
+
+def _of_slot(scheduler: MeetingScheduler, effect: OfSlots, now: int) -> Quoted | Booked | Claimed | None:
+    """What comes of it, if the scheduler tells that at once."""
+    match effect:
+        case Quote():
+            return scheduler.quote(effect, now)
+        case Book():
+            return scheduler.book(effect, now)
+        case Claim():
+            return scheduler.claim(effect, now)
+        case Want():
+            scheduler.want(effect.job, effect.wanted)
+        case MoveSlot():
+            scheduler.move_slot(effect.job, effect.moves)
+        case Unbook():
+            scheduler.unbook(effect.job, now)
+        case EndTurn():
+            scheduler.end_turn(effect.job)
+        case _:
+            assert_never(effect)
+    return None

@@ -263,24 +263,7 @@ class Record:
         return kept
 
 
-ForScheduler = (
-    Start
-    | Hold
-    | Yield
-    | Release
-    | AskAgain
-    | Try
-    | Reschedule
-    | HasMate
-    | TryReady
-    | GiveBack
-    | WantUntil
-    | Want
-    | Quote
-    | Book
-    | MoveSlot
-    | Unbook
-    | Claim
-    | EndTurn
-)
+OfSlots = Want | Quote | Book | MoveSlot | Unbook | Claim | EndTurn
+OfGroups = TryReady | GiveBack | WantUntil
+ForScheduler = Start | Hold | Yield | Release | AskAgain | Try | Reschedule | HasMate | OfSlots | OfGroups
 Effect = ForScheduler | CancelJob | Wanted | Call | Answer | SetTimer | ClearTimer | Record

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cosched.core.job import JobState
 from cosched.core.messages import message
 from cosched.core.protocol import NO_MATE, Domain, Failure, JobId, MateJobId, Named, Reply, Request
+from cosched.core.story import Why
 
 
 @message
@@ -131,10 +132,11 @@ class StartedUnasked(JobEvent):
 class Requeued(JobEvent):
     """A running job has lost its nodes and is queued again: it was preempted, or its resource manager took it back.
 
-    `keeps_work`: when it starts again it goes on where it was, not from its beginning.
+    `why` says which. `keeps_work`: when it starts again it goes on where it was, not from its beginning.
     """
 
     keeps_work: bool = False
+    why: Why = Why.TAKEN_BACK
 
 
 @message

@@ -53,7 +53,7 @@ ENDED: dict[JobState, What] = {
 
 
 class Why(StrEnum):
-    """Why a job started, holds or yields."""
+    """Why a job started, holds, yields or is queued again."""
 
     # It starts together with its mate
     ASKED_BY_PEER = "asked by"
@@ -81,6 +81,10 @@ class Why(StrEnum):
     NO_MEMBER_LEFT = "no other member of its group will start"
     OUTCOME_UNKNOWN = "its proposer does not answer"
     STARTED_UNASKED = "its resource manager did not wait"
+
+    # It is queued again
+    PREEMPTED = "preempted"
+    TAKEN_BACK = "taken back by its resource manager"
 
     # It holds or yields; the queue shows these as the job's reason
     MATE_QUEUING = "MateQueuing"

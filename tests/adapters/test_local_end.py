@@ -136,3 +136,21 @@ async def test_the_end_is_told_soon(place: Path) -> None:
             end = await here.run(f"{job}", "true")
             ages.append((time.time_ns() - end.at) / 1e9)
         assert sorted(ages)[2] < 2
+
+
+async def test_a_preempted_job_is_asked_to_end_and_can_be_launched_again(place: Path) -> None:
+    """Nothing is left of its first run but what that has saved; its output begins anew."""
+    script = "trap 'touch saved; exit 0' TERM; [ -e saved ] && echo again && exit 3; echo $$; sleep 300 & wait"
+    async with machine(place) as here:
+        await here.launch("1", "/bin/sh", "-c", script)
+        pid = int(await here.line("1"))
+        await here.manager.preempt("1")
+        end = await here.ended("1")
+        assert (end.how, end.exit_code, lives(pid)) == (End.CANCELLED, 0, False)
+        await here.manager.preempt("1")  # ended: nothing to do
+        await here.manager.forget("1")
+        with pytest.raises(UnknownJobError):
+            await here.manager.preempt("1")
+        here.told.clear()
+        end = await here.run("1", "/bin/sh", "-c", script)
+        assert (end.how, end.exit_code, here.output("1")) == (End.EXITED, 3, "again\n")

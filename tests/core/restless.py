@@ -21,6 +21,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 from cosched.core.scheduling.starts import RecentStarts
+from cosched.core.story import Why
 
 QUEUED, READY, HOLDING, RUNNING = JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING
 
@@ -48,7 +49,7 @@ class RestlessJob:
 class Restless:
     """`acts`: how often it changes something about a running job of its own accord; `resizes`: not only preempts it."""
 
-    all_known = True
+    all_known = preempts = True
     takes_groups = counts_work = harvests = False
 
     def __init__(self, nodes: int, random: Random, acts: int, *, resizes: bool = True) -> None:
@@ -114,6 +115,8 @@ class Restless:
 
     def start(self, job: str, now: int) -> None:
         started = self.jobs[job]
+        if started.state is QUEUED:  # it has run unseen
+            self._give_nodes(started, RUNNING, started.asked.nodes)
         started.state = RUNNING
         allocation = self._allocation(started, now)
         if started.nodes < started.asked.nodes:
@@ -191,7 +194,7 @@ class Restless:
             self._resize(job, now, self._random.randint(1, most))
 
     def _preempt(self, job: RestlessJob, now: int) -> None:
-        event = Requeued(job.asked.id, keeps_work=self._random.random() < 0.7)
+        event = Requeued(job.asked.id, keeps_work=self._random.random() < 0.7, why=Why.PREEMPTED)
         self._events.append(event)
         self.told[event.job].append(Stop(now, event.keeps_work))
         self.done["preempted"] += 1

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cosched.core.effects import Answer, Start
 from cosched.core.events import Asked, CallFailed
 from cosched.core.protocol import Failure, GroupOrder, MutatingRequest
+from cosched.service.domain.changes import Preempt
 from cosched.service.wire.errors import Refusal
 
 if TYPE_CHECKING:
@@ -99,10 +100,10 @@ class Outside:
     def when_durable(self, commit: int, act: Callable[[], Any], *, hurry: bool = True) -> None:  # noqa: ARG002
         self.node.disk.when_durable(commit, act)
 
-    def order(self, start: Start) -> None:
+    def order(self, order: Start | Preempt) -> None:
         self.node.may_die()
-        if start.job in self.node.domain.jobs:
-            self.node.launch(start.job)
+        if order.job in self.node.domain.jobs:
+            (self.node.preempt if type(order) is Preempt else self.node.launch)(order.job)
 
     def set_timer(self, timer) -> None:
         key = timer.job, timer.timer

@@ -241,11 +241,11 @@ class Allocations:
         job.call = None
         return [*self.ledger.note(job, ENDED[event.how]), *effects, ClearTimer(job.id, Timer.PATIENCE)]
 
-    def requeued(self, job: PairedJob, _: Requeued, now: int) -> list[Effect]:
-        """The resource manager has taken the running job back into its queue."""
+    def requeued(self, job: PairedJob, event: Requeued, now: int) -> list[Effect]:
+        """The running job is queued again. Mates that ask are told so from now on."""
         job.state = QUEUED
         job.started_at = job.start_at = None
-        return [*self.ledger.note(job, What.REQUEUED), *self.patience(job, now), Reschedule(job.id)]
+        return [*self.ledger.note(job, What.REQUEUED, event.why), *self.patience(job, now), Reschedule(job.id)]
 
     # Timers
 

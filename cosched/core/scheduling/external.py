@@ -22,7 +22,7 @@ from cosched.core.scheduling.starts import RecentStarts
 class ExternalScheduler:
     """The jobs that name a mate, on a machine of `nodes` nodes. Jobs without a mate are unknown here."""
 
-    all_known = counts_work = harvests = False
+    all_known = counts_work = preempts = harvests = False
 
     def __init__(self, nodes: int, *, takes_groups: bool = True) -> None:
         self.nodes = nodes

@@ -39,7 +39,7 @@ class PlainJob:
 class PlainScheduler(OpenIteration):
     """See `OpenScheduler`, `GroupScheduler` and `ElasticScheduler`."""
 
-    counts_work = harvests = False
+    counts_work = preempts = harvests = False
 
     def __init__(self, nodes: int) -> None:
         super().__init__()

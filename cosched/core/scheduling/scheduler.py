@@ -218,6 +218,7 @@ class OpenScheduler(Scheduler, Protocol):
     all_known: bool  # whether it knows all jobs of the machine; else only those that name a mate
     takes_groups: bool  # whether its jobs can be in groups; then it is a GroupScheduler
     counts_work: bool  # whether each of its jobs that have nodes has a Share, which says what is left of its work
+    preempts: bool  # whether it takes the nodes of running jobs for others (Requeued)
     harvests: bool  # whether a job that waits may get nodes of running ones at its turn
     starts: RecentStarts  # those that it counts, to bound starts before their turn
 

@@ -23,7 +23,13 @@ class Cancel(NamedTuple):
     job: JobId
 
 
-Order = SchedulersOrder | Start | Resized | Cancel  # what a resource manager is told
+class Preempt(NamedTuple):
+    """End a job's run, as it is queued again; until that is done the order is on its record (`preempted_at`)."""
+
+    job: JobId
+
+
+Order = SchedulersOrder | Start | Resized | Preempt | Cancel  # what a resource manager is told
 
 
 @dataclass(slots=True)

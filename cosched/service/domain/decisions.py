@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
+from typing import assert_never
 
 from cosched.core.allocation import Resized
 from cosched.core.coscheduling.ledger import IllegalEvent
@@ -24,9 +24,10 @@ from cosched.core.effects import (
     Wanted,
     Yield,
 )
-from cosched.core.events import Event, Ready, Tried
+from cosched.core.events import Event, Ready, Requeued, Tried
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId, MateTried, MutatingRequest, Reply, SettleGroupStart
+from cosched.service.domain.changes import Preempt
 from cosched.service.domain.late_answers import Late
 from cosched.service.domain.memory import PEERS, SLOT_USE, remember_peers
 from cosched.service.domain.records import Records
@@ -54,18 +55,6 @@ class Decisions:
         self._iterating = not paced
         self.looks = 0  # since anything has happened
         self.giving_back: set[JobId] = set()  # the manager was told to take these jobs' nodes, and is at it
-        self._do: dict[type, Callable[[Any], None]] = {
-            Record: records.tell,
-            Ready: self._first_ready,
-            Wanted: self._wanted,
-            Start: self._start,
-            Resized: self._resized,
-            CancelJob: self._cancel,
-            Call: self._call,
-            Answer: self._answer,
-            SetTimer: self._timer,
-            ClearTimer: self._timer,
-        }
 
     # The course of a turn
 
@@ -165,7 +154,30 @@ class Decisions:
     def _do_all(self, changes: Iterable[Change]) -> None:
         """Note what the domain wants done; it is done after the turn."""
         for change in changes:
-            self._do[type(change)](change)
+            self._do(change)
+
+    def _do(self, change: Change) -> None:
+        match change:
+            case Record():
+                self._records.tell(change)
+            case Call():
+                self._call(change)
+            case Answer():
+                self._answer(change)
+            case SetTimer() | ClearTimer():
+                self._journal.changes.timers.append(change)
+            case Ready():
+                self._first_ready(change)
+            case Start():
+                self._start(change)
+            case Resized() | Requeued():
+                self._of_running(change)
+            case Wanted():
+                self._records.set_reason(change.job, MATE_HOLDS)
+            case CancelJob():
+                self._records.order_cancellation(self._records.jobs[change.job], MEMBER_LOST)
+            case _:
+                assert_never(change)
 
     def _first_ready(self, ready: Ready) -> None:
         if self._core.jobs[ready.job].peers:
@@ -177,15 +189,16 @@ class Decisions:
             self.sizes.begin(start.allocation)
         self._journal.changes.orders.append(start)
 
-    def _resized(self, resized: Resized) -> None:
-        self.sizes.change(resized)
-        self._journal.changes.orders.append(resized)
-
-    def _cancel(self, cancel: CancelJob) -> None:
-        self._records.order_cancellation(self._records.jobs[cancel.job], MEMBER_LOST)
-
-    def _wanted(self, wanted: Wanted) -> None:
-        self._records.set_reason(wanted.job, MATE_HOLDS)
+    def _of_running(self, change: Resized | Requeued) -> None:
+        """A job has other nodes by its scheduler, or none any more: then its manager is to end its run."""
+        if isinstance(change, Resized):
+            self.sizes.change(change)
+            self._journal.changes.orders.append(change)
+            return
+        record = self._records.jobs[change.job]
+        record.preempted_at, record.sizing = self._journal.now, None
+        self._journal.save(record)
+        self._journal.changes.orders.append(Preempt(change.job))
 
     def _call(self, call: Call) -> None:
         changes, request = self._journal.changes, call.request
@@ -212,6 +225,3 @@ class Decisions:
         tried = type(answer) is MateTried and not answer.started
         mates = tried and self._core.mates.is_mate(peer, request.caller, request.job)
         return mates and self._core.jobs[request.job].state is JobState.QUEUED
-
-    def _timer(self, timer: SetTimer | ClearTimer) -> None:
-        self._journal.changes.timers.append(timer)

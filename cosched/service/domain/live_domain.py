@@ -15,7 +15,7 @@ from typing import Any
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.mates import WAITING
 from cosched.core.domain import TIMER_EVENTS, PolicyDomain
-from cosched.core.effects import SetTimer, Timer
+from cosched.core.effects import SetTimer, Start, Timer
 from cosched.core.events import Finished, StartedUnasked, Submitted
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId
@@ -156,7 +156,7 @@ class LiveDomain:
         if (record := self.jobs.get(job)) is None:
             return
         if self.state(job) in WAITING:
-            if how is JobState.COMPLETED:
+            if how is JobState.COMPLETED or (how is JobState.FAILED and record.preempted_at is not None):
                 self.started(job)
             else:
                 how = JobState.CANCELLED
@@ -164,9 +164,22 @@ class LiveDomain:
         if job in self.scheduler:
             self.scheduler.leave(job, self.journal.now, how)
         record.ended_at, record.exit_code, record.end_text = self.journal.now, exit_code, why
+        record.preempted_at = None
         self.sizes.forget_predictions(record)
         self.journal.save(record)
         self.decisions.feed(Finished(job, how))
+
+    @in_turn
+    def run_over(self, job: JobId) -> None:
+        """Nothing is left of the run that was preempted, and the manager has forgotten it: the job may be launched."""
+        if (record := self.jobs.get(job)) is None or record.preempted_at is None:
+            return
+        record.preempted_at = None
+        self.journal.save(record)
+        if record.cancelled_by is not None:
+            self.end(job, JobState.CANCELLED, f"by {record.cancelled_by}")
+        elif self.state(job) is JobState.RUNNING:
+            self.journal.changes.orders.append(Start(job))
 
     # Time
 

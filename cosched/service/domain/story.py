@@ -278,7 +278,11 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     What.HOLDS_ON: lambda detail, clock_time: (
         f"holds on until {clock_time(detail['until'])} at most: it would be lost with its nodes"
     ),
-    What.REQUEUED: lambda _, __: "its resource manager has queued it again",
+    What.REQUEUED: lambda detail, _: (
+        "preempted: queued again, its nodes are others'"
+        if detail.get("why") == Why.PREEMPTED
+        else "its resource manager has queued it again"
+    ),
     Noted.STARTS_ALONE: lambda detail, _: f"job {detail['of']} starts alone: {detail['why']}",
     Noted.WRONG_GROUP: lambda detail, _: f"{detail['why']}; it waits until it is unlinked",
     Noted.STAYS: lambda _, __: (

@@ -1,4 +1,4 @@
-"""Orders to end jobs. Each is in its job's record, and is repeated until the resource manager has taken it."""
+"""Orders to end jobs, or runs. Each is in its job's record, and is repeated until the manager has taken it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from cosched.adapters.manager import ManagerError, UnknownJobError
 from cosched.core.protocol import JobId
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
 
 AGAIN = 1.0  # seconds until an order that the manager did not take is repeated, doubled each time,
@@ -17,7 +18,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Cancellations:
-    """The cancellations of one domain. Belongs to one asyncio loop."""
+    """The orders of one kind of one domain: to cancel jobs, or to end runs. Belongs to one asyncio loop."""
 
     def __init__(self, domain: LiveDomain, cancel: Callable[[JobId], Awaitable[None]], tasks: Tasks) -> None:
         """`cancel` gives the order to the manager; ManagerError."""
@@ -27,15 +28,20 @@ class Cancellations:
         self._under_way: dict[JobId, asyncio.Task[None]] = {}
 
     def begin(self, job: JobId) -> None:
-        """Begin to cancel a job, whose record has the order."""
-        if job not in self._under_way:
-            task = self._under_way[job] = self._tasks.run(self._repeat(job))
-            task.add_done_callback(lambda _: self._under_way.pop(job))
+        """Begin to end a job, whose record has the order."""
+        known = self._under_way.get(job)
+        if known is None or known.done():
+            self._under_way[job] = self._tasks.run(self._repeat(job))
+            self._under_way[job].add_done_callback(lambda task: self._forget(job, task))
 
-    def resume(self) -> None:
+    def _forget(self, job: JobId, task: asyncio.Task[None]) -> None:
+        if self._under_way[job] is task:
+            del self._under_way[job]
+
+    def resume(self, is_ordered: Callable[[JobRecord], bool]) -> None:
         """After a restart, give all recorded orders again."""
         for job, record in self._domain.jobs.items():
-            if record.cancelled_by is not None:
+            if is_ordered(record):
                 self.begin(job)
 
     async def taken(self, job: JobId, patience: float) -> bool:
@@ -58,7 +64,7 @@ class Cancellations:
             else:
                 return
             if problem != said:
-                _LOG.warning("job %s cannot be cancelled: %s; it is tried again until it can be", job, problem)
+                _LOG.warning("job %s cannot be ended: %s; it is tried again until it can be", job, problem)
                 said = problem
             await asyncio.sleep(pause)
             pause = min(2 * pause, AT_MOST)

@@ -12,21 +12,24 @@ from math import ceil
 from types import MappingProxyType
 
 from cosched.adapters.launcher import JobSpec, Launcher, NodesBusyError, NoRoomError, PlayingLauncher
-from cosched.adapters.manager import Ended, ManagerError, Report, Started
+from cosched.adapters.manager import End, Ended, ManagerError, Report, Started, UnknownJobError
 from cosched.core.allocation import Allocation, Resized
 from cosched.core.coscheduling.mates import WAITING
 from cosched.core.effects import Start
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId, MateName
+from cosched.service.domain.changes import Preempt
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import malleable_of
 from cosched.service.domain.sizing import nodes_of
+from cosched.service.manager.cancelling import Cancellations
 from cosched.service.manager.resizes import Resizes
 from cosched.service.manager.runner import Orders, Reports, Work, forget, tell_end
 from cosched.service.store import JobRecord, JobScript, StoreError
 from cosched.service.tasks import Tasks
 
-BUSY_PATIENCE = 30  # seconds that a launch waits for nodes that the manager is still clearing
+BUSY_PATIENCE = 30  # tries of a launch that waits for nodes that the manager is still clearing
+BUSY_PAUSE = 1.0  # seconds between them
 TRY_AGAIN = 1.0  # seconds between attempts to launch a job while the disk is full, or others have its nodes
 MAX_SECONDS = 1 << 31
 SERVER = "COSCHED_SERVER"
@@ -93,7 +96,9 @@ class Launches(Work):
         finding: Mapping[str, str] = MappingProxyType({}),
         resizes: Resizes | None = None,
     ) -> None:
-        """`resizes`: of a manager whose running jobs get and lose nodes."""
+        """`resizes`: of a manager whose running jobs get and lose nodes. ManagerError: the scheduler needs another."""
+        if domain.scheduler.preempts and not launcher.preempts:
+            raise ManagerError("its jobs cannot be ended and launched again, as the scheduler preempts them")
         self._finding = finding
         self._domain = domain
         self._launcher = launcher
@@ -101,7 +106,10 @@ class Launches(Work):
         self.resizes = resizes
         self._delayed: dict[JobId, asyncio.Task[None]] = {}  # launches that wait for disk or descriptors
         self._no_room = ""
-        self.orders: Orders = {Start: self._start, Resized: self._resize}
+        self._launching: set[JobId] = set()  # those that the manager is starting just now
+        self._over: set[JobId] = set()  # those whose preempted run has ended, and is to be forgotten
+        self._preemptions = Cancellations(domain, self._end_run, tasks)
+        self.orders: Orders = {Start: self._start, Resized: self._resize, Preempt: self._preempt}
         self.reports: Reports = {Started: self._started, Ended: self._ended}
 
     @property
@@ -120,6 +128,25 @@ class Launches(Work):
         if self.resizes is not None:
             await self.resizes.settle()
         self._play(resized.allocation)
+
+    async def _preempt(self, preempt: Preempt) -> None:
+        self._preemptions.begin(preempt.job)
+
+    async def _end_run(self, job: JobId) -> None:
+        """End a run that was preempted. Once nothing of it is left, the job may be launched again; ManagerError."""
+        record = self._domain.jobs.get(job)
+        if record is None or record.preempted_at is None:
+            return
+        if job in self._launching:
+            raise ManagerError("it is being launched")
+        if job not in self._over:
+            with suppress(UnknownJobError):  # it was never launched, or has been forgotten
+                await self._launcher.preempt(job)
+                if job not in self._over:
+                    return  # its end is reported
+        await self._launcher.forget(job)
+        self._over.discard(job)
+        self._domain.run_over(job)
 
     def _play(self, allocation: Allocation | None) -> None:
         if allocation is not None and isinstance(self._launcher, PlayingLauncher):
@@ -160,11 +187,13 @@ class Launches(Work):
     async def _try(self, record: JobRecord) -> None:
         """Start a job, or end it as failed if it cannot start. NoRoomError; NodesBusyError if nodes can be resized."""
         job = str(record.id)
+        if not record.is_launched:
+            return  # it was preempted meanwhile; it is launched when it starts again
         if record.cancelled_by is not None:
             self._domain.end(job, JobState.CANCELLED, UNSTARTED)
             return
         try:
-            await self._launch_when_free(spec_of(record, self._script(record), self._finding))
+            await self._launch_when_free(record, spec_of(record, self._script(record), self._finding))
         except NoRoomError:
             raise
         except ManagerError as error:
@@ -183,22 +212,34 @@ class Launches(Work):
             raise ManagerError("its script is not stored")
         return script
 
-    async def _launch_when_free(self, spec: JobSpec) -> None:
+    async def _launch_when_free(self, record: JobRecord, spec: JobSpec) -> None:
         if self.resizes is not None:
-            await self._launcher.launch(spec)
+            await self._launch_now(spec)
             await self.resizes.settle()
             return
-        for _ in range(BUSY_PATIENCE):
+        patience = BUSY_PATIENCE
+        while record.is_launched:
             try:
-                await self._launcher.launch(spec)
+                await self._launch_now(spec)
             except NodesBusyError:
-                await asyncio.sleep(1)
+                if patience == 0:
+                    raise
+                patience -= not any(other.preempted_at is not None for other in self._domain.jobs.values())
+                await asyncio.sleep(BUSY_PAUSE)
             else:
                 return
-        await self._launcher.launch(spec)
+
+    async def _launch_now(self, spec: JobSpec) -> None:
+        self._launching.add(spec.job_id)
+        try:
+            await self._launcher.launch(spec)
+        finally:
+            self._launching.discard(spec.job_id)
 
     async def cancel(self, job: JobId) -> None:
-        """See Work."""
+        """See Work. A job whose run was preempted is cancelled when that has ended."""
+        if self._domain.jobs[job].preempted_at is not None:
+            return
         if job in self._delayed:
             self._delayed[job].cancel()
             self._domain.end(job, JobState.CANCELLED, UNSTARTED)
@@ -217,7 +258,11 @@ class Launches(Work):
         if self.resizes is not None:
             self.resizes.nodes_are_free()
             self._tasks.run(self.resizes.settle())
-        if report.job_id in self._domain.jobs:
+        record = self._domain.jobs.get(report.job_id)
+        if record is not None and record.preempted_at is not None and report.how in (End.CANCELLED, End.LOST):
+            self._over.add(report.job_id)
+            self._preemptions.begin(report.job_id)
+        elif record is not None:
             tell_end(self._domain, report)
         else:  # its end is recorded already
             self._tasks.run(self._forget_durably(report.job_id))
@@ -232,7 +277,7 @@ class Launches(Work):
         """See Work."""
         for job in running:
             record = self._domain.jobs.get(job)
-            if record is None or job in found:
+            if record is None or job in found or not record.is_launched:
                 continue
             if self._launcher.may_have_forgotten:  # it may have run: do not run it twice
                 self._domain.end(job, JobState.FAILED, HOST_RESTARTED)
@@ -246,3 +291,4 @@ class Launches(Work):
                 self._ended(report)
             elif job not in self._domain.jobs:
                 _LOG.error("the manager runs job %s, which is not recorded as running here", job)
+        self._preemptions.resume(lambda record: record.preempted_at is not None)

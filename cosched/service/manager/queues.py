@@ -52,7 +52,7 @@ class Queue:
 
     def leaves_end_to_manager(self, record: JobRecord) -> bool:
         """Whether only the manager can end this active job."""
-        return record.state is JobState.RUNNING
+        return record.state is JobState.RUNNING or record.preempted_at is not None
 
     async def look(self, age: float = FRESH) -> None:
         """Learn of new jobs, since somebody asks for the queue. A look at most `age` seconds ago suffices."""

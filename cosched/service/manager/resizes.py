@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 from cosched.adapters.launcher import ElasticLauncher, NodesBusyError
 from cosched.adapters.manager import ManagerError
-from cosched.core.job import JobState
 from cosched.core.protocol import JobId
 from cosched.service.domain.live_domain import LiveDomain
 
@@ -83,7 +82,7 @@ class Resizes:
                         _LOG.warning("job %s cannot be resized: %s", job, error)
 
     def _running(self) -> list[JobId]:
-        return [job for job, record in self._domain.jobs.items() if record.sizing and record.state is JobState.RUNNING]
+        return [job for job, record in self._domain.jobs.items() if record.sizing and record.is_launched]
 
     async def _take_back(self, job: JobId) -> None:
         """Let others have the nodes that the job does not use any more; tell it which to give up."""

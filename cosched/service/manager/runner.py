@@ -68,7 +68,7 @@ class Runner:
     async def reconcile(self, found: Mapping[str, Any], running: Collection[JobId]) -> None:
         """After a restart, take up the manager's jobs (see `Work.take_up`); then repeat recorded cancellations."""
         await self.work.take_up(found, running)
-        self._cancellations.resume()
+        self._cancellations.resume(lambda record: record.cancelled_by is not None)
 
     def start(self) -> None:
         """Start reading the manager's reports."""

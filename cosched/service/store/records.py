@@ -45,6 +45,7 @@ class JobRecord:
     heard_at: int | None = None
     gap_s: int | None = None
     cancelled_by: str | None = None  # who cancelled it while it ran
+    preempted_at: int | None = None  # since when the end of its last run is awaited; None: nothing of it is left
     group_name: str | None = None
     group_with: str | None = None  # the domains of the other members, in order, joined by "+"
     account: str = ""  # which the batch system charges; empty: none
@@ -52,6 +53,11 @@ class JobRecord:
     sizing: str | None = None  # JSON: the nodes that a running one has and was told of; see domain.sizing
     place: str | None = None  # JSON: where it can be reached, as it says: node list, host, port
     memory: dict[str, Any] | None = None  # the coscheduler's own state of the job, as JSON
+
+    @property
+    def is_launched(self) -> bool:
+        """Whether it runs in its manager now, or is about to: not while its last run, which was preempted, ends."""
+        return self.state is JobState.RUNNING and self.preempted_at is None
 
     @property
     def paired(self) -> bool:

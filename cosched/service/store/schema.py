@@ -177,6 +177,7 @@ _SIZES = """
 ALTER TABLE jobs ADD COLUMN malleable TEXT /* JSON: how its size may change while it runs: least and so on */;
 ALTER TABLE jobs ADD COLUMN sizing TEXT /* JSON: the nodes that a running one has, and was told of */
 """
+_PREEMPTED_AT = "ALTER TABLE jobs ADD COLUMN preempted_at INTEGER /* since when the end of its last run is awaited */"
 _START_AT = "ALTER TABLE answers ADD COLUMN start_at REAL /* the agreed instant, in seconds since 1970 */"
 
 
@@ -281,6 +282,11 @@ def _untold(database: Database) -> None:
 @MIGRATIONS(name="0016_slots")
 def _slots(database: Database) -> None:
     _execute_each(database, _SLOTS)
+
+
+@MIGRATIONS(name="0017_preemptions")
+def _preemptions(database: Database) -> None:
+    _execute_each(database, _PREEMPTED_AT)
 
 
 def _execute_each(database: Database, statements: str) -> None:

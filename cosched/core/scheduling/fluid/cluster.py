@@ -27,6 +27,7 @@ class FluidCluster(OpenIteration):
     """The processors, the queue and the running jobs: an `ElasticScheduler` and a `GroupScheduler`."""
 
     all_known = takes_groups = counts_work = harvests = True
+    preempts = False
 
     def __init__(self, settings: FluidSettings) -> None:
         super().__init__()
