@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, assert_never
 
 import numpy as np
 
+from cosched.core.allocation import Resized
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.domain import TIMER_EVENTS, PolicyDomain
-from cosched.core.effects import Answer, Call, ClearTimer, Record, SetTimer
+from cosched.core.effects import Answer, Call, CancelJob, ClearTimer, Record, SetTimer, Start, Wanted
 from cosched.core.events import (
     Answered,
     Asked,
@@ -26,6 +27,7 @@ from cosched.core.events import (
     MayBeEarlier,
     PeerThere,
     Ready,
+    Requeued,
     Submitted,
 )
 from cosched.core.job import JobState
@@ -195,17 +197,22 @@ class World:
     def feed(self, domain: int, event: Event) -> None:
         """Pass an event to a domain and carry out the changes that it returns."""
         for change in self.policies[domain].handle(event, self.now):
-            if type(change) is Call:
-                self._call(domain, change)
-            elif type(change) is Answer:
-                self._reply = change.answer
-            elif type(change) is SetTimer:
-                self.timers.set((domain, change.job, change.timer), change.at)
-            elif type(change) is ClearTimer:
-                self.timers.clear((domain, change.job, change.timer))
-            elif type(change) is Record and self.story is not None:
-                self.story(self.now, self.domains[domain].name, change.job, change.what, change.stored())
-            # Otherwise a job starts, which needs no launch here, or is wanted.
+            match change:
+                case Record():
+                    if self.story is not None:
+                        self.story(self.now, self.domains[domain].name, change.job, change.what, change.stored())
+                case Call():
+                    self._call(domain, change)
+                case Answer():
+                    self._reply = change.answer
+                case SetTimer():
+                    self.timers.set((domain, change.job, change.timer), change.at)
+                case ClearTimer():
+                    self.timers.clear((domain, change.job, change.timer))
+                case Start() | Wanted() | Ready() | Resized() | Requeued() | CancelJob():
+                    pass  # a job starts, which needs no launch here, or is wanted; batch schedulers do nothing else
+                case _:
+                    assert_never(change)
 
     # Calls
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import assert_never
 
 from cosched.adapters.replay.trace import TraceJob
 from cosched.core.allocation import Allocation, Resized
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.domain import TIMER_EVENTS, Change, PolicyDomain
-from cosched.core.effects import Answer, Call, ClearTimer, Record, SetTimer, Start
-from cosched.core.events import Answered, Asked, Event, Finished, Requeued, Submitted
+from cosched.core.effects import Answer, Call, CancelJob, ClearTimer, Record, SetTimer, Start, Wanted
+from cosched.core.events import Answered, Asked, Event, Finished, Ready, Requeued, Submitted
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId, MateName, Reply
 from cosched.core.scheduling.primitives.tables import NEVER
@@ -181,23 +182,31 @@ class CorePlayer:
 
     def _do_all(self, changes: Iterable[Change]) -> None:
         for change in changes:
-            if type(change) is Call:
+            self._do(change)
+
+    def _do(self, change: Change) -> None:
+        match change:
+            case Call():
                 self._call(change)
-            elif type(change) is Answer:
+            case Answer():
                 self._reply = change.answer
-            elif type(change) is Start:
+            case Start():
                 self._start(change)
-            elif type(change) is Resized:
+            case Resized():
                 self._resize(change)
-            elif type(change) is Requeued:
+            case Requeued():
                 self._elastic = True
                 self._runs.requeue(self._row[change.job], self._now, keeps_work=change.keeps_work)
-            elif type(change) is SetTimer:
+            case SetTimer():
                 self._timers.set((0, change.job, change.timer), change.at)
-            elif type(change) is ClearTimer:
+            case ClearTimer():
                 self._timers.clear((0, change.job, change.timer))
-            elif type(change) is Record:
+            case Record():
                 self._note(change)
+            case Ready() | Wanted() | CancelJob():
+                pass  # only people are told; jobs of a replay that lose a member wait to its end
+            case _:
+                assert_never(change)
 
     def _start(self, start: Start) -> None:
         self._started.setdefault(start.job, self._now)

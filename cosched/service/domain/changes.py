@@ -29,7 +29,9 @@ class Preempt(NamedTuple):
     job: JobId
 
 
-Order = SchedulersOrder | Start | Resized | Preempt | Cancel  # what a resource manager is told
+LauncherOrder = Start | Resized | Preempt  # what is told to a manager that runs what our scheduler has chosen
+SystemOrder = Start | SchedulersOrder  # to a batch system
+Order = LauncherOrder | SystemOrder | Cancel
 
 
 @dataclass(slots=True)

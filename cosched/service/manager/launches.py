@@ -10,6 +10,7 @@ from contextlib import suppress
 from fractions import Fraction
 from math import ceil
 from types import MappingProxyType
+from typing import assert_never
 
 from cosched.adapters.launcher import JobSpec, Launcher, NodesBusyError, NoRoomError, PlayingLauncher
 from cosched.adapters.manager import End, Ended, ManagerError, Report, Started, UnknownJobError
@@ -18,13 +19,13 @@ from cosched.core.coscheduling.mates import WAITING
 from cosched.core.effects import Start
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId, MateName
-from cosched.service.domain.changes import Preempt
+from cosched.service.domain.changes import LauncherOrder, Preempt
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import malleable_of
 from cosched.service.domain.sizing import nodes_of
 from cosched.service.manager.cancelling import Cancellations
 from cosched.service.manager.resizes import Resizes
-from cosched.service.manager.runner import Orders, Reports, Work, forget, tell_end
+from cosched.service.manager.runner import Work, forget, tell_end
 from cosched.service.store import JobRecord, JobScript, StoreError
 from cosched.service.tasks import Tasks
 
@@ -85,7 +86,7 @@ def known_mates(record: JobRecord) -> str:
     return json.dumps([{"domain": domain, "job_id": job, **unknown} for domain, job in sorted(known.items())])
 
 
-class Launches(Work):
+class Launches(Work[LauncherOrder, Report]):
     """See Work. The domain has its own scheduler, so its manager only starts and ends jobs."""
 
     def __init__(
@@ -109,8 +110,6 @@ class Launches(Work):
         self._launching: set[JobId] = set()  # those that the manager is starting just now
         self._over: set[JobId] = set()  # those whose preempted run has ended, and is to be forgotten
         self._preemptions = Cancellations(domain, self._end_run, tasks)
-        self.orders: Orders = {Start: self._start, Resized: self._resize, Preempt: self._preempt}
-        self.reports: Reports = {Started: self._started, Ended: self._ended}
 
     @property
     def problem(self) -> str:
@@ -118,6 +117,18 @@ class Launches(Work):
         return self._no_room if self._delayed else ""
 
     # Orders
+
+    async def carry_out(self, order: LauncherOrder) -> None:
+        """See Work."""
+        match order:
+            case Start():
+                await self._start(order)
+            case Resized():
+                await self._resize(order)
+            case Preempt():
+                self._preemptions.begin(order.job)
+            case _:
+                assert_never(order)
 
     async def _start(self, start: Start) -> None:
         if (record := self._domain.jobs.get(start.job)) is not None:
@@ -128,9 +139,6 @@ class Launches(Work):
         if self.resizes is not None:
             await self.resizes.settle()
         self._play(resized.allocation)
-
-    async def _preempt(self, preempt: Preempt) -> None:
-        self._preemptions.begin(preempt.job)
 
     async def _end_run(self, job: JobId) -> None:
         """End a run that was preempted. Once nothing of it is left, the job may be launched again; ManagerError."""
@@ -251,8 +259,15 @@ class Launches(Work):
 
     # Reports
 
-    def _started(self, report: Started) -> None:
-        """Do nothing: the domain has counted the job as started since it gave the order."""
+    def hear(self, report: Report) -> None:
+        """See Work. The domain has counted a job as started since it gave the order."""
+        match report:
+            case Started():
+                pass
+            case Ended():
+                self._ended(report)
+            case _:
+                assert_never(report)
 
     def _ended(self, report: Ended) -> None:
         if self.resizes is not None:

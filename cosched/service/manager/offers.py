@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
-from typing import Any
+from typing import assert_never
 
 from cosched.adapters.batch_system import (
     Appeared,
+    BatchReport,
     BatchSystem,
     Freed,
     Known,
@@ -41,11 +42,12 @@ from cosched.core.effects import (
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, GroupName, JobId, MateName, MateProblem, Named
 from cosched.service.domain import story
+from cosched.service.domain.changes import SystemOrder
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.memory import named_group
 from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.manager.launches import known_mates
-from cosched.service.manager.runner import Reports, Work, tell_end
+from cosched.service.manager.runner import Work, tell_end
 from cosched.service.manager.slot_orders import SlotOrders
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.linking import peer_meant, refusal_of_group, until_linkable
@@ -60,11 +62,10 @@ PASSED_OVER = 3.0  # seconds during which a job that was passed over is not offe
 _LOG = logging.getLogger(__name__)
 
 
-class Offers(Work):
+class Offers(Work[SystemOrder, BatchReport]):
     """See Work."""
 
     problem = ""  # orders never wait here
-    orders: dict[type, Callable[[Any], Awaitable[None]]]
 
     def __init__(
         self,
@@ -88,33 +89,27 @@ class Offers(Work):
         self._tasks = tasks
         self._slots = slots
         self._finding = finding
-        self.orders = {
-            Start: self._start,
-            Yield: self._give_back,
-            PassOver: self._give_back,
-            Release: self._release,
-            Try: self._try,
-            TryReady: self._try,
-            Reschedule: self._hasten,
-        }
-        if slots is not None:
-            self.orders |= {Quote: slots.quote, Book: slots.book, Unbook: slots.unbook, Claim: slots.claim}
-            self.orders[EndTurn] = slots.end_turn
-        self.reports: Reports = {
-            Appeared: self._appeared,
-            Refused: lambda report: jobs.refused(report.job_id, report.reason),
-            Relinked: self._relinked,
-            Offered: lambda report: jobs.offered(
-                report.job_id, report.nodes, can_yield=report.can_yield, number=report.number, account=report.account
-            ),
-            Withdrawn: lambda report: jobs.withdrawn(report.job_id),
-            Resized: lambda report: jobs.resized(report.job_id, report.nodes),
-            Freed: lambda _: slots.freed() if slots is not None else None,
-            Started: lambda report: domain.started(report.job_id),
-            Ended: self._ended,
-        }
 
     # Orders
+
+    async def carry_out(self, order: SystemOrder) -> None:
+        """See Work."""
+        match order:
+            case Start():
+                await self._start(order)
+            case Yield() | PassOver():
+                await self._give_back(order)
+            case Release():
+                await self._release(order)
+            case Try() | TryReady():
+                await self._try(order)
+            case Reschedule():
+                await self._hasten(order)
+            case Quote() | Book() | Unbook() | Claim() | EndTurn():
+                assert self._slots is not None, "only a scheduler that gives slots has such orders"
+                await self._slots.carry_out(order)
+            case _:
+                assert_never(order)
 
     async def _start(self, start: Start) -> None:
         if self._domain.state(start.job) in WAITING:  # it has lost its nodes meanwhile
@@ -172,6 +167,36 @@ class Offers(Work):
         await self._system.cancel(job)
 
     # Reports
+
+    def hear(self, report: BatchReport) -> None:
+        """See Work."""
+        jobs = self._jobs
+        match report:
+            case Appeared():
+                self._appeared(report)
+            case Refused():
+                jobs.refused(report.job_id, report.reason)
+            case Relinked():
+                self._relinked(report)
+            case Offered():
+                job, number = report.job_id, report.number
+                jobs.offered(job, report.nodes, can_yield=report.can_yield, number=number, account=report.account)
+            case Withdrawn():
+                jobs.withdrawn(report.job_id)
+            case Resized():
+                jobs.resized(report.job_id, report.nodes)
+            case Freed():
+                self._freed()
+            case Started():
+                self._domain.started(report.job_id)
+            case Ended():
+                self._ended(report)
+            case _:
+                assert_never(report)
+
+    def _freed(self) -> None:
+        if self._slots is not None:
+            self._slots.freed()
 
     def _appeared(self, job: Appeared) -> None:
         if job.link is None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 from cosched.adapters.loading import ResourceManager
 from cosched.adapters.manager import End, Ended, ManagerError, UnknownJobError
@@ -18,19 +18,22 @@ from cosched.service.tasks import Tasks
 from cosched.v1.domain_pb2 import EVENT_KIND_ENDED
 
 _LOG = logging.getLogger(__name__)
-Orders = Mapping[type, Callable[[Any], Awaitable[None]]]  # how to carry out orders; the runner cancels
-Reports = Mapping[type, Callable[[Any], None]]  # what to do with each kind of report
+_Order = TypeVar("_Order", contravariant=True)
+_Report = TypeVar("_Report", contravariant=True)
 
 
-class Work(Protocol):
+class Work(Protocol[_Order, _Report]):
     """The part of a runner that depends on the kind of its manager: `Launches` or `Offers`."""
-
-    orders: Orders
-    reports: Reports
 
     @property
     def problem(self) -> str:
         """Return why orders wait; empty if none does."""
+
+    async def carry_out(self, order: _Order) -> None:
+        """Carry out an order of the domain; ManagerError."""
+
+    def hear(self, report: _Report) -> None:
+        """Tell the domain what the manager reports."""
 
     async def cancel(self, job: JobId) -> None:
         """End a job; a report follows. ManagerError."""
@@ -42,7 +45,7 @@ class Work(Protocol):
 class Runner:
     """The jobs of a domain in its resource manager."""
 
-    def __init__(self, domain: LiveDomain, manager: ResourceManager, work: Work, tasks: Tasks) -> None:
+    def __init__(self, domain: LiveDomain, manager: ResourceManager, work: Work[Any, Any], tasks: Tasks) -> None:
         """`tasks` end with the service; orders that wait are recorded."""
         self._manager = manager
         self.work = work
@@ -55,7 +58,7 @@ class Runner:
             self._cancellations.begin(order.job)
             return
         try:
-            await self.work.orders[type(order)](order)
+            await self.work.carry_out(order)
         except UnknownJobError as error:
             _LOG.info("job %s: %s", order.job, error)
         except ManagerError as error:
@@ -76,7 +79,7 @@ class Runner:
 
     async def _read(self) -> None:
         async for report in self._manager.reports():
-            self.work.reports[type(report)](report)
+            self.work.hear(report)
 
     async def forget(self, job: JobId) -> None:
         """Let the manager drop its records of an ended job."""

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from fractions import Fraction
-from typing import TypeVar
+from typing import TypeVar, assert_never
 from weakref import WeakValueDictionary
 
 from cosched.adapters.batch_system import MeetingSystem
@@ -55,37 +55,30 @@ class SlotOrders:
 
     # Orders
 
-    async def quote(self, order: Quote) -> None:
-        """When could the job have a slot?"""
-        at = await self._in_order(order.job, lambda: self._quoted(order), None)
-        self._slots.quoted(order, at)
+    async def carry_out(self, order: Quote | Book | Unbook | Claim | EndTurn) -> None:
+        """Carry out an order, and tell the domain what has come of it."""
+        match order:
+            case Quote():
+                self._slots.quoted(order, await self._in_order(order.job, lambda: self._quoted(order), None))
+            case Book():
+                self._slots.booked(order, await self._in_order(order.job, lambda: self._booked(order), False))
+            case Unbook():
+                await self._in_order(order.job, lambda: self._system.unbook(order.job), None)
+            case Claim():
+                self._slots.claimed(order, await self._in_order(order.job, lambda: self._system.claim(order.job), 0))
+            case EndTurn():  # the job's own proposal is over
+                await self._in_order(order.job, lambda: self._system.forgo(order.job), None)
+            case _:
+                assert_never(order)
 
     async def _quoted(self, order: Quote) -> int | None:
         not_before = self._clock.to_wall(order.not_before)
         at = await self._system.quote(order.job, not_before, self._slots.paired(), keep=not order.for_peer)
         return None if at is None else max(order.not_before, self._clock.from_wall(at))
 
-    async def end_turn(self, order: EndTurn) -> None:
-        """The job's own proposal is over."""
-        await self._in_order(order.job, lambda: self._system.forgo(order.job), None)
-
-    async def book(self, order: Book) -> None:
-        """Give the job a slot."""
-        booked = await self._in_order(order.job, lambda: self._booked(order), False)
-        self._slots.booked(order, booked)
-
     async def _booked(self, order: Book) -> bool:
         at, paired = self._clock.to_wall(order.at), self._slots.paired()
         return self._slots.scheduler.awaits(order) and await self._system.book(order.job, order.generation, at, paired)
-
-    async def unbook(self, order: Unbook) -> None:
-        """Take the job's slot away."""
-        await self._in_order(order.job, lambda: self._system.unbook(order.job), None)
-
-    async def claim(self, order: Claim) -> None:
-        """Have the job offered at its slot."""
-        offer = await self._in_order(order.job, lambda: self._system.claim(order.job), 0)
-        self._slots.claimed(order, offer)
 
     async def try_start(self, job: JobId) -> int:
         """Have a wanted job offered for its mate: before its turn, as far as the budget and its owner's share allow."""
