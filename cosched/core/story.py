@@ -83,7 +83,7 @@ class Why(StrEnum):
     STARTED_UNASKED = "its resource manager did not wait"
 
     # It is queued again
-    PREEMPTED = "preempted"
+    PREEMPTED = "preempted by its scheduler"
     TAKEN_BACK = "taken back by its resource manager"
 
     # It holds or yields; the queue shows these as the job's reason

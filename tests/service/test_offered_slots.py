@@ -330,7 +330,7 @@ async def test_orders_of_a_job_wait_for_those_before_it_and_for_the_slots_on_rec
     system = System()
     system.silent = 2
     orders = orders_of(site, system)
-    waiting = [asyncio.create_task(orders.unbook(Unbook("1"))) for _ in range(2)]
+    waiting = [asyncio.create_task(orders.carry_out(Unbook("1"))) for _ in range(2)]
     await asyncio.sleep(0.01)
     assert system.asked == []
     orders.take_up()
@@ -343,7 +343,7 @@ async def test_a_manager_that_cannot_plan_gives_no_slot(site: Site) -> None:
     propose(site, 1, SLOT)
     orders = orders_of(site, System(quote=UnavailableError("squeue: no answer")))
     orders.take_up()
-    await orders.quote(last(site, Quote))
+    await orders.carry_out(last(site, Quote))
     assert site.domain.core.bookings.proposals == {}
 
 

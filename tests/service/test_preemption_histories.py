@@ -110,7 +110,7 @@ def check_nothing_is_lost_or_doubled(made: World) -> int:
         assert (record.state, record.preempted_at) == (JobState.COMPLETED, None)
         told = a.store.events(0, [record.id], [], 10**6)
         preempted = [event.detail["why"] for event in told if event.what == "is queued again"]
-        assert set(preempted) <= {"preempted"}
+        assert set(preempted) <= {"preempted by its scheduler"}
         assert len(preempted) >= a.stopped[job]
     return sum(a.stopped.values())
 
@@ -192,7 +192,7 @@ def test_a_mate_that_asks_is_told_that_the_job_waits(tmp_path):
     assert reply.status is Status.QUEUING
     made.run()
     told = [event.detail.get("why") for event in a.store.events(0, [1], [], 10**6)]
-    assert "preempted" in told
+    assert "preempted by its scheduler" in told
     assert "its mate started before it: desynchronised" in told
     assert (a.starts["1"], made.nodes["b"].starts["1"]) == (2, 1)
     made.close()
