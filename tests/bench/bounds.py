@@ -9,11 +9,12 @@ jobs without mates wait on Intrepid and on Eureka.
 
 import random
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from itertools import accumulate
+from typing import ClassVar
 
 import numpy as np
 
@@ -48,7 +49,7 @@ class SharingCluster(MeetingCluster):
     """One that bounds starts before the turn, as that of a service. It counts jobs with mates, as one beside Slurm."""
 
     share = NO_BOUND
-    owners: dict[int, str]
+    owners: ClassVar[dict[int, str]] = defaultdict(str)  # by row; of the small runs that compile kernels: nobody
 
     def __init__(self, *of) -> None:
         super().__init__(*of)
@@ -57,9 +58,12 @@ class SharingCluster(MeetingCluster):
     def _bound(self, now: int) -> None:
         under_way = Counter(self.owners[row] for row in self.pushed)
         wanted = [row for row in self.owners if self.tables.slots[row]["wanted"] and self.state(row) is JobState.QUEUED]
+        front = self.front(now) if wanted and self.share < 1 else None
+        in_front = None if front is None else self.owners.get(front)
         for row in wanted if self.share < 1 else ():
             owner = self.owners[row]
-            self.keep_in_turn(row, not self.starts.may_start_before_turn(owner, now, under_way[owner]))
+            may = owner != in_front and self.starts.may_start_before_turn(owner, now, under_way[owner])
+            self.keep_in_turn(row, not may)
 
     def _note(self, row: int, now: int, *, tried: bool) -> None:
         if (pushed := self.pushes(row, now, tried=tried)) is not None:

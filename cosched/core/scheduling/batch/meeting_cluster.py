@@ -9,7 +9,7 @@ from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.batch.kernels import meeting, slots
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import direct
-from cosched.core.scheduling.primitives.tables import NEVER, Tables
+from cosched.core.scheduling.primitives.tables import NEVER, QUEUE, Tables
 from cosched.core.scheduling.scheduler import ClusterSettings
 
 
@@ -59,6 +59,15 @@ class MeetingCluster(Cluster):
         """Whether its mate has asked for this job, be it before its submission."""
         self.tables.slots[row]["wanted"] = wanted
         self._record["marked"] = 1
+
+    def front(self, now: int) -> int | None:
+        """The row of the queue's first job, if it has been ready or has a slot: wanted jobs have no limit then."""
+        self._arrange(self.tables, self.index, now)
+        base = int(self._record["base"])
+        queue = self.tables.lists[QUEUE, base : base + int(self._record["queued"])]
+        row = next((row for row in queue.tolist() if row != NONE), NONE)
+        mark = self.tables.slots[row]
+        return row if row != NONE and (mark["been_ready"] or mark["slot"]) else None
 
     def keep_in_turn(self, row: int, in_turn: bool) -> None:
         """Whether the job starts in its turn only, though it is wanted."""

@@ -149,9 +149,12 @@ class OpenMeetingCluster(OpenCluster):
 
     def _bound(self, rows: list[int], now: int) -> None:
         under_way = Counter(self._owner[job] for job in self._pushed if not self._runs(job))
+        front = self._cluster.front(now) if rows and self.starts.share < 1 else None
+        in_front = None if front is None else self._owner[self._job[front]]
         for row in rows:
             owner = self._owner[self._job[row]]
-            self._cluster.keep_in_turn(row, not self.starts.may_start_before_turn(owner, now, under_way[owner]))
+            may = owner != in_front and self.starts.may_start_before_turn(owner, now, under_way[owner])
+            self._cluster.keep_in_turn(row, not may)
 
     def _runs(self, job: JobId) -> bool:
         return self._cluster.state(self._row[job]) is JobState.RUNNING
