@@ -7,6 +7,7 @@ import pytest
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import (
     Answer,
+    Book,
     Effect,
     GiveBack,
     Quote,
@@ -44,6 +45,10 @@ from cosched.core.protocol import (
     TryStartMate,
     Vote,
 )
+from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.policies.ordering import parse_ordering
+from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
 from tests.tiers import SEED, soaked
 
@@ -132,3 +137,16 @@ def test_a_try_of_an_earlier_job_of_the_same_id_counts_for_nobody():
     core.handle(Submitted("j", GroupName("g", PEERS)), 0)
     assert core.handle(TriedReady("j", True), 0) == [GiveBack("j")]
     assert core.jobs["j"].group.booking is None
+
+
+def test_an_offer_that_was_kept_aside_is_gone_once_a_try_has_used_it():
+    settings = ClusterSettings(NODES, parse_ordering("fcfs"), BACKFILLING["easy"], slots=True)
+    cluster = ExternalMeetingScheduler(settings)
+    cluster.submit(ClusterJob("j", 4, 60, 0, True))
+    cluster.book(book := Book("j", 9, 1, for_peer=True), 0)
+    assert not cluster.offer("j", 4, 0, can_yield=True)
+    cluster.try_ready("j", 0)
+    cluster.keep("j")
+    cluster.answered(book, False)
+    cluster.settled("j", 0)
+    assert cluster.next(0) is None

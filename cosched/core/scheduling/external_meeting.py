@@ -75,6 +75,11 @@ class ExternalMeetingScheduler(ExternalScheduler):
         slot = self._jobs[job].slot
         return (job, Book, True) in self._asked or (slot is not None and slot <= now + SOON)
 
+    def keep(self, job: JobId) -> None:
+        """See ExternalScheduler; it may be an offer that was kept aside."""
+        super().keep(job)
+        self._aside.pop(job, None)
+
     def withdraw(self, job: JobId) -> None:
         """An offer that was kept aside is gone."""
         self._aside.pop(job, None)
