@@ -270,7 +270,7 @@ def test_a_host_without_sbatch(unsubmitted: Any, script: Any, monkeypatch: pytes
 def test_nothing_is_submitted_when_the_service_is_not_reachable(
     unsubmitted: Any, script: Any, domain: FakeDomain
 ) -> None:
-    domain.failures.extend(6 * [grpc.StatusCode.UNAVAILABLE])
+    domain.failures.extend(100 * [grpc.StatusCode.UNAVAILABLE])  # however often it is asked
     assert "cannot be reached" in unsubmitted(*PAIR, script(), exit_code=3)
 
 
