@@ -130,7 +130,7 @@ class Ledger:
     held_nodes: int = 0
     booked: dict[JobId, int] = field(default_factory=dict)  # nodes that members keep for proposals, without a hold
     cap: int = 0  # nodes that may be held at once
-    now: int = 0  # the instant of the present event
+    now: int = field(default=0, compare=False)  # the instant of the present event, or of one that was refused
     settled_by: int | None = None  # this domain drains, and holds last until then at most; None: it does not
 
     def __post_init__(self) -> None:
