@@ -41,11 +41,11 @@ class Manned:
         """The offers that the manager has reported."""
         while not self.manager._reports.empty():
             if isinstance(report := self.manager._reports.get_nowait(), Offered):
-                self.offers.reports[Offered](report)
+                self.offers.hear(report)
 
     async def carry_out(self, *orders: Any) -> None:
         for order in orders:
-            await self.offers.orders[type(order)](order)
+            await self.offers.carry_out(order)
 
     @property
     def kept(self) -> int:
