@@ -53,25 +53,9 @@ class Counts(NamedTuple):
     changes_of_size: int
 
 
-class Share(NamedTuple):
-    """What a fluid scheduler keeps of a job that has nodes, over a restart (fluid.md, The work of a job).
-
-    It has `nodes` since `since`, when so much work was `left`, and works from `resumes` on. It was the `place`-th job
-    to start, at `start`, and gave nodes in so many `harvests`.
-    """
-
-    nodes: int
-    left: int = 0
-    since: int = 0
-    resumes: int = 0
-    start: int = 0
-    harvests: int = 0
-    place: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What an application predicts of each of its sizes, from its least to its ideal (fluid.md, Predictions).
+    """What an application predicts of each of its sizes, from its least to its ideal.
 
     `times`: how long an iteration takes, in any unit; `costs`: how many seconds a resize from this size takes.
     """
@@ -82,7 +66,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Malleable:
-    """How a job can change its size while it runs (fluid.md, The work of a job); its ideal is what it asks for.
+    """How a job can change its size while it runs; its ideal is what it asks for.
 
     `least`: the fewest nodes. `parabolic`: its run time on fewer is that of this model; else of the linear one. A
     resize suspends it for `fixed` s, and 9 s for each 100,000 of the `data` bytes that each node has, rounded up.

@@ -35,6 +35,8 @@ class ExpressSettings:
 class Express(PlainScheduler):
     """The queue and the nodes."""
 
+    preempts = True
+
     def __init__(self, settings: ExpressSettings) -> None:
         super().__init__(settings.nodes)
         self._express = settings.express

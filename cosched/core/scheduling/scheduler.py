@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol, runtime_checkable
 
-from cosched.core.allocation import Counts, Malleable, Resized, Share, Table
+from cosched.core.allocation import Counts, Malleable, Resized, Table
 from cosched.core.effects import (
     Book,
     Claim,
@@ -84,7 +84,7 @@ class ClusterJob:
     pushed: int | None = None  # it got its nodes before its turn: by how many seconds that pushed the first job
     owner: str = ""  # its record has it
     malleable: Malleable | None = None  # None: it always has what it asks for; schedulers that never resize ignore it
-    share: Share | None = None  # of a fluid scheduler: what it has
+    share: Sequence[int] | None = None  # what a scheduler that counts work keeps of a job that has nodes
 
 
 class Scheduler(Protocol):
@@ -217,7 +217,7 @@ class OpenScheduler(Scheduler, Protocol):
     nodes: int
     all_known: bool  # whether it knows all jobs of the machine; else only those that name a mate
     takes_groups: bool  # whether its jobs can be in groups; then it is a GroupScheduler
-    counts_work: bool  # whether each of its jobs that have nodes has a Share, which says what is left of its work
+    counts_work: bool  # whether it keeps a `share` of each job that has nodes, which says what is left of its work
     preempts: bool  # whether it takes the nodes of running jobs for others (Requeued)
     harvests: bool  # whether a job that waits may get nodes of running ones at its turn
     starts: RecentStarts  # those that it counts, to bound starts before their turn

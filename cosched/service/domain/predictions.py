@@ -1,4 +1,4 @@
-"""What running jobs predict of each of their sizes: as they tell it, and as it is counted (fluid.md, Predictions)."""
+"""What running jobs predict of each of their sizes: as they tell it, and as it is counted."""
 
 from __future__ import annotations
 

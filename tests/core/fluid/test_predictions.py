@@ -9,13 +9,14 @@ from random import Random
 
 import pytest
 
-from cosched.core.allocation import Malleable, Share, Table
+from cosched.core.allocation import Malleable, Table
 from cosched.core.job import JobState
 from cosched.core.scheduling.fluid import rows
 from cosched.core.scheduling.fluid.cluster import FluidCluster
 from cosched.core.scheduling.fluid.machine import FluidTrace
 from cosched.core.scheduling.fluid.meeting import fluid_cluster
 from cosched.core.scheduling.fluid.settings import FluidSettings
+from cosched.core.scheduling.fluid.share import Share
 from cosched.core.scheduling.scheduler import ClusterJob
 from tests.core.fluid.test_fluid_trace import columns, settings
 from tests.reference.fluid import HARVESTING, Job, Machine, Rules

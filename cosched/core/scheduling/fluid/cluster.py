@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cosched.core.allocation import Allocation, Counts, Resized, Share, Table
+from cosched.core.allocation import Allocation, Counts, Resized, Table
 from cosched.core.events import NOT_HOLDABLE, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
@@ -16,6 +16,7 @@ from cosched.core.scheduling.fluid.kernels import iteration, progress, promises
 from cosched.core.scheduling.fluid.kernels.state import LEVEL, OVER
 from cosched.core.scheduling.fluid.rows import Rows
 from cosched.core.scheduling.fluid.settings import FluidSettings
+from cosched.core.scheduling.fluid.share import Share
 from cosched.core.scheduling.open_iteration import OpenIteration
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.tables import NEVER

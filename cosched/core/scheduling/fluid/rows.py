@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.core.allocation import Malleable, Share, Table
+from cosched.core.allocation import Malleable, Table
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.fluid.kernels import progress
@@ -17,6 +17,7 @@ from cosched.core.scheduling.fluid.kernels.state import Fluid
 from cosched.core.scheduling.fluid.machine import FluidJobs, check_jobs, curves_of, fill, make_state
 from cosched.core.scheduling.fluid.models import Curves
 from cosched.core.scheduling.fluid.settings import FluidSettings
+from cosched.core.scheduling.fluid.share import Share
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 
