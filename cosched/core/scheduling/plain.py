@@ -14,6 +14,7 @@ from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.open_iteration import OpenIteration
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 from cosched.core.scheduling.starts import RecentStarts
+from cosched.core.story import Why
 
 QUEUED, READY, HOLDING, RUNNING = JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING
 
@@ -164,7 +165,7 @@ class PlainScheduler(OpenIteration):
         job.state, job.expected = RUNNING, now + job.asked.requested
 
     def _preempt(self, job: PlainJob) -> None:
-        self._events.append(Requeued(job.asked.id))
+        self._events.append(Requeued(job.asked.id, why=Why.PREEMPTED))
         self._queue(job)
 
     def hold(self, job: JobId, now: int, until: int) -> None:  # noqa: ARG002
