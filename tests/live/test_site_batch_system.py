@@ -46,7 +46,7 @@ class Moon(BatchSystem):
                 self._seen.add(job_id)
                 link = Link("" if peer == "-" else peer, pair=pair)
                 self._reports.put_nowait(Appeared(job_id, 0, 2, "daemon", link))
-                self._reports.put_nowait(Offered(job_id, 0, 2, "n[1-2]", "daemon", link, can_yield=True))
+                self._reports.put_nowait(Offered(job_id, 0, 2, "n[1-2]", "daemon", link, can_yield=True, number=1))
         await asyncio.sleep(0.1)
         return True
 
