@@ -1,9 +1,9 @@
 """Domains and pairs from flags and a TOML file."""
 
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
@@ -96,7 +96,7 @@ def test_every_key_of_a_fluid_domain():
     assert FluidKeys.model_fields.keys() <= domain.model_fields_set
     rules = FluidSettings(8, Harvesting.LOW_IMPACT, Distribution.FAVOR_QUEUED, 3, True, 2, 300, True)
     assert domain.machine_settings(8) == rules
-    assert FLUID.least_share(domain) == Fraction(1, 10)
+    assert FLUID.complete(domain, {}, np.array([30]))["min"].tolist() == [3]
 
 
 @pytest.mark.parametrize(
