@@ -42,6 +42,9 @@ class Seen:
         return any(begin - slack <= at <= end + slack for begin, end in self.outages[domain])
 
 
+Strike = Callable[[Sequence[Service], random.Random, Seen], None]
+
+
 class PatientClient(Client):
     """Repeats a call, with its request id, while the domain is away."""
 
@@ -62,8 +65,12 @@ def campaign(
     kills: int,
     signals: Sequence[int] = (signal.SIGKILL,),
     patience: float = RUN_PATIENCE,
+    strike: Strike | None = None,
 ) -> Seen:
-    """Submit the work little by little, while services are killed and started so often; then see it to its end."""
+    """Submit the work little by little, while services are killed and started so often; then see it to its end.
+
+    `strike`: what is done to them instead; it counts up `Seen.kills`.
+    """
     chance, seen, over, services = random.Random(seed), Seen(), Event(), domains.services
     choices = [*((service,) for service in services), services]
     threads = [_submitter(service, work, seen, over, seed) for service, work in zip(services, sides, strict=True)]
@@ -71,7 +78,10 @@ def campaign(
     with _running(threads, over):
         while seen.kills < kills:
             time.sleep(chance.uniform(0, MOST_ALIVE))
-            _outage(chance.choice(choices), chance, seen, signals)
+            if strike is None:
+                _outage(chance.choice(choices), chance, seen, signals)
+            else:
+                strike(chance.choice(choices), chance, seen)
     wait_until(lambda: is_idle(domains), "all jobs have ended", patience)
     return seen
 
