@@ -48,13 +48,17 @@ class Requests:
     def __init__(self, domain: LiveDomain) -> None:
         self._domain = domain
         self._under_way: dict[tuple[str, str], asyncio.Task[JobRecord]] = {}  # by user and request id
+        self._abandoned = False
 
     async def close(self) -> None:
         """Wait for the requests that have begun."""
+        if self._abandoned:
+            self.abandon()  # those that have come since
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
 
     def abandon(self) -> None:
         """Do not wait: after a fault, requests may never end. They are recorded, or were not answered."""
+        self._abandoned = True
         for task in self._under_way.values():
             task.cancel()
 
