@@ -4,26 +4,19 @@ After a failed fdatasync the kernel may count pages as written that are not, so 
 service that begins again from its log, and writes that once more, knows what is on disk.
 """
 
-import shutil
-import subprocess
 import threading
 from pathlib import Path
 
 import pytest
 
+from tests.live.disk_faults import build_shim
 from tests.live.kill_campaign import PatientClient
 from tests.live.services import COMMAND, PATIENCE, Service, noted, script_that_notes, wait_until
-
-SOURCE = Path(__file__).with_name("broken_disk.c")
 
 
 @pytest.fixture
 def shim(tmp_path: Path) -> Path:
-    if shutil.which("cc") is None:
-        pytest.skip("there is no C compiler (cc)")
-    library = tmp_path / "broken_disk.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, SOURCE, "-ldl"], check=True)
-    return library
+    return build_shim(tmp_path)
 
 
 def breakable(service: Service, shim: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Kills a service or slurmctld at a step of a slot: scontrol does it, as the service calls it."""
+"""Kills a service or slurmctld at a step of a slot, or of a release: scontrol does it, as the service calls it."""
 
 import shutil
 import tempfile
@@ -11,6 +11,10 @@ STEPS = {  # as the shell matches scontrol's arguments
     "begin": "*'update jobid='*' reservationname=cosched-'*' starttime=now'",
     "take out": "*'update jobid='*' reservationname='",
     "delete": "*'delete reservation='*",
+}
+OF_RELEASES = {
+    "keep back": "*'update jobid='*' starttime=now+'*",  # while others are offered the nodes
+    "offer again": "*'update jobid='*' starttime=now'",
 }
 BEFORE, AFTER = "before", "after"
 _OTHERS = ("squeue", "scancel", "sinfo", "sbatch")
@@ -42,7 +46,7 @@ class Killer:
             if not (folder / name).exists():
                 (folder / name).symlink_to(_which(name))
         then = "exit 1" if victim == CALLER else ":"
-        its = {"step": STEPS[step], "marks": self._marks, "when": when, "victim": victim, "then": then}
+        its = {"step": (STEPS | OF_RELEASES)[step], "marks": self._marks, "when": when, "victim": victim, "then": then}
         script = self._marks / "scontrol"
         script.write_text(_SCRIPT.format(scontrol=_which("scontrol"), **its))
         script.chmod(0o755)
