@@ -23,27 +23,29 @@ class OpenIteration(ABC):
 
     def __init__(self) -> None:
         self._now = 0
+        self._changed = False  # an iteration is due
+        self._offered: JobId | None = None  # for whose answer the open iteration waits
         self._since = FOREVER  # when the last iteration began that was due to more than a late yield
         self._late_yield = False  # nothing else has made the next iteration due
         self._yielded_at = NONE  # the last instant at which a job did, as far as is known
         self._iterations = 0
         self._kept: dict[JobId, int] = {}  # jobs made ready by `try_ready`, and how many iterations there were before
 
-    # What a scheduler says
+    # What a scheduler says; its tables may have the first two
 
     @property
-    @abstractmethod
     def awaited(self) -> JobId | None:
-        """The job for whose answer the open iteration waits; None: no iteration is open."""
+        """The job for whose answer the open iteration waits; None: for no answer."""
+        return self._offered
 
     @property
-    @abstractmethod
     def changed(self) -> bool:
         """Whether an iteration is due."""
+        return self._changed
 
     @changed.setter
-    @abstractmethod
-    def changed(self, due: bool) -> None: ...
+    def changed(self, due: bool) -> None:
+        self._changed = due
 
     @abstractmethod
     def _abandon(self) -> None:
@@ -91,6 +93,13 @@ class OpenIteration(ABC):
         if self.awaited is not None:
             self._abandon()
             self.changed = True
+
+    def _answer(self, job: JobId) -> None:
+        """The answer about this job has come. If its iteration does not wait for that, another one follows."""
+        if job == self._offered:
+            self._offered = None
+        else:
+            self.reschedule()
 
     def _yielded(self, now: int, *, late: bool, alone: bool) -> None:
         """A job has yielded: `late`, though no iteration waited for it; `alone`: and nothing else had changed."""

@@ -47,8 +47,7 @@ class PlainScheduler(OpenIteration):
         self.nodes = self.free = nodes
         self.jobs: dict[JobId, PlainJob] = {}  # in the order of their submission
         self.starts = RecentStarts()  # none: nobody starts before their turn
-        self._changed = self._going = False  # an iteration is due; one is not over yet
-        self._offered: JobId | None = None
+        self._going = False  # an iteration is not over yet
         self._events: list[Requeued] = []
 
     # What others say
@@ -125,20 +124,6 @@ class PlainScheduler(OpenIteration):
         job.state, self._offered = READY, job.asked.id
         return Ready(job.asked.id, job.asked.nodes, NOT_HOLDABLE if job.lacks else FOREVER)
 
-    @property
-    def awaited(self) -> JobId | None:
-        """See OpenIteration."""
-        return self._offered
-
-    @property
-    def changed(self) -> bool:
-        """See OpenIteration."""
-        return self._changed
-
-    @changed.setter
-    def changed(self, due: bool) -> None:
-        self._changed = due
-
     def _abandon(self) -> None:
         self._offered, self._going = None, False
 
@@ -190,13 +175,6 @@ class PlainScheduler(OpenIteration):
         self._interrupt()
         self._queue(self.jobs[job])
         self.jobs[job].released = now
-
-    def _answer(self, job: JobId) -> None:
-        """The answer about this job has come. If its iteration does not wait for that, another one follows."""
-        if job == self._offered:
-            self._offered = None
-        else:
-            self.reschedule()
 
     def _queue(self, job: PlainJob) -> None:
         self._give(job, 0)

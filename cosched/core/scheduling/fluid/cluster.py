@@ -40,8 +40,6 @@ class FluidCluster(OpenIteration):
         self._have_changed: dict[JobId, None] = {}
         self._sizes = self._started = 0  # noted by kernels so far; sizes at a start, too
         self._harvested = 0  # jobs that have left, and gave some
-        self._changed = False
-        self._offered: JobId | None = None  # for whose answer the open iteration waits
 
     # Jobs in and out
 
@@ -120,20 +118,6 @@ class FluidCluster(OpenIteration):
         self._offered = self._rows.id(row)
         return Ready(self._offered, int(self._rows.jobs["least"][row]), FOREVER if has_all else NOT_HOLDABLE)
 
-    @property
-    def awaited(self) -> JobId | None:
-        """The job at which the open iteration waits."""
-        return self._offered
-
-    @property
-    def changed(self) -> bool:
-        """Whether an iteration is due."""
-        return self._changed
-
-    @changed.setter
-    def changed(self, due: bool) -> None:
-        self._changed = due
-
     def _abandon(self) -> None:
         self._offered = None
         self._rows.machine["step"] = OVER
@@ -188,14 +172,6 @@ class FluidCluster(OpenIteration):
         self._interrupt()
         promises.release(self._rows.state, self._rows[job], now)
         self._changed = True
-
-    def _answer(self, job: JobId) -> None:
-        """The answer about this job has come. If its iteration does not wait for that, another one follows."""
-        if job == self._offered:
-            self._offered = None
-        else:
-            self._interrupt()
-            self._changed = True
 
     def take_events(self) -> list[Resized]:
         """See ElasticScheduler."""
