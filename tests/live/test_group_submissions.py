@@ -137,8 +137,8 @@ def test_members_find_each_other_and_exchange_data(trio):
         shown = viewer.submit(EXAMPLES / "viewer.py", group="g", members=["a", "c"], environment=environment)
         tells = '#!/bin/sh\necho "$COSCHED_MATES" > known\ncosched mates --json > found\n'
         last = third.submit(tells, group="g", members=["a", "b"], environment=environment)
-        wait_until(lambda: viewer.job(shown).state in ("completed", "failed"))
-        wait_until(lambda: third.job(last).state in ("completed", "failed"))
+        for client, job in ((solver, steps), (viewer, shown), (third, last)):
+            wait_until(lambda client=client, job=job: client.job(job).state in ("completed", "failed"))
         lines = (b.folder / f"cosched-{shown.id}.out").read_text().splitlines()
         assert lines[-1] == "a: step 4: 1.4142135624", lines
         with pytest.raises(ClientError, match="only a job that runs can be reached"):
