@@ -97,10 +97,13 @@ def _check(settings: ReplayConfig, compare: bool) -> None:
 
 
 def _replay(live: bool) -> type[Replay]:
-    from cosched.sim.live.replaying import LiveReplay
+    if live:
+        from cosched.sim.live.replaying import LiveReplay  # imports gRPC, which others do without
+
+        return LiveReplay
     from cosched.sim.replaying import Replay
 
-    return LiveReplay if live else Replay
+    return Replay
 
 
 @contextmanager
