@@ -15,7 +15,7 @@ DEFAULT = "batch"
 
 @cache
 def kinds() -> Mapping[str, SchedulerKind]:
-    """Return all kinds by name; InputError if one cannot be loaded, or two have a key in common."""
+    """Return all kinds by name; InputError if one cannot be loaded, ours are missing, or keys are the same."""
     found: dict[str, SchedulerKind] = {}
     for entry in sorted(entry_points(group=GROUP)):
         kind = _loaded(entry)
@@ -23,6 +23,8 @@ def kinds() -> Mapping[str, SchedulerKind]:
             for key in sorted(other.keys.model_fields.keys() & kind.keys.model_fields.keys()):
                 raise InputError(f"scheduler {kind.name}", key, f"is a key of {other.name}, too: give it another name")
         found[kind.name] = kind
+    if DEFAULT not in found:
+        raise InputError(GROUP, DEFAULT, "is no installed entry point: install this version of cosched again")
     return found
 
 
