@@ -14,9 +14,9 @@ How the core's effects map to it:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from cosched.adapters.manager import Manager, ManagerError, Report
 from cosched.core.allocation import Allocation
@@ -114,3 +114,16 @@ class PlayingLauncher(Launcher, Protocol):
 
     def play(self, allocation: Allocation) -> None:
         """A job that was launched has this from now on."""
+
+
+_CANNOT: Mapping[str, Callable[[Any], str | None]] = {  # by what a scheduler needs (`Capabilities.needs`)
+    "resize": lambda manager: (
+        None if isinstance(manager, ElasticLauncher | PlayingLauncher) else "cannot change the sizes of running jobs"
+    ),
+    "preempt": lambda manager: None if manager.preempts else "cannot end running jobs and launch them again",
+}
+
+
+def lacking(manager: Any, needs: Iterable[str]) -> str | None:
+    """Return what a manager cannot do that its scheduler needs, in words; None: it can do all."""
+    return next((said for need in needs if (said := _CANNOT[need](manager)) is not None), None)

@@ -81,7 +81,7 @@ class ReplayConfig(Settings):
     def _check_script(self) -> None:
         for domain in self.domains if self.script is not None else ():
             kind = domain.scheduler_kind
-            if not kind.what_if:
+            if not kind.capabilities.what_if:
                 why = f"the {kind.name} domain {domain.name} has no what-if events"
                 raise ValueError(f"script: {why}: leave script out, or give scheduler=batch")
 

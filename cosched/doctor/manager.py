@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from cosched.adapters.findings import Finding, ok, problem, section
+from cosched.adapters.launcher import lacking
 from cosched.adapters.loading import load_manager
 from cosched.adapters.manager import SettingError
 from cosched.doctor.service import Running, slots_on_record
@@ -23,6 +24,8 @@ async def check_manager(configuration: Configuration, service: Running) -> list[
         made = load_manager(manager.kind)(configuration.domain.name, directory, manager.settings)
     except SettingError as error:
         return [problem(error.key, error.problem, "correct it", section("manager"))]
+    if not manager.schedules and (lacks := lacking(made, manager.scheduler_kind.capabilities.needs())) is not None:
+        return [problem("scheduler", f"{manager.kind} {lacks}", "give scheduler=batch", section("manager"))]
     settings = ok("settings", f"nothing is wrong with those of the {manager.kind} manager")
     slots = partial(slots_on_record, configuration.domain) if service.domain else dict[str, int]
     return await made.examine(service.account, serving=service.domain is not None, slots=slots) or [settings]

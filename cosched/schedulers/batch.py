@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
+from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.pools import Partitions, parse_node_pool
 from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
@@ -47,7 +48,7 @@ class BatchKind(SchedulerKind):
     name = "batch"
     purpose = "every job has what it asks for"
     keys = BatchKeys
-    what_if = True
+    capabilities = Capabilities(slots=True, what_if=True)
 
     def settings(self, keys: BatchKeys, nodes: int, coscheduling: CoschedulingFields) -> ClusterSettings:
         """See SchedulerKind."""

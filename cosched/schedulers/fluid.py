@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from cosched.core.allocation import Malleable
+from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
 from cosched.core.scheduling.scheduler import OpenScheduler
 from cosched.core.settings import ReleaseOrder
@@ -74,7 +75,8 @@ class FluidKind(SchedulerKind):
     without = ("mate_budget", "yield_boost")
     keys_of_logs = ("min_share", "model", "resize_cost")
     not_live = MappingProxyType({"min_share": "jobs say by themselves what is their least: submit them with --least"})
-    resizes = plays_traces = True
+    capabilities = Capabilities(slots=True, resize=True)
+    plays_traces = True
 
     def settings(self, keys: FluidKeys, nodes: int, coscheduling: CoschedulingFields) -> FluidSettings:
         """See SchedulerKind."""

@@ -26,7 +26,7 @@ class SchedulerChoice(Settings):
     def _of_one_kind(self) -> Self:
         chosen = self.scheduler_kind
         owners = {key: kind for kind in kinds().values() if kind is not chosen for key in kind.keys.model_fields}
-        owners |= dict.fromkeys(chosen.without, kinds()[DEFAULT])
+        owners |= dict.fromkeys(chosen.refused, kinds()[DEFAULT])
         for key, owner in owners.items():
             if key in self.model_fields_set:
                 raise KeyedError((key,), not_of(chosen, owner))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from cosched.core.allocation import Malleable
+from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.scheduler import OpenScheduler
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.types import Settings
@@ -51,8 +52,7 @@ class Ended(NamedTuple):
 class SchedulerKind(ABC):
     """One kind of scheduler.
 
-    `keys` are those of a domain that only this kind has, with their help as descriptions. `without` names keys of all
-    domains that mean nothing to it: they are refused.
+    `keys` are those of a domain that only this kind has, with their help as descriptions. `without`: see `refused`.
     """
 
     name: ClassVar[str]
@@ -61,9 +61,13 @@ class SchedulerKind(ABC):
     without: ClassVar[tuple[str, ...]] = ()
     keys_of_logs: ClassVar[tuple[str, ...]] = ()  # those that say of jobs what their log does not
     not_live: ClassVar[Mapping[str, str]] = {}  # those that only replays have, each with the reason
-    resizes: ClassVar[bool] = False  # whether running jobs change their size: a launcher must be able to
-    what_if: ClassVar[bool] = False  # whether a script can take nodes away, and fail jobs
+    capabilities: ClassVar[Capabilities] = Capabilities()
     plays_traces: ClassVar[bool] = False  # whether it has `alone`
+
+    @property
+    def refused(self) -> Sequence[str]:
+        """The keys of all domains that mean nothing to it: `without`, and what it cannot do."""
+        return self.without if self.capabilities.slots else (*self.without, "slots")
 
     @property
     def title(self) -> str:

@@ -92,7 +92,7 @@ class Configuration(Settings):
     @model_validator(mode="after")
     def _means_something_to_the_scheduler(self) -> Self:
         chosen = self.manager.scheduler_kind
-        for key in chosen.without:
+        for key in chosen.refused:
             if key in self.coscheduling.model_fields_set:
                 raise KeyedError(("coscheduling", key), not_of(chosen, kinds()[DEFAULT]))
         return self

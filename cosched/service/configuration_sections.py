@@ -268,8 +268,8 @@ class Manager(SchedulerKeys):
     @model_validator(mode="after")
     def _of_this_scheduler(self) -> Self:
         chosen = self.scheduler_kind
-        resizing = next(kind for kind in kinds().values() if kind.resizes)
-        for key in RESIZING if not chosen.resizes else ():
+        resizing = next(kind for kind in kinds().values() if kind.capabilities.resize)
+        for key in RESIZING if not chosen.capabilities.resize else ():
             if key in self.model_fields_set:
                 raise KeyedError((key,), not_of(chosen, resizing))
         for key, reason in chosen.not_live.items():

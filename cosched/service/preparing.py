@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from cosched.adapters.batch_system import BatchSystem
-from cosched.adapters.launcher import ElasticLauncher
+from cosched.adapters.launcher import lacking
 from cosched.adapters.loading import ResourceManager, load_manager
 from cosched.adapters.manager import ManagerError, SettingError
-from cosched.adapters.replay.manager import ReplayManager
 from cosched.adapters.replay.settings import SCHEDULER
 from cosched.errors import InputError
 from cosched.extras import PAGE, need
@@ -53,9 +52,9 @@ def _manager(configuration: Configuration) -> ResourceManager:
         manager = create(configuration.domain.name, state.with_name(f"{state.name}.{section.kind}"), settings)
         if isinstance(manager, BatchSystem) and not section.schedules:
             raise SettingError("kind", f"the entry point {section.kind!a} must name a BatchSystemFactory")
-        if section.scheduler_kind.resizes and not isinstance(manager, ElasticLauncher | ReplayManager):
-            why = f"{section.kind} cannot change the sizes of running jobs: leave it out, or give scheduler=batch"
-            raise SettingError("scheduler", why)
+        needs = () if section.schedules else section.scheduler_kind.capabilities.needs()
+        if (lacks := lacking(manager, needs)) is not None:
+            raise SettingError("scheduler", f"{section.kind} {lacks}: leave it out, or give scheduler=batch")
         if manager.nodes:  # else the number is known when the manager is open
             configuration.machine_settings(manager.nodes)
     return manager

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.plain import RUNNING, PlainJob, PlainScheduler
 from cosched.schedulers.kind import Ended, SchedulerKind
 from cosched.validation.sections import CoschedulingFields
@@ -35,7 +36,7 @@ class ExpressSettings:
 class Express(PlainScheduler):
     """The queue and the nodes."""
 
-    preempts = True
+    capabilities = Capabilities(preempt=True)
 
     def __init__(self, settings: ExpressSettings) -> None:
         super().__init__(settings.nodes)
@@ -65,7 +66,8 @@ class ExpressKind(SchedulerKind):
     name = "express"
     purpose = "short jobs take the nodes of others, which begin anew"
     keys = ExpressKeys
-    without = ("mate_budget", "slots", "yield_boost")
+    capabilities = Express.capabilities
+    without = ("mate_budget", "yield_boost")
 
     def settings(self, keys: ExpressKeys, nodes: int, coscheduling: CoschedulingFields) -> ExpressSettings:  # noqa: ARG002
         """See SchedulerKind."""

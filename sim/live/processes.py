@@ -107,7 +107,7 @@ def configuration(settings: Domain, address: str, peers: list[Any], manager: dic
 
 
 def _coscheduling(settings: Domain) -> dict[str, Any]:
-    return _values(settings, CoschedulingFields, settings.scheduler_kind.without)
+    return _values(settings, CoschedulingFields, settings.scheduler_kind.refused)
 
 
 def _scheduler(settings: Domain) -> dict[str, Any]:

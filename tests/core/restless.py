@@ -19,6 +19,7 @@ from cosched.core.allocation import Allocation, Resized
 from cosched.core.events import Ready, Requeued
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER
+from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 from cosched.core.scheduling.starts import RecentStarts
 from cosched.core.story import Why
@@ -49,8 +50,8 @@ class RestlessJob:
 class Restless:
     """`acts`: how often it changes something about a running job of its own accord; `resizes`: not only preempts it."""
 
-    all_known = preempts = True
-    takes_groups = counts_work = harvests = False
+    capabilities = Capabilities(groups=False, preempt=True)
+    counts_work = False
 
     def __init__(self, nodes: int, random: Random, acts: int, *, resizes: bool = True) -> None:
         self.nodes = self.free = nodes

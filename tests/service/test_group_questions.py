@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -230,7 +231,7 @@ def test_a_member_killed_between_its_submission_and_its_admission_is_in_its_grou
 def test_a_domain_whose_jobs_can_name_no_groups_takes_no_members(tmp_path: Path) -> None:
     world = SlurmWorld(tmp_path, 1, {name: CoschedulingSettings() for name in "ab"}, Faults())
     node = world.nodes["a"]
-    node.domain.takes_groups = node.domain.scheduler.takes_groups = False
+    node.domain.scheduler.capabilities = replace(node.domain.scheduler.capabilities, groups=False)
     assert ask(node, GetMember("7", "g", DOMAINS, "u")) == MateJobId(Found.NO_PAIR, None, MateProblem.NO_GROUPS)
     assert ask(node, PROPOSE) == GroupProposed(Vote.NO)
     assert ask(node, GetProposal("b/7/1", "1", "7")) == ProposalOutcome(Outcome.UNKNOWN)

@@ -210,11 +210,3 @@ def test_an_order_that_was_not_carried_out_is_given_again_after_a_restart(tmp_pa
 
     asyncio.run(story())
     site.world.close()
-
-
-def test_a_launcher_that_cannot_is_refused(tmp_path):
-    site = Site(tmp_path, random.Random(1))
-    site.launcher.preempts = False
-    with pytest.raises(ManagerError, match="its jobs cannot be ended and launched again"):
-        asyncio.run(site.begin())
-    site.world.close()

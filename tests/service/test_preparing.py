@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from cosched.adapters.local.manager import LocalManager
+from cosched.core.scheduling.capabilities import Capabilities
 from cosched.errors import InputError
+from cosched.schedulers.fluid import FluidKind
 from cosched.service.configuration import read_configuration
 from cosched.service.preparing import check_addresses, doubtful_identity, prepare
 from tests.live.services import COMMAND, PATIENCE, free_port, toml
@@ -73,6 +76,16 @@ def test_a_good_configuration_is_prepared_and_opens_nothing(write, tmp_path):
 )
 def test_what_is_wrong_with_the_managers_section(write, changed, said):
     assert refusal(write(**changed)).startswith(said)
+
+
+def test_a_manager_that_cannot_do_what_its_scheduler_needs(write, monkeypatch):
+    path = write(manager__scheduler="fluid")
+    prepare(read_configuration(path))
+    monkeypatch.setattr(FluidKind, "capabilities", Capabilities(resize=True, preempt=True))
+    prepare(read_configuration(path))
+    monkeypatch.setattr(LocalManager, "preempts", False)
+    cannot = "local cannot end running jobs and launch them again: leave it out, or give scheduler=batch"
+    assert refusal(path) == f"manager:scheduler: {cannot}"
 
 
 def test_files_of_tls_that_do_not_belong_together(write, pki):

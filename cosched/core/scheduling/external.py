@@ -15,6 +15,7 @@ from cosched.core.effects import PassOver, Release, Reschedule, Try, TryReady, Y
 from cosched.core.events import MayBeEarlier, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
+from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob, Order
 from cosched.core.scheduling.starts import RecentStarts
 
@@ -22,11 +23,11 @@ from cosched.core.scheduling.starts import RecentStarts
 class ExternalScheduler:
     """The jobs that name a mate, on a machine of `nodes` nodes. Jobs without a mate are unknown here."""
 
-    all_known = counts_work = preempts = harvests = False
+    counts_work = False
 
     def __init__(self, nodes: int, *, takes_groups: bool = True) -> None:
         self.nodes = nodes
-        self.takes_groups = takes_groups
+        self.capabilities = Capabilities(all_jobs=False, groups=takes_groups)
         self.starts = RecentStarts()  # none: nobody starts before their turn
         self.trying: dict[JobId, Try | TryReady] = {}  # what came of these is told later
         self._favoured: Counter[JobId] = Counter()

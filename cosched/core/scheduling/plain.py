@@ -40,7 +40,7 @@ class PlainJob:
 class PlainScheduler(OpenIteration):
     """See `OpenScheduler`, `GroupScheduler` and `ElasticScheduler`."""
 
-    counts_work = preempts = harvests = False
+    counts_work = False
 
     def __init__(self, nodes: int) -> None:
         super().__init__()

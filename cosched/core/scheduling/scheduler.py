@@ -24,6 +24,7 @@ from cosched.core.effects import (
 from cosched.core.events import Booked, Claimed, MayBeEarlier, Quoted, Ready, Requeued
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
+from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.policies.ordering import Ordering
 from cosched.core.scheduling.pools import Partitions
 from cosched.core.scheduling.primitives.codes import NONE
@@ -215,11 +216,8 @@ class OpenScheduler(Scheduler, Protocol):
     """The scheduler of a live domain, whose jobs come and go."""
 
     nodes: int
-    all_known: bool  # whether it knows all jobs of the machine; else only those that name a mate
-    takes_groups: bool  # whether its jobs can be in groups; then it is a GroupScheduler
+    capabilities: Capabilities  # of this scheduler, with its settings
     counts_work: bool  # whether it keeps a `share` of each job that has nodes, which says what is left of its work
-    preempts: bool  # whether it takes the nodes of running jobs for others (Requeued)
-    harvests: bool  # whether a job that waits may get nodes of running ones at its turn
     starts: RecentStarts  # those that it counts, to bound starts before their turn
 
     def submit(self, job: ClusterJob) -> None:

@@ -113,7 +113,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         received = time.time()
 
         async def work() -> wire.CompareClocksResponse:
-            return write_clock(received, time.time(), takes_groups=self._domain.takes_groups)
+            return write_clock(received, time.time(), takes_groups=self._domain.scheduler.capabilities.groups)
 
         return await answer("CompareClocks", work(), context, self._domain)
 
@@ -179,7 +179,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         peer, request, core = asked.peer, asked.request, self._domain.core
         if isinstance(request, GetMateJobId):
             return not await self._queue.look_for_mate(peer, request) and core.mates.find(peer, request) is None
-        if isinstance(request, GetMember) and self._domain.takes_groups:
+        if isinstance(request, GetMember) and self._domain.scheduler.capabilities.groups:
             return not await self._queue.look_for_member(peer, request) and core.members.find(peer, request) is None
         return False
 

@@ -31,7 +31,7 @@ class NamedMates:
         for peer in named.others:
             self.mate(MateName(peer))
         self._check_slots(named)
-        lacking = [] if self._domain.takes_groups else [self._domain.name]
+        lacking = [] if self._domain.scheduler.capabilities.groups else [self._domain.name]
         lacking += await self._announcer.without_groups(named.others)
         if lacking:
             said = wrong_member(lacking[0], named.name, MateProblem.NO_GROUPS)

@@ -62,7 +62,6 @@ class LiveDomain:
         """
         self.name = name
         self.scheduler = scheduler
-        self.takes_groups = scheduler.takes_groups  # members of groups may be submitted here
         self.store = store
         self.clock = clock
         self.metrics = metrics

@@ -63,7 +63,7 @@ class Questions:
         id = number(request.mate or "")
         record = self._store.job(id) if id is not None else None
         if record is None or not record.state.final:
-            return MateProblem.UNKNOWN if self._records.scheduler.all_known else MateProblem.NOT_WAITING
+            return MateProblem.UNKNOWN if self._records.scheduler.capabilities.all_jobs else MateProblem.NOT_WAITING
         if record.owner != self._core.mates.owner_here(peer, request.owner):
             return MateProblem.OTHER_OWNER
         return NOT_WAITING[record.state]
@@ -80,7 +80,7 @@ class Questions:
             if found is None or found.mate is not None:  # else the caller may become its mate
                 return self._core.incoming.mate_job_id(peer, request)
         elif type(request) is GetMember:
-            if not self._records.scheduler.takes_groups:
+            if not self._records.scheduler.capabilities.groups:
                 return no_pair(MateProblem.NO_GROUPS)
             member = self._core.members.find(peer, request)
             if member is None or (member.group is not None and member.group.jobs.get(peer) == request.caller):

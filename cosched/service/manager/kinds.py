@@ -88,7 +88,7 @@ def _offers(
 def _launches(launcher: Launcher, ours: SchedulerKind, around: Around) -> tuple[Runner, Queue]:
     domain, tasks, forecast = around.domain, around.tasks, ours.forecast()
     resizes = None
-    if ours.resizes and isinstance(launcher, ElasticLauncher):
+    if ours.capabilities.resize and isinstance(launcher, ElasticLauncher):
         resizes = Resizes(domain, launcher, around.resize_rules)
     launches = Launches(domain, launcher, tasks, around.finding, resizes)
     planner = no_plan if forecast is None else partial(planned, domain, forecast)

@@ -97,9 +97,7 @@ class Launches(Work[LauncherOrder, Report]):
         finding: Mapping[str, str] = MappingProxyType({}),
         resizes: Resizes | None = None,
     ) -> None:
-        """`resizes`: of a manager whose running jobs get and lose nodes. ManagerError: the scheduler needs another."""
-        if domain.scheduler.preempts and not launcher.preempts:
-            raise ManagerError("its jobs cannot be ended and launched again, as the scheduler preempts them")
+        """`resizes`: of a manager whose running jobs get and lose nodes."""
         self._finding = finding
         self._domain = domain
         self._launcher = launcher

@@ -73,7 +73,7 @@ class JobLists:
         shown, now = visible[first : first + LINES], described.now()
         explained = await described.explaining.known(shown)
         lines = [self._line(record, Explanation(told), now) for record, told in zip(shown, explained, strict=True)]
-        known = described.domain.scheduler.all_known
+        known = described.domain.scheduler.capabilities.all_jobs
         return JobList(now, list(_counts(listed.sums)), lines, first, len(visible), known)
 
     def _line(self, record: JobRecord, told: Explanation, now: datetime) -> Line:

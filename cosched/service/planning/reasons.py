@@ -94,7 +94,7 @@ class Reasons:
 
     def _in_queue(self, record: JobRecord, plan: Plan) -> Reason:
         job, scheduler = str(record.id), self._domain.scheduler
-        if (word := plan.words.get(job)) or not scheduler.all_known:
+        if (word := plan.words.get(job)) or not scheduler.capabilities.all_jobs:
             return Reason(
                 batch_system_says=explain_pb2.BatchSystemSays(word=word or ""),
                 text=f"the batch system lets it wait{f': {word}' if word else ''}",
@@ -104,7 +104,7 @@ class Reasons:
         ahead = max(0, plan.places.get(job, (1, 0))[0] - 1)
         nodes = {"required": least_of(record), "available": scheduler.free}
         needs = f"it needs {_nodes(least_of(record))}, {_are_free(scheduler.free)}"
-        if scheduler.harvests:
+        if scheduler.capabilities.resize:
             told = Reason(text=f"{needs}; {NO_ESTIMATE}", change=FEWER)
         elif busy:
             told = Reason(text=needs, change=SHORTER)

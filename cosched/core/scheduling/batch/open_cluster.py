@@ -30,7 +30,7 @@ FIRST_ROWS = 256
 class OpenCluster(OpenIteration):
     """The nodes and the queue of one live domain."""
 
-    counts_work = preempts = harvests = False
+    counts_work = False
     kind = Cluster
 
     def __init__(self, settings: ClusterSettings) -> None:

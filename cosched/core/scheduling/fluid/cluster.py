@@ -12,6 +12,7 @@ from cosched.core.allocation import Allocation, Counts, Resized, Table
 from cosched.core.events import NOT_HOLDABLE, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
+from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.fluid.kernels import iteration, progress, promises
 from cosched.core.scheduling.fluid.kernels.state import LEVEL, OVER
 from cosched.core.scheduling.fluid.rows import Rows
@@ -27,8 +28,8 @@ from cosched.core.scheduling.starts import RecentStarts
 class FluidCluster(OpenIteration):
     """The processors, the queue and the running jobs: an `ElasticScheduler` and a `GroupScheduler`."""
 
-    all_known = takes_groups = counts_work = harvests = True
-    preempts = False
+    capabilities = Capabilities(resize=True)
+    counts_work = True
 
     def __init__(self, settings: FluidSettings) -> None:
         super().__init__()

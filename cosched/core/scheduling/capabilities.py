@@ -1,0 +1,25 @@
+"""What a scheduler can do. All other code asks for that, and knows no scheduler by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What schedulers of a kind can do, or one with its settings. What is missing degrades, or is refused at the start.
+
+    `resize` and `preempt` are done to running jobs, and so the manager that runs them must be able to, too.
+    """
+
+    all_jobs: bool = True  # it knows all jobs of the machine; else only those that name a mate
+    groups: bool = True  # it keeps nodes for members of groups (GroupScheduler); else no job can be in one
+    slots: bool = False  # it plans ahead (MeetingScheduler); else jobs get no slots, and none start before their turn
+    resize: bool = False  # it changes the sizes of running jobs (Resized)
+    preempt: bool = False  # it takes the nodes of running jobs for others (Requeued)
+    what_if: bool = False  # a replay can take nodes away, and fail jobs, by a script
+
+    def needs(self) -> Iterator[str]:
+        """Yield by name what a launcher must be able to."""
+        yield from (name for name in ("resize", "preempt") if getattr(self, name))
