@@ -192,6 +192,10 @@ class BatchSystem(Manager[Known, BatchReport], Protocol):
         reported.
         """
 
+    async def take_up_slots(self, slots: Mapping[str, SlotOnRecord]) -> None:  # noqa: ARG002
+        """Go on with these jobs' slots, and take away all others of an earlier service (`MeetingSystem`)."""
+        return
+
     async def hasten(self, job_id: str) -> None:
         """Make the manager consider a queued job that it keeps back. An offer is reported."""
 

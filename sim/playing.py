@@ -109,7 +109,7 @@ class Run:
             player.holds.holds(0, self._now),
             player.yields.yields(),
             player.allocations(self._now),
-            setup.kind.counts(player.scheduler),
+            player.scheduler.counts(),
         )
 
     def _events(self) -> list[dict[str, Any]] | None:

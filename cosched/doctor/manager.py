@@ -24,7 +24,7 @@ async def check_manager(configuration: Configuration, service: Running) -> list[
         made = load_manager(manager.kind)(configuration.domain.name, directory, manager.settings)
     except SettingError as error:
         return [problem(error.key, error.problem, "correct it", section("manager"))]
-    if not manager.schedules and (lacks := lacking(made, manager.scheduler_kind.capabilities.needs())) is not None:
+    if (lacks := lacking(made, manager.scheduler_kind.capabilities.needs())) is not None:
         return [problem("scheduler", f"{manager.kind} {lacks}", "give scheduler=batch", section("manager"))]
     settings = ok("settings", f"nothing is wrong with those of the {manager.kind} manager")
     slots = partial(slots_on_record, configuration.domain) if service.domain else dict[str, int]

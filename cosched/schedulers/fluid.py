@@ -22,7 +22,6 @@ from cosched.validation.text import shown
 from cosched.validation.types import Number, Seconds, Settings, Switch, Whole
 
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
-    from cosched.core.scheduling.fluid.cluster import FluidCluster
     from cosched.core.scheduling.fluid.machine import FluidJobs
     from cosched.workload.columns import Column, Columns
     from cosched.workload.jobs import Ints, Workload
@@ -122,10 +121,6 @@ class FluidKind(SchedulerKind):
         harvests = f"{count(said['harvests'], 'harvest')}, {said['harvests_refused']:,} not possible"
         gave = f"{count(said['jobs_harvested'], 'job')} gave nodes to others"
         return f"{times}; {said['changes_of_size']:,} changes of size; {harvests}; {gave}"
-
-    def counts(self, scheduler: FluidCluster) -> Mapping[str, Any]:  # type: ignore[override]  # its own
-        """See SchedulerKind."""
-        return scheduler.counts()._asdict()
 
     # Jobs, and traces of which no job has a mate
 

@@ -24,7 +24,7 @@ class SchedulerChoice(Settings):
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> Self:
-        chosen = self.scheduler_kind
+        chosen = kinds()[self.scheduler]
         owners = {key: kind for kind in kinds().values() if kind is not chosen for key in kind.keys.model_fields}
         owners |= dict.fromkeys(chosen.refused, kinds()[DEFAULT])
         for key, owner in owners.items():

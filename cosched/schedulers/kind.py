@@ -63,6 +63,7 @@ class SchedulerKind(ABC):
     not_live: ClassVar[Mapping[str, str]] = {}  # those that only replays have, each with the reason
     capabilities: ClassVar[Capabilities] = Capabilities()
     plays_traces: ClassVar[bool] = False  # whether it has `alone`
+    of_batch_systems: ClassVar[bool] = False  # it stands for those that schedule by themselves; no key chooses it
 
     @property
     def refused(self) -> Sequence[str]:
@@ -96,10 +97,6 @@ class SchedulerKind(ABC):
     def line(self, facts: Mapping[str, Any]) -> str | None:  # noqa: ARG002
         """Return what a table of results says beside the common lines, from a domain's part of a summary."""
         return None
-
-    def counts(self, scheduler: OpenScheduler) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return what a scheduler has counted, for `facts`."""
-        return {}
 
     def forecast(self) -> type[Forecast] | None:
         """Return what foresees the starts of a scheduler's jobs; None: nobody can."""

@@ -14,8 +14,8 @@ DEFAULT = "batch"
 
 
 @cache
-def kinds() -> Mapping[str, SchedulerKind]:
-    """Return all kinds by name; InputError if one cannot be loaded, ours are missing, or keys are the same."""
+def installed() -> Mapping[str, SchedulerKind]:
+    """Return all kinds by name; InputError as for `kinds`."""
     found: dict[str, SchedulerKind] = {}
     for entry in sorted(entry_points(group=GROUP)):
         kind = _loaded(entry)
@@ -24,8 +24,27 @@ def kinds() -> Mapping[str, SchedulerKind]:
                 raise InputError(f"scheduler {kind.name}", key, f"is a key of {other.name}, too: give it another name")
         found[kind.name] = kind
     if DEFAULT not in found:
-        raise InputError(GROUP, DEFAULT, "is no installed entry point: install this version of cosched again")
+        raise _is_missing(DEFAULT)
     return found
+
+
+@cache
+def kinds() -> Mapping[str, SchedulerKind]:
+    """Return those that schedule, by name; InputError: one cannot be loaded, ours are missing, or keys are equal."""
+    return {name: kind for name, kind in installed().items() if not kind.of_batch_systems}
+
+
+@cache
+def kind_of_batch_systems() -> SchedulerKind:
+    """Return the kind that stands for batch systems; InputError as for `kinds`."""
+    found = next((kind for kind in installed().values() if kind.of_batch_systems), None)
+    if found is None:
+        raise _is_missing("external")
+    return found
+
+
+def _is_missing(name: str) -> InputError:
+    return InputError(GROUP, name, "is no installed entry point: install this version of cosched again")
 
 
 def kind_told_by(facts: Mapping[str, object]) -> SchedulerKind:

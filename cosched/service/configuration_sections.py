@@ -16,7 +16,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 from cosched.adapters.loading import load_batch_system
 from cosched.core.settings import MAX_INTERVAL, OnMateUnknown, OnMemberLost
 from cosched.schedulers.keys import SchedulerKeys, not_of
-from cosched.schedulers.loading import kinds
+from cosched.schedulers.kind import SchedulerKind
+from cosched.schedulers.loading import kind_of_batch_systems, kinds
 from cosched.validation.addresses import Address, ListenAddress, Uri, is_loopback
 from cosched.validation.mistakes import KeyedError
 from cosched.validation.schemes import NO_BOUND, SHARE, Meeting
@@ -253,6 +254,11 @@ class Manager(SchedulerKeys):
         return load_batch_system(self.kind) is not None
 
     @property
+    def scheduler_kind(self) -> SchedulerKind:
+        """See SchedulerChoice; a batch system schedules by itself."""
+        return kind_of_batch_systems() if self.schedules else super().scheduler_kind
+
+    @property
     def takes_groups(self) -> bool:
         """Whether its jobs can be in groups: not if they name their mates to a batch system, and can name no groups."""
         system = load_batch_system(self.kind)
@@ -267,7 +273,7 @@ class Manager(SchedulerKeys):
 
     @model_validator(mode="after")
     def _of_this_scheduler(self) -> Self:
-        chosen = self.scheduler_kind
+        chosen = kinds()[self.scheduler]
         resizing = next(kind for kind in kinds().values() if kind.capabilities.resize)
         for key in RESIZING if not chosen.capabilities.resize else ():
             if key in self.model_fields_set:

@@ -52,8 +52,7 @@ def _manager(configuration: Configuration) -> ResourceManager:
         manager = create(configuration.domain.name, state.with_name(f"{state.name}.{section.kind}"), settings)
         if isinstance(manager, BatchSystem) and not section.schedules:
             raise SettingError("kind", f"the entry point {section.kind!a} must name a BatchSystemFactory")
-        needs = () if section.schedules else section.scheduler_kind.capabilities.needs()
-        if (lacks := lacking(manager, needs)) is not None:
+        if (lacks := lacking(manager, section.scheduler_kind.capabilities.needs())) is not None:
             raise SettingError("scheduler", f"{section.kind} {lacks}: leave it out, or give scheduler=batch")
         if manager.nodes:  # else the number is known when the manager is open
             configuration.machine_settings(manager.nodes)

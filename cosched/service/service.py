@@ -41,7 +41,7 @@ from cosched.service.domain.recovery import recover
 from cosched.service.domain.watching import Watchers
 from cosched.service.gauges import Gauges
 from cosched.service.listeners.listening import Listeners, Served
-from cosched.service.manager.kinds import Around, kernels_needed, kind_of
+from cosched.service.manager.kinds import Around, kind_of
 from cosched.service.manager.launches import Launches
 from cosched.service.manager.resizes import ResizeRules
 from cosched.service.metrics import Metrics
@@ -146,7 +146,7 @@ class Service:
         await self._listeners.open_local_socket(self._listening)
         manager, found = await self._open_manager(stack, prepared.manager)
         await self._listeners.open_listener(self._listening)
-        await self._starting.load_kernels(kernels_needed(manager, self._ours, self._cluster))
+        await self._starting.load_kernels(self._ours.needed(self._cluster))
         await self._open_domain(stack, manager)
         await self.runner.reconcile(found, self._running)
         self.runner.start()
@@ -181,10 +181,10 @@ class Service:
         self.timers = replay.timers if replay else Timers(self.clock)
         self.watchers = Watchers()
         durability = self._open_durability(stack)
-        kind = kind_of(manager, self._ours, self._cluster, takes_groups=configuration.manager.takes_groups)
+        kind = kind_of(manager, self._ours)
         self.domain = LiveDomain(
-            self.name, configuration.coscheduling_settings(), kind.scheduler, self.store, self.clock, self.metrics,
-            owners=configuration.owners(), accounts=_accounts(configuration), paced=self._paced,
+            self.name, configuration.coscheduling_settings(), self._ours.open(self._cluster), self.store, self.clock,
+            self.metrics, owners=configuration.owners(), accounts=_accounts(configuration), paced=self._paced,
             of_traces=replay is not None,
         )  # fmt: skip
         credentials = PeerCredentials(self._tls) if self._tls and not configuration.domain.plaintext else None

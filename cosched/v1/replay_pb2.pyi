@@ -69,16 +69,23 @@ class GetResultsRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class GetResultsResponse(_message.Message):
-    __slots__ = ("jobs", "releases", "allocations", "resizes")
+    __slots__ = ("jobs", "releases", "allocations", "counts")
+    class CountsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
     JOBS_FIELD_NUMBER: _ClassVar[int]
     RELEASES_FIELD_NUMBER: _ClassVar[int]
     ALLOCATIONS_FIELD_NUMBER: _ClassVar[int]
-    RESIZES_FIELD_NUMBER: _ClassVar[int]
+    COUNTS_FIELD_NUMBER: _ClassVar[int]
     jobs: _containers.RepeatedCompositeFieldContainer[JobResult]
     releases: int
     allocations: _containers.RepeatedCompositeFieldContainer[PastAllocation]
-    resizes: ResizeCounts
-    def __init__(self, jobs: _Optional[_Iterable[_Union[JobResult, _Mapping]]] = ..., releases: _Optional[int] = ..., allocations: _Optional[_Iterable[_Union[PastAllocation, _Mapping]]] = ..., resizes: _Optional[_Union[ResizeCounts, _Mapping]] = ...) -> None: ...
+    counts: _containers.ScalarMap[str, int]
+    def __init__(self, jobs: _Optional[_Iterable[_Union[JobResult, _Mapping]]] = ..., releases: _Optional[int] = ..., allocations: _Optional[_Iterable[_Union[PastAllocation, _Mapping]]] = ..., counts: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class PastAllocation(_message.Message):
     __slots__ = ("number", "allocation", "nodes", "start", "end", "ended")
@@ -95,18 +102,6 @@ class PastAllocation(_message.Message):
     end: int
     ended: AllocationEnd
     def __init__(self, number: _Optional[int] = ..., allocation: _Optional[int] = ..., nodes: _Optional[int] = ..., start: _Optional[int] = ..., end: _Optional[int] = ..., ended: _Optional[_Union[AllocationEnd, str]] = ...) -> None: ...
-
-class ResizeCounts(_message.Message):
-    __slots__ = ("harvests", "harvests_refused", "jobs_harvested", "changes_of_size")
-    HARVESTS_FIELD_NUMBER: _ClassVar[int]
-    HARVESTS_REFUSED_FIELD_NUMBER: _ClassVar[int]
-    JOBS_HARVESTED_FIELD_NUMBER: _ClassVar[int]
-    CHANGES_OF_SIZE_FIELD_NUMBER: _ClassVar[int]
-    harvests: int
-    harvests_refused: int
-    jobs_harvested: int
-    changes_of_size: int
-    def __init__(self, harvests: _Optional[int] = ..., harvests_refused: _Optional[int] = ..., jobs_harvested: _Optional[int] = ..., changes_of_size: _Optional[int] = ...) -> None: ...
 
 class JobResult(_message.Message):
     __slots__ = ("number", "state", "ready", "start", "end", "holds", "yields", "held_node_seconds", "hold_start")

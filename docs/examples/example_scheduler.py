@@ -59,6 +59,10 @@ class Express(PlainScheduler):
         super()._preempt(job)
         self.preempted += 1
 
+    def counts(self) -> Mapping[str, Any]:
+        """See OpenScheduler."""
+        return {"preempted": self.preempted}
+
 
 class ExpressKind(SchedulerKind):
     """What the scheduler brings beside its rules."""
@@ -76,10 +80,6 @@ class ExpressKind(SchedulerKind):
     def open(self, settings: ExpressSettings) -> Express:
         """See SchedulerKind."""
         return Express(settings)
-
-    def counts(self, scheduler: Express) -> Mapping[str, Any]:
-        """See SchedulerKind."""
-        return {"preempted": scheduler.preempted}
 
     def facts(self, keys: ExpressKeys, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:  # noqa: ARG002
         """See SchedulerKind."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import grpc
 
-from cosched.core.allocation import Counts
 from cosched.core.protocol import Domain
 from cosched.error_details import error_info
 from cosched.sim.federation.player import ALL, Advanced, JobOutcome, Phase
@@ -105,8 +104,7 @@ class LivePlayer:
                 jobs += map(_outcome, page.jobs)
                 releases = page.releases
                 self._had += map(_allocation, page.allocations)
-                if page.HasField("resizes"):
-                    self._counts = {name: getattr(page.resizes, name) for name in Counts._fields}
+                self._counts = dict(page.counts)
         return jobs, releases
 
     def resizes(self) -> tuple[Allocations | None, Mapping[str, int]]:

@@ -74,7 +74,7 @@ from cosched.core.protocol import (
     Window,
 )
 from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
-from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
+from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, ExternalSettings
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings, OpenScheduler
@@ -333,7 +333,7 @@ class Besieged:
 class BesiegedBatchSystem(Besieged):
     """A domain whose batch system schedules: it offers jobs, and tells later what comes of its orders."""
 
-    scheduler = ExternalMeetingScheduler
+    scheduler = staticmethod(lambda settings: ExternalMeetingScheduler(ExternalSettings(NODES, slots=settings.slots)))
     cluster: ExternalMeetingScheduler
 
     def __init__(self, seed: int) -> None:

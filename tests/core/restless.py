@@ -19,6 +19,7 @@ from cosched.core.allocation import Allocation, Resized
 from cosched.core.events import Ready, Requeued
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER
+from cosched.core.scheduling.base import SchedulerBase
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 from cosched.core.scheduling.starts import RecentStarts
@@ -47,7 +48,7 @@ class RestlessJob:
     wanted_until: int = -1
 
 
-class Restless:
+class Restless(SchedulerBase):
     """`acts`: how often it changes something about a running job of its own accord; `resizes`: not only preempts it."""
 
     capabilities = Capabilities(groups=False, preempt=True)

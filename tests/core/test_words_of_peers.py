@@ -45,10 +45,8 @@ from cosched.core.protocol import (
     TryStartMate,
     Vote,
 )
-from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
-from cosched.core.scheduling.policies.backfilling import BACKFILLING
-from cosched.core.scheduling.policies.ordering import parse_ordering
-from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
+from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, ExternalSettings
+from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.core.settings import CoschedulingSettings, Scheme
 from tests.tiers import SEED, soaked
 
@@ -140,8 +138,7 @@ def test_a_try_of_an_earlier_job_of_the_same_id_counts_for_nobody():
 
 
 def test_an_offer_that_was_kept_aside_is_gone_once_a_try_has_used_it():
-    settings = ClusterSettings(NODES, parse_ordering("fcfs"), BACKFILLING["easy"], slots=True)
-    cluster = ExternalMeetingScheduler(settings)
+    cluster = ExternalMeetingScheduler(ExternalSettings(NODES, slots=True))
     cluster.submit(ClusterJob("j", 4, 60, 0, True))
     cluster.book(book := Book("j", 9, 1, for_peer=True), 0)
     assert not cluster.offer("j", 4, 0, can_yield=True)

@@ -12,10 +12,7 @@ from typing import Any
 
 from cosched.core.effects import Book, Claim, EndTurn, Quote, Try, Unbook
 from cosched.core.scheduling.external import ExternalScheduler
-from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
-from cosched.core.scheduling.policies.backfilling import BACKFILLING
-from cosched.core.scheduling.policies.ordering import parse_ordering
-from cosched.core.scheduling.scheduler import ClusterSettings
+from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, ExternalSettings
 from cosched.service.domain.changes import Order
 from cosched.service.domain.offered_slots import OfferedSlots
 from tests.service.offered_world import NODES, OFFERED, QUEUED, RUNNING, Job, SlurmNode, SlurmOutside
@@ -41,8 +38,7 @@ class SlotNode(SlurmNode):
     def _scheduler(self) -> ExternalScheduler:
         if not self.settings.slots:
             return super()._scheduler()
-        policy = parse_ordering("fcfs"), BACKFILLING["easy"]
-        return ExternalMeetingScheduler(ClusterSettings(NODES, *policy, mate_budget=Decimal("0.5"), slots=True))
+        return ExternalMeetingScheduler(ExternalSettings(NODES, mate_budget=Decimal("0.5"), slots=True))
 
     def _outside(self) -> SlurmOutside:
         return SlotOutside(self, self.lives) if self.settings.slots else super()._outside()

@@ -22,8 +22,7 @@ from cosched.core.protocol import (
     TryStartMate,
 )
 from cosched.core.scheduling.external import ExternalScheduler
-from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
-from cosched.core.scheduling.scheduler import ClusterSettings
+from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, ExternalSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.domain.changes import Order
 from cosched.service.domain.live_domain import LiveDomain
@@ -77,7 +76,7 @@ class Outside:
 class Site:
     """Domain a, with peer b; both jobs of a pair have the same id."""
 
-    def __init__(self, store: Store, meets: ClusterSettings | None = None, **settings: Any) -> None:
+    def __init__(self, store: Store, meets: ExternalSettings | None = None, **settings: Any) -> None:
         self.store, self.clock, self.outside = store, Clock(), Outside()
         chosen = CoschedulingSettings(**{"release_jitter": Decimal(0), "max_held_fraction": Decimal(1), **settings})
         scheduler = ExternalScheduler(10) if meets is None else ExternalMeetingScheduler(meets)

@@ -29,9 +29,7 @@ from cosched.core.protocol import (
     StartJob,
     Status,
 )
-from cosched.core.scheduling.policies.backfilling import BACKFILLING
-from cosched.core.scheduling.policies.ordering import parse_ordering
-from cosched.core.scheduling.scheduler import ClusterSettings
+from cosched.core.scheduling.external_meeting import ExternalSettings
 from cosched.core.settings import Scheme
 from cosched.service.domain.offered_slots import OfferedSlots
 from cosched.service.manager.slot_orders import SlotOrders
@@ -45,14 +43,7 @@ SLOT = NOW + 100
 
 def site_of(store: Store, share: str = "1") -> Site:
     """Domain a, as the preset "meet" has it."""
-    meets = ClusterSettings(
-        10,
-        parse_ordering("fcfs"),
-        BACKFILLING["easy"],
-        mate_budget=Decimal("0.5"),
-        slots=True,
-        mate_budget_share=Decimal(share),
-    )
+    meets = ExternalSettings(10, slots=True, mate_budget=Decimal("0.5"), mate_budget_share=Decimal(share))
     return Site(store, meets, scheme=Scheme.YIELD, slots=True)
 
 

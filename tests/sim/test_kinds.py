@@ -13,7 +13,7 @@ OURS = {"batch": "cosched.schedulers.batch:BATCH", "fluid": "cosched.schedulers.
 def found(monkeypatch, installed):
     entries = [EntryPoint(name, value, loading.GROUP) for name, value in installed.items()]
     monkeypatch.setattr(loading, "entry_points", lambda **_: entries)
-    return loading.kinds.__wrapped__()
+    return loading.installed.__wrapped__()
 
 
 def test_ours(monkeypatch):

@@ -15,19 +15,20 @@ from cosched.core.effects import PassOver, Release, Reschedule, Try, TryReady, Y
 from cosched.core.events import MayBeEarlier, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
+from cosched.core.scheduling.base import SchedulerBase
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob, Order
 from cosched.core.scheduling.starts import RecentStarts
 
 
-class ExternalScheduler:
+class ExternalScheduler(SchedulerBase):
     """The jobs that name a mate, on a machine of `nodes` nodes. Jobs without a mate are unknown here."""
 
     counts_work = False
 
-    def __init__(self, nodes: int, *, takes_groups: bool = True) -> None:
+    def __init__(self, nodes: int, *, groups: bool = True) -> None:
         self.nodes = nodes
-        self.capabilities = Capabilities(all_jobs=False, groups=takes_groups)
+        self.capabilities = Capabilities(all_jobs=False, groups=groups)
         self.starts = RecentStarts()  # none: nobody starts before their turn
         self.trying: dict[JobId, Try | TryReady] = {}  # what came of these is told later
         self._favoured: Counter[JobId] = Counter()
@@ -162,6 +163,9 @@ class ExternalScheduler:
     def keep(self, job: JobId) -> None:
         """The batch system offers a job that `try_ready` has asked for: it keeps its nodes."""
         self._put(job, JobState.READY)
+
+    def withdraw(self, job: JobId) -> None:
+        """The batch system has taken the offer of a job back."""
 
     def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
         """See GroupScheduler. It is the job's own turn now, on the nodes that it is offered.

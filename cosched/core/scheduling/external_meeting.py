@@ -7,7 +7,8 @@ its slot is known here to be booked, or before it is claimed: that offer is kept
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import NamedTuple
 
 from cosched.core.effects import Book, Claim, EndTurn, Quote, Unbook
@@ -15,7 +16,7 @@ from cosched.core.events import Booked, Claimed, MayBeEarlier, Quoted, Ready
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.external import ExternalScheduler
-from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
+from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.core.scheduling.starts import RecentStarts
 
 SOON = 1  # seconds before a slot: an offer that comes then is one at the slot
@@ -29,11 +30,35 @@ class _Aside(NamedTuple):
     can_yield: bool
 
 
+@dataclass(frozen=True, slots=True)
+class ExternalSettings:
+    """A machine of `nodes` nodes. `groups`: its jobs can name groups; the others are as of `ClusterSettings`."""
+
+    nodes: int
+    groups: bool = True
+    slots: bool = False
+    mate_budget: Decimal = Decimal(0)
+    mate_budget_share: Decimal = Decimal(1)
+
+    @property
+    def meets(self) -> bool:
+        """See ClusterSettings."""
+        return self.slots or self.mate_budget > 0
+
+
+def external_scheduler(settings: ExternalSettings) -> ExternalScheduler:
+    """Return the scheduler that stands for a batch system."""
+    if settings.meets:
+        return ExternalMeetingScheduler(settings)
+    return ExternalScheduler(settings.nodes, groups=settings.groups)
+
+
 class ExternalMeetingScheduler(ExternalScheduler):
     """See MeetingScheduler."""
 
-    def __init__(self, settings: ClusterSettings, *, takes_groups: bool = True) -> None:
-        super().__init__(settings.nodes, takes_groups=takes_groups)
+    def __init__(self, settings: ExternalSettings) -> None:
+        super().__init__(settings.nodes, groups=settings.groups)
+        self.capabilities = replace(self.capabilities, slots=True)
         self.settings = settings
         self.starts = RecentStarts(settings.mate_budget_share)
         self._asked: dict[tuple[JobId, type, bool], Question] = {}  # what is to be told later
@@ -81,7 +106,7 @@ class ExternalMeetingScheduler(ExternalScheduler):
         self._aside.pop(job, None)
 
     def withdraw(self, job: JobId) -> None:
-        """An offer that was kept aside is gone."""
+        """See ExternalScheduler; it may be an offer that was kept aside."""
         self._aside.pop(job, None)
 
     def _take_back(self, job: JobId, now: int) -> None:

@@ -12,14 +12,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from cosched.core.protocol import FOREVER, JobId
-from cosched.core.scheduling.capabilities import Capabilities
+from cosched.core.scheduling.base import SchedulerBase
 from cosched.core.scheduling.primitives.codes import NONE
 
 
-class OpenIteration(ABC):
+class OpenIteration(SchedulerBase, ABC):
     """What all schedulers whose jobs come and go have in common. A scheduler calls its parts, and says the rest."""
 
-    capabilities = Capabilities()
     nodes: int
 
     def __init__(self) -> None:

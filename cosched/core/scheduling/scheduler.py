@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-from cosched.core.allocation import Counts, Malleable, Resized, Table
+from cosched.core.allocation import Malleable, Resized, Table
 from cosched.core.effects import (
     Book,
     Claim,
@@ -142,30 +142,6 @@ class ElasticScheduler(Scheduler, Protocol):
 
 
 @runtime_checkable
-class CountingScheduler(Protocol):
-    """One that counts the work of jobs exactly, so that not every job is one for it that fits."""
-
-    def check(self, job: ClusterJob) -> None:
-        """ValueError if this job cannot run here, or its work cannot be counted."""
-
-
-@runtime_checkable
-class ResizeCounter(Protocol):
-    """One that counts what it has done to the sizes of jobs."""
-
-    def counts(self) -> Counts:
-        """What it has done so far."""
-
-
-@runtime_checkable
-class PredictableScheduler(Protocol):
-    """One that counts the work of a running job as the job predicts it, from then on."""
-
-    def predict(self, job: JobId, table: Table, now: int) -> None:
-        """A running job tells its times and costs; ValueError if they cannot be counted, and nothing has changed."""
-
-
-@runtime_checkable
 class GroupScheduler(Scheduler, Protocol):
     """One that keeps the nodes of a queued job while the other members of its group are asked (groups.md)."""
 
@@ -213,12 +189,21 @@ class MeetingScheduler(Scheduler, Protocol):
 
 
 class OpenScheduler(Scheduler, Protocol):
-    """The scheduler of a live domain, whose jobs come and go."""
+    """The scheduler of a live domain, whose jobs come and go. `SchedulerBase` has what most need not say."""
 
     nodes: int
     capabilities: Capabilities  # of this scheduler, with its settings
     counts_work: bool  # whether it keeps a `share` of each job that has nodes, which says what is left of its work
     starts: RecentStarts  # those that it counts, to bound starts before their turn
+
+    def check(self, job: ClusterJob) -> None:
+        """ValueError if this job, which fits, can never run here, or cannot be counted."""
+
+    def predict(self, job: JobId, table: Table, now: int) -> None:
+        """A running job tells its times and costs; ValueError if they cannot be counted, and nothing has changed."""
+
+    def counts(self) -> Mapping[str, Any]:
+        """What it has counted so far, by name; for `SchedulerKind.facts`."""
 
     def submit(self, job: ClusterJob) -> None:
         """A job is queued, or (after a restart) has the nodes that it had."""

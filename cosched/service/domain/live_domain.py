@@ -19,7 +19,7 @@ from cosched.core.effects import SetTimer, Start, Timer
 from cosched.core.events import Finished, StartedUnasked, Submitted
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId
-from cosched.core.scheduling.scheduler import ClusterJob, CountingScheduler, OpenScheduler, PredictableScheduler
+from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.clock import Clock
 from cosched.service.domain.calls import Calls
@@ -118,9 +118,8 @@ class LiveDomain:
         self.scheduler.submit(replace(known, **kept))
 
     def check(self, record: JobRecord) -> None:
-        """ValueError if the scheduler cannot count what the job does."""
-        if isinstance(self.scheduler, CountingScheduler):
-            self.scheduler.check(self._known(record))
+        """ValueError if the job can never run here."""
+        self.scheduler.check(self._known(record))
 
     def _known(self, record: JobRecord) -> ClusterJob:
         nodes, malleable = record.nodes, malleable_of(record)
@@ -135,8 +134,6 @@ class LiveDomain:
 
     def predict(self, job: JobId, predictions: Sequence[Prediction]) -> None:
         """Count with what a running job predicts of its sizes; only in a turn. ValueError: that cannot be counted."""
-        if not isinstance(self.scheduler, PredictableScheduler):
-            raise ValueError("the scheduler of this domain does not count the work of jobs")
         self.scheduler.predict(job, counted(predictions), self.journal.now)
         self.sizes.predict(job, predictions)
 

@@ -15,7 +15,6 @@ from cosched.core.events import Linked, NodesLost, Requeued, Tried, TriedReady, 
 from cosched.core.job import JobState
 from cosched.core.protocol import GroupName, JobId, Named, TryStartMate
 from cosched.core.scheduling.external import ExternalScheduler
-from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
 from cosched.core.story import Why
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.story import Noted
@@ -35,7 +34,6 @@ class OfferedJobs:
         """`scheduler`: the domain's. `agreed`: when our job starts if a peer proposes an instant; None: at once."""
         self.domain = domain
         self.scheduler = scheduler
-        self._meeting = scheduler if isinstance(scheduler, ExternalMeetingScheduler) else None
         self.turns = domain.turns
         self._agreed = agreed
         self._core = domain.core
@@ -105,8 +103,7 @@ class OfferedJobs:
     def withdrawn(self, job: JobId) -> None:
         """The manager has taken the job's nodes and queued it again."""
         state = self.domain.state(job)
-        if self._meeting is not None:
-            self._meeting.withdraw(job)
+        self.scheduler.withdraw(job)
         if state in (JobState.READY, JobState.HOLDING):
             self.scheduler.requeue(job)
             self._decisions.feed(NodesLost(job))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 from cosched.adapters.batch_system import BatchSystem, MeetingSystem
 from cosched.adapters.launcher import ElasticLauncher, Launcher
@@ -12,7 +12,6 @@ from cosched.adapters.loading import ResourceManager
 from cosched.core.protocol import Domain
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
-from cosched.core.scheduling.scheduler import OpenScheduler
 from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.offered_jobs import OfferedJobs
@@ -44,41 +43,25 @@ class Around(NamedTuple):
 class Kind(NamedTuple):
     """What depends on the kind of a manager."""
 
-    scheduler: OpenScheduler
     start_lead: (
         Callable[[], float] | None
     )  # seconds of notice for a start at an exact instant; None: that is impossible
     connect: Callable[[Around], tuple[Runner, Queue]]  # connects a domain with its manager
 
 
-def kind_of(manager: ResourceManager, ours: SchedulerKind, settings: Any, *, takes_groups: bool) -> Kind:
-    """Return the kind of this manager, which is open: the batch system schedules, or our scheduler of a kind does.
-
-    `takes_groups`: whether jobs of the batch system can name groups.
-    """
+def kind_of(manager: ResourceManager, ours: SchedulerKind) -> Kind:
+    """Return the kind of this manager, which is open, beside a scheduler of this kind of ours."""
     if isinstance(manager, BatchSystem):
-        if settings.meets and isinstance(manager, MeetingSystem):
-            meeting = ExternalMeetingScheduler(settings, takes_groups=takes_groups)
-            return Kind(meeting, lambda: manager.start_lead, partial(_slots, manager, meeting))
-        external = ExternalScheduler(settings.nodes, takes_groups=takes_groups)
-        return Kind(external, lambda: manager.start_lead, partial(_offers, manager, external))
-    return Kind(ours.open(settings), None, partial(_launches, manager, ours))
+        return Kind(lambda: manager.start_lead, partial(_offers, manager))
+    return Kind(None, partial(_launches, manager, ours))
 
 
-def kernels_needed(manager: ResourceManager, ours: SchedulerKind, settings: Any) -> list[str]:
-    """Return the sets of kernels to load before `kind_of` is called; none where the batch system schedules."""
-    return [] if isinstance(manager, BatchSystem) else ours.needed(settings)
-
-
-def _slots(system: MeetingSystem, scheduler: ExternalMeetingScheduler, around: Around) -> tuple[Runner, Queue]:
-    slots = OfferedSlots(around.domain, scheduler)
-    return _offers(system, scheduler, around, SlotOrders(slots, system, around.domain.clock, around.tasks))
-
-
-def _offers(
-    system: BatchSystem, scheduler: ExternalScheduler, around: Around, slots: SlotOrders | None = None
-) -> tuple[Runner, Queue]:
+def _offers(system: BatchSystem, around: Around) -> tuple[Runner, Queue]:
     domain, announcer, agreed, peers, tasks, finding, _ = around
+    scheduler, slots = cast(ExternalScheduler, domain.scheduler), None
+    if scheduler.capabilities.slots:
+        offered = OfferedSlots(domain, cast(ExternalMeetingScheduler, scheduler))
+        slots = SlotOrders(offered, cast(MeetingSystem, system), domain.clock, tasks)
     jobs = OfferedJobs(domain, scheduler, agreed.accepted)
     ports = {name: value for name, value in finding.items() if name != SERVER}  # nodes do not see the domain's socket
     offers = Offers(domain, jobs, system, announcer, peers, tasks, slots, ports)
@@ -88,7 +71,7 @@ def _offers(
 def _launches(launcher: Launcher, ours: SchedulerKind, around: Around) -> tuple[Runner, Queue]:
     domain, tasks, forecast = around.domain, around.tasks, ours.forecast()
     resizes = None
-    if ours.capabilities.resize and isinstance(launcher, ElasticLauncher):
+    if domain.scheduler.capabilities.resize and isinstance(launcher, ElasticLauncher):
         resizes = Resizes(domain, launcher, around.resize_rules)
     launches = Launches(domain, launcher, tasks, around.finding, resizes)
     planner = no_plan if forecast is None else partial(planned, domain, forecast)

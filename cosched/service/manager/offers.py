@@ -16,7 +16,6 @@ from cosched.adapters.batch_system import (
     Freed,
     Known,
     Link,
-    MeetingSystem,
     Offered,
     Refused,
     Relinked,
@@ -294,14 +293,13 @@ class Offers(Work[SystemOrder, BatchReport]):
             self._find(known)
         if self._slots is not None:
             self._slots.take_up()
-        elif isinstance(self._system, MeetingSystem):
-            self._tasks.run(self._take_slots_away(self._system))
+        else:
+            self._tasks.run(self._take_slots_away())
 
-    @staticmethod
-    async def _take_slots_away(system: MeetingSystem) -> None:
+    async def _take_slots_away(self) -> None:
         """An earlier service may have met: nobody would start its jobs at their slots."""
         try:
-            await system.take_up_slots({})
+            await self._system.take_up_slots({})
         except ManagerError as error:
             _LOG.warning("slots of an earlier service are not taken away: %s", error)
 

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Sequence
 import grpc
 
 from cosched.core.job import JobState
-from cosched.core.scheduling.scheduler import ResizeCounter
 from cosched.service.api.answering import Context, answer
 from cosched.service.replay.pace import ALL, Lockstep
 from cosched.service.store import JobRecord
@@ -68,12 +67,13 @@ class ReplayApi(ReplayServiceServicer):
         while page := store.jobs(None, None, paired_only=False, after_id=last, limit=PAGE):
             yield wire.GetResultsResponse(jobs=map(_result, page), releases=releases)
             last = page[-1].id
-        if isinstance(scheduler := self._domain.scheduler, ResizeCounter):
+        if (scheduler := self._domain.scheduler).capabilities.resize:
             had = self._lockstep.allocations()
             for first in range(0, len(had), PAGE):
                 page_of = map(_allocation, had[first : first + PAGE])
                 yield wire.GetResultsResponse(allocations=page_of, releases=releases)
-            yield wire.GetResultsResponse(resizes=wire.ResizeCounts(**scheduler.counts()._asdict()), releases=releases)
+        if counts := scheduler.counts():
+            yield wire.GetResultsResponse(counts=counts, releases=releases)
 
     def _check_caller(self, context: Context) -> None:
         caller = self._identify(context)

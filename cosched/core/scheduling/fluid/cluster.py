@@ -6,7 +6,8 @@ gives what it lacks before the answer is to start it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from cosched.core.allocation import Allocation, Counts, Resized, Table
 from cosched.core.events import NOT_HOLDABLE, Ready
@@ -57,11 +58,11 @@ class FluidCluster(OpenIteration):
         self._changed = True
 
     def check(self, job: ClusterJob) -> None:
-        """See CountingScheduler."""
+        """See OpenScheduler."""
         self._rows.check(job)
 
     def predict(self, job: JobId, table: Table, now: int) -> None:
-        """See PredictableScheduler."""
+        """See OpenScheduler."""
         if self.settings.slots:
             raise ValueError("the slots here count with the times that were known before")
         self._rows.predict(job, table, now)
@@ -244,12 +245,12 @@ class FluidCluster(OpenIteration):
 
     # Numbers
 
-    def counts(self) -> Counts:
+    def counts(self) -> Mapping[str, Any]:
         """What was done to the sizes of jobs so far."""
         machine, jobs = self._rows.machine, self._rows.jobs
         had = int(machine["had"])
         harvested = self._harvested + int(((jobs["harvests"] > 0) & (jobs["state"] == JobState.RUNNING)).sum())
-        return Counts(had, int(machine["tried"]) - had, harvested, self._sizes - self._started)
+        return Counts(had, int(machine["tried"]) - had, harvested, self._sizes - self._started)._asdict()
 
     def used(self) -> dict[JobState, int]:
         """Processors of ready, holding and running jobs."""

@@ -1,0 +1,39 @@
+"""A batch system that schedules by itself; its manager chooses this kind, and has all of its keys (adapters)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cosched.core.scheduling.capabilities import Capabilities
+from cosched.core.scheduling.external import ExternalScheduler
+from cosched.core.scheduling.external_meeting import ExternalSettings, external_scheduler
+from cosched.schedulers.kind import Ended, SchedulerKind
+from cosched.validation.sections import CoschedulingFields
+from cosched.validation.types import Settings
+
+
+class ExternalKind(SchedulerKind):
+    """See SchedulerKind."""
+
+    name = "external"
+    purpose = "a batch system schedules by itself"
+    keys = Settings
+    capabilities = Capabilities(all_jobs=False, slots=True)
+    of_batch_systems = True
+
+    def settings(self, keys: Any, nodes: int, coscheduling: CoschedulingFields) -> ExternalSettings:
+        """See SchedulerKind; the section of its manager says whether jobs can name groups."""
+        meeting = coscheduling.meeting
+        return ExternalSettings(nodes, keys.takes_groups, meeting.slots, meeting.mate_budget, meeting.mate_budget_share)
+
+    def open(self, settings: ExternalSettings) -> ExternalScheduler:
+        """See SchedulerKind."""
+        return external_scheduler(settings)
+
+    def facts(self, keys: Any, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:  # noqa: ARG002
+        """See SchedulerKind; there are no replays of it."""
+        return {}
+
+
+EXTERNAL = ExternalKind()
