@@ -10,8 +10,8 @@ that arrived before it. Such calls and their answers may have `start_at`, the in
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import NamedTuple
+from enum import Enum, StrEnum, auto
+from typing import Annotated, NamedTuple
 
 JobId = str
 Domain = str
@@ -20,6 +20,23 @@ LONGEST_OFFSET = 7 * 86_400  # seconds of a window from the group's common insta
 MAX_MEMBERS = 16  # of a group
 NO_HOLD = 1 << 62  # a generation that no hold ever has
 FOREVER = 1 << 62  # an instant that never comes, such as the end of a hold without a release timer
+
+
+class Instant(Enum):
+    """What an instant in a message is, which says how it is translated between the clocks of two domains."""
+
+    OF_CALLER = auto()  # by the clock of the domain that calls
+    OF_CALLED = auto()  # by the clock of the domain that is called
+    AFTER_QUESTION = auto()  # of an answer: it counts from `not_before` in the question
+    PAST = auto()  # of an answer: it has been, by the clock of the domain that answers
+    START = auto()  # of two jobs, or of a job whose group has started
+    START_IF_ALL_CAN = auto()  # of a group whose members are being asked
+    START_OF_ALL = auto()  # of a group that starts
+
+
+OfCaller = Annotated[int, Instant.OF_CALLER]
+OfCalled = Annotated[int, Instant.OF_CALLED]
+StartAt = Annotated[float | None, Instant.START]
 
 
 class MateName(NamedTuple):
@@ -147,8 +164,8 @@ class TryStartMate(NamedTuple):
     request_id: str
     job: JobId
     caller: JobId
-    hold_until: int
-    start_at: float | None = None  # the caller can start at this instant, or at a later one
+    hold_until: OfCaller
+    start_at: StartAt = None  # the caller can start at this instant, or at a later one
 
 
 class StartJob(NamedTuple):
@@ -161,7 +178,7 @@ class StartJob(NamedTuple):
     job: JobId
     caller: JobId
     generation: int
-    start_at: float | None = None  # as in TryStartMate
+    start_at: StartAt = None  # as in TryStartMate
     slot_generation: int = 0  # not 0: start it at its slot, if that still has this generation; it need not hold
 
 
@@ -174,9 +191,9 @@ class ProposeStart(NamedTuple):
     request_id: str
     job: JobId
     caller: JobId
-    not_before: int
+    not_before: OfCalled
     slot_generation: int = 0
-    only_before: int = FOREVER
+    only_before: OfCalled = FOREVER
 
 
 class SettleStart(NamedTuple):
@@ -214,15 +231,15 @@ class ProposeGroupStart(NamedTuple):
     request_id: str  # the name of the proposal
     job: JobId
     caller: JobId
-    hold_until: int
+    hold_until: OfCaller
     lease: int
-    start_at: float | None = None  # as in TryStartMate
-    not_before: int | None = None  # None: now
-    only_before: int = 0
+    start_at: Annotated[float | None, Instant.START_IF_ALL_CAN] = None  # as in TryStartMate
+    not_before: Annotated[int | None, Instant.OF_CALLED] = None  # None: now
+    only_before: OfCalled = 0
     book: bool = False
     slot: str = ""  # the name of the slot that the group has; if the start is now: that has come
     without: tuple[Domain, ...] = ()  # whose members do not take part
-    instant: int | None = None  # of a group that starts by slots only
+    instant: Annotated[int | None, Instant.OF_CALLED] = None  # of a group that starts by slots only
 
 
 class SettleGroupStart(NamedTuple):
@@ -235,8 +252,8 @@ class SettleGroupStart(NamedTuple):
     job: JobId
     caller: JobId
     start: bool
-    hold_until: int = 0
-    start_at: float | None = None
+    hold_until: OfCaller = 0
+    start_at: Annotated[float | None, Instant.START_OF_ALL] = None
     keep: bool = False
 
 
@@ -264,7 +281,7 @@ class MateStatus(NamedTuple):
 
     status: Status
     generation: int
-    started_at: int | None
+    started_at: Annotated[int | None, Instant.PAST]
     may_book: bool = False  # of a member of a group: it queues, has been ready once, and its domain gives slots
 
 
@@ -272,7 +289,7 @@ class MateTried(NamedTuple):
     """Answer to TryStartMate."""
 
     started: bool
-    start_at: float | None = None  # the agreed instant; None: it has started at once
+    start_at: StartAt = None  # the agreed instant; None: it has started at once
     mate_ready: bool = False  # it queues, has been ready once, and its domain gives slots
 
 
@@ -280,7 +297,7 @@ class MateStarted(NamedTuple):
     """Answer to StartJob; not `started`: that hold has ended."""
 
     started: bool
-    start_at: float | None = None  # as in MateTried
+    start_at: StartAt = None  # as in MateTried
 
 
 class Refusal(StrEnum):
@@ -298,7 +315,7 @@ class Refusal(StrEnum):
 class Proposed(NamedTuple):
     """Answer to ProposeStart: the earliest instant, and whether that is booked; None: refused."""
 
-    at: int | None
+    at: Annotated[int | None, Instant.AFTER_QUESTION]
     booked: bool = False
     slot_generation: int = 0  # of the slot that is booked
     refusal: Refusal | None = None
@@ -325,8 +342,8 @@ class GroupProposed(NamedTuple):
     """
 
     vote: Vote
-    start_at: float | None = None
-    earliest: int | None = None
+    start_at: Annotated[float | None, Instant.START_IF_ALL_CAN] = None
+    earliest: Annotated[int | None, Instant.AFTER_QUESTION] = None
 
 
 class Outcome(StrEnum):
@@ -341,7 +358,7 @@ class ProposalOutcome(NamedTuple):
     """Answer to GetProposal."""
 
     outcome: Outcome
-    start_at: float | None = None
+    start_at: StartAt = None
 
 
 GroupOrder = ProposeGroupStart | SettleGroupStart | GetProposal

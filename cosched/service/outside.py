@@ -9,28 +9,13 @@ from collections.abc import Callable, Sequence
 
 from cosched.core.effects import Answer, Call, ClearTimer, SetTimer, Timer
 from cosched.core.events import CallFailed
-from cosched.core.protocol import (
-    Domain,
-    GroupProposed,
-    JobId,
-    MateStarted,
-    MateStatus,
-    MateTried,
-    ProposalOutcome,
-    Proposed,
-    ProposeGroupStart,
-    ProposeStart,
-    Reply,
-    Request,
-    SettleGroupStart,
-    StartJob,
-    TryStartMate,
-)
+from cosched.core.protocol import JobId, Reply, Request, StartReply
 from cosched.service.domain.changes import Order
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.watching import Watchers
 from cosched.service.manager.runner import Runner, over
 from cosched.service.peers.agreed_start import AgreedStart
+from cosched.service.peers.instants import Instants
 from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.store import EventRecord
 from cosched.service.store.durability import Durability
@@ -63,6 +48,7 @@ class ServiceOutside:
         self._domain = domain
         self._peers = peers
         self._agreed = agreed
+        self.instants = Instants(domain, agreed)
         self._runner = runner
         self._timers = timers
         self._watchers = watchers
@@ -85,7 +71,7 @@ class ServiceOutside:
     async def _call(self, call: Call) -> None:
         began, kind = self._loop.time(), type(call.request).__name__
         try:
-            sent = self._sent(call)
+            sent = self.instants.sent(call)
             reply = await self._peers.call(call.peer, sent)
         except CallError as error:
             self._metrics.peer_call(call.peer, kind, error.failure, self._loop.time() - began)
@@ -97,69 +83,12 @@ class ServiceOutside:
         finally:
             self._agreed.over(call.job)
 
-    def _sent(self, call: Call) -> Request:
-        """Return the request with times by the peer's clock, and with the start that we propose."""
-        request = call.request
-        if isinstance(request, TryStartMate | ProposeGroupStart | SettleGroupStart):
-            request = request._replace(hold_until=self._clock.to_wall(request.hold_until))
-        if isinstance(request, ProposeStart):
-            not_before, only_before = (
-                self._agreed.there(call.peer, self._clock.to_wall(instant))
-                for instant in (request.not_before, request.only_before)
-            )
-            return request._replace(not_before=not_before, only_before=only_before)
-        if isinstance(request, ProposeGroupStart):
-            return self._proposed_to_group(call, request)
-        if isinstance(request, SettleGroupStart):
-            return request._replace(start_at=self._agreed.settled_there(call.peer, request.start_at))
-        if isinstance(request, (TryStartMate, StartJob)):
-            return request._replace(start_at=self._agreed.proposal(call.peer, call.job))
-        return request
-
-    def _proposed_to_group(self, call: Call, request: ProposeGroupStart) -> ProposeGroupStart:
-        """Return the proposal with the instants for which it asks, or, if it is for now, with a start."""
-        if request.not_before is None:
-            return request._replace(start_at=self._agreed.group_proposal(call.peer, self._others(call.job)))
-        not_before, only_before, instant = (
-            self._agreed.there(call.peer, self._clock.to_wall(at))
-            for at in (request.not_before, request.only_before, request.instant or 0)
-        )
-        return request._replace(not_before=not_before, only_before=only_before, instant=instant or None)
-
     def _received(self, call: Call, sent: Request, reply: Reply) -> Reply:
-        """Return the reply with times by this domain's clock."""
-        peer = call.peer
-        if isinstance(reply, Proposed) and reply.at is not None:  # whatever we know of the peer's clock by now
-            assert isinstance(call.request, ProposeStart)
-            assert isinstance(sent, ProposeStart)
-            return reply._replace(at=call.request.not_before + reply.at - sent.not_before)
-        if isinstance(reply, MateStatus) and reply.started_at is not None:
-            started_at = self._clock.from_wall(self._agreed.here(peer, reply.started_at))
-            return reply._replace(started_at=min(started_at, self._clock.now()))  # the clock's offset may be unknown
-        if isinstance(reply, (MateTried, MateStarted)) and reply.started:
-            start_at = self._agreed.heard(peer, reply.start_at)
-            self._metrics.pair_starts["at_once" if start_at is None else "agreed"].inc()
-            return reply._replace(start_at=start_at)
-        if isinstance(reply, GroupProposed):
-            return self._received_vote(call, sent, reply)
-        if isinstance(reply, ProposalOutcome):
-            return reply._replace(start_at=self._agreed.heard(peer, reply.start_at))
-        return reply
-
-    def _received_vote(self, call: Call, sent: Request, reply: GroupProposed) -> GroupProposed:
-        """Return the reply to a proposal to a group with times by this domain's clock."""
-        start_at = self._agreed.group_heard(call.peer, reply.start_at, self._others(call.job))
-        assert isinstance(call.request, ProposeGroupStart)
-        assert isinstance(sent, ProposeGroupStart)
-        if reply.earliest is None or call.request.not_before is None or sent.not_before is None:
-            return reply._replace(start_at=start_at, earliest=None)
-        earliest = call.request.not_before + reply.earliest - sent.not_before  # as of `Proposed`
-        return reply._replace(start_at=None, earliest=earliest)
-
-    def _others(self, job: JobId) -> tuple[Domain, ...]:
-        """The domains of a job's mate, or of the other members of its group."""
-        known = self._domain.core.jobs.get(job)
-        return known.peers if known is not None else ()
+        """Return the peer's answer as this domain is to read it."""
+        heard = self.instants.heard(call, sent, reply)
+        if isinstance(heard, StartReply) and heard.started:
+            self._metrics.pair_starts["at_once" if heard.start_at is None else "agreed"].inc()
+        return heard
 
     async def settled(self) -> None:
         """Wait for nothing: a peer is answered, whatever follows. A replay in lock-step waits for all that follows."""
@@ -186,7 +115,9 @@ class ServiceOutside:
         if timer.timer is not Timer.SLOT:
             return timer.at
         instant = self._clock.to_wall(timer.at)
-        return timer.at + max((self._agreed.wait(peer, instant) for peer in self._others(timer.job)), default=0.0)
+        return timer.at + max(
+            (self._agreed.wait(peer, instant) for peer in self.instants.others(timer.job)), default=0.0
+        )
 
     def clear_timer(self, timer: ClearTimer) -> None:
         """See the protocol."""

@@ -192,6 +192,13 @@ def test_a_late_copy_of_an_earlier_request_starts_nothing():
     assert a.state() is JobState.READY
 
 
+def test_a_call_of_another_kind_with_the_id_of_the_last_one_is_answered_in_its_own_kind():
+    a = holding()
+    assert answered(a.ask(StartJob("b/k/7", "j", "k", 99))) == MateStarted(False)
+    assert answered(a.ask(TryStartMate("b/k/7", "j", "k", 0))) == MateTried(False)
+    assert a.state() is JobState.HOLDING
+
+
 def test_request_ids_of_another_implementation_are_known_by_equality():
     """ "An id without a number at its end counts as number 0." (proto)"""
     a = queued()

@@ -17,6 +17,7 @@ from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.clock_offset import Offset
 from cosched.service.store import JobRecord
 from cosched.service.wire.callers import PLAINTEXT, Caller
+from cosched.service.wire.pair_messages import GET_MATE_JOB_ID, TRY_START_MATE
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.service.world import Faults, World
 
@@ -49,11 +50,11 @@ async def test_a_domain_gives_way_for_as_long_as_the_peer_s_job_holds(tmp_path: 
     settled = AsyncMock()
     api = CoschedulingApi(node.domain, frozenset("b"), lambda _: PEER, agreed, queue, settled)
     caller = wire.JobRef(domain="b", job_id="7")
-    await api._asked("GetMateJobId", wire.GetMateJobIdRequest(job=caller, pair="p", owner="ann"), PEER)
+    await api._asked(GET_MATE_JOB_ID, wire.GetMateJobIdRequest(job=caller, pair="p", owner="ann"), PEER)
     ours = wire.JobRef(domain="a", job_id="2")
     request = wire.TryStartMateRequest(request_id="b/7/1", job=ours, caller=caller)
     request.hold_until.seconds = world.now + 100 + (ahead or 0)
-    answer = await api._asked("TryStartMate", request, PEER)
-    assert not cast(wire.TryStartMateResponse, answer).started
+    answer = await api._asked(TRY_START_MATE, request, PEER)
+    assert not answer.started
     assert node.domain.scheduler.job("2").wanted_until == world.now + 100
     world.close()

@@ -5,7 +5,6 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.core.protocol import FOREVER, Found, Proposed, ProposeStart, Refusal, Status
 from cosched.service.wire.fields import MAX_GENERATION, MAX_TIME, FieldError, WrongDomainError, number
-from cosched.service.wire.translation import check_answer, read_reply, read_request
 from cosched.v1.coscheduling_pb2 import (
     MATE_LOOKUP_FOUND,
     MATE_LOOKUP_NO_PAIR,
@@ -24,6 +23,7 @@ from cosched.v1.coscheduling_pb2 import (
     StartJobRequest,
     TryStartMateRequest,
 )
+from tests.service.on_wire import check_answer, read_reply, read_request
 
 HERE, PEER = "eureka", "intrepid"
 OURS, THEIRS = JobRef(domain=HERE, job_id="99"), JobRef(domain=PEER, job_id="17")

@@ -12,11 +12,16 @@ from hypothesis import strategies as st
 from cosched.core.events import Asked
 from cosched.core.protocol import (
     FOREVER,
+    GetMateStatus,
     GetMember,
+    GetProposal,
     GroupProposed,
+    MateJobId,
     MateStatus,
     Outcome,
+    ProposalOutcome,
     ProposeGroupStart,
+    Settled,
     SettleGroupStart,
     Status,
     Vote,
@@ -24,14 +29,20 @@ from cosched.core.protocol import (
 )
 from cosched.service.wire.fields import FieldError
 from cosched.service.wire.group_messages import MAX_LEASE, OUTCOME, VOTE
-from cosched.service.wire.translation import check_answer, read_reply, read_request, write_reply, write_request
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.service import messages
+from tests.service.on_wire import check_answer, read_reply, read_request, write_reply, write_request
 from tests.service.test_translation import as_dict, carried
 
 HERE, PEER = "eureka", "intrepid"
 OURS, THEIRS = wire.JobRef(domain=HERE, job_id="99"), wire.JobRef(domain=PEER, job_id="17")
 NAMED = {"request_id": "intrepid/17/1", "job": OURS, "caller": THEIRS}
+ANSWERS = {
+    MateJobId: GetMember,
+    GroupProposed: ProposeGroupStart,
+    Settled: SettleGroupStart,
+    ProposalOutcome: GetProposal,
+}
 
 
 @given(request=messages.group_orders, caller=messages.domains, called=messages.domains)
@@ -62,7 +73,7 @@ def test_the_question_for_a_member_comes_back_as_it_was(job, group, domains, own
 
 @given(reply=messages.group_replies, called=messages.domains)
 def test_every_reply_comes_back_as_it_was(reply, called):
-    message = carried(write_reply(reply, called, of_group=True))
+    message = carried(write_reply(ANSWERS[type(reply)], reply, called))
     assert read_reply(message, peer=called) == reply
     assert type(read_reply(message, peer=called)) is type(reply)
 
@@ -110,7 +121,7 @@ def test_a_slot_on_the_wire():
         "without": ["a", "b"],
     }
     assert as_dict(write_request(SettleGroupStart(*ids, start=False, keep=True), PEER, HERE)) == {**named, "keep": True}
-    told = write_reply(GroupProposed(Vote.NO, earliest=1_800_000_060), HERE, of_group=True)
+    told = write_reply(ProposeGroupStart, GroupProposed(Vote.NO, earliest=1_800_000_060), HERE)
     assert as_dict(told) == {"vote": "GROUP_VOTE_NO", "earliest": "2027-01-15T08:01:00Z"}
 
 
@@ -126,8 +137,8 @@ def test_messages_without_slots_have_the_bytes_that_they_had():
             write_request(SettleGroupStart("intrepid/17/1", "99", "17", start=True), PEER, HERE),
             "0a0d696e7472657069642f31372f31120c0a06657572656b61120239391a0e0a08696e747265706964120231373001",
         ),
-        (write_reply(GroupProposed(Vote.BUSY), HERE, of_group=True), "0802"),
-        (write_reply(MateStatus(Status.QUEUING, 0, None), HERE), "0802"),
+        (write_reply(ProposeGroupStart, GroupProposed(Vote.BUSY), HERE), "0802"),
+        (write_reply(GetMateStatus, MateStatus(Status.QUEUING, 0, None), HERE), "0802"),
     ):
         assert message.SerializeToString(deterministic=True).hex() == written
 

@@ -23,10 +23,10 @@ from cosched.core.protocol import (
     Status,
 )
 from cosched.service.peers import peer as module
-from cosched.service.wire.translation import write_request
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.service.faulty_proxy import BLACK_HOLE, PASS, REFUSE, SWALLOW_REPLIES, cut_after, delay_replies
+from tests.service.on_wire import write_request
 from tests.service.peer_world import (
     ABOUT_SLOTS,
     ANSWERS,

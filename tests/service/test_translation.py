@@ -1,5 +1,7 @@
 """The core's messages survive the way through protobuf, and are on the wire what the protocol says."""
 
+from typing import get_args
+
 import pytest
 from google.protobuf import json_format
 from google.protobuf.message import Message
@@ -15,23 +17,30 @@ from cosched.core.protocol import (
     MateStarted,
     MateStatus,
     MateTried,
+    Proposed,
+    ProposeStart,
+    Request,
+    Settled,
+    SettleStart,
     StartJob,
     Status,
     TryStartMate,
 )
 from cosched.service.wire.fields import FieldError
-from cosched.service.wire.translation import (
-    FOUND,
-    STATUS,
-    read_clock,
-    read_reply,
-    read_request,
-    write_clock,
-    write_reply,
-    write_request,
-)
+from cosched.service.wire.message_parts import FOUND, STATUS
+from cosched.service.wire.translation import CALLS, read_clock, write_clock
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.service import messages
+from tests.service.on_wire import read_reply, read_request, write_reply, write_request
+
+ANSWERS = {
+    MateJobId: GetMateJobId,
+    MateStatus: GetMateStatus,
+    MateTried: TryStartMate,
+    MateStarted: StartJob,
+    Proposed: ProposeStart,
+    Settled: SettleStart,
+}
 
 
 def carried(message: Message) -> Message:
@@ -51,9 +60,17 @@ def test_every_request_comes_back_as_it_was(request, caller, called):
 
 @given(reply=messages.replies, called=messages.domains)
 def test_every_reply_comes_back_as_it_was(reply, called):
-    message = carried(write_reply(reply, called))
+    message = carried(write_reply(ANSWERS[type(reply)], reply, called))
     assert read_reply(message, peer=called) == reply
     assert type(read_reply(message, peer=called)) is type(reply)
+
+
+def test_the_table_has_every_call_once():
+    assert [call.request for call in CALLS] == list(dict.fromkeys(call.request for call in CALLS))
+    assert {call.request for call in CALLS} == set(get_args(Request))
+    for call in CALLS:
+        assert call.message is getattr(wire, f"{call.name}Request")
+        assert call.response is getattr(wire, f"{call.name}Response")
 
 
 def test_every_answer_has_a_value_of_its_own():
@@ -87,7 +104,7 @@ def test_jobs_are_named_with_their_domains():
         "job": {"domain": "eureka", "job_id": "99"},
         "caller": {"domain": "intrepid", "job_id": "17"},
     }
-    assert as_dict(write_reply(MateJobId(Found.MATE, "99"), "eureka")) == {
+    assert as_dict(write_reply(GetMateJobId, MateJobId(Found.MATE, "99"), "eureka")) == {
         "lookup": "MATE_LOOKUP_FOUND",
         "mate": {"domain": "eureka", "job_id": "99"},
     }
@@ -112,17 +129,20 @@ def test_how_long_the_caller_will_hold():
 
 
 def test_a_fraction_of_a_second_is_cut_off():
-    message = write_reply(MateStatus(Status.RUNNING, 0, 1_800_000_000), "eureka")
+    message = write_reply(GetMateStatus, MateStatus(Status.RUNNING, 0, 1_800_000_000), "eureka")
     message.started_at.nanos = 999_999_999
     assert read_reply(message, "eureka") == MateStatus(Status.RUNNING, 0, 1_800_000_000)
 
 
 def test_a_start_at_the_epoch_is_a_start():
-    assert read_reply(carried(write_reply(MateStatus(Status.ENDED, 0, 0), "eureka")), "eureka").started_at == 0
+    assert (
+        read_reply(carried(write_reply(GetMateStatus, MateStatus(Status.ENDED, 0, 0), "eureka")), "eureka").started_at
+        == 0
+    )
 
 
 def test_cannot_start_now_is_an_answer():
-    message = write_reply(MateTried(False), "eureka")
+    message = write_reply(TryStartMate, MateTried(False), "eureka")
     assert message.SerializeToString() == b""
     assert read_reply(message, "eureka") == MateTried(False)
 
@@ -136,7 +156,7 @@ def test_fields_to_come_are_ignored():
 def test_an_instant_of_start_has_its_fraction():
     request = StartJob("intrepid/17/2", "99", "17", 3, 1_800_000_000.25)
     assert as_dict(write_request(request, here="intrepid", peer="eureka"))["start_at"] == "2027-01-15T08:00:00.250Z"
-    assert as_dict(write_reply(MateStarted(True, 0.5), "eureka")) == {
+    assert as_dict(write_reply(StartJob, MateStarted(True, 0.5), "eureka")) == {
         "started": True,
         "start_at": "1970-01-01T00:00:00.500Z",
     }
@@ -150,8 +170,8 @@ def test_an_instant_of_start_that_is_none_is_refused(seconds, nanos):
         with pytest.raises(FieldError) as caught:
             read_request(message, here="eureka")
         assert (caught.value.field, caught.value.reason) == ("start_at", "INVALID_FIELD")
-    for reply in (MateTried(True), MateStarted(True)):
-        message = write_reply(reply, "eureka")
+    for call, reply in ((TryStartMate, MateTried(True)), (StartJob, MateStarted(True))):
+        message = write_reply(call, reply, "eureka")
         message.start_at.seconds, message.start_at.nanos = seconds, nanos
         with pytest.raises(FieldError, match="start_at"):
             read_reply(message, "eureka")

@@ -42,14 +42,16 @@ class Answers:
     def known(self, peer: Domain, request: MutatingRequest) -> MutatingReply | None:
         """The answer to a retry, or to a late copy of an earlier call; None: this call is new.
 
-        To keep a slot is never too late: the generation says whether it is the same slot.
+        To keep a slot is never too late: the generation says whether it is the same slot. A call of another kind that
+        has the id of the last one is no retry, and changes nothing.
         """
         if isinstance(request, SettleStart) and request.keep:
             return None
         last_id, answer = self.last.get((peer, request.caller), ("", None))
+        refused = REFUSED[type(request)]
         if last_id == request.request_id:
-            return answer
-        return REFUSED[type(request)] if call_number(request.request_id) < call_number(last_id) else None
+            return answer if type(answer) is type(refused) else refused
+        return refused if call_number(request.request_id) < call_number(last_id) else None
 
     def reply(
         self, job: PairedJob, peer: Domain, request: MutatingRequest, answer: MutatingReply, effects: list[Effect]

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from typing import Any, cast
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeAlias, TypeVar, get_args
 
 import grpc
+from google.protobuf.message import Message
 
 from cosched.core.events import Asked
 from cosched.core.protocol import (
-    AboutGroup,
     Domain,
     Found,
     GetMateJobId,
     GetMember,
     GroupOrder,
-    GroupProposed,
+    JobId,
     MateJobId,
-    MateStatus,
     MutatingRequest,
-    Proposed,
-    ProposeGroupStart,
-    ProposeStart,
     Reply,
-    SettleGroupStart,
-    StartJob,
-    TryStartMate,
 )
 from cosched.service.api.answering import Context, answer, as_refusal
 from cosched.service.domain.draining import check_seconds
@@ -35,13 +28,40 @@ from cosched.service.domain.late_answers import Late
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.agreed_start import AgreedStart
+from cosched.service.peers.instants import Instants
 from cosched.service.store import AuditRecord
+from cosched.service.wire.call_on_wire import CallOnWire
 from cosched.service.wire.callers import Caller, Identify
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import MAX_TIME, PROBE, FieldError, check_domain, number
-from cosched.service.wire.translation import WireOrder, WireReply, WireRequest, read_request, write_clock, write_reply
+from cosched.service.wire.group_messages import GET_MEMBER, GET_PROPOSAL, PROPOSE_GROUP_START, SETTLE_GROUP_START
+from cosched.service.wire.pair_messages import (
+    GET_MATE_JOB_ID,
+    GET_MATE_STATUS,
+    PROPOSE_START,
+    SETTLE_START,
+    START_JOB,
+    TRY_START_MATE,
+)
+from cosched.service.wire.translation import write_clock
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceServicer
+
+_Message = TypeVar("_Message", bound=Message)
+_Response = TypeVar("_Response", bound=Message)
+_Call: TypeAlias = CallOnWire[Any, _Message, Any, _Response]
+ORDERS = get_args(MutatingRequest | GroupOrder)
+
+
+def _answers(
+    call: _Call[_Message, _Response],
+) -> Callable[[CoschedulingApi, _Message, Context], Coroutine[Any, Any, _Response]]:
+    """Return the method of the API that answers this call."""
+
+    async def method(api: CoschedulingApi, message: _Message, context: Context) -> _Response:
+        return await api.answer(call, message, context)
+
+    return method
 
 
 class CoschedulingApi(CoschedulingServiceServicer):
@@ -62,51 +82,22 @@ class CoschedulingApi(CoschedulingServiceServicer):
         self._queue = queue
         self._peers = peers
         self._identify = identify
-        self._agreed = agreed
+        self._instants = Instants(domain, agreed)
 
-    async def GetMateJobId(self, request: wire.GetMateJobIdRequest, context: Context) -> wire.GetMateJobIdResponse:
-        """See the protocol."""
-        return cast(wire.GetMateJobIdResponse, await self._answer("GetMateJobId", request, context))
+    # The calls that are in the table of `translation`
 
-    async def GetMateStatus(self, request: wire.GetMateStatusRequest, context: Context) -> wire.GetMateStatusResponse:
-        """See the protocol."""
-        return cast(wire.GetMateStatusResponse, await self._answer("GetMateStatus", request, context))
+    GetMateJobId = _answers(GET_MATE_JOB_ID)
+    GetMateStatus = _answers(GET_MATE_STATUS)
+    TryStartMate = _answers(TRY_START_MATE)
+    StartJob = _answers(START_JOB)
+    ProposeStart = _answers(PROPOSE_START)
+    SettleStart = _answers(SETTLE_START)
+    GetMember = _answers(GET_MEMBER)
+    ProposeGroupStart = _answers(PROPOSE_GROUP_START)
+    SettleGroupStart = _answers(SETTLE_GROUP_START)
+    GetProposal = _answers(GET_PROPOSAL)
 
-    async def TryStartMate(self, request: wire.TryStartMateRequest, context: Context) -> wire.TryStartMateResponse:
-        """See the protocol."""
-        return cast(wire.TryStartMateResponse, await self._answer("TryStartMate", request, context))
-
-    async def StartJob(self, request: wire.StartJobRequest, context: Context) -> wire.StartJobResponse:
-        """See the protocol."""
-        return cast(wire.StartJobResponse, await self._answer("StartJob", request, context))
-
-    async def ProposeStart(self, request: wire.ProposeStartRequest, context: Context) -> wire.ProposeStartResponse:
-        """See the protocol."""
-        return cast(wire.ProposeStartResponse, await self._answer("ProposeStart", request, context))
-
-    async def SettleStart(self, request: wire.SettleStartRequest, context: Context) -> wire.SettleStartResponse:
-        """See the protocol."""
-        return cast(wire.SettleStartResponse, await self._answer("SettleStart", request, context))
-
-    async def GetMember(self, request: wire.GetMemberRequest, context: Context) -> wire.GetMemberResponse:
-        """See the protocol."""
-        return cast(wire.GetMemberResponse, await self._answer("GetMember", request, context))
-
-    async def ProposeGroupStart(
-        self, request: wire.ProposeGroupStartRequest, context: Context
-    ) -> wire.ProposeGroupStartResponse:
-        """See the protocol."""
-        return cast(wire.ProposeGroupStartResponse, await self._answer("ProposeGroupStart", request, context))
-
-    async def SettleGroupStart(
-        self, request: wire.SettleGroupStartRequest, context: Context
-    ) -> wire.SettleGroupStartResponse:
-        """See the protocol."""
-        return cast(wire.SettleGroupStartResponse, await self._answer("SettleGroupStart", request, context))
-
-    async def GetProposal(self, request: wire.GetProposalRequest, context: Context) -> wire.GetProposalResponse:
-        """See the protocol."""
-        return cast(wire.GetProposalResponse, await self._answer("GetProposal", request, context))
+    # Others
 
     async def CompareClocks(self, request: wire.CompareClocksRequest, context: Context) -> wire.CompareClocksResponse:  # noqa: ARG002
         """See the protocol."""
@@ -141,16 +132,19 @@ class CoschedulingApi(CoschedulingServiceServicer):
         else:
             raise FieldError("presence", "is not known here")
 
-    async def _answer(self, call: str, message: WireRequest, context: Context) -> Any:
-        return await answer(call, self._ask(call, message, context), context, self._domain)
+    # How a call is answered
 
-    async def _ask(self, call: str, message: WireRequest, context: Context) -> Any:
+    async def answer(self, call: _Call[_Message, _Response], message: _Message, context: Context) -> _Response:
+        """Return the answer to a call, or end the call by an error."""
+        return await answer(call.name, self._ask(call, message, context), context, self._domain)
+
+    async def _ask(self, call: _Call[_Message, _Response], message: _Message, context: Context) -> _Response:
         caller = self._identify(context)
         try:
             return await self._asked(call, message, caller)
         except (Refusal, FieldError) as error:
-            if isinstance(message, WireOrder):
-                self._audit_refused(call, caller, as_refusal(error))
+            if call.request in ORDERS:
+                self._audit_refused(call.name, caller, as_refusal(error))
             raise
 
     def _audit_refused(self, call: str, caller: Caller, refusal: Refusal) -> None:
@@ -159,20 +153,20 @@ class CoschedulingApi(CoschedulingServiceServicer):
         if not self._domain.turns.problem:
             self._domain.refused_changes.add(record, refusal.reason)
 
-    async def _asked(self, call: str, message: WireRequest, caller: Caller) -> WireReply:
-        asked = read_request(message, self._domain.name)
-        if asked.peer == self._domain.name and isinstance(asked.request, GetMateJobId):
+    async def _asked(self, call: _Call[_Message, _Response], message: _Message, caller: Caller) -> _Response:
+        here = self._domain.name
+        asked = call.read_request(message, here)
+        if asked.peer == here and isinstance(asked.request, GetMateJobId):
             self._check_reader(caller)
-            return self._own_mate(asked.request.caller)
+            return call.answer(*self._own_mate(asked.request.caller))
         self.check_peer(caller, asked.peer)
-        of_group = isinstance(asked.request, AboutGroup)
         if await self._may_turn_up(asked):
-            return write_reply(MateJobId(Found.UNSUBMITTED, None), self._domain.name, of_group=of_group)
-        reply = await self._reply(call, self._told(asked), caller)
+            return call.answer(MateJobId(Found.UNSUBMITTED, None), here)
+        reply = await self._reply(call.name, self._instants.told(asked), caller)
         if self._is_of_no_mate(asked, reply):
             said = "%s:%s asks for %s, which is not its mate: %s"
-            self._domain.sparing_log.warning((asked.peer, call), said, *_named(asked), call)
-        return write_reply(self._written(reply), self._domain.name, of_group=of_group)
+            self._domain.sparing_log.warning((asked.peer, call.name), said, *_named(asked), call.name)
+        return call.answer(self._instants.answered(reply), here)
 
     async def _may_turn_up(self, asked: Asked) -> bool:
         """Whether the call asks for an unknown mate or member, and the resource manager cannot say if it has it."""
@@ -228,45 +222,15 @@ class CoschedulingApi(CoschedulingServiceServicer):
         named = asked.peer, request.caller, request.job
         return not core.mates.is_mate(*named) and not core.members.is_member(*named)
 
-    # Requests and replies
-
-    def _own_mate(self, job: str) -> wire.GetMateJobIdResponse:
-        """Return what we know of the mate of a job of ours; changes nothing."""
+    def _own_mate(self, job: JobId) -> tuple[MateJobId, Domain]:
+        """Return what we know of the mate of a job of ours, and its domain; changes nothing."""
         record = self._domain.jobs.get(job)
         if record is None and (id := number(job)) is not None:
             record = self._domain.store.job(id)
         if record is None or record.peer is None:
-            return cast(wire.GetMateJobIdResponse, write_reply(MateJobId(Found.NO_PAIR, None), self._domain.name))
-        known = MateJobId(Found.MATE, record.mate) if record.mate is not None else MateJobId(Found.UNSUBMITTED, None)
-        return cast(wire.GetMateJobIdResponse, write_reply(known, record.peer))
-
-    def _told(self, asked: Asked) -> Asked:
-        """Return the request with times by this domain's clock, and a start that we can keep to."""
-        request = asked.request
-        if isinstance(request, TryStartMate | ProposeGroupStart | SettleGroupStart):
-            hold_until = self._agreed.here(asked.peer, request.hold_until)
-            request = request._replace(hold_until=self._domain.clock.from_wall(hold_until))
-        if isinstance(request, SettleGroupStart):
-            request = request._replace(start_at=self._agreed.settled(request.start_at))
-        if isinstance(request, TryStartMate | StartJob | ProposeGroupStart):  # agreed again if a try takes long
-            request = request._replace(start_at=self._agreed.accepted(request.start_at, request.job))
-        if isinstance(request, ProposeStart | ProposeGroupStart) and request.not_before is not None:
-            from_wall = self._domain.clock.from_wall  # by our clock already
-            not_before, only_before = from_wall(request.not_before), from_wall(request.only_before)
-            request = request._replace(not_before=not_before, only_before=only_before)
-        if isinstance(request, ProposeGroupStart) and request.instant is not None:
-            request = request._replace(instant=self._domain.clock.from_wall(request.instant))
-        return Asked(asked.peer, request)
-
-    def _written(self, reply: Reply) -> Reply:
-        """Return the reply with times of the wall clock."""
-        if isinstance(reply, Proposed) and reply.at is not None:
-            return reply._replace(at=self._domain.clock.to_wall(reply.at))
-        if isinstance(reply, GroupProposed) and reply.earliest is not None:
-            return reply._replace(earliest=self._domain.clock.to_wall(reply.earliest))
-        if isinstance(reply, MateStatus) and reply.started_at is not None:
-            return reply._replace(started_at=self._domain.clock.to_wall(reply.started_at))
-        return reply
+            return MateJobId(Found.NO_PAIR, None), self._domain.name
+        found = Found.MATE if record.mate is not None else Found.UNSUBMITTED
+        return MateJobId(found, record.mate), record.peer
 
 
 def _named(asked: Asked) -> tuple[Domain, str, str]:

@@ -21,7 +21,7 @@ from cosched.service.store import JobRecord
 from cosched.service.wire.callers import Caller, Identify
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import FieldError, WrongDomainError, check_job, check_job_of, check_text
-from cosched.service.wire.translation import STATUS
+from cosched.service.wire.message_parts import STATUS
 from cosched.v1 import coscheduling_pb2, rendezvous_pb2
 from cosched.v1.rendezvous_pb2_grpc import RendezvousServiceServicer
 

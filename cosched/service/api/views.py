@@ -21,8 +21,7 @@ from cosched.service.domain.story import Noted
 from cosched.service.peers.peer import PeerView
 from cosched.service.store import EventRecord, JobRecord
 from cosched.service.wire.group_messages import write_window
-from cosched.service.wire.message_parts import PROBLEM
-from cosched.service.wire.translation import STATUS
+from cosched.service.wire.message_parts import PROBLEM, STATUS
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
 from cosched.validation.schemes import Meeting
 

@@ -22,8 +22,7 @@ from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
 from cosched.service.domain.turns import Turns, in_turn
-from cosched.service.wire.message_parts import FOUND
-from cosched.service.wire.translation import STATUS
+from cosched.service.wire.message_parts import FOUND, STATUS
 
 
 class Calls:

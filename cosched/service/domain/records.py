@@ -23,8 +23,7 @@ from cosched.service.domain.malleable import least_of
 from cosched.service.domain.memory import remember
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord
-from cosched.service.wire.message_parts import FOUND
-from cosched.service.wire.translation import STATUS
+from cosched.service.wire.message_parts import FOUND, STATUS
 
 FIELDS_IN_STEP = ("state", "peer", "pair", "mate", "group_name", "group_with", "ready_at", "started_at", "memory")
 IN_STEP = attrgetter(*FIELDS_IN_STEP)  # of a record, with the core

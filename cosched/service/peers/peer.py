@@ -27,7 +27,7 @@ from cosched.service.peers.peer_line import Line
 from cosched.service.wire.fields import FieldError
 from cosched.service.wire.tls import PeerCredentials
 from cosched.service.wire.tls_probe import speaks_tls
-from cosched.service.wire.translation import check_answer, read_clock, read_reply, write_request
+from cosched.service.wire.translation import ON_WIRE, read_clock
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1.coscheduling_pb2 import CompareClocksRequest, TellPresenceRequest
 from cosched.v1.explain_pb2 import ExplainMatesRequest, ExplainMatesResponse
@@ -140,13 +140,14 @@ class PeerClient:
 
     async def _call(self, request: Request, deadline: float) -> Reply:
         once, mutating = isinstance(request, MutatingRequest), isinstance(request, MutatingRequest | GroupOrder)
-        message = write_request(request, self._here, self._peer.name)
+        call = ON_WIRE[type(request)]
+        message = call.write_request(request, self._here, self._peer.name)
         try:
             answer = await (self._order if once else self._ask)(message, deadline)
             if answer is None:
                 raise FieldError("the message", "cannot be read")
-            reply = read_reply(answer, self._peer.name)
-            check_answer(request, reply)
+            reply: Reply = call.read_reply(answer, self._peer.name)
+            call.check(request, reply)
             return reply
         except AioRpcError as error:
             if error.code() is StatusCode.UNIMPLEMENTED and type(request) in OF_OLDER:

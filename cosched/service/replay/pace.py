@@ -111,7 +111,7 @@ class PacedOutside(ServiceOutside):
         if has_changed(call.request, reply):
             self.changed.add(call.peer)
         elif may_have_dropped_slot(call.request, reply):
-            self.changed.update(self._others(call.job))
+            self.changed.update(self.instants.others(call.job))
         return super()._received(call, sent, reply)
 
     async def _carry_out(self) -> None:

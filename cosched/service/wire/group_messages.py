@@ -1,4 +1,4 @@
-"""Translates the calls for groups to protobuf messages and back. Pure; checks what it reads.
+"""The calls for groups as protobuf messages. Pure; checks what it reads.
 
 GROUPS in proto/cosched/v1/coscheduling.proto explains them.
 """
@@ -10,26 +10,9 @@ from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
 
-from cosched.core.events import Asked
-from cosched.core.protocol import (
-    MAX_MEMBERS,
-    AboutGroup,
-    Domain,
-    GetMember,
-    GetProposal,
-    GroupOrder,
-    GroupProposed,
-    JobId,
-    MateJobId,
-    Outcome,
-    ProposalOutcome,
-    ProposeGroupStart,
-    Reply,
-    Settled,
-    SettleGroupStart,
-    Vote,
-    Window,
-)
+from cosched.core import protocol as core
+from cosched.core.protocol import MAX_MEMBERS, Domain, Outcome, Vote, Window
+from cosched.service.wire.call_on_wire import CallOnWire
 from cosched.service.wire.fields import (
     MAX_OWNER,
     MAX_PAIR,
@@ -37,17 +20,15 @@ from cosched.service.wire.fields import (
     FieldError,
     WrongDomainError,
     check_domain,
-    check_job,
-    check_job_of,
     check_text,
     check_time,
 )
 from cosched.service.wire.message_parts import (
-    FOUND,
-    PROBLEM,
+    Fields,
     read_found,
     read_hold,
     read_start_at,
+    write_found,
     write_hold,
     write_instant,
 )
@@ -56,72 +37,18 @@ from cosched.v1 import job_pb2
 from cosched.validation.group_windows import those_apart, wrong_windows
 
 MAX_LEASE = 1000 * 86400
-WireGroupOrder = wire.ProposeGroupStartRequest | wire.SettleGroupStartRequest | wire.GetProposalRequest
-WireGroupRequest = wire.GetMemberRequest | WireGroupOrder
-WireGroupReply = (
-    wire.GetMemberResponse | wire.ProposeGroupStartResponse | wire.SettleGroupStartResponse | wire.GetProposalResponse
-)
-
 VOTE = {vote: wire.GroupVote.Value(f"GROUP_VOTE_{vote.name}") for vote in Vote}
 OUTCOME = {outcome: wire.ProposalOutcome.Value(f"PROPOSAL_OUTCOME_{outcome.name}") for outcome in Outcome}
 _VOTE_OF = {value: vote for vote, value in VOTE.items()}
 _OUTCOME_OF = {value: outcome for outcome, value in OUTCOME.items()}
 
 
-def write_group_request(request: AboutGroup, here: Domain, peer: Domain) -> WireGroupRequest:
-    """Return the message for a request to a peer."""
-    caller = wire.JobRef(domain=here, job_id=request.caller)
-    if isinstance(request, GetMember):
-        return wire.GetMemberRequest(
-            job=caller,
-            group=request.group,
-            domains=request.domains,
-            owner=request.owner,
-            windows=map(write_window, request.windows),
-            at=write_instant(request.at),
-        )
-    id, job = request.request_id, wire.JobRef(domain=peer, job_id=request.job)
-    if isinstance(request, GetProposal):
-        return wire.GetProposalRequest(request_id=id, job=job, caller=caller)
-    start_at = write_instant(request.start_at)
-    message: wire.ProposeGroupStartRequest | wire.SettleGroupStartRequest
-    if isinstance(request, ProposeGroupStart):
-        message = wire.ProposeGroupStartRequest(
-            request_id=id,
-            job=job,
-            caller=caller,
-            lease=Duration(seconds=request.lease),
-            not_before=write_instant(request.not_before),
-            only_before=write_instant(request.only_before or None),
-            book=request.book,
-            start_at=start_at,
-            slot_name=request.slot,
-            without=sorted(request.without),
-            instant=write_instant(request.instant),
-        )
-    else:
-        message = wire.SettleGroupStartRequest(
-            request_id=id, job=job, caller=caller, start=request.start, keep=request.keep, start_at=start_at
-        )
-    write_hold(message, request.hold_until)
-    return message
+def _write_get_member(request: core.GetMember, _: Domain) -> Fields:
+    windows, at = map(write_window, request.windows), write_instant(request.at)
+    return {"group": request.group, "domains": request.domains, "owner": request.owner, "windows": windows, "at": at}
 
 
-def read_group_request(message: WireGroupRequest, here: Domain) -> Asked:
-    """Return a peer's request to this domain, and the peer that the message names; FieldError."""
-    if isinstance(message, wire.GetMemberRequest):
-        return _read_get_member(message, here)
-    job = check_job_of("job", message.job, here)
-    peer, caller = check_job("caller", message.caller)
-    request_id = check_text("request_id", message.request_id, MAX_REQUEST_ID)
-    order = _read_order(message, request_id, job, caller)
-    if isinstance(order, ProposeGroupStart) and not {here, peer}.isdisjoint(order.without):
-        raise FieldError("without", "names the domain of a member that takes part")
-    return Asked(peer, order)
-
-
-def _read_get_member(message: wire.GetMemberRequest, here: Domain) -> Asked:
-    peer, caller = check_job("job", message.job)
+def _read_get_member(message: wire.GetMemberRequest, here: Domain, peer: Domain) -> list[Any]:
     group = check_text("group", message.group, MAX_PAIR)
     domains = _read_domains(message.domains)
     if peer not in domains or peer == here:
@@ -132,7 +59,7 @@ def _read_get_member(message: wire.GetMemberRequest, here: Domain) -> Asked:
     windows = read_windows("windows", message.windows, domains)
     if [window.domain for window in windows] != [window.domain for window in message.windows]:
         raise FieldError("windows", "must be in the order of their domains, and not 0 to 0")
-    return Asked(peer, GetMember(caller, group, domains, owner, windows, read_at("at", message)))
+    return [group, domains, owner, windows, read_at("at", message)]
 
 
 def write_window(window: Window) -> wire.Window:
@@ -177,25 +104,35 @@ def _in_order(field: str, domains: Sequence[str]) -> tuple[Domain, ...]:
     return names
 
 
-def _read_order(message: WireGroupOrder, request_id: str, job: JobId, caller: JobId) -> GroupOrder:
-    if isinstance(message, wire.GetProposalRequest):
-        return GetProposal(request_id, job, caller)
-    hold_until, start_at = read_hold(message), read_start_at(message)
-    if isinstance(message, wire.SettleGroupStartRequest):
-        if message.start and message.keep:
-            raise FieldError("keep", "must not be given with start")
-        return SettleGroupStart(request_id, job, caller, message.start, hold_until, start_at, message.keep)
-    lease = message.lease
+def _write_proposal(request: core.ProposeGroupStart, _: Domain) -> Fields:
+    return {
+        "lease": Duration(seconds=request.lease),
+        "not_before": write_instant(request.not_before),
+        "only_before": write_instant(request.only_before or None),
+        "book": request.book,
+        "start_at": write_instant(request.start_at),
+        "slot_name": request.slot,
+        "without": sorted(request.without),
+        "instant": write_instant(request.instant),
+        **write_hold(request.hold_until),
+    }
+
+
+def _read_proposal(message: wire.ProposeGroupStartRequest, here: Domain, peer: Domain) -> list[Any]:
+    hold_until, start_at, lease = read_hold(message), read_start_at(message), message.lease
     if not 1 <= lease.seconds <= MAX_LEASE or lease.nanos:
         raise FieldError("lease", f"is not a number of whole seconds from 1 to {MAX_LEASE}")
-    proposal = ProposeGroupStart(request_id, job, caller, hold_until, lease.seconds, start_at)
-    return proposal._replace(
-        slot=check_text("slot_name", message.slot_name, MAX_REQUEST_ID, least=0), **_read_question(message)
-    )
+    slot = check_text("slot_name", message.slot_name, MAX_REQUEST_ID, least=0)
+    not_before, only_before, book, without, instant = _read_question(message)
+    if not {here, peer}.isdisjoint(without):
+        raise FieldError("without", "names the domain of a member that takes part")
+    return [hold_until, lease.seconds, start_at, not_before, only_before, book, slot, without, instant]
 
 
-def _read_question(message: wire.ProposeGroupStartRequest) -> dict[str, Any]:
-    """Return the fields of a question for a later instant."""
+def _read_question(
+    message: wire.ProposeGroupStartRequest,
+) -> tuple[int | None, int, bool, tuple[Domain, ...], int | None]:
+    """Return the fields of a question for a later instant: not_before, only_before, book, without and instant."""
     given = message.HasField("not_before")
     for field, has in (
         ("only_before", message.HasField("only_before")),
@@ -206,53 +143,28 @@ def _read_question(message: wire.ProposeGroupStartRequest) -> dict[str, Any]:
         if has and not given:
             raise FieldError(field, "must not be given without not_before")
     if not given:
-        return {}
+        return None, 0, False, (), None
     if len(message.without) > MAX_MEMBERS - 2:
         raise FieldError("without", f"must be {MAX_MEMBERS - 2} at most, are {len(message.without)}")
     bounded = message.HasField("only_before")
-    return {
-        "not_before": check_time("not_before", message.not_before),
-        "only_before": check_time("only_before", message.only_before, earliest=1) if bounded else 0,
-        "book": message.book,
-        "without": _in_order("without", message.without),
-        "instant": check_time("instant", message.instant) if message.HasField("instant") else None,
-    }
+    return (
+        check_time("not_before", message.not_before),
+        check_time("only_before", message.only_before, earliest=1) if bounded else 0,
+        message.book,
+        _in_order("without", message.without),
+        check_time("instant", message.instant) if message.HasField("instant") else None,
+    )
 
 
-def write_group_reply(reply: Reply, domain: Domain) -> WireGroupReply:
-    """Return the message for a reply to a call for groups; a member that it names is a job of `domain`."""
-    if isinstance(reply, MateJobId):
-        member = wire.JobRef(domain=domain, job_id=reply.job) if reply.job is not None else None
-        problem = PROBLEM[reply.problem] if reply.problem is not None else None
-        return wire.GetMemberResponse(lookup=FOUND[reply.found], member=member, problem=problem)
-    if isinstance(reply, GroupProposed):
-        return wire.ProposeGroupStartResponse(
-            vote=VOTE[reply.vote], earliest=write_instant(reply.earliest), start_at=write_instant(reply.start_at)
-        )
-    if isinstance(reply, ProposalOutcome):
-        return wire.GetProposalResponse(outcome=OUTCOME[reply.outcome], start_at=write_instant(reply.start_at))
-    assert isinstance(reply, Settled)
-    return wire.SettleGroupStartResponse(current=reply.current)
+def _read_vote(message: wire.ProposeGroupStartResponse, _: Domain) -> core.GroupProposed:
+    if message.vote not in _VOTE_OF:
+        raise FieldError("vote", "is not known here")
+    earliest = check_time("earliest", message.earliest) if message.HasField("earliest") else None
+    return core.GroupProposed(_VOTE_OF[message.vote], read_start_at(message), earliest)
 
 
-def read_group_reply(message: WireGroupReply, peer: Domain) -> Reply:
-    """Return a peer's reply; FieldError: the answer breaks the protocol."""
-    if isinstance(message, wire.GetMemberResponse):
-        return read_found(message, "member", peer)
-    if isinstance(message, wire.SettleGroupStartResponse):
-        return Settled(message.current)
-    if isinstance(message, wire.ProposeGroupStartResponse):
-        if message.vote not in _VOTE_OF:
-            raise FieldError("vote", "is not known here")
-        earliest = check_time("earliest", message.earliest) if message.HasField("earliest") else None
-        return GroupProposed(_VOTE_OF[message.vote], read_start_at(message), earliest)
-    if message.outcome not in _OUTCOME_OF:
-        raise FieldError("outcome", "is not known here")
-    return ProposalOutcome(_OUTCOME_OF[message.outcome], read_start_at(message))
-
-
-def check_group_answer(request: ProposeGroupStart, reply: GroupProposed) -> None:
-    """Check that the instant of a slot is one that answers the question for it; FieldError."""
+def _check_vote(request: core.ProposeGroupStart, reply: core.GroupProposed) -> None:
+    """Check that the instant of a slot is one that answers the question for it."""
     if request.not_before is None:
         return
     booked = reply.vote is Vote.BOOKED
@@ -260,3 +172,47 @@ def check_group_answer(request: ProposeGroupStart, reply: GroupProposed) -> None
         raise FieldError("earliest", "is before not_before")
     if booked and (not request.book or reply.earliest != request.not_before):
         raise FieldError("earliest", "is booked, but not not_before, or it was not to be")
+
+
+def _write_settle(request: core.SettleGroupStart, _: Domain) -> Fields:
+    start_at, hold = write_instant(request.start_at), write_hold(request.hold_until)
+    return {"start": request.start, "keep": request.keep, "start_at": start_at, **hold}
+
+
+def _read_settle(message: wire.SettleGroupStartRequest, *_: Domain) -> list[Any]:
+    hold_until, start_at = read_hold(message), read_start_at(message)
+    if message.start and message.keep:
+        raise FieldError("keep", "must not be given with start")
+    return [message.start, hold_until, start_at, message.keep]
+
+
+def _read_outcome(message: wire.GetProposalResponse, _: Domain) -> core.ProposalOutcome:
+    if message.outcome not in _OUTCOME_OF:
+        raise FieldError("outcome", "is not known here")
+    return core.ProposalOutcome(_OUTCOME_OF[message.outcome], read_start_at(message))
+
+
+GET_MEMBER = CallOnWire(
+    core.GetMember, wire.GetMemberRequest, wire.GetMemberResponse,
+    _write_get_member, _read_get_member,
+    lambda reply, domain: write_found(reply, "member", domain),
+    lambda message, peer: read_found(message, "member", peer),
+)  # fmt: skip
+PROPOSE_GROUP_START = CallOnWire(
+    core.ProposeGroupStart, wire.ProposeGroupStartRequest, wire.ProposeGroupStartResponse,
+    _write_proposal, _read_proposal,
+    lambda reply, _: {
+        "vote": VOTE[reply.vote], "earliest": write_instant(reply.earliest), "start_at": write_instant(reply.start_at)
+    },
+    _read_vote, _check_vote,
+)  # fmt: skip
+SETTLE_GROUP_START = CallOnWire(
+    core.SettleGroupStart, wire.SettleGroupStartRequest, wire.SettleGroupStartResponse,
+    _write_settle, _read_settle,
+    lambda reply, _: {"current": reply.current}, lambda message, _: core.Settled(message.current),
+)  # fmt: skip
+GET_PROPOSAL = CallOnWire(
+    core.GetProposal, wire.GetProposalRequest, wire.GetProposalResponse,
+    lambda *_: {}, lambda *_: (),
+    lambda reply, _: {"outcome": OUTCOME[reply.outcome], "start_at": write_instant(reply.start_at)}, _read_outcome,
+)  # fmt: skip

@@ -7,15 +7,18 @@ from typing import Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from cosched.core.protocol import FOREVER, Domain, Found, MateJobId, MateProblem
+from cosched.core.protocol import FOREVER, Domain, Found, MateJobId, MateProblem, Status
 from cosched.service.wire.fields import FieldError, check_instant, check_job_of, check_time
 from cosched.v1 import coscheduling_pb2 as wire
+
+Fields = dict[str, Any]  # of a message, by name; None: the field is absent
 
 FOUND = {
     Found.MATE: wire.MATE_LOOKUP_FOUND,
     Found.UNSUBMITTED: wire.MATE_LOOKUP_UNSUBMITTED,
     Found.NO_PAIR: wire.MATE_LOOKUP_NO_PAIR,
 }
+STATUS = {status: wire.MateStatus.Value(f"MATE_STATUS_{status.name}") for status in Status}
 PROBLEM = {problem: wire.MateProblem.Value(f"MATE_PROBLEM_{problem.name}") for problem in MateProblem}
 _FOUND_OF = {value: found for found, value in FOUND.items()}
 _PROBLEM_OF = {value: problem for problem, value in PROBLEM.items()}
@@ -34,12 +37,11 @@ def read_start_at(message: Any) -> float | None:
     return check_instant("start_at", message.start_at) if message.HasField("start_at") else None
 
 
-def write_hold(message: Any, until: int) -> None:
-    """Set until when the caller holds; 0: it does not."""
+def write_hold(until: int) -> Fields:
+    """Return the fields that say until when the caller holds; 0: it does not."""
     if until >= FOREVER:
-        message.hold_forever = True
-    elif until:
-        message.hold_until.seconds = until
+        return {"hold_forever": True}
+    return {"hold_until": Timestamp(seconds=until)} if until else {}
 
 
 def read_hold(message: Any) -> int:
@@ -52,6 +54,13 @@ def read_hold(message: Any) -> int:
     if not message.hold_forever:
         raise FieldError("hold_forever", "must be true, or absent")
     return FOREVER
+
+
+def write_found(reply: MateJobId, field: str, domain: Domain) -> Fields:
+    """Return the fields that say what is known of the mate, or member, which is a job of `domain`."""
+    mate = wire.JobRef(domain=domain, job_id=reply.job) if reply.job is not None else None
+    problem = PROBLEM[reply.problem] if reply.problem is not None else None
+    return {"lookup": FOUND[reply.found], field: mate, "problem": problem}
 
 
 def read_found(message: Any, field: str, peer: Domain) -> MateJobId:

@@ -1,0 +1,103 @@
+"""Translates the instants of messages between our clocks and a peer's: one table for each way that a message takes.
+
+The messages declare what their instants are (`protocol.Instant`). Inside this domain they are in service time, but
+starts are by the wall clock. On the wire all are in seconds since 1970.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast, get_args, get_type_hints
+
+from cosched.core.effects import Call
+from cosched.core.events import Asked
+from cosched.core.protocol import Domain, Instant, JobId, Reply, Request
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.peers.agreed_start import AgreedStart
+
+
+def _instants_of(message: type) -> Mapping[str, Instant]:
+    """The fields of a message that are instants, and what they are."""
+    hints = get_type_hints(message, include_extras=True).items()
+    return {field: kind for field, hint in hints for kind in get_args(hint) if isinstance(kind, Instant)}
+
+
+Translations = Mapping[Instant, Callable[[Any], Any]]
+INSTANTS: dict[type, Mapping[str, Instant]] = {message: _instants_of(message) for message in get_args(Request | Reply)}
+STARTS = (Instant.START, Instant.START_IF_ALL_CAN, Instant.START_OF_ALL)  # None of them: at once
+_Told = TypeVar("_Told", bound=Request | Reply)
+
+
+class Instants:
+    """Those in the messages of one domain."""
+
+    def __init__(self, domain: LiveDomain, agreed: AgreedStart) -> None:
+        self._domain = domain
+        self._clock = domain.clock
+        self._agreed = agreed
+
+    def others(self, job: JobId) -> tuple[Domain, ...]:
+        """The domains of a job's mate, or of the other members of its group."""
+        known = self._domain.core.jobs.get(job)
+        return known.peers if known is not None else ()
+
+    def sent(self, call: Call) -> Request:
+        """Our request as the peer is to read it, with the start that we propose."""
+        agreed, clock, peer = self._agreed, self._clock, call.peer
+        now = _not_before(call.request) is None
+        return _translated(call.request, {
+            Instant.OF_CALLER: clock.to_wall,
+            Instant.OF_CALLED: lambda at: agreed.there(peer, clock.to_wall(at)),
+            Instant.START: lambda _: agreed.proposal(peer, call.job),
+            Instant.START_IF_ALL_CAN: lambda _: agreed.group_proposal(peer, self.others(call.job)) if now else None,
+            Instant.START_OF_ALL: lambda at: agreed.settled_there(peer, at),
+        })  # fmt: skip
+
+    def told(self, asked: Asked) -> Asked:
+        """A peer's request as this domain is to read it, with a start that we can keep to."""
+        agreed, clock, job = self._agreed, self._clock, getattr(asked.request, "job", "")
+        accepted = lambda at: agreed.accepted(at, job)  # noqa: E731 - it is agreed again if a try takes long
+        return Asked(asked.peer, _translated(asked.request, {
+            Instant.OF_CALLER: lambda at: clock.from_wall(agreed.here(asked.peer, at)),
+            Instant.OF_CALLED: clock.from_wall,
+            Instant.START: accepted,
+            Instant.START_IF_ALL_CAN: accepted,
+            Instant.START_OF_ALL: agreed.settled,
+        }))  # fmt: skip
+
+    def answered(self, reply: Reply) -> Reply:
+        """Our answer as the peer is to read it."""
+        to_wall = self._clock.to_wall
+        return _translated(reply, {Instant.AFTER_QUESTION: to_wall, Instant.PAST: to_wall})
+
+    def heard(self, call: Call, sent: Request, reply: Reply) -> Reply:
+        """The peer's answer to our request as this domain is to read it; `sent`: as the peer has read the request.
+
+        What counts from our question is right even if we know the peer's clock better by now.
+        """
+        agreed, clock, peer = self._agreed, self._clock, call.peer
+        asked, read = _not_before(call.request), _not_before(sent)
+        return _translated(reply, {
+            Instant.AFTER_QUESTION: lambda at: None if asked is None or read is None else asked + at - read,
+            # No instant that has been can be to come, but the offset of the clocks may be unknown.
+            Instant.PAST: lambda at: min(clock.from_wall(agreed.here(peer, at)), clock.now()),
+            Instant.START: lambda at: agreed.heard(peer, at),
+            Instant.START_IF_ALL_CAN: lambda at: (
+                agreed.group_heard(peer, at, self.others(call.job)) if asked is None else None
+            ),
+        })  # fmt: skip
+
+
+def _translated(message: _Told, by: Translations) -> _Told:
+    told: dict[str, Any] = {}
+    for field, kind in INSTANTS[type(message)].items():
+        at = getattr(message, field)
+        if kind in by and (at is not None or kind in STARTS):
+            told[field] = by[kind](at)
+    translated: _Told = cast(Any, message)._replace(**told)
+    return translated
+
+
+def _not_before(request: Request) -> int | None:
+    """From when on the request asks for an instant; None: it does not."""
+    return getattr(request, "not_before", None)
