@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,9 +16,36 @@ from cosched.core.scheduling.batch.forecast import Forecast, foresee
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.batch.open_meeting_cluster import OpenMeetingCluster, open_cluster
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
-from cosched.core.scheduling.scheduler import ClusterJob
-from tests.core.test_open_cluster import JOBS, POLICIES, machine, simulated, submitted, workload
+from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
+from cosched.core.settings import CoschedulingSettings
+from cosched.sim.engine import Engine
+from cosched.sim.replaying import NO_PAIRS
+from cosched.sim.world import DomainSetup
+from cosched.workload.jobs import Workload
+from tests.conformance.schedulers.kinds import machine
 from tests.core.test_open_meeting_cluster import meeting
+from tests.sim.exact import POLICIES
+
+JOBS = st.lists(
+    st.tuples(st.integers(0, 60), st.integers(1, 8), st.integers(1, 40), st.integers(0, 30)), min_size=1, max_size=40
+)
+
+
+def workload(jobs: list[tuple[int, int, int, int]], cluster: OpenCluster) -> Workload:
+    submit, nodes, run, slack = (np.array(column, np.int64) for column in zip(*sorted(jobs), strict=True))
+    rounded = np.array([cluster.rounded(int(n)) for n in nodes], np.int64)
+    return Workload("test", np.arange(len(submit)), submit, run, rounded, run + slack)
+
+
+def simulated(work: Workload, cluster: ClusterSettings) -> list[int]:
+    engine = Engine([DomainSetup("a", work, cluster, CoschedulingSettings())], NO_PAIRS)
+    engine.run()
+    return engine.tables.jobs["start"].tolist()
+
+
+def submitted(cluster: OpenCluster, *sizes: int) -> None:
+    for number, nodes in enumerate(sizes, 1):
+        cluster.submit(ClusterJob(str(number), nodes, 10, 0, paired=True))
 
 
 def expected_and_true(cluster: OpenCluster, jobs: list[tuple[int, int, int, int]]) -> tuple[dict, dict]:
@@ -48,7 +76,7 @@ def machine_of(cluster: OpenCluster):
 @pytest.mark.parametrize("backfill", BACKFILLING)
 @pytest.mark.parametrize("pool", ["flat", "partitioned:4x2"])
 @settings(max_examples=15, deadline=None)
-@given(jobs=JOBS, policy=st.sampled_from(POLICIES), meets=st.booleans())
+@given(jobs=JOBS, policy=st.sampled_from([*POLICIES]), meets=st.booleans())
 def test_without_further_jobs_and_with_exact_run_times_it_is_the_true_start(pool, backfill, jobs, policy, meets):
     exact = [(submit, nodes, run, 0) for submit, nodes, run, _ in jobs]
     cluster = open_cluster(meeting(backfill, pool, policy) if meets else machine(policy, backfill, pool))
@@ -57,7 +85,7 @@ def test_without_further_jobs_and_with_exact_run_times_it_is_the_true_start(pool
 
 
 @settings(max_examples=20, deadline=None)
-@given(jobs=JOBS, policy=st.sampled_from(POLICIES))
+@given(jobs=JOBS, policy=st.sampled_from([*POLICIES]))
 def test_it_changes_nothing(jobs, policy):
     cluster = open_cluster(meeting("easy", "flat", policy))
     now = 70

@@ -1,26 +1,20 @@
-"""The live domain's scheduler that meets: late answers, slots, and what is kept of its jobs over a restart."""
+"""The batch scheduler of live domains that meet: turns, slots, guards, and shares of starts before turn."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from math import ceil
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import MayBeEarlier, Ready
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.batch.open_meeting_cluster import OpenMeetingCluster, open_cluster
-from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings, MeetingScheduler
 from cosched.core.scheduling.starts import Starts
-from tests.core.test_open_cluster import JOBS, Waiting, live, machine, simulated, workload
-
-POOLS = ("flat", "partitioned:4x2")
+from tests.conformance.schedulers.kinds import machine
 
 
 def meeting(backfill: str, pool: str, policy: str = "fcfs", budget: str = "0.5") -> ClusterSettings:
@@ -30,156 +24,6 @@ def meeting(backfill: str, pool: str, policy: str = "fcfs", budget: str = "0.5")
 def test_who_meets():
     assert isinstance(open_cluster(meeting("easy", "flat")), MeetingScheduler)
     assert not isinstance(open_cluster(machine("fcfs", "easy", "flat")), MeetingScheduler)
-
-
-@pytest.mark.parametrize("backfill", BACKFILLING)
-@pytest.mark.parametrize("pool", POOLS)
-@settings(max_examples=5, deadline=None)
-@given(jobs=JOBS, policy=st.sampled_from(["fcfs", "wfp"]))
-def test_without_pairs_its_schedule_is_that_of_any_domain(pool, backfill, policy, jobs):
-    cluster = OpenMeetingCluster(meeting(backfill, pool, policy))
-    work = workload(jobs, cluster)
-    assert live(work, cluster) == simulated(work, machine(policy, backfill, pool))
-    assert cluster.free == cluster.nodes
-
-
-class Negotiating(Waiting):
-    """As `Waiting`; slots are booked, dropped and claimed at any time, and now and then the service starts again."""
-
-    cluster: OpenMeetingCluster
-
-    def __init__(self, data: st.DataObject, cluster: ClusterSettings) -> None:
-        super().__init__(data, "easy", "flat")
-        self.cluster = OpenMeetingCluster(cluster)
-        self.slots: dict[str, int] = {}
-        self.wanted: set[str] = set()
-        self.turn = ""
-        self.started = 0
-        self.counted: dict[tuple[str, int], Starts] = {}  # as the service keeps it
-
-    def step(self) -> None:
-        chance = self.data.draw(st.integers(0, 5))
-        if chance == 0:
-            self.restart()
-        super().step()
-        if chance == 1 and self.slots:
-            job = min(self.slots, key=self.slots.__getitem__)
-            self.now = max(self.now, self.slots[job])
-            self.cluster.enter(self.now)
-            self.claim(job)
-            self.iterate()
-            self.check()
-
-    def iterate(self) -> None:
-        while (turn := self.cluster.next(self.now)) is not None:
-            assert self.states[turn.job] is JobState.QUEUED
-            if type(turn) is MayBeEarlier:
-                assert self.slots[turn.job] > self.now
-                assert self.cluster.awaited == turn.job
-            else:
-                assert type(turn) is Ready
-                self.states[turn.job] = JobState.READY
-
-    def happen(self, job: str, state: str) -> None:
-        acts = [self.quote, self.book, self.unbook, self.claim, self.want]
-        if self.cluster.awaited == job and state == "QUEUED":
-            acts.append(self.cluster.end_turn)
-        if state in ("QUEUED", "READY") and self.data.draw(st.booleans()):
-            self.data.draw(st.sampled_from(acts))(job)
-        else:
-            super().happen(job, state)
-
-    def quote(self, job: str) -> int:
-        before = self.cluster.job(job), self.cluster.used(), self.cluster.free
-        at = self.cluster.quote(Quote(job, self.now + self.data.draw(st.integers(0, 9))), self.now).at
-        assert at is not None
-        assert (self.cluster.job(job), self.cluster.used(), self.cluster.free) == before
-        return at
-
-    def book(self, job: str) -> None:
-        at = self.quote(job)
-        assert self.cluster.book(Book(job, at, 1), self.now).booked == (
-            self.cluster.quote(Quote(job, at), self.now).at == at
-        )
-        self.slots[job] = self.cluster.job(job).slot
-
-    def unbook(self, job: str) -> None:
-        self.cluster.unbook(job, self.now)
-        self.slots.pop(job, None)
-
-    def claim(self, job: str) -> None:
-        due = self.slots.get(job, self.now + 1) <= self.now and self.states[job] is JobState.QUEUED
-        claimed = self.cluster.claim(Claim(job), self.now).claimed
-        assert due or not claimed
-        if claimed:
-            self.states[job] = JobState.READY
-
-    def want(self, job: str) -> None:
-        self.cluster.want(job, True)
-        self.wanted.add(job)
-
-    def start(self, job: str) -> None:
-        super().start(job)
-        self.slots.pop(job, None)
-        self.started += 1
-
-    def try_start(self, job: str) -> None:
-        super().try_start(job)
-        self.wanted.add(job)
-        if self.states[job] is JobState.RUNNING:
-            self.slots.pop(job, None)
-            self.started += 1
-
-    def leave(self, job: str) -> None:
-        super().leave(job)
-        self.slots.pop(job, None)
-
-    def restart(self) -> None:
-        """What is kept of all jobs is all that the next life knows."""
-        kept = [self.cluster.job(job) for job in self.states]
-        self.counted |= self.cluster.starts.take_changed()
-        self.cluster = OpenMeetingCluster(self.cluster.settings)
-        self.cluster.starts.recall((*key, starts) for key, starts in self.counted.items())
-        self.cluster.enter(self.now)
-        for job in kept:
-            self.cluster.submit(job)
-        assert [self.cluster.job(job) for job in self.states] == kept
-
-    def check(self) -> None:
-        super().check()
-        for job in self.states:
-            known = self.cluster.job(job)
-            assert (known.slot, known.wanted) == (self.slots.get(job), job in self.wanted)
-            assert known.pushed is None or known.state is not JobState.QUEUED
-        assert self.most_booked() <= self.cluster.nodes
-        by_owner, settings = self.cluster.starts.by_owner(self.now), self.cluster.settings
-        assert sum(starts.started for starts in by_owner.values()) == (self.started if settings.mate_budget else 0)
-        for starts in by_owner.values():
-            assert starts.before_turn <= ceil(settings.mate_budget_share * starts.started)
-
-    def most_booked(self) -> int:
-        """The nodes of slots at one instant, at most."""
-        jobs = [self.cluster.job(job) for job in self.slots]
-        lasting = [(self.slots[job.id], self.slots[job.id] + job.requested, job.nodes) for job in jobs]
-        return max((sum(n for start, end, n in lasting if start <= at < end) for at, _, _ in lasting), default=0)
-
-    def finish(self) -> None:
-        for job in self.states:
-            self.unbook(job)
-        super().finish()
-
-
-@pytest.mark.parametrize("backfill", BACKFILLING)
-@pytest.mark.parametrize("pool", POOLS)
-@settings(max_examples=25, deadline=None)
-@given(data=st.data(), budget=st.sampled_from(["0", "0.5"]), share=st.sampled_from(["1", "0.4", "0"]))
-def test_answers_may_be_late_and_anything_happens_meanwhile(backfill, pool, data, budget, share):
-    """The share of an owner's starts before their turn is never more than allowed, also over a restart."""
-    cluster = replace(meeting(backfill, pool, budget=budget), mate_budget_share=Decimal(share))
-    domain = Negotiating(data, cluster)
-    for _ in range(data.draw(st.integers(1, 40))):
-        domain.step()
-    domain.finish()
 
 
 def two_jobs() -> OpenMeetingCluster:

@@ -5,50 +5,18 @@ from __future__ import annotations
 from random import Random
 
 from cosched import sim
-from cosched.core.coscheduling.ledger import PairedJob
-from cosched.core.effects import Start
-from cosched.core.job import JobState
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.sim.federation.batch_world import BatchWorld
 from cosched.sim.federation.conductor import Conductor
-from cosched.sim.federation.core_player import CorePlayer
 from cosched.sim.federation.cores import trace_jobs
 from cosched.sim.link import Link
 from cosched.sim.results.outcomes import jobs_of, last_event
 from cosched.sim.results.result import DomainResult, ReplayResult
 from cosched.sim.world import DomainSetup, World
 from cosched.workload.allocations import Allocations
+from tests.conformance.schedulers.together import Watched
 from tests.core.restless import Restless
 from tests.sim.exact import pairing_of, ref_domain, setup_of, some_jobs, some_pairs
-
-STARTED = (JobState.RUNNING, JobState.COMPLETED)
-
-
-class Watched(CorePlayer):
-    """Checks after every event what must always hold."""
-
-    checks = 0
-    mates: dict[str, PairedJob]  # the jobs of the other domain
-
-    def _do_all(self, changes) -> None:
-        for change in changes:
-            if type(change) is Start:
-                self._check_start(change.job)
-            super()._do_all([change])
-        self._check_nodes()
-
-    def _check_start(self, job: str) -> None:
-        """A job starts when its mate has started, or waits for the answer that it may start, too."""
-        mate = self._core.jobs[job].mate
-        if mate is not None:
-            assert self.mates[mate].state in (*STARTED, JobState.READY), job
-
-    def _check_nodes(self) -> None:
-        """No node is given to two jobs; held and busy nodes together never exceed the machine, or held ones the cap."""
-        self.checks += 1
-        used = self.scheduler.used()
-        assert self.scheduler.free == self.scheduler.nodes - sum(used.values()) >= 0
-        assert used[JobState.HOLDING] == self._core.ledger.held_nodes <= self._core.ledger.cap
 
 
 class Played:

@@ -9,32 +9,22 @@ from random import Random
 import pytest
 
 from cosched.core.allocation import Resized
-from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import Record, Start
 from cosched.core.job import JobState
 from cosched.core.story import What, Why
-from cosched.sim.configuration import Domain
-from cosched.sim.federation.conductor import Conductor
-from cosched.sim.federation.core_player import CorePlayer
-from cosched.sim.federation.cores import scheduler_of, trace_jobs
-from cosched.sim.link import Link
-from tests.reference import RefDomain
-from tests.sim.exact import Groups, Pairs, Windows, pairing_of, ref_domain, some_jobs, some_pairs
-from tests.sim.fluid_exact import federated, fluid_domain, fluid_jobs, made_fluid, setup
-from tests.sim.group_cases import random_case
+from tests.conformance.schedulers.together import Watched, watched
+from tests.sim.exact import pairing_of, some_pairs
+from tests.sim.fluid_exact import fluid_domain, fluid_jobs, setup
 from tests.tiers import seeds
 
-STARTED = (JobState.RUNNING, JobState.COMPLETED)
 LOAD = {"loose": 6, "tight": 14}
 
 
 KEPT = (Why.ENDED, Why.MATE_CHANGED)  # a slot that its job does not need any more
 
 
-class Watched(CorePlayer):
-    """Checks after every event; `seen` counts what happened."""
-
-    mates: dict[str, PairedJob]  # the jobs of the other domain
+class WatchedFluid(Watched):
+    """Checks sizes and slots, too; `seen` counts what happened."""
 
     def __init__(self, *args) -> None:
         super().__init__(*args)
@@ -42,26 +32,16 @@ class Watched(CorePlayer):
         self.sizes: dict[str, int] = {}
         self.slots: dict[str, int] = {}
 
-    def _do_all(self, changes) -> None:
-        for change in changes:
-            if type(change) is Start:
-                self._check_start(change)
-            elif type(change) is Resized:
-                self._check_resize(change)
-            elif type(change) is Record:
-                self._check_slot(change)
-            super()._do_all([change])
-        self._check_machine()
-
-    def _check_start(self, start: Start) -> None:
-        """A job starts when its mate has started, or waits for the answer that it may start, too."""
-        job = self._core.jobs[start.job]
-        if job.mate is not None and self._core.settings.enabled:
-            mate = self.mates[job.mate]
-            assert mate.state in (*STARTED, JobState.READY), job
-            self.seen["pairs"] += 1
-        self.sizes[start.job] = start.allocation.nodes
-        self._check_size(start.job)
+    def _check(self, change) -> None:
+        super()._check(change)
+        if type(change) is Start:
+            self.seen["pairs"] += self._core.jobs[change.job].mate is not None
+            self.sizes[change.job] = change.allocation.nodes
+            self._check_size(change.job)
+        elif type(change) is Resized:
+            self._check_resize(change)
+        elif type(change) is Record:
+            self._check_slot(change)
 
     def _check_resize(self, resized: Resized) -> None:
         """Only running jobs give, and they give to one that starts at once."""
@@ -88,14 +68,11 @@ class Watched(CorePlayer):
         trace = self._job(job)
         assert trace.malleable.least <= self.sizes[job] <= trace.nodes
 
-    def _check_machine(self) -> None:
-        """No processor has two jobs; what is held is the least of those that hold, and below the cap."""
-        used = self.scheduler.used()
-        assert self.scheduler.free == self.scheduler.nodes - sum(used.values()) >= 0
-        ledger = self._core.ledger
+    def _check_nodes(self) -> None:
+        """What is held is the least of those that hold."""
+        super()._check_nodes()
         holding = [id for id, job in self._core.jobs.items() if job.state is JobState.HOLDING]
-        assert used[JobState.HOLDING] == ledger.held_nodes <= ledger.cap
-        assert ledger.held_nodes == sum(self._job(id).malleable.least for id in holding)
+        assert self._core.ledger.held_nodes == sum(self._job(id).malleable.least for id in holding)
         self.seen["holds"] += bool(holding)
 
 
@@ -103,20 +80,8 @@ def play(seed: int, load: int, schemes: Sequence[str] = ("hold", "yield")) -> Co
     """Two fluid domains; every job starts, and mates together."""
     random = Random(f"{seed} {load}")
     domains = [fluid_domain(random, name, fluid_jobs(random, load), scheme=random.choice(schemes)) for name in "AB"]
-    setups, link = [setup(domain) for domain in domains], Link()
-    pairing = pairing_of(some_pairs(random, domains, most=load), setups)
-    players = [
-        Watched(each.name, each.coscheduling, scheduler_of(each), trace_jobs(setups, pairing, index), link)
-        for index, each in enumerate(setups)
-    ]
-    for one, other in (players, players[::-1]):
-        one.mates = other._core.jobs
-    Conductor(players).run()
-    outcomes = [player.results(each.name)[0] for player, each in zip(players, setups, strict=True)]
-    assert all(job.state == JobState.COMPLETED for jobs in outcomes for job in jobs)
-    for sides, rows in zip(pairing.domain.tolist(), pairing.job.tolist(), strict=True):
-        one, other = (outcomes[side][row].start for side, row in zip(sides, rows, strict=True))
-        assert one == other
+    setups = [setup(domain) for domain in domains]
+    players = watched(setups, pairing_of(some_pairs(random, domains, most=load), setups), WatchedFluid)
     return players[0].seen + players[1].seen
 
 
@@ -138,38 +103,3 @@ def test_the_cases_have_it_all():
     assert min(seen[what] for what in ("pairs", "harvested", "grown", "holds")) > 20, seen
     seen = sum((play(seed, 14, ["meet"]) for seed in range(30)), Counter())
     assert min(seen[what] for what in ("pairs", "harvested", "slots", "at slot")) > 5, seen
-
-
-def together(
-    domains: list[RefDomain], pairs: Pairs, groups: Groups | None = None, windows: Windows | None = None
-) -> None:
-    """Play; all jobs start, and mates together."""
-    run = federated(domains, pairs, groups, windows)
-    run.run()
-    result = run.result([Domain(name=d.name, trace=".", nodes=d.nodes) for d in domains], {})
-    assert not result.stalled
-    assert all((domain.jobs.state == JobState.COMPLETED).all() for domain in result.domains.values())
-    assert result.pairs["desynchronised"] == result.pairs["never"] == 0
-    assert result.groups["desynchronised"] == result.groups["never"] == 0
-
-
-@pytest.mark.parametrize("seed", seeds(15, 500))
-def test_fluid_and_batch_domains_meet(seed):
-    random = Random(f"meet {seed}")
-    domains = [
-        fluid_domain(random, "A", fluid_jobs(random, 12), scheme="meet"),
-        ref_domain(random, "B", some_jobs(random, 12), scheme="meet"),
-    ]
-    random.shuffle(domains)
-    together(domains, some_pairs(random, domains, most=9))
-
-
-@pytest.mark.parametrize("windows", [(), ((0, 0), (0, 10), (-30, 30), (5, 20))], ids=["at once", "windows"])
-@pytest.mark.parametrize("seed", seeds(8, 500))
-def test_groups_meet_on_fluid_and_batch_domains(seed, windows):
-    random = Random(f"groups meet {seed}")
-    case = random_case(seed, ["meet"], windows)
-    domains = [made_fluid(random, domain) if random.random() < 0.7 else domain for domain in case.domains]
-    for domain in domains:
-        domain.slots = True
-    together(domains, case.pairs, case.groups, case.windows)

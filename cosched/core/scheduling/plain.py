@@ -68,7 +68,7 @@ class PlainScheduler(OpenIteration):
         known = PlainJob(job, job.state, 0, job.passed_over, job.released, job.wanted_until, job.expected)
         self.jobs[job.id] = known
         if job.state in WITH_NODES:
-            self._give(known, job.nodes)
+            self._give(known, job.nodes - job.lacks)
         self._yielded_at = max(self._yielded_at, job.passed_over - 1)
         self._changed = True
 
@@ -88,6 +88,7 @@ class PlainScheduler(OpenIteration):
             passed_over=known.passed_over,
             released=known.released,
             wanted_until=known.wanted_until,
+            lacks=known.lacks if known.state is READY else 0,
         )
 
     def __contains__(self, job: JobId) -> bool:

@@ -83,6 +83,7 @@ class ClusterJob:
     slot_block: int = NONE
     slot_moves: SlotMoves = SlotMoves.BY_ITSELF
     pushed: int | None = None  # it got its nodes before its turn: by how many seconds that pushed the first job
+    lacks: int = 0  # of the nodes of a ready job, those that others are to give when it starts
     owner: str = ""  # its record has it
     malleable: Malleable | None = None  # None: it always has what it asks for; schedulers that never resize ignore it
     share: Sequence[int] | None = None  # what a scheduler that counts work keeps of a job that has nodes

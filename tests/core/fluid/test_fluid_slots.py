@@ -97,18 +97,6 @@ def test_a_booked_job_is_had_at_its_slot_whatever_the_policy_says():
     assert sizes == {"x": (4, "k"), "k": (4, None)}
 
 
-def test_a_slot_is_kept_over_a_restart(cluster):
-    submit(cluster, "k", 10, 4, 4, 50, paired=True)
-    assert booked(cluster, "k", 20, 10)
-    again = FluidMeetingCluster(cluster.settings)
-    for job in ("x", "k"):
-        again.submit(cluster.job(job))
-    again.enter(20)
-    assert again.claim(Claim("k"), 20).claimed
-    again.start("k", 20)
-    assert again.used()[JobState.RUNNING] == 8
-
-
 def test_a_slot_that_another_job_has_made_impossible_by_its_late_start_is_not_claimed_before_that_one_ends():
     """The core asks again until its patience is over."""
     cluster = FluidMeetingCluster(FluidSettings(8, slots=True))

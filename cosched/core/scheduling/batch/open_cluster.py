@@ -280,6 +280,8 @@ class OpenCluster(OpenIteration):
         record["state"], record["block"], record["expected"] = job.state, job.block, job.expected
         mark["boost"], mark["passed_over"] = job.boost, job.passed_over
         mark["wanted_until"], mark["released"] = job.wanted_until, job.released
+        if job.released:
+            self._record["released_at"] = max(int(self._record["released_at"]), job.released)
         if job.boost:
             self._record["boosted"] = 1
         self._yielded_at = max(self._yielded_at, job.passed_over - 1)

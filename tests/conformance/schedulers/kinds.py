@@ -1,0 +1,69 @@
+"""The schedulers under test: ours, the plain one, and one of a package of its own (docs/examples)."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from types import ModuleType
+
+from cosched.core.scheduling.fluid.settings import FluidSettings, Harvesting
+from cosched.core.scheduling.plain import PlainScheduler
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.policies.ordering import parse_ordering
+from cosched.core.scheduling.pools import parse_node_pool
+from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
+from cosched.schedulers.batch import BATCH
+from cosched.schedulers.fluid import FLUID
+
+NODES = 8
+POOLS = ("flat", "partitioned:4x2")
+EXAMPLE = Path(__file__).resolve().parents[3] / "docs" / "examples" / "example_scheduler.py"
+
+
+def loaded(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+example = loaded(EXAMPLE)
+
+
+def machine(policy: str = "fcfs", backfill: str = "easy", pool: str = "flat", **more: object) -> ClusterSettings:
+    """A batch machine of `NODES` nodes."""
+    return ClusterSettings(NODES, parse_ordering(policy), BACKFILLING[backfill], parse_node_pool(pool), **more)
+
+
+def _meeting(budget: str, share: str) -> dict[str, object]:
+    return {"slots": True, "mate_budget": Decimal(budget), "mate_budget_share": Decimal(share)}
+
+
+BATCH_SETTINGS: Mapping[str, ClusterSettings] = {
+    **{f"{backfill}-{pool[:4]}": machine(backfill=backfill, pool=pool) for backfill in BACKFILLING for pool in POOLS},
+    **{
+        f"{backfill}-{pool[:4]}-meets-{budget}-{share}": machine(
+            backfill=backfill, pool=pool, **_meeting(budget, share)
+        )
+        for backfill in BACKFILLING
+        for pool, budget, share in (("flat", "0.5", "0.4"), ("partitioned:4x2", "0", "1"), ("flat", "0.5", "0"))
+    },
+}
+FLUID_SETTINGS: Mapping[str, FluidSettings] = {
+    f"{harvesting.name.lower()}{'-slots' * slots}": FluidSettings(NODES, harvesting=harvesting, slots=slots)
+    for harvesting in Harvesting
+    for slots in (False, True)
+}
+
+# What opens a scheduler of each kind, by kind and settings.
+SCHEDULERS: Mapping[str, Callable[[], OpenScheduler]] = {
+    **{f"batch-{name}": lambda chosen=chosen: BATCH.open(chosen) for name, chosen in BATCH_SETTINGS.items()},
+    **{f"fluid-{name}": lambda chosen=chosen: FLUID.open(chosen) for name, chosen in FLUID_SETTINGS.items()},
+    "plain": lambda: PlainScheduler(NODES),
+    "express": lambda: example.EXPRESS.open(example.ExpressSettings(NODES, 10)),
+}

@@ -1,0 +1,175 @@
+"""Domains of any kinds in simulations, checked after every event; and kinds that play in other ways."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from cosched import sim
+from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.effects import Start
+from cosched.core.job import JobState
+from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
+from cosched.schedulers.kind import SchedulerKind
+from cosched.sim.federation.conductor import Conductor
+from cosched.sim.federation.core_player import CorePlayer
+from cosched.sim.federation.cores import scheduler_of, trace_jobs
+from cosched.sim.link import Link
+from cosched.sim.playing import Run
+from cosched.sim.replaying import NO_PAIRS
+from cosched.sim.results.result import ReplayResult
+from cosched.sim.story import StoryLog
+from cosched.sim.world import DomainSetup
+from cosched.workload.allocations import Allocations
+from cosched.workload.pairing import Pairing
+from tests.conformance.schedulers.kinds import example
+from tests.sim import fluid_exact
+from tests.sim.exact import ref_domain, setup_of, some_jobs
+
+STARTED = (JobState.RUNNING, JobState.COMPLETED)
+
+
+def setup(random: Random, name: str, kind: str, most: int = 12, **settings: object) -> DomainSetup:
+    """A domain of this kind, with jobs and settings of all sorts."""
+    if kind == "fluid":
+        return fluid_exact.setup(
+            fluid_exact.fluid_domain(random, name, fluid_exact.fluid_jobs(random, most), **settings)
+        )
+    batch = setup_of(ref_domain(random, name, some_jobs(random, most), **settings))
+    return express(batch, random.choice([5, 20, 50])) if kind == "express" else batch
+
+
+def express(of: DomainSetup, seconds: int) -> DomainSetup:
+    """The same domain with the scheduler of the example."""
+    return replace(of, cluster=example.ExpressSettings(of.cluster.nodes, seconds), kind=example.EXPRESS)
+
+
+# Kinds that play otherwise
+
+
+def opened(kind: SchedulerKind) -> SchedulerKind:
+    """The kind, of which no domain is played by a loop of its own."""
+    return type("Opened", (type(kind),), {"plays_traces": False})()
+
+
+def restarted(kind: SchedulerKind) -> SchedulerKind:
+    """The kind, whose schedulers begin anew from what is kept, as in a service that was killed, at times."""
+    return type("Restarted", (type(kind),), {"open": lambda _, settings: restarting(lambda: kind.open(settings))})()
+
+
+def restarting(open_scheduler: Callable[[], OpenScheduler]) -> OpenScheduler:
+    """A scheduler that begins anew from what is kept of its jobs before every third instant."""
+    made: Any = open_scheduler()
+    of, jobs, instants = type(made), dict[str, None](), [0]
+
+    def submit(self: Any, job: ClusterJob) -> None:
+        of.submit(self, job)
+        jobs[job.id] = None
+
+    def leave(self: Any, job: str, now: int, how: JobState) -> None:
+        of.leave(self, job, now, how)
+        del jobs[job]
+
+    def enter(self: Any, now: int) -> None:
+        instants[-1] != now and instants.append(now)
+        if len(instants) % 3 == 0:
+            instants.append(now)
+            fresh = open_scheduler()
+            fresh.starts = self.starts
+            for job in map(self.job, jobs):
+                fresh.submit(replace(job, share=job.share and json.loads(json.dumps(job.share))))
+            self.__dict__ = fresh.__dict__
+        of.enter(self, now)
+
+    made.__class__ = type("Restarting", (of,), {"submit": submit, "leave": leave, "enter": enter})
+    return made
+
+
+# Who plays
+
+
+class Watched(CorePlayer):
+    """Checks after every event what must always hold."""
+
+    checks = 0
+    mates: dict[str, PairedJob]  # the jobs of the other domain
+
+    def _do_all(self, changes) -> None:
+        for change in changes:
+            self._check(change)
+            super()._do_all([change])
+        self._check_nodes()
+
+    def _check(self, change: object) -> None:
+        """A job starts when its mate has started, or waits for the answer that it may start, too."""
+        if type(change) is Start:
+            job = self._core.jobs[change.job]
+            if job.mate is not None and self._core.settings.enabled:
+                assert self.mates[job.mate].state in (*STARTED, JobState.READY), job
+
+    def _check_nodes(self) -> None:
+        """No node is given to two jobs; held and busy nodes together never exceed the machine, or held ones the cap."""
+        self.checks += 1
+        used = self.scheduler.used()
+        assert self.scheduler.free == self.scheduler.nodes - sum(used.values()) >= 0
+        assert used[JobState.HOLDING] == self._core.ledger.held_nodes <= self._core.ledger.cap
+
+
+def watched(setups: Sequence[DomainSetup], pairing: Pairing, player: type[Watched] = Watched) -> list[Watched]:
+    """Two domains with pairs, played; every job has run, and mates have started together."""
+    link = Link()
+    players = [
+        player(each.name, each.coscheduling, scheduler_of(each), trace_jobs(setups, pairing, index), link)
+        for index, each in enumerate(setups)
+    ]
+    for one, other in (players, players[::-1]):
+        one.mates = other._core.jobs
+    Conductor(players).run()
+    outcomes = [player.results(each.name)[0] for player, each in zip(players, setups, strict=True)]
+    assert all(job.state == JobState.COMPLETED for jobs in outcomes for job in jobs)
+    for sides, rows in zip(pairing.domain.tolist(), pairing.job.tolist(), strict=True):
+        one, other = (outcomes[side][row].start for side, row in zip(sides, rows, strict=True))
+        assert one == other
+    return players
+
+
+def played(setups: Sequence[DomainSetup], pairing: Pairing = NO_PAIRS) -> ReplayResult:
+    """As in a replay."""
+    run = Run(setups, pairing, story=StoryLog())
+    run.run()
+    return run.result([sim.Domain(name=each.name, trace=".", nodes=each.cluster.nodes) for each in setups], {})
+
+
+def check_together(result: ReplayResult) -> None:
+    """All jobs end, mates start at the same instant, and no node has two jobs."""
+    assert not result.stalled
+    for found in (result.pairs, result.groups):
+        assert found["desynchronised"] == found["never"] == 0
+    for domain in result.domains.values():
+        assert (domain.jobs.state == JobState.COMPLETED).all()
+        if domain.allocations is not None:
+            assert busiest(domain.allocations) <= domain.nodes
+
+
+def busiest(had: Allocations) -> int:
+    """The most nodes that jobs had at once."""
+    instants = np.concatenate([had.end, had.start])
+    order = np.lexsort((np.repeat([0, 1], len(had.end)), instants))  # what ends comes first
+    return int(np.cumsum(np.concatenate([-had.nodes, had.nodes])[order]).max())
+
+
+def schedule(result: ReplayResult) -> dict[str, object]:
+    """All that came of the jobs of each domain."""
+    return {
+        name: [
+            {column: getattr(table, column).tolist() for column in table.__slots__}
+            for table in (domain.jobs, domain.allocations)
+            if table is not None
+        ]
+        for name, domain in result.domains.items()
+    }
