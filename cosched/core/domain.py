@@ -68,7 +68,6 @@ from cosched.core.events import (
     Tried,
     TriedReady,
 )
-from cosched.core.job import JobState
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.scheduler import ElasticScheduler, GroupScheduler, MeetingScheduler, Scheduler
 
@@ -157,11 +156,14 @@ class PolicyDomain:
         """See Coscheduler."""
         self.follow(self.coscheduler.yield_again(job, now), now)
 
-    def tried(self, event: Tried, now: int) -> list[Change]:
-        """What came of a Try, of a scheduler that tells it later: if it offers the job, that starts."""
-        starts = event.started and self.coscheduler.jobs[event.job].state is JobState.QUEUED
-        started = self.follow([Start(event.job, event.at)], now) if starts else []
-        return started + self.handle(event, now)
+    def look_again_at(self, answer: Answer, awaited: JobId | None, now: int) -> int | None:
+        """When to iterate again though nothing happens, since a queued job could not be started for its mate.
+
+        None: not for this answer. The nodes of the job that an iteration waits for, `awaited`, may be what is missing.
+        If it gives them back, the iteration goes on behind it, perhaps past the other job: two domains that ask each
+        other for different pairs would leave it at that.
+        """
+        return now + 1 if awaited is not None and self.coscheduler.could_not_start(answer) else None
 
     def take_changed(self) -> list[JobId]:
         """The jobs that may have changed since the last time."""

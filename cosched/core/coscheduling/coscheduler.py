@@ -45,7 +45,7 @@ from cosched.core.coscheduling.outgoing import Outgoing
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.coscheduling.proposing import Proposing
 from cosched.core.coscheduling.slots import Slots
-from cosched.core.effects import Effect, Want
+from cosched.core.effects import Answer, Effect, Want
 from cosched.core.events import (
     Answered,
     Asked,
@@ -88,6 +88,7 @@ from cosched.core.protocol import (
     MateStarted,
     MateStatus,
     MateTried,
+    MutatingRequest,
     Proposed,
     Request,
     Settled,
@@ -201,6 +202,14 @@ class Coscheduler:
         if isinstance(request, SettleStart):  # also while a RunJob has come between
             return self.slots.is_kept_by(job, request)
         return (job.call is request or job.call == request) and not self.slots.is_planning(job)
+
+    def could_not_start(self, answer: Answer) -> bool:
+        """Whether the answer says that a queued job could not be started for its mate."""
+        request, reply = answer.request, answer.answer
+        if not isinstance(request, MutatingRequest) or not isinstance(reply, MateTried) or reply.started:
+            return False
+        is_mate = self.mates.is_mate(answer.peer, request.caller, request.job)
+        return is_mate and self.jobs[request.job].state is QUEUED
 
     def _call_beside(self, job: PairedJob, now: int) -> list[Effect]:
         """What a job calls that waits for no answer, beside its RunJobs."""

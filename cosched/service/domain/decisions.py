@@ -24,9 +24,8 @@ from cosched.core.effects import (
     Wanted,
     Yield,
 )
-from cosched.core.events import Event, Ready, Requeued, Tried
-from cosched.core.job import JobState
-from cosched.core.protocol import Domain, JobId, MateTried, MutatingRequest, Reply, SettleGroupStart
+from cosched.core.events import Event, Ready, Requeued
+from cosched.core.protocol import Domain, JobId, MutatingRequest, SettleGroupStart
 from cosched.service.domain.changes import Preempt
 from cosched.service.domain.late_answers import Late
 from cosched.service.domain.memory import PEERS, SLOT_USE, remember_peers
@@ -66,7 +65,7 @@ class Decisions:
 
     def feed(self, event: Event) -> None:
         """Tell the policy domain; only in a turn."""
-        self._do_all(self._policy.handle(event, self._journal.now))
+        self.do(self._policy.handle(event, self._journal.now))
         if self._core.peers.changed:
             self._note_peers()
 
@@ -87,13 +86,9 @@ class Decisions:
         self._records.metrics.peer_illegal(self._speaker).inc()
         _LOG.error("peer %s has said what cannot be: %s; it is ignored: %r", self._speaker, error, event)
 
-    def tried(self, event: Tried) -> None:
-        """Tell what came of a try, later; only in a turn."""
-        self._do_all(self._policy.tried(event, self._journal.now))
-
     def carry_out(self, effects: Iterable[Effect]) -> None:
         """Do what follows from a restart; only in a turn."""
-        self._do_all(self._policy.follow(effects, self._journal.now))
+        self.do(self._policy.follow(effects, self._journal.now))
 
     def settle(self) -> None:
         """The end of a turn: the scheduling that follows happens, and records are brought up to date."""
@@ -115,7 +110,7 @@ class Decisions:
         if (look_at := self._scheduler.next_event(now)) is not None:
             self._look_again(look_at)
         with self._records.metrics.iteration.time():
-            self._do_all(self._policy.schedule(now))
+            self.do(self._policy.schedule(now))
         if not self._paced:
             self._journal.changes.awaited = self._scheduler.awaited
 
@@ -151,8 +146,8 @@ class Decisions:
 
     # What is left to do
 
-    def _do_all(self, changes: Iterable[Change]) -> None:
-        """Note what the domain wants done; it is done after the turn."""
+    def do(self, changes: Iterable[Change]) -> None:
+        """Note what the domain wants done; it is done after the turn. Only in a turn."""
         for change in changes:
             self._do(change)
 
@@ -215,13 +210,5 @@ class Decisions:
         last = self._core.answers.last_answer(answer.peer, request.caller)
         if last is not None and last[0] == request.request_id:
             changes.answers[answer.peer, request.caller] = last
-        if self._scheduler.awaited is not None and self._refuses(answer.peer, request, answer.answer):
-            # That job's nodes may be what is missing. If it gives them back, the iteration goes on behind it, perhaps
-            # past this one: two domains that ask each other for different pairs would leave it at that.
-            self._look_again(self._journal.now + 1)
-
-    def _refuses(self, peer: Domain, request: MutatingRequest, answer: Reply) -> bool:
-        """Whether a queued job could not be started for its mate."""
-        tried = type(answer) is MateTried and not answer.started
-        mates = tried and self._core.mates.is_mate(peer, request.caller, request.job)
-        return mates and self._core.jobs[request.job].state is JobState.QUEUED
+        if (at := self._policy.look_again_at(answer, self._scheduler.awaited, self._journal.now)) is not None:
+            self._look_again(at)

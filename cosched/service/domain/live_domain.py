@@ -69,12 +69,12 @@ class LiveDomain:
         self.sparing_log = SparingLog(logging.getLogger(__name__))  # of what callers can cause at will
         known_as = self._name_of if of_traces else str
         self.core = core = Coscheduler(name, scheduler.nodes, settings, owners=owners, known_as=known_as)
-        self._policy = PolicyDomain(core, scheduler)
+        self.policy = PolicyDomain(core, scheduler)
         self.journal = Journal(store, clock)
         core.ledger.from_wall = clock.from_wall
         self.records = records = Records(core, scheduler, self.journal, metrics, accounts)
         self.jobs = records.jobs
-        self.decisions = decisions = Decisions(self._policy, records, paced=paced)
+        self.decisions = decisions = Decisions(self.policy, records, paced=paced)
         self.sizes = decisions.sizes
         self.turns = turns = Turns(store, self.journal, decisions, metrics)
         self.questions = Questions(decisions, records, turns, store)
@@ -114,7 +114,7 @@ class LiveDomain:
 
     def place(self, record: JobRecord, kept: Mapping[str, Any]) -> None:
         """Tell the scheduler of a job, with the fields of `ClusterJob` that were kept of it; only in a turn."""
-        known = replace(self._known(record), paired=self._policy.is_paired(str(record.id)))
+        known = replace(self._known(record), paired=self.policy.is_paired(str(record.id)))
         self.scheduler.submit(replace(known, **kept))
 
     def check(self, record: JobRecord) -> None:

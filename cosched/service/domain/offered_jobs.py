@@ -5,15 +5,12 @@ The core decides as ever; here is no queue of ours (`core.scheduling.external`).
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
 
-from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.batch_reports import BatchReports
 from cosched.core.coscheduling.mates import WAITING
-from cosched.core.effects import Start, TryReady
-from cosched.core.events import Linked, NodesLost, Requeued, Tried, TriedReady, Unlinked
-from cosched.core.job import JobState
-from cosched.core.protocol import GroupName, JobId, Named, TryStartMate
+from cosched.core.events import Linked, Unlinked
+from cosched.core.protocol import GroupName, JobId, Named
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.story import Why
 from cosched.service.domain.live_domain import LiveDomain
@@ -36,6 +33,7 @@ class OfferedJobs:
         self.scheduler = scheduler
         self.turns = domain.turns
         self._agreed = agreed
+        self._reports = BatchReports(domain.policy, scheduler)
         self._core = domain.core
         self._decisions = domain.decisions
         self._journal = domain.journal
@@ -81,46 +79,33 @@ class OfferedJobs:
     @in_turn
     def offered(self, job: JobId, nodes: int, *, can_yield: bool, number: int, account: str | None = None) -> None:
         """The manager has chosen the job and its nodes: the paper's RunJob. `account`: who pays; None: as before."""
-        state = self.domain.state(job)
-        self.scheduler.note_offer(job, number)
-        if state is None or state not in WAITING:  # not coscheduled, or it was to start before
-            started = self._core.jobs.get(job)
-            self._journal.changes.orders.append(Start(job, started.start_at if started is not None else None))
-        elif state is JobState.QUEUED and job not in self.scheduler.trying:
-            record = self.domain.jobs[job]
-            self._has_account(record, account)
-            if self.scheduler.offer(job, nodes, self._journal.now, can_yield=can_yield) and record.nodes != nodes:
-                record.nodes = nodes
-                self._journal.save(record)
-        # Else it is ready or holds already, and its offer came back after a restart; or `tried` tells of it.
-
-    def _has_account(self, record: JobRecord, account: str | None) -> None:
-        if account is not None and record.account != account:
+        record, now = self.domain.jobs.get(job), self._journal.now
+        if record is not None and account is not None and record.account != account:
             record.account = account
             self._journal.save(record)
+        self._decisions.do(self._reports.offered(job, nodes, now, can_yield=can_yield, number=number))
+        self._has_size(job)
 
     @in_turn
     def withdrawn(self, job: JobId) -> None:
         """The manager has taken the job's nodes and queued it again."""
-        state = self.domain.state(job)
-        self.scheduler.withdraw(job)
-        if state in (JobState.READY, JobState.HOLDING):
-            self.scheduler.requeue(job)
-            self._decisions.feed(NodesLost(job))
-        elif state is JobState.RUNNING:
-            self.scheduler.requeue(job)
-            self._decisions.feed(Requeued(job))
+        self._decisions.do(self._reports.withdrawn(job, self._journal.now))
 
     @in_turn
     def resized(self, job: JobId, nodes: int) -> None:
         """A running job has so many nodes now."""
+        self._reports.resized(job, nodes)
+        if self._has_size(job):
+            self._journal.note(job, Noted.RESIZED, nodes=nodes)
+
+    def _has_size(self, job: JobId) -> bool:
+        """Put the nodes on record that a job has, or asks for; whether that is news."""
         record = self.domain.jobs.get(job)
-        if record is None or record.state is not JobState.RUNNING or record.nodes == nodes:
-            return
+        if record is None or job not in self.scheduler or record.nodes == (nodes := self.scheduler.job(job).nodes):
+            return False
         record.nodes = nodes
         self._journal.save(record)
-        self.scheduler.resize(job, nodes)
-        self._journal.note(job, Noted.RESIZED, nodes=nodes)
+        return True
 
     @in_turn
     def relinked(self, job: JobId, named: Named | None) -> None:
@@ -140,62 +125,11 @@ class OfferedJobs:
     @in_turn
     def tried(self, job: JobId, offer: int) -> None:
         """What came of a try: the manager offers the job, by this number, or does not for now (0)."""
-        if job in self.scheduler.trying:
-            self._end_try(job, offer)
-        elif offer and job in self.domain.jobs:  # that try was given up
-            self.offered(job, self.domain.jobs[job].nodes, can_yield=True, number=offer)
+        at = self._agreed(self._reports.proposed_start(job), job) if offer else None
+        self._decisions.do(self._reports.tried(job, offer, at, self._journal.now))
 
     @in_turn
     def give_way(self, job: JobId) -> None:
-        """A try takes long. It ends if a job of ours stands in its way which comes first.
-
-        That job is ready and waits for the same peer to try its mate, for which the caller may stand in the way: both
-        would wait for nothing. Both domains see the same order of the two pairs, which is another one each minute.
-        """
-        tried = self._core.jobs.get(job)
-        if tried is None or job not in self.scheduler.trying:
-            return
-        rivals = (paired for paired in self._core.jobs.values() if self._waits_for_try(paired, tried))
-        if any(self._rank(rival) < self._rank(tried) for rival in rivals):
-            self._end_try(job, 0)
-
-    @staticmethod
-    def _waits_for_try(job: PairedJob, tried: PairedJob) -> bool:
-        """Whether a job has nodes and waits for a try: of any domain, if groups are concerned, which stand in circles.
-
-        A pair that is tried for its mate waits only for a pair with the same peer.
-        """
-        if job.state is not JobState.READY or job is tried:
-            return False
-        if job.group is not None:
-            proposal = job.group.proposal
-            return proposal is not None and len(proposal.booked) < len(proposal.requests)
-        return type(job.call) is TryStartMate and (tried.group is not None or job.peer == tried.peer)
-
-    def _rank(self, job: PairedJob) -> int:
-        minute = self.domain.clock.to_wall(self._journal.now) // 60
-        if job.group is not None:
-            return zlib.crc32(f"{job.group.turn} {minute}".encode())
-        pair = sorted([(self.domain.name, job.id), (job.peer, job.mate or "")])
-        return zlib.crc32(f"{pair} {minute}".encode())
-
-    def _end_try(self, job: JobId, offer: int) -> None:
-        tried = self.scheduler.trying.pop(job)
-        if job not in self._core.jobs:
-            return
-        starts = offer > 0 and self.domain.state(job) is JobState.QUEUED
-        if starts:
-            self.scheduler.note_offer(job, offer)
-        if isinstance(tried, TryReady):
-            self._end_try_of_member(job, offer if starts else 0)
-            return
-        at = self._agreed(tried.start_at, job) if starts else None
-        self._decisions.tried(Tried(job, offer > 0, at))
-
-    def _end_try_of_member(self, job: JobId, offer: int) -> None:
-        if self._core.jobs[job].group is not None:
-            if offer:
-                self.scheduler.keep(job)
-            self._decisions.feed(TriedReady(job, offer > 0))
-        elif offer:  # it has left its group meanwhile
-            self.offered(job, self.domain.jobs[job].nodes, can_yield=True, number=offer)
+        """A try takes long. It ends if a job of ours stands in its way which comes first."""
+        if self._reports.gives_way(job, self.domain.clock.to_wall(self._journal.now)):
+            self.tried(job, 0)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 from cosched.adapters.batch_system import SlotOnRecord
+from cosched.core.batch_reports import SlotReports
 from cosched.core.effects import Book, Claim, Quote
-from cosched.core.events import Booked, Claimed, Quoted
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
-from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, Question
+from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.turns import in_turn
 
@@ -21,6 +21,7 @@ class OfferedSlots:
 
     def __init__(self, domain: LiveDomain, scheduler: ExternalMeetingScheduler) -> None:
         self.scheduler = scheduler
+        self._reports = SlotReports(domain.policy, scheduler)
         self.turns = domain.turns
         self._core = domain.core
         self._decisions = domain.decisions
@@ -65,27 +66,17 @@ class OfferedSlots:
     @in_turn
     def quoted(self, asked: Quote, at: int | None) -> None:
         """When the job could have a slot."""
-        self._tell(asked, Quoted(asked.job, at, asked.for_peer), yes=at is not None)
+        self._decisions.do(self._reports.quoted(asked, at, self._journal.now))
 
     @in_turn
     def booked(self, asked: Book, booked: bool) -> None:
         """Whether the job has its slot."""
-        self._tell(asked, Booked(asked.job, asked.at, asked.generation, booked, asked.for_peer), yes=booked)
+        self._decisions.do(self._reports.booked(asked, booked, self._journal.now))
 
     @in_turn
     def claimed(self, asked: Claim, offer: int) -> None:
         """The job is offered on the nodes of its slot, by this number, or not yet (0)."""
-        if offer:
-            self.scheduler.note_offer(asked.job, offer)
-        self._tell(asked, Claimed(asked.job, offer > 0, asked.for_peer), yes=offer > 0)
-
-    def _tell(self, asked: Question, outcome: Quoted | Booked | Claimed, *, yes: bool) -> None:
-        if not self.scheduler.awaits(asked):
-            return
-        self.scheduler.answered(asked, yes)
-        if asked.job in self._core.jobs:
-            self._decisions.feed(outcome)
-        self.scheduler.settled(asked.job, self._journal.now)
+        self._decisions.do(self._reports.claimed(asked, offer, self._journal.now))
 
     @in_turn
     def freed(self) -> None:
