@@ -98,10 +98,13 @@ def _raise(_: Event, error: IllegalEvent) -> None:
 class PolicyDomain:
     """One policy domain."""
 
-    def __init__(self, coscheduler: Coscheduler, scheduler: Scheduler) -> None:
+    def __init__(
+        self, coscheduler: Coscheduler, scheduler: Scheduler, illegal: Callable[[Event, IllegalEvent], None] = _raise
+    ) -> None:
+        """`illegal`: called if the rules refuse what the scheduler has done."""
         self.coscheduler = coscheduler
         self.scheduler = scheduler
-        self.illegal: Callable[[Event, IllegalEvent], None] = _raise  # if the rules refuse what the scheduler has done
+        self._illegal = illegal
         self._elastic = scheduler if isinstance(scheduler, ElasticScheduler) else None
         self._grouping = scheduler if isinstance(scheduler, GroupScheduler) else None
         self._meeting = scheduler if isinstance(scheduler, MeetingScheduler) else None
@@ -135,7 +138,7 @@ class PolicyDomain:
         try:
             left += self.handle(event, now)
         except IllegalEvent as error:
-            self.illegal(event, error)
+            self._illegal(event, error)
 
     def schedule(self, now: int) -> list[Change]:
         """Let the scheduler go on until nothing changes, or it waits for an answer about a ready job."""

@@ -38,7 +38,7 @@ from cosched.core.coscheduling.groups.promises import Promises
 from cosched.core.coscheduling.groups.reserving import Reserving
 from cosched.core.coscheduling.groups.telling import Telling
 from cosched.core.coscheduling.incoming import Incoming
-from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
+from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob, always
 from cosched.core.coscheduling.links import Links
 from cosched.core.coscheduling.mates import WAITING, Mates
 from cosched.core.coscheduling.outgoing import Outgoing
@@ -108,8 +108,7 @@ Table = dict[tuple[JobState, type], Transition]
 class Coscheduler:
     """Coscheduling in the policy domain `domain` of `nodes` nodes.
 
-    `owners`: names of peers' users here, where they differ. `story`: whether Record effects are wanted. `known_as`: the
-    name of a job by which the jitter of its holds is drawn.
+    `owners`: names of peers' users here, where they differ. The rest: see Ledger.
     """
 
     def __init__(
@@ -121,8 +120,10 @@ class Coscheduler:
         owners: Mapping[tuple[Domain, str], str] | None = None,
         story: bool = True,
         known_as: Callable[[JobId], str] = str,
+        may_hold: Callable[[JobId, int], bool] = always,
+        from_wall: Callable[[int], int] = int,
     ) -> None:
-        self.ledger = ledger = Ledger(domain, nodes, settings, story, known_as)
+        self.ledger = ledger = Ledger(domain, nodes, settings, story, known_as, may_hold, from_wall)
         self.jobs = ledger.jobs
         self._changed = ledger.changed
         self.mates = mates = Mates(ledger.jobs, owners or {})

@@ -121,8 +121,8 @@ class Ledger:
     story: bool = True
     known_as: Callable[[JobId], str] = str
     may_hold: Callable[[JobId, int], bool] = always
-    size: Callable[[JobId], int] = unknown_size
     from_wall: Callable[[int], int] = int
+    size: Callable[[JobId], int] = unknown_size
     calls_before: int = 0
     jobs: dict[JobId, PairedJob] = field(default_factory=dict)
     changed: dict[JobId, None] = field(default_factory=dict)  # jobs that may have changed, in order

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from cosched.core.allocation import Resized
+from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import IllegalEvent
 from cosched.core.domain import Change, PolicyDomain
 from cosched.core.effects import (
@@ -40,12 +41,11 @@ GIVE_BACK = (Yield, Release, PassOver)
 class Decisions:
     """What one domain decides: its jobs start, hold and yield."""
 
-    def __init__(self, policy: PolicyDomain, records: Records, *, paced: bool) -> None:
+    def __init__(self, core: Coscheduler, records: Records, *, paced: bool) -> None:
         """`paced`: iterations run between `wake` and `rest` only, at the pace of a conductor (replay in lock-step)."""
-        self._policy = policy
-        policy.illegal = self._illegal
+        self.policy = PolicyDomain(core, records.scheduler, self._illegal)
         self._speaker: Domain = ""  # the peer that has said what this turn is about
-        self._core = policy.coscheduler
+        self._core = core
         self._records = records
         self.sizes = Sizes(records)
         self._scheduler = records.scheduler
@@ -65,7 +65,7 @@ class Decisions:
 
     def feed(self, event: Event) -> None:
         """Tell the policy domain; only in a turn."""
-        self.do(self._policy.handle(event, self._journal.now))
+        self.do(self.policy.handle(event, self._journal.now))
         if self._core.peers.changed:
             self._note_peers()
 
@@ -88,13 +88,13 @@ class Decisions:
 
     def carry_out(self, effects: Iterable[Effect]) -> None:
         """Do what follows from a restart; only in a turn."""
-        self.do(self._policy.follow(effects, self._journal.now))
+        self.do(self.policy.follow(effects, self._journal.now))
 
     def settle(self) -> None:
         """The end of a turn: the scheduling that follows happens, and records are brought up to date."""
         if self._iterating:
             self._schedule()
-        self._records.refresh([*self._policy.take_changed(), *self._scheduler.take_changed()])
+        self._records.refresh([*self.policy.take_changed(), *self._scheduler.take_changed()])
         self._journal.changes.starts.update(self._scheduler.starts.take_changed())
         self._journal.changes.charges.update(self._records.charges.take())
         if (use := self._core.ledger.slot_use).changed:
@@ -110,7 +110,7 @@ class Decisions:
         if (look_at := self._scheduler.next_event(now)) is not None:
             self._look_again(look_at)
         with self._records.metrics.iteration.time():
-            self.do(self._policy.schedule(now))
+            self.do(self.policy.schedule(now))
         if not self._paced:
             self._journal.changes.awaited = self._scheduler.awaited
 
@@ -210,5 +210,5 @@ class Decisions:
         last = self._core.answers.last_answer(answer.peer, request.caller)
         if last is not None and last[0] == request.request_id:
             changes.answers[answer.peer, request.caller] = last
-        if (at := self._policy.look_again_at(answer, self._scheduler.awaited, self._journal.now)) is not None:
+        if (at := self.policy.look_again_at(answer, self._scheduler.awaited, self._journal.now)) is not None:
             self._look_again(at)

@@ -14,7 +14,7 @@ from typing import Any
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.mates import WAITING
-from cosched.core.domain import TIMER_EVENTS, PolicyDomain
+from cosched.core.domain import TIMER_EVENTS
 from cosched.core.effects import SetTimer, Start, Timer
 from cosched.core.events import Finished, StartedUnasked, Submitted
 from cosched.core.job import JobState
@@ -24,7 +24,7 @@ from cosched.core.settings import CoschedulingSettings
 from cosched.service.clock import Clock
 from cosched.service.domain.calls import Calls
 from cosched.service.domain.changes import Journal
-from cosched.service.domain.charges import NO_ACCOUNTS, Accounts
+from cosched.service.domain.charges import NO_ACCOUNTS, Accounts, Charges
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.draining import Draining
 from cosched.service.domain.malleable import malleable_of
@@ -67,14 +67,16 @@ class LiveDomain:
         self.metrics = metrics
         self.refused_changes = RefusedChanges(store)
         self.sparing_log = SparingLog(logging.getLogger(__name__))  # of what callers can cause at will
-        known_as = self._name_of if of_traces else str
-        self.core = core = Coscheduler(name, scheduler.nodes, settings, owners=owners, known_as=known_as)
-        self.policy = PolicyDomain(core, scheduler)
         self.journal = Journal(store, clock)
-        core.ledger.from_wall = clock.from_wall
-        self.records = records = Records(core, scheduler, self.journal, metrics, accounts)
-        self.jobs = records.jobs
-        self.decisions = decisions = Decisions(self.policy, records, paced=paced)
+        self.jobs: dict[JobId, JobRecord] = {}  # those that have not ended
+        charges = Charges(name, accounts, self.jobs)
+        self.core = core = Coscheduler(
+            name, scheduler.nodes, settings, owners=owners, known_as=self._name_of if of_traces else str,
+            may_hold=charges.may_hold, from_wall=clock.from_wall,
+        )  # fmt: skip
+        self.records = records = Records(core, scheduler, self.journal, metrics, self.jobs, charges)
+        self.decisions = decisions = Decisions(core, records, paced=paced)
+        self.policy = decisions.policy
         self.sizes = decisions.sizes
         self.turns = turns = Turns(store, self.journal, decisions, metrics)
         self.questions = Questions(decisions, records, turns, store)

@@ -17,7 +17,7 @@ from cosched.core.scheduling.scheduler import OpenScheduler
 from cosched.core.story import What, Why
 from cosched.service.domain import story
 from cosched.service.domain.changes import Cancel, Journal
-from cosched.service.domain.charges import NO_ACCOUNTS, Accounts, Charges, Cost
+from cosched.service.domain.charges import Charges, Cost
 from cosched.service.domain.holdings import Holdings
 from cosched.service.domain.malleable import least_of
 from cosched.service.domain.memory import remember
@@ -39,16 +39,17 @@ class Records:
         scheduler: OpenScheduler,
         journal: Journal,
         metrics: Metrics,
-        accounts: Accounts = NO_ACCOUNTS,
+        jobs: dict[JobId, JobRecord],
+        charges: Charges,
     ) -> None:
-        self.jobs: dict[JobId, JobRecord] = {}  # those that have not ended
+        """`jobs`: those that have not ended; none yet."""
+        self.jobs = jobs
         self.core = core
         self.scheduler = scheduler
         self.journal = journal
         self.metrics = metrics
         self.holdings = Holdings()
-        self.charges = Charges(core.ledger.domain, accounts, self.jobs)
-        core.ledger.may_hold = self.charges.may_hold
+        self.charges = charges
         core.ledger.size = lambda job: least_of(self.jobs[job])
         self.telling: dict[JobId, JobRecord] = {}  # those that have ended, and have members of their groups to tell so
         self._ended: deque[tuple[int, JobId]] = deque()
