@@ -112,7 +112,7 @@ class ElasticLauncher(Launcher, Protocol):
 class PlayingLauncher(Launcher, Protocol):
     """One whose jobs do nothing, and end by what they have: they are played (see `cosched.adapters.replay`)."""
 
-    def play(self, allocation: Allocation) -> None:
+    def play(self, job_id: str, allocation: Allocation) -> None:
         """A job that was launched has this from now on."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cosched.core.allocation import NOT_NOW, Allocation, Refused
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import Booked, Claimed, Quoted, Ready
 from cosched.core.job import SlotMoves
@@ -29,11 +30,12 @@ class BatchDomain:
         """Not used: the world iterates all its domains together, and says what is ready."""
         return None
 
-    def start(self, job: JobId, now: int) -> None:
+    def start(self, job: JobId, now: int) -> Allocation:
         """See the protocol."""
         row = self.row[job]
         self.holds.end(row, now, HoldEnd.STARTED)
         self.cluster.start(row, now)
+        return self.cluster.has_from(row, now)
 
     def hold(self, job: JobId, now: int, until: int) -> None:
         """See the protocol."""
@@ -58,13 +60,21 @@ class BatchDomain:
         self.holds.end(row, now, HoldEnd.RELEASED)
         self.cluster.release(row, now)
 
-    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> bool:  # noqa: ARG002
+    def try_start(
+        self,
+        job: JobId,
+        now: int,
+        wanted_until: int,
+        start_at: float | None = None,  # noqa: ARG002
+    ) -> Allocation | Refused:
         """See the protocol."""
-        return self.cluster.try_start(self.row[job], now, wanted_until)
+        row = self.row[job]
+        return self.cluster.has_from(row, now) if self.cluster.try_start(row, now, wanted_until) else NOT_NOW
 
-    def try_ready(self, job: JobId, now: int) -> bool:
+    def try_ready(self, job: JobId, now: int) -> Allocation | Refused:
         """See the protocol."""
-        return self.cluster.try_ready(self.row[job], now)
+        row = self.row[job]
+        return self.cluster.has(row) if self.cluster.try_ready(row, now) else NOT_NOW
 
     def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
         """See the protocol. All answers come at this instant, so no iteration has run meanwhile."""
@@ -98,8 +108,9 @@ class MeetingDomain(BatchDomain):
 
     def book(self, effect: Book, now: int) -> Booked:
         """See the protocol."""
-        booked = self.cluster.book(self.row[effect.job], effect.at, now)
-        return Booked(effect.job, effect.at, effect.generation, booked, effect.for_peer)
+        row, at = self.row[effect.job], effect.at
+        booked = self.cluster.has_from(row, at) if self.cluster.book(row, at, now) else None
+        return Booked(effect.job, at, effect.generation, booked, effect.for_peer)
 
     def move_slot(self, job: JobId, moves: SlotMoves) -> None:
         """See the protocol."""
@@ -111,7 +122,8 @@ class MeetingDomain(BatchDomain):
 
     def claim(self, effect: Claim, now: int) -> Claimed:
         """See the protocol."""
-        return Claimed(effect.job, self.cluster.claim(self.row[effect.job], now), effect.for_peer)
+        row = self.row[effect.job]
+        return Claimed(effect.job, self.cluster.has(row) if self.cluster.claim(row, now) else None, effect.for_peer)
 
     def end_turn(self, job: JobId) -> None:
         """Do nothing: the world goes on with the iteration when the event of the turn has been handled."""

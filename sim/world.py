@@ -156,9 +156,8 @@ class World:
         if self._questions.in_vain(row):
             self.policies[domain].yield_again(self.job_id[row], self.now)
             return
-        nodes = int(self.tables.jobs[row]["nodes"])
         hold_limit = int(self.tables.domains[domain]["hold_limit"])
-        self.feed(domain, Ready(self.job_id[row], nodes, hold_limit))
+        self.feed(domain, Ready(self.job_id[row], self.clusters[domain].has(row), hold_limit))
 
     def meet(self, domain: int) -> None:
         """A domain that meets iterates until nothing changes."""

@@ -80,7 +80,7 @@ class ReplayManager(PlayingLauncher):
         now = math.floor(self.time.now())
         launch = Launch(spec.job_id, now, now + job.run)
         if self.runs is not None:
-            self.runs.go_on(job.number - 1, job.run, Allocation(spec.job_id, job.nodes, now, now + job.requested), now)
+            self.runs.go_on(job.number - 1, job.run, Allocation(job.nodes, now, now + job.requested), now)
         if self._journal is not None:
             self._journal.note(launch)
             self._await_end(launch)
@@ -136,10 +136,11 @@ class ReplayManager(PlayingLauncher):
         """Return the rows of `workload.allocations.Allocations` until now."""
         return [] if self.runs is None else self.runs.allocations(math.floor(self.time.now())).rows()
 
-    def play(self, allocation: Allocation) -> None:
+    def play(self, job_id: str, allocation: Allocation) -> None:
         """See the protocol; in lock-step, as nobody else has jobs whose size changes."""
-        assert self.runs is not None
-        job = self.jobs[int(allocation.job) - 1]
+        if self.runs is None:
+            return
+        job = self.jobs[int(job_id) - 1]
         self.runs.go_on(job.number - 1, job.run, allocation, math.floor(self.time.now()))
 
     # By the wall clock

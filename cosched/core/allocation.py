@@ -1,47 +1,49 @@
-"""What a job has while it runs. Its size and its end belong to that, not to the job, and may change."""
+"""What a job has on its machine. Its size and its end belong to that, not to the job, and may change."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum, auto
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from cosched.core.messages import message
-from cosched.core.protocol import JobId
+from cosched.core.protocol import FOREVER, JobId
 
 
 @message
 class Allocation:
     """A job has `nodes` nodes from the instant `start` on, and they are expected back at `expected`.
 
-    Each second there counts as `rate` seconds (more than 0) of the job's run time, from the instant `resumes` on: a
-    change of size may cost time.
+    `where`: the names of the nodes, if its scheduler gives them by name. Each second there counts as `rate` seconds
+    (more than 0) of the job's run time, from the instant `resumes` on: a change of size may cost time. Before the job
+    runs, only `nodes` and `where` need be known.
     """
 
-    job: JobId
     nodes: int
-    start: int
-    expected: int
+    start: int = 0
+    expected: int = FOREVER
     rate: Fraction | int = 1
     resumes: int = 0
+    where: tuple[str, ...] | None = None
+
+
+class Refused(Enum):
+    """What comes of a try, if it gives the job no allocation."""
+
+    NOT_NOW = auto()
+
+
+NOT_NOW: Final = Refused.NOT_NOW
 
 
 @message
 class Resized:
-    """A running job has another allocation from now on.
+    """A running job has another allocation from now on. `gave_to`: the job for which nodes were taken from it."""
 
-    Until a scheduler says so, a running job has the nodes that it was submitted with, from its start on, at rate 1. A
-    scheduler says so of a job that starts, too, on whatever it has; that becomes a part of its Start. `gave_to`: the
-    job for which nodes were taken from this one.
-    """
-
+    job: JobId
     allocation: Allocation
     gave_to: JobId | None = None
-
-    @property
-    def job(self) -> JobId:
-        """The running job."""
-        return self.allocation.job
 
 
 class Counts(NamedTuple):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from cosched.core.allocation import Allocation, Resized
 from cosched.core.coscheduling.crossing import gives_way
 from cosched.core.coscheduling.mates import WAITING
 from cosched.core.domain import Change, PolicyDomain
@@ -33,7 +36,7 @@ class BatchReports:
         self._scheduler.note_offer(job, number)
         state = self._state(job)
         if state not in WAITING:  # it is not coscheduled, or was to start before
-            return [Start(job, self._jobs[job].start_at if state is not None else None)]
+            return [Start(job, self._jobs[job].start_at if state is not None else None, Allocation(nodes))]
         if state is JobState.QUEUED and job not in self._scheduler.trying:
             self._scheduler.offer(job, nodes, now, can_yield=can_yield)
         return []
@@ -52,6 +55,8 @@ class BatchReports:
         """A running job has so many nodes now."""
         if self._state(job) is JobState.RUNNING:
             self._scheduler.resize(job, nodes)
+            had = self._jobs[job].allocation or Allocation(nodes)
+            self._policy.coscheduler.resized(Resized(job, replace(had, nodes=nodes)))
 
     # Tries, which take a while
 
@@ -77,14 +82,15 @@ class BatchReports:
         if isinstance(tried, TryReady):
             return self._tried_as_member(job, offer if starts else 0, now)
         started = self._policy.follow([Start(job, at)], now) if starts else []
-        return started + self._policy.handle(Tried(job, offer > 0, at if starts else None), now)
+        tried_event = Tried(job, self._jobs[job].allocation, at) if starts else Tried(job, None)
+        return started + self._policy.handle(tried_event, now)
 
     def _tried_as_member(self, job: JobId, offer: int, now: int) -> list[Change]:
         if self._jobs[job].group is None:  # it has left its group meanwhile
             return self._offered_late(job, offer, now) if offer else []
         if offer:
             self._scheduler.keep(job)
-        return self._policy.handle(TriedReady(job, offer > 0), now)
+        return self._policy.handle(TriedReady(job, self._scheduler.has(job) if offer else None), now)
 
     def _offered_late(self, job: JobId, number: int, now: int) -> list[Change]:
         return self.offered(job, self._scheduler.job(job).nodes, now, can_yield=True, number=number)
@@ -110,13 +116,15 @@ class SlotReports:
 
     def booked(self, asked: Book, booked: bool, now: int) -> list[Change]:
         """Whether the job has its slot."""
-        return self._tell(asked, Booked(asked.job, asked.at, asked.generation, booked, asked.for_peer), now, yes=booked)
+        has = self._scheduler.has_from(asked.job, asked.at) if booked else None
+        return self._tell(asked, Booked(asked.job, asked.at, asked.generation, has, asked.for_peer), now, yes=booked)
 
     def claimed(self, asked: Claim, offer: int, now: int) -> list[Change]:
         """The job is offered on the nodes of its slot, by this number, or not yet (0)."""
         if offer:
             self._scheduler.note_offer(asked.job, offer)
-        return self._tell(asked, Claimed(asked.job, offer > 0, asked.for_peer), now, yes=offer > 0)
+        has = self._scheduler.has(asked.job) if offer else None
+        return self._tell(asked, Claimed(asked.job, has, asked.for_peer), now, yes=offer > 0)
 
     def _tell(self, asked: Question, outcome: Quoted | Booked | Claimed, now: int, *, yes: bool) -> list[Change]:
         if not self._scheduler.awaits(asked):

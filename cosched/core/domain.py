@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import assert_never, get_args
 
-from cosched.core.allocation import Resized
+from cosched.core.allocation import NOT_NOW, Resized
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import IllegalEvent
 from cosched.core.effects import (
@@ -132,6 +132,8 @@ class PolicyDomain:
             left.append(event)
             if isinstance(event, Requeued):
                 left += self.handle(event, now)
+            else:
+                self.coscheduler.resized(event)
 
     def _tell(self, event: Event, now: int, left: list[Change]) -> None:
         """Tell the rules what the scheduler has done."""
@@ -210,28 +212,24 @@ class PolicyDomain:
                 assert_never(effect)
 
     def _start(self, effect: Start, now: int, left: list[Change]) -> None:
-        self.scheduler.start(effect.job, now)
-        self._launch(effect, now, left)
+        allocation = self.scheduler.start(effect.job, now)
+        self.coscheduler.jobs[effect.job].allocation = allocation
+        self._launch(Start(effect.job, effect.at, allocation), now, left)
 
     def _launch(self, start: Start, now: int, left: list[Change]) -> None:
         """The job runs, on what the scheduler has given to it; what others have lost for it comes first."""
         if self._elastic is not None:
-            done: list[Change] = []
-            self._take_events(self._elastic, now, done)
-            for event in done:
-                if type(event) is Resized and event.allocation.job == start.job:
-                    start = Start(start.job, start.at, event.allocation)
-                else:
-                    left.append(event)
+            self._take_events(self._elastic, now, left)
         left.append(start)
 
     def _try(self, effect: Try, now: int, left: list[Change]) -> None:
         started = self.scheduler.try_start(effect.job, now, effect.wanted_until, effect.start_at)
         if started is None:
             return  # it tells later
-        if started:
-            self._launch(Start(effect.job), now, left)
-        self._tell(Tried(effect.job, started), now, left)
+        allocation = None if started is NOT_NOW else started
+        if allocation is not None:
+            self._launch(Start(effect.job, None, allocation), now, left)
+        self._tell(Tried(effect.job, allocation), now, left)
 
     # Slots. A scheduler that gives none refuses; None: it tells later
 
@@ -246,9 +244,9 @@ class PolicyDomain:
         grouping = self._grouping
         match effect:
             case TryReady():
-                ready = grouping.try_ready(effect.job, now) if grouping is not None else False
+                ready = grouping.try_ready(effect.job, now) if grouping is not None else NOT_NOW
                 if ready is not None:
-                    self._tell(TriedReady(effect.job, ready), now, left)
+                    self._tell(TriedReady(effect.job, None if ready is NOT_NOW else ready), now, left)
             case GiveBack():
                 if grouping is not None:
                     grouping.give_back(effect.job, now)
@@ -269,9 +267,9 @@ def _refused(effect: OfSlots) -> Quoted | Booked | Claimed | None:
         case Quote():
             return Quoted(effect.job, None, effect.for_peer)
         case Book():
-            return Booked(effect.job, effect.at, effect.generation, False, effect.for_peer)
+            return Booked(effect.job, effect.at, effect.generation, None, effect.for_peer)
         case Claim():
-            return Claimed(effect.job, False, effect.for_peer)
+            return Claimed(effect.job, None, effect.for_peer)
         case Want() | MoveSlot() | Unbook() | EndTurn():
             return None
         case _:

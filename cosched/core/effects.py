@@ -34,7 +34,7 @@ OF_SLOTS = (Timer.SLOT, Timer.LAPSE)  # timers that fire after all others of an 
 class Start:
     """Start the job on the nodes it has, at an agreed instant (seconds since 1970) if there is one.
 
-    `allocation`: what it starts on, if its scheduler resizes jobs; else it has what it was submitted with.
+    `allocation`: what it starts on, once its scheduler has been told (`PolicyDomain`).
     """
 
     job: JobId

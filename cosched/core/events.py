@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cosched.core.allocation import Allocation
 from cosched.core.job import JobState
 from cosched.core.messages import message
 from cosched.core.protocol import NO_MATE, Domain, Failure, JobId, MateJobId, Named, Reply, Request
@@ -50,14 +51,14 @@ NOT_HOLDABLE = 0  # a hold limit that every hold exceeds
 
 @message
 class Ready(JobEvent):
-    """The local scheduler has selected the job and assigned `nodes`: the paper's RunJob(j, N).
+    """The local scheduler has selected the job and assigned nodes: the paper's RunJob(j, N).
 
     If the job holds until `hold_limit` or less, it delays no reserved job (FOREVER: it never does; NOT_HOLDABLE: it
     cannot hold, as some of its nodes are still others', who give them when it starts). A job that `cannot_yield` would
     be lost with its nodes: it holds, whatever scheme and cap say, and its hold is never released.
     """
 
-    nodes: int
+    allocation: Allocation
     hold_limit: int
     cannot_yield: bool = False
 
@@ -77,19 +78,22 @@ class Quoted(JobEvent):
 
 @message
 class Booked(JobEvent):
-    """The outcome of the effect Book: whether the job has the slot `at`; `generation` is that of the effect."""
+    """The outcome of the effect Book: what the job has at the slot `at`; None: it has not got that slot.
+
+    `generation` is that of the effect.
+    """
 
     at: int
     generation: int
-    booked: bool
+    allocation: Allocation | None
     for_peer: bool
 
 
 @message
 class Claimed(JobEvent):
-    """The outcome of the effect Claim: whether the job is ready on the nodes of its slot."""
+    """The outcome of the effect Claim: the job is ready on the nodes of its slot; None: it is not."""
 
-    claimed: bool
+    allocation: Allocation | None
     for_peer: bool
 
 
@@ -105,17 +109,17 @@ class SlotLapsed(JobEvent):
 
 @message
 class Tried(JobEvent):
-    """The outcome of the effect Try: the local scheduler started the job (`at` an agreed instant), or could not."""
+    """The outcome of the effect Try: the scheduler started the job (`at` an agreed instant); None: it could not."""
 
-    started: bool
+    allocation: Allocation | None
     at: float | None = None
 
 
 @message
 class TriedReady(JobEvent):
-    """The outcome of the effect TryReady: whether the job is ready."""
+    """The outcome of the effect TryReady: the job is ready on this; None: it is not."""
 
-    ready: bool
+    allocation: Allocation | None
 
 
 @message
@@ -126,6 +130,8 @@ class LeaseOver(JobEvent):
 @message
 class StartedUnasked(JobEvent):
     """The resource manager has started the job without having been told to."""
+
+    allocation: Allocation | None = None
 
 
 @message

@@ -61,7 +61,7 @@ class CorePlayer:
         self._row = {job.name: job.number - 1 for job in jobs}
         self._submitted = 0
         self._runs = Runs()
-        self._elastic = False  # some job was resized, or queued again
+        self._elastic = scheduler.counts_work  # or some job was resized, or queued again
         self._starting: dict[JobId, Record | Start] = {}  # of what is told of a start, the half that is known
         self._started: dict[JobId, int] = {}  # when first
         self._ended: dict[JobId, int] = {}  # when
@@ -210,19 +210,18 @@ class CorePlayer:
 
     def _start(self, start: Start) -> None:
         self._started.setdefault(start.job, self._now)
-        job = self._job(start.job)
-        self._elastic = self._elastic or start.allocation is not None
-        self._allocate(start.allocation or Allocation(job.name, job.nodes, self._now, self._now + job.requested))
+        assert start.allocation is not None
+        self._allocate(start.job, start.allocation)
         self._tell_start(start)
 
     def _resize(self, resized: Resized) -> None:
         self._elastic = True
-        self._allocate(resized.allocation)
+        self._allocate(resized.job, resized.allocation)
         gave_to = {} if resized.gave_to is None else {"gave_to": resized.gave_to}
-        self._tell(resized.allocation.job, RESIZED, {"nodes": resized.allocation.nodes, **gave_to})
+        self._tell(resized.job, RESIZED, {"nodes": resized.allocation.nodes, **gave_to})
 
-    def _allocate(self, allocation: Allocation) -> None:
-        job = self._job(allocation.job)
+    def _allocate(self, id: JobId, allocation: Allocation) -> None:
+        job = self._job(id)
         self._runs.go_on(job.number - 1, job.run, allocation, self._now)
 
     # What is told of all this
@@ -250,7 +249,8 @@ class CorePlayer:
         record, start = (half, other) if type(half) is Record else (other, half)
         assert isinstance(record, Record)
         assert isinstance(start, Start)
-        nodes = {} if start.allocation is None else {"nodes": start.allocation.nodes}
+        allocation = start.allocation if self.scheduler.counts_work else None
+        nodes = {} if allocation is None else {"nodes": allocation.nodes}
         self._tell(record.job, record.what, {**self._detail(record), **nodes})
 
     def _detail(self, record: Record) -> dict[str, object]:

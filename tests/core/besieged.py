@@ -79,6 +79,7 @@ from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings, OpenScheduler
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
+from tests.core.had import had
 
 NODES, STEPS = 10, 250
 PEERS = ("B", "C")
@@ -363,9 +364,9 @@ class BesiegedBatchSystem(Besieged):
             later = self.random.choice([0, 0, 5])
             self.tell(Quoted(order.job, order.not_before + later if yes else None, order.for_peer))
         elif isinstance(order, Book):
-            self.tell(Booked(order.job, order.at, order.generation, yes, order.for_peer))
+            self.tell(Booked(order.job, order.at, order.generation, had(yes), order.for_peer))
         else:
-            self.tell(Claimed(order.job, yes, order.for_peer))
+            self.tell(Claimed(order.job, had(yes), order.for_peer))
         self.cluster.settled(order.job, self.now)
 
     def tried(self, order: Try | TryReady, yes: bool) -> None:
@@ -375,11 +376,11 @@ class BesiegedBatchSystem(Besieged):
         job = self.core.jobs[order.job]
         starts = yes and job.state is JobState.QUEUED
         if isinstance(order, Try):
-            self.follow(self.domain.tried(Tried(order.job, yes), self.now))
+            self.follow(self.domain.tried(Tried(order.job, had(yes)), self.now))
         elif job.group is not None:
             if starts:
                 self.cluster.keep(order.job)
-            self.tell(TriedReady(order.job, starts))
+            self.tell(TriedReady(order.job, had(starts)))
 
 
 OUTCOMES = (Quote, Book, Claim, Try, TryReady)

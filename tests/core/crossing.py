@@ -2,12 +2,14 @@
 
 from decimal import Decimal
 
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Effect, Try
 from cosched.core.events import Ready, Submitted, Tried
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, MateName
 from cosched.core.settings import CoschedulingSettings, Scheme
+from tests.core.had import had
 
 from .messages import Log, Messages
 
@@ -23,7 +25,7 @@ class Crossing(Messages):
         self.fits_when_tried = fits_when_tried
         for name in self.cores:
             self.feed(name, Submitted(JOB[name], MateName(PEER[name], "p")))
-            self.pending.append((name, Ready(JOB[name], 4, FOREVER)))
+            self.pending.append((name, Ready(JOB[name], Allocation(4), FOREVER)))
 
     @staticmethod
     def _domain(name: str, scheme: Scheme) -> Coscheduler:
@@ -39,4 +41,4 @@ class Crossing(Messages):
         if type(effect) is Try:
             if self.fits_when_tried:
                 self.starts.append(effect.job)
-            self.feed(name, Tried(effect.job, self.fits_when_tried))
+            self.feed(name, Tried(effect.job, had(self.fits_when_tried)))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from decimal import Decimal
 
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import Answer, Call, Effect, Hold, Record, SetTimer, Start, Timer, Yield
@@ -125,11 +126,11 @@ class DomainA:
         """RunJob(job, nodes); a job that is not there yet is submitted."""
         if job not in self.core.jobs:
             self.submit(job)
-        return self.feed(Ready(job, nodes, hold_limit))
+        return self.feed(Ready(job, Allocation(nodes), hold_limit))
 
     def feed_ready_that_cannot_yield(self, job: str = "j", nodes: int = 4) -> list[Effect]:
         """RunJob of a job that would be lost with its nodes."""
-        return self.feed(Ready(job, nodes, FOREVER, cannot_yield=True))
+        return self.feed(Ready(job, Allocation(nodes), FOREVER, cannot_yield=True))
 
     def reply(self, answer: Reply, job: str = "j") -> list[Effect]:
         """B answers the question that the job asks at present."""

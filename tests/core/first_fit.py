@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cosched.core.allocation import NOT_NOW, Allocation, Refused
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.domain import TIMER_EVENTS, Change, PolicyDomain
 from cosched.core.effects import Answer, Call, ClearTimer, Record, SetTimer, Start, Timer
@@ -51,11 +52,12 @@ class Machine:
             if job.state is JobState.QUEUED and job.passed_over != now and job.nodes <= self.free:
                 self.free -= job.nodes
                 job.state = JobState.READY
-                return Ready(job.name, job.nodes, FOREVER)
+                return Ready(job.name, Allocation(job.nodes), FOREVER)
         return None
 
-    def start(self, job: str, now: int) -> None:
+    def start(self, job: str, now: int) -> Allocation:
         self._run(self.jobs[job], now)
+        return Allocation(self.jobs[job].nodes)
 
     def _run(self, job: LocalJob, now: int) -> None:
         assert job.started is None, f"{job.name} starts twice"
@@ -80,14 +82,13 @@ class Machine:
         self.free += job.nodes
         self.due = True
 
-    def try_start(self, job: str, now: int, wanted_until: int, start_at: float | None = None) -> bool:  # noqa: ARG002
+    def try_start(self, job: str, now: int, wanted_until: int, start_at: float | None = None) -> Allocation | Refused:  # noqa: ARG002
         tried = self.jobs[job]
         if tried.nodes > self.free:
             tried.wanted_until = wanted_until
-            return False
+            return NOT_NOW
         self.free -= tried.nodes
-        self._run(tried, now)
-        return True
+        return self.start(job, now)
 
     def reschedule(self, job: str | None = None) -> None:  # noqa: ARG002
         self.due = True

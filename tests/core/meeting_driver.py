@@ -3,6 +3,7 @@
 from cosched.core.effects import Book, Call
 from cosched.core.events import Booked, Claimed, Quoted, SlotDue
 from cosched.core.protocol import FOREVER, MateTried, Proposed, ProposeStart, Settled, SettleStart, StartJob, Status
+from tests.core.had import had
 
 from .driver import NO, DomainA, of
 
@@ -26,7 +27,7 @@ class Meeting(DomainA):
         return self.feed(Quoted("j", at, for_peer))
 
     def booked(self, at: int = SLOT, generation: int = 1, booked: bool = True, for_peer: bool = False):
-        return self.feed(Booked("j", at, generation, booked, for_peer))
+        return self.feed(Booked("j", at, generation, had(booked), for_peer))
 
     def proposes(self, at: int = SLOT):
         self.refused()
@@ -49,7 +50,7 @@ class Meeting(DomainA):
         return self.feed(SlotDue("j"))
 
     def claimed(self, claimed: bool = True, for_peer: bool = False):
-        return self.feed(Claimed("j", claimed, for_peer))
+        return self.feed(Claimed("j", had(claimed), for_peer))
 
     # B proposes
 

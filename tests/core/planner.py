@@ -9,6 +9,7 @@ import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cosched.core.allocation import NOT_NOW, Allocation, Refused
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.domain import Change, PolicyDomain
 from cosched.core.effects import Answer, Book, Claim, Quote, Record, Start
@@ -28,6 +29,7 @@ from cosched.core.events import (
 )
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import FOREVER, Request
+from tests.core.had import had
 
 from .first_fit import FirstFit, LocalJob, Machine
 
@@ -96,7 +98,7 @@ class Planner(Machine):
             if earliest == now and job.nodes <= self.free:
                 self._take(job, now)
                 job.state = READY
-                return Ready(job.name, job.nodes, FOREVER)
+                return Ready(job.name, Allocation(job.nodes), FOREVER)
             if job.slot is not None and earliest is not None and earliest < job.slot and job.early_at != now:
                 job.early_at, self.turn = now, job.name
                 return MayBeEarlier(job.name)
@@ -117,13 +119,12 @@ class Planner(Machine):
         super().hold(job, now, until)
         self.jobs[job].expected = until + self.jobs[job].requested
 
-    def try_start(self, job: str, now: int, wanted_until: int, start_at: float | None = None) -> bool:  # noqa: ARG002
+    def try_start(self, job: str, now: int, wanted_until: int, start_at: float | None = None) -> Allocation | Refused:  # noqa: ARG002
         tried = self.jobs[job]
         if self.earliest(tried, now, now) != now or tried.nodes > self.free:
-            return False
+            return NOT_NOW
         self._take(tried, now)
-        self._run(tried, now)
-        return True
+        return self.start(job, now)
 
     def leave(self, job: LocalJob, how: JobState) -> None:
         super().leave(job, how)
@@ -171,13 +172,13 @@ class Planner(Machine):
             booked = waits and self.earliest(job, at, now) == at
             if booked:
                 job.slot, self.due = at, True
-            return Booked(job.name, at, effect.generation, booked, effect.for_peer)
+            return Booked(job.name, at, effect.generation, had(booked), effect.for_peer)
         claimed = job.state is QUEUED and job.slot is not None and job.slot <= now and job.nodes <= self.free
         if claimed:
             self._take(job, now)
             job.state = READY
             self.end_turn(job.name)
-        return Claimed(job.name, claimed, effect.for_peer)
+        return Claimed(job.name, had(claimed), effect.for_peer)
 
 
 class MortalDomain(FirstFit):

@@ -15,7 +15,7 @@ from itertools import zip_longest
 from random import Random
 from typing import NamedTuple
 
-from cosched.core.allocation import Allocation, Resized
+from cosched.core.allocation import NOT_NOW, Allocation, Refused, Resized
 from cosched.core.events import Ready, Requeued
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER
@@ -102,7 +102,7 @@ class Restless(SchedulerBase):
         for job in order:
             if job.state is QUEUED and job.passed_over != now and (size := self._some_size(job)):
                 self._give_nodes(job, READY, size)
-                return Ready(job.asked.id, size, FOREVER)
+                return Ready(job.asked.id, Allocation(size), FOREVER)
         return None
 
     def _some_size(self, job: RestlessJob) -> int:
@@ -115,14 +115,12 @@ class Restless(SchedulerBase):
     def awaited(self) -> None:
         return None
 
-    def start(self, job: str, now: int) -> None:
+    def start(self, job: str, now: int) -> Allocation:
         started = self.jobs[job]
         if started.state is QUEUED:  # it has run unseen
             self._give_nodes(started, RUNNING, started.asked.nodes)
         started.state = RUNNING
-        allocation = self._allocation(started, now)
-        if started.nodes < started.asked.nodes:
-            self._events.append(Resized(allocation))
+        return self._allocation(started, now)
 
     def hold(self, job: str, now: int, until: int) -> None:  # noqa: ARG002
         self.jobs[job].state = HOLDING
@@ -138,16 +136,15 @@ class Restless(SchedulerBase):
         self.jobs[job].released = now
         self._take_nodes(self.jobs[job])
 
-    def try_start(self, job: str, now: int, wanted_until: int, start_at: float | None = None) -> bool:  # noqa: ARG002
+    def try_start(self, job: str, now: int, wanted_until: int, start_at: float | None = None) -> Allocation | Refused:  # noqa: ARG002
         """Sometimes other jobs lose nodes for it."""
         tried = self.jobs[job]
         size = self._some_size(tried) or self._make_room(tried.asked.nodes, now)
         if not size:
             tried.wanted_until = wanted_until
-            return False
+            return NOT_NOW
         self._give_nodes(tried, READY, size)
-        self.start(job, now)
-        return True
+        return self.start(job, now)
 
     def reschedule(self, job: str | None = None) -> None:
         """It looks at all jobs whenever it is asked for the next."""
@@ -171,7 +168,7 @@ class Restless(SchedulerBase):
         told = self.told[job.asked.id]
         rate, left = Fraction(job.nodes, job.asked.nodes), job.asked.requested - work_done(told, now)
         expected = max(now, job.resumes) - (-left // rate)  # rounded up
-        told.append(Allocation(job.asked.id, job.nodes, now, expected, rate, job.resumes))
+        told.append(Allocation(job.nodes, now, expected, rate, job.resumes))
         return told[-1]
 
     def _act(self, now: int) -> None:
@@ -206,7 +203,7 @@ class Restless(SchedulerBase):
         self.free += job.nodes - size
         job.nodes = size
         job.resumes = max(job.resumes, now) + self._random.choice((0, 0, 1, 7))
-        self._events.append(Resized(self._allocation(job, now)))
+        self._events.append(Resized(job.asked.id, self._allocation(job, now)))
         self.done["resized"] += 1
 
     def _running(self) -> list[RestlessJob]:

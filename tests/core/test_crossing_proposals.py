@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.bookings import Bookings
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.slots import Slots
@@ -48,7 +49,7 @@ class CrossingProposals(Messages):
             job.ready_at, job.slot, job.slot_generation = 1, SLOT, 1
             job.proposes, job.confirmed = name == "A", True
         for name, kind in turns.items():
-            turn = MayBeEarlier(JOB[name]) if kind is MayBeEarlier else Ready(JOB[name], 4, FOREVER)
+            turn = MayBeEarlier(JOB[name]) if kind is MayBeEarlier else Ready(JOB[name], Allocation(4), FOREVER)
             self.pending.append((name, turn))
 
     def slot(self, name: str) -> Slot:
@@ -64,11 +65,11 @@ class CrossingProposals(Messages):
     def _carry_out(self, name: str, effect: Effect) -> None:
         super()._carry_out(name, effect)
         if type(effect) is Try:
-            self.feed(name, Tried(effect.job, False))
+            self.feed(name, Tried(effect.job, None))
         elif type(effect) is Quote:
             self.feed(name, Quoted(effect.job, max(EARLIER, effect.not_before), effect.for_peer))
         elif type(effect) is Book:
-            self.feed(name, Booked(effect.job, effect.at, effect.generation, True, effect.for_peer))
+            self.feed(name, Booked(effect.job, effect.at, effect.generation, Allocation(4), effect.for_peer))
         elif type(effect) in (EndTurn, Yield):
             self.open.discard(name)
 

@@ -118,7 +118,7 @@ def test_a_slot_is_kept():
     cluster.enter(0)
     cluster.reschedule()
     at = cluster.quote(Quote("2", 50), 0).at
-    assert cluster.book(Book("2", at, 1), 0).booked
+    assert cluster.book(Book("2", at, 1), 0).allocation is not None
     assert dict(foresee(cluster, 0)) == {"1": 0, "2": 50}
 
 

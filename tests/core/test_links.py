@@ -2,6 +2,7 @@
 
 import pytest
 
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.mates import UNSUBMITTED, no_pair
 from cosched.core.effects import (
@@ -58,7 +59,7 @@ def done(a: Coscheduler, event: Event) -> list[Effect]:
 def test_a_job_without_a_mate_starts_at_once(a):
     """ "If coscheduling is off here, or j has no mate, j starts." (RunJob, 1)"""
     submit(a)
-    assert Start("j") in a.handle(Ready("j", 4, FOREVER), 1)
+    assert Start("j") in a.handle(Ready("j", Allocation(4), FOREVER), 1)
 
 
 def test_a_job_that_names_no_mate_is_adopted_by_the_one_that_names_it(a):
@@ -80,7 +81,7 @@ def test_the_adoption_is_told_in_the_story_once(a):
 
 def test_a_running_job_is_not_adopted(a):
     submit(a)
-    a.handle(Ready("j", 4, FOREVER), 1)
+    a.handle(Ready("j", Allocation(4), FOREVER), 1)
     assert answer(a, mate="j") == no_pair(MateProblem.RUNNING)
 
 
@@ -93,7 +94,7 @@ def test_a_job_can_be_linked_after_its_submission(a):
         SetTimer("j", Timer.PATIENCE, 507),
         Reschedule("j"),
     ]
-    assert [type(effect) for effect in done(a, Ready("j", 4, FOREVER))] == [Call]
+    assert [type(effect) for effect in done(a, Ready("j", Allocation(4), FOREVER))] == [Call]
     assert answer(a, pair="p") == MATE
 
 
@@ -113,12 +114,12 @@ def test_an_unlinked_job_is_alone_and_its_mate_learns_of_it(a):
     assert done(a, Unlinked("j")) == [Want("j", False), HasMate("j"), ClearTimer("j", Timer.PATIENCE), Reschedule("j")]
     assert answer(a, pair="p") == no_pair(MateProblem.UNLINKED)
     assert answer(a, mate="j") == no_pair(MateProblem.UNLINKED)
-    assert Start("j") in done(a, Ready("j", 4, FOREVER))
+    assert Start("j") in done(a, Ready("j", Allocation(4), FOREVER))
 
 
 def test_an_unlinked_job_that_waits_for_its_mate_with_nodes_starts(a):
     submit(a, pair="p")
-    a.handle(Ready("j", 4, FOREVER), 1)
+    a.handle(Ready("j", Allocation(4), FOREVER), 1)
     assert Start("j") in done(a, Unlinked("j"))
 
 
@@ -150,7 +151,7 @@ def test_the_name_of_a_pair_that_has_ended_can_be_used_again(a):
 
 def test_a_restarted_domain_goes_on_where_it_was(a):
     submit(a, pair="p")
-    (call,) = done(a, Ready("j", 4, FOREVER))
+    (call,) = done(a, Ready("j", Allocation(4), FOREVER))
     again = Coscheduler("A", 10, CoschedulingSettings(mate_patience=500))
     assert again.recover(a.jobs["j"], 0, 9) == [SetTimer("j", Timer.PATIENCE, 500), call]
     assert answer(again, pair="p") == MATE
@@ -170,7 +171,7 @@ def test_a_forgotten_job_is_unknown_until_it_is_recovered(a):
 def test_a_call_that_may_have_been_carried_out_before_a_restart_has_an_unknown_outcome(a):
     """ "TryStartMate or StartJob timed out | The outcome is unknown." """
     submit(a, pair="p")
-    (asked,) = done(a, Ready("j", 4, FOREVER))
+    (asked,) = done(a, Ready("j", Allocation(4), FOREVER))
     (asked,) = done(a, Answered("j", asked.request, MateJobId(Found.MATE, "k")))
     (tried,) = done(a, Answered("j", asked.request, MateStatus(Status.QUEUING, 0, None)))
     again = Coscheduler("A", 10, CoschedulingSettings(peer_patience=30))

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 
+from cosched.core.allocation import NOT_NOW
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import MayBeEarlier, Ready
 from cosched.core.job import JobState
@@ -39,7 +40,7 @@ def test_a_turn_waits_until_it_ends():
     cluster = two_jobs()
     assert cluster.next(0) is None
     assert cluster.quote(Quote("2", 0), 0).at == 100
-    assert cluster.book(Book("2", 150, 1), 0).booked
+    assert cluster.book(Book("2", 150, 1), 0).allocation is not None
     assert cluster.next(0) == MayBeEarlier("2")
     assert cluster.awaited == "2"
     assert cluster.next(0) is None
@@ -74,7 +75,7 @@ def test_the_slot_of_a_ready_job_is_not_given_to_another(slot, other):
     assert cluster.next(0).job == "2"
     cluster.reschedule()  # its answer is late
     cluster.next(0)
-    assert cluster.book(Book("2", slot, 1), 0).booked
+    assert cluster.book(Book("2", slot, 1), 0).allocation is not None
     cluster.submit(ClusterJob("3", 6, 100, 0, True))
     assert cluster.quote(Quote("3", slot), 0).at == other
     cluster.pass_over("2", 0, 1.0)
@@ -88,19 +89,19 @@ def test_a_ready_job_whose_answer_was_late_is_quoted_on_its_own_nodes():
     cluster.reschedule()  # the iteration waits no longer
     cluster.next(0)
     assert cluster.quote(Quote("2", 0), 0).at == 0
-    assert cluster.book(Book("2", 30, 1), 0).booked
+    assert cluster.book(Book("2", 30, 1), 0).allocation is not None
     assert cluster.job("2").state is JobState.READY
     assert cluster.free == 2
     cluster.pass_over("2", 0, 1.0)
     assert cluster.job("2").slot == 30
-    assert not cluster.claim(Claim("2"), 29).claimed
-    assert cluster.claim(Claim("2"), 30).claimed
+    assert cluster.claim(Claim("2"), 29).allocation is None
+    assert cluster.claim(Claim("2"), 30).allocation is not None
 
 
 def test_a_job_is_wanted_that_is_not_here_yet():
     cluster = OpenMeetingCluster(meeting("easy", "flat"))
     cluster.want("1", True)
-    assert cluster.try_start("2", 0, 5) is False
+    assert cluster.try_start("2", 0, 5) is NOT_NOW
     cluster.want("3", True)
     cluster.want("3", False)
     for job in "123":
@@ -112,8 +113,8 @@ def test_nothing_is_known_of_a_job_that_is_not_here():
     cluster = OpenMeetingCluster(meeting("easy", "flat"))
     cluster.unbook("1", 0)
     assert cluster.quote(Quote("1", 0), 0).at is None
-    assert not cluster.book(Book("1", 0, 1), 0).booked
-    assert not cluster.claim(Claim("1"), 0).claimed
+    assert cluster.book(Book("1", 0, 1), 0).allocation is None
+    assert cluster.claim(Claim("1"), 0).allocation is None
 
 
 def test_a_guard_is_told_once_and_kept():
@@ -147,13 +148,13 @@ def test_an_owner_whose_share_is_used_up_waits_for_the_turn_and_others_do_not():
         cluster.start(job, 50)
         assert cluster.job(job).pushed == pushed
     assert cluster.next(50) is None
-    assert not cluster.try_start("4", 50, 0)
+    assert cluster.try_start("4", 50, 0) is NOT_NOW
     cluster.submit(ClusterJob("7", 1, 50, 50, True, owner="ann"))  # it is backfilled
     assert cluster.next(50).job == "7"
     cluster.start("7", 50)
     assert cluster.job("7").pushed is None
     cluster.leave("7", 51, JobState.COMPLETED)
-    assert cluster.try_start("4", 51, 0)
+    assert cluster.try_start("4", 51, 0) is not NOT_NOW
     assert cluster.job("4").pushed == 11
     assert cluster.starts.by_owner(51) == {"ann": (3, 2, 21), "bob": (1, 1, 0)}
     for job in "1346":
@@ -171,10 +172,10 @@ def test_jobs_that_have_nodes_and_no_answer_yet_count_too():
     assert cluster.next(50).job == "3"
     cluster.reschedule()  # its answer is late
     assert cluster.next(50).job == "6"
-    assert not cluster.try_start("4", 50, 0)
+    assert cluster.try_start("4", 50, 0) is NOT_NOW
     cluster.pass_over("3", 50, 1.0)
     assert cluster.job("3").pushed is None
-    assert cluster.try_start("4", 50, 0)
+    assert cluster.try_start("4", 50, 0) is not NOT_NOW
 
 
 @pytest.mark.parametrize(("share", "first"), [("1", "3"), ("0", None)])
@@ -217,33 +218,33 @@ def test_a_domain_that_does_not_meet_keeps_no_slot():
 
 def test_a_job_that_is_only_booked_counts_when_it_starts():
     cluster = some_wanted("1")
-    assert cluster.try_ready("3", 50)
+    assert cluster.try_ready("3", 50) is not NOT_NOW
     assert cluster.job("3").pushed == 10
     assert cluster.starts.by_owner(50) == {}
     cluster.give_back("3", 50)
     assert cluster.job("3").pushed is None
-    assert cluster.try_ready("3", 50)
+    assert cluster.try_ready("3", 50) is not NOT_NOW
     cluster.start("3", 50)
     assert cluster.starts.by_owner(50) == {"ann": (1, 1, 10)}
 
 
 def test_a_job_that_is_booked_uses_up_its_owners_share():
     cluster = some_wanted("0.5")
-    assert cluster.try_ready("3", 50)
-    assert not cluster.try_ready("4", 50)
-    assert cluster.try_ready("6", 50)
+    assert cluster.try_ready("3", 50) is not NOT_NOW
+    assert cluster.try_ready("4", 50) is NOT_NOW
+    assert cluster.try_ready("6", 50) is not NOT_NOW
     cluster.give_back("3", 50)
-    assert cluster.try_ready("4", 50)
+    assert cluster.try_ready("4", 50) is not NOT_NOW
 
 
 def test_a_job_that_is_booked_keeps_its_slot_until_it_starts():
     cluster = some_wanted("1")
-    assert cluster.book(Book("3", 200, 1), 50).booked
+    assert cluster.book(Book("3", 200, 1), 50).allocation is not None
     kept = cluster.job("3")
     cluster.leave("1", 60, JobState.COMPLETED)
-    assert cluster.try_ready("3", 60)
+    assert cluster.try_ready("3", 60) is not NOT_NOW
     cluster.give_back("3", 60)
     assert cluster.job("3") == replace(kept, block=cluster.job("3").block, expected=cluster.job("3").expected)
-    assert cluster.try_ready("3", 60)
+    assert cluster.try_ready("3", 60) is not NOT_NOW
     cluster.start("3", 60)
     assert cluster.job("3").slot is None

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import pytest
 
+from cosched.core.allocation import Allocation
 from cosched.core.effects import ClearTimer, Hold, Release, SetTimer, Start, Timer, Try, Yield
 from cosched.core.events import Ready, ReleaseDue, Requeued, StartedUnasked, Tried, Unlinked
 from cosched.core.job import JobState
@@ -68,7 +69,7 @@ def test_a_job_may_start_or_end_while_it_is_tried(state, answer):
         a.feed(StartedUnasked("j"))
     if state.final:
         a.finish(state)
-    effects = a.feed(Tried("j", NO))
+    effects = a.feed(Tried("j", None))
     assert answered(effects) == MateTried(answer)
     assert a.state() is state
 
@@ -79,7 +80,7 @@ def test_a_job_that_is_unlinked_while_it_is_tried_starts_if_it_could():
     a.asked_id()
     a.asked_try()
     a.feed(Unlinked("j"))
-    assert answered(a.feed(Tried("j", YES))) == MateTried(YES)
+    assert answered(a.feed(Tried("j", Allocation(4)))) == MateTried(YES)
     assert a.state() is JobState.RUNNING
 
 
@@ -93,7 +94,7 @@ def test_a_job_that_is_unlinked_while_it_is_tried_starts_if_it_could():
 def test_a_job_that_cannot_yield_holds_whatever_the_scheme_and_the_cap(settings):
     a = DomainA(**settings)
     a.submit()
-    a.feed(Ready("j", 4, FOREVER, cannot_yield=True))
+    a.feed(Ready("j", Allocation(4), FOREVER, cannot_yield=True))
     if "on_peer_unreachable" in settings:
         effects = a.fail(Failure.UNREACHABLE)
     else:
@@ -105,7 +106,7 @@ def test_a_job_that_cannot_yield_holds_whatever_the_scheme_and_the_cap(settings)
 def test_the_hold_of_a_job_that_cannot_yield_goes_on_when_its_timer_is_due():
     a = DomainA(release_interval=100)
     a.submit()
-    a.feed(Ready("j", 4, FOREVER, cannot_yield=True))
+    a.feed(Ready("j", Allocation(4), FOREVER, cannot_yield=True))
     a.reply_that_its_mate_queues()
     held = a.reply(MateTried(NO))
     a.now = timer(held, Timer.RELEASE)

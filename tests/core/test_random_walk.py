@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import REPLIES, Coscheduler
 from cosched.core.coscheduling.ledger import IllegalEvent
 from cosched.core.effects import Effect, Start, Try
@@ -49,6 +50,7 @@ from cosched.core.protocol import (
     TryStartMate,
 )
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
+from tests.core.had import had
 from tests.tiers import SEED, soaked
 
 from .driver import parts
@@ -108,7 +110,7 @@ class Walk:
             self.starts[event.job] = 0
         elif type(event) is StartedUnasked:
             self.starts[event.job] += before[event.job].state in WAITING
-        elif type(event) is Tried and event.started:
+        elif type(event) is Tried and event.allocation is not None:
             self.starts[event.job] += before[event.job].state is JobState.QUEUED
 
     def answer_tries(self, effects: list[Effect]) -> None:
@@ -118,7 +120,7 @@ class Walk:
                 before = {effect.job: copy.copy(self.core.jobs[effect.job])}
                 started = self.random.random() < 0.5
                 self.starts[effect.job] += started
-                self.look_at(before, self.core.handle(Tried(effect.job, started), self.now))
+                self.look_at(before, self.core.handle(Tried(effect.job, had(started)), self.now))
 
     def look_at(self, before: dict[str, object], effects: list[Effect]) -> None:
         jobs = self.core.jobs
@@ -157,7 +159,7 @@ class Walk:
         if kind is Submitted:
             return Submitted(job, MateName("B", job))
         if kind is Ready:
-            return Ready(job, pick([1, 3, 5]), pick([FOREVER, self.now + 20]))
+            return Ready(job, Allocation(pick([1, 3, 5])), pick([FOREVER, self.now + 20]))
         if kind is Answered:
             return Answered(job, self.request_of(job), self.answer())
         if kind is CallFailed:

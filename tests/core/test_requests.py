@@ -2,11 +2,13 @@
 
 import pytest
 
+from cosched.core.allocation import Allocation
 from cosched.core.effects import Answer, Start, Try
 from cosched.core.events import ReleaseDue, Tried
 from cosched.core.job import JobState
 from cosched.core.protocol import MateStarted, MateTried, StartJob, Status, TryStartMate, call_number
 from cosched.core.settings import Scheme
+from tests.core.had import had
 
 from .driver import NO, YES, DomainA, answered, decided, of, told
 
@@ -49,7 +51,7 @@ def test_the_answer_is_the_local_schedulers(started):
     a = queued()
     a.now = 8
     a.asked_try()
-    effects = a.feed(Tried("j", started))
+    effects = a.feed(Tried("j", had(started)))
     assert answered(effects) == MateTried(started)
     assert decided(effects) == []  # the local scheduler has started it, or not
     assert a.state() is (JobState.RUNNING if started else JobState.QUEUED)
@@ -139,14 +141,14 @@ def test_a_retry_while_the_local_scheduler_still_tries_waits_for_the_same_outcom
     a = queued()
     assert of(a.asked_try(), Try) != []
     assert a.asked_try() == []
-    assert answered(a.feed(Tried("j", YES))) == MateTried(YES)
+    assert answered(a.feed(Tried("j", Allocation(4)))) == MateTried(YES)
     assert answered(a.asked_try()) == MateTried(YES)
 
 
 def test_a_retry_of_a_refused_try_does_not_try_again():
     a = queued()
     a.asked_try(number=1)
-    a.feed(Tried("j", NO))
+    a.feed(Tried("j", None))
     effects = a.asked_try(number=1)
     assert (of(effects, Try), answered(effects)) == ([], MateTried(NO))
 
@@ -154,7 +156,7 @@ def test_a_retry_of_a_refused_try_does_not_try_again():
 def test_a_retry_of_a_refused_try_returns_no_though_the_job_could_start_now():
     a = queued()
     a.asked_try(number=1)
-    a.feed(Tried("j", NO))
+    a.feed(Tried("j", None))
     a.ready()
     effects = a.asked_try(number=1)
     assert (decided(effects), answered(effects)) == ([], MateTried(NO))
@@ -174,7 +176,7 @@ def test_a_new_request_is_a_new_question():
     a = queued()
     for number in (1, 2):
         assert of(a.asked_try(number), Try)
-        a.feed(Tried("j", NO))
+        a.feed(Tried("j", None))
 
 
 def test_a_late_copy_of_an_earlier_request_starts_nothing():
@@ -182,7 +184,7 @@ def test_a_late_copy_of_an_earlier_request_starts_nothing():
     a = queued()
     for number in (1, 2, 10):
         a.asked_try(number)
-        a.feed(Tried("j", NO))
+        a.feed(Tried("j", None))
     for number in (1, 2, 9):
         effects = a.asked_try(number)
         assert (of(effects, Try), answered(effects)) == ([], MateTried(NO))
@@ -204,7 +206,7 @@ def test_request_ids_of_another_implementation_are_known_by_equality():
     a = queued()
     for request_id in ("x", "y"):
         assert of(a.ask(TryStartMate(request_id, "j", "k", 0)), Try)
-        a.feed(Tried("j", NO))
+        a.feed(Tried("j", None))
     assert of(a.ask(TryStartMate("y", "j", "k", 0)), Try) == []
     assert [call_number(name) for name in ("A/j/12", "x", "", "A/j/x")] == [12, 0, 0, 0]
 
@@ -215,7 +217,7 @@ def test_answers_are_kept_by_caller():
     a.submit("i")
     a.asked_id(caller="l", pair="i")
     a.asked_try(number=5)
-    a.feed(Tried("j", NO))
+    a.feed(Tried("j", None))
     assert of(a.asked_try(number=1, job="i", caller="l"), Try)
 
 

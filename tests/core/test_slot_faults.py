@@ -2,6 +2,7 @@
 
 import pytest
 
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler, ignore
 from cosched.core.effects import EndTurn, SetTimer, Timer, Unbook
 from cosched.core.events import Claimed, SlotDue, SlotLapsed
@@ -88,7 +89,11 @@ def no_keep_beside_a_run_job(core: Coscheduler) -> None:
 
 
 def no_claim(core: Coscheduler) -> None:
-    _replace(core, SlotDue, lambda job, _, now: core.proposing.at_slot.claimed(job, Claimed(job.id, True, False), now))
+    _replace(
+        core,
+        SlotDue,
+        lambda job, _, now: core.proposing.at_slot.claimed(job, Claimed(job.id, Allocation(4), False), now),
+    )
 
 
 def no_end_of_waiting_for_nodes(core: Coscheduler) -> None:

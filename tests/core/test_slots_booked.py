@@ -2,6 +2,7 @@
 
 import pytest
 
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.slots import MOST_AHEAD
 from cosched.core.effects import Book, Claim, EndTurn, Hold, Quote, Reschedule, Start, Timer, Unbook, Yield
 from cosched.core.events import (
@@ -137,7 +138,7 @@ def test_a_later_proposal_while_the_scheduler_looks_for_the_instant_of_the_first
     ids=lambda event: type(event).__name__,
 )
 def test_what_a_scheduler_plans_for_a_peer_may_come_too_late(event):
-    outcomes = (Quoted("j", SLOT, True), Booked("j", SLOT, 1, True, True), Claimed("j", YES, True))
+    outcomes = (Quoted("j", SLOT, True), Booked("j", SLOT, 1, Allocation(4), True), Claimed("j", Allocation(4), True))
     for step, outcome in enumerate(outcomes):
         a = Meeting().queues()
         a.asked_for_slot()
@@ -202,7 +203,7 @@ def test_a_dropped_slot_does_not_disturb_a_call_that_is_under_way():
     """B's job asks us to start its mate, and drops its slot meanwhile; a retry of the first call gets its answer."""
     a = Meeting().queues()
     a.asked_try(5)
-    a.feed(Tried("j", True))
+    a.feed(Tried("j", Allocation(4)))
     a.told_to(keep=False, number=6)
     assert answered(a.asked_try(5)) == MateTried(YES)
 

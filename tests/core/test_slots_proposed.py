@@ -59,7 +59,7 @@ def test_a_domain_without_slots_makes_no_proposal_and_says_of_no_job_that_it_is_
 def tried(a: DomainA, number: int = 1):
     """B asks to start job j, which cannot start."""
     a.asked_try(number)
-    return a.feed(Tried("j", False))
+    return a.feed(Tried("j", None))
 
 
 def test_an_answer_says_that_the_job_has_been_ready_once():

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from cosched.core import events
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import ABOUT_SLOTS, REPLIES, Coscheduler
 from cosched.core.coscheduling.incoming import STATUS
 from cosched.core.coscheduling.ledger import IllegalEvent
@@ -83,13 +84,13 @@ def event_of(kind: type, a: DomainA) -> Event:
     if kind in ANSWERS:
         return Answered("j", a.job().call, ANSWERS[kind])
     plain = {
-        Ready: Ready("j", 4, FOREVER),
+        Ready: Ready("j", Allocation(4), FOREVER),
         CallFailed: CallFailed("j", a.job().call or QUESTION, Failure.UNREACHABLE),
-        Tried: Tried("j", True),
+        Tried: Tried("j", Allocation(4)),
         Finished: Finished("j", JobState.CANCELLED),
         events.Quoted: events.Quoted("j", None, False),
-        events.Booked: events.Booked("j", 5, 1, False, False),
-        events.Claimed: events.Claimed("j", False, False),
+        events.Booked: events.Booked("j", 5, 1, None, False),
+        events.Claimed: events.Claimed("j", None, False),
         events.MateHeardOf: events.MateHeardOf("j", ANSWERS[MateJobId]),
         events.Linked: events.Linked("j", MateName("B", "other")),
     }
@@ -153,7 +154,7 @@ def test_a_job_ends_in_a_final_state_that_may_follow(state, how):
 
 
 def test_the_outcome_of_a_try_that_nobody_asked_for_is_illegal():
-    raises_and_changes_nothing(in_state(JobState.QUEUED), Tried("j", True))
+    raises_and_changes_nothing(in_state(JobState.QUEUED), Tried("j", Allocation(4)))
 
 
 def test_another_mate_while_the_mate_may_be_starting_and_the_end_of_no_link_are_illegal():

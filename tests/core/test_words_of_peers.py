@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import (
     Answer,
@@ -85,7 +86,7 @@ def test_a_member_that_leaves_its_group_during_a_try_is_given_back():
     assert TryReady("j") in effects
     assert Answer("B", proposal, GroupProposed(Vote.NO)) in core.handle(Unlinked("j"), 0)
     core.handle(Linked("j", GroupName("h", PEERS)), 0)
-    assert core.handle(TriedReady("j", True), 0) == [GiveBack("j")]
+    assert core.handle(TriedReady("j", Allocation(4)), 0) == [GiveBack("j")]
 
 
 @pytest.mark.parametrize("named", [GroupName("h", PEERS), MateName("B", "p")], ids=["group", "pair"])
@@ -96,7 +97,7 @@ def test_a_member_that_leaves_its_group_while_its_slot_is_booked_has_none(named)
     core.handle(Quoted("j", 9, True), 0)
     assert Answer("B", proposal, GroupProposed(Vote.NO)) in core.handle(Unlinked("j"), 0)
     core.handle(Linked("j", named), 0)
-    assert core.handle(Booked("j", 9, 1, True, True), 0) == [Unbook("j")]
+    assert core.handle(Booked("j", 9, 1, Allocation(4), True), 0) == [Unbook("j")]
 
 
 def test_a_job_that_joins_a_group_while_its_pairs_slot_is_booked_has_none():
@@ -105,7 +106,7 @@ def test_a_job_that_joins_a_group_while_its_pairs_slot_is_booked_has_none():
     core.handle(Quoted("j", 9, True), 0)
     refused = core.handle(Linked("j", GroupName("h", PEERS)), 0)
     assert Answer("B", proposal, Proposed(None, refusal=Refusal.NOT_MATE)) in refused
-    assert core.handle(Booked("j", 9, 1, True, True), 0) == [Unbook("j")]
+    assert core.handle(Booked("j", 9, 1, Allocation(4), True), 0) == [Unbook("j")]
 
 
 def test_a_job_that_joins_a_group_while_it_is_tried_for_its_mate_has_started():
@@ -114,15 +115,15 @@ def test_a_job_that_joins_a_group_while_it_is_tried_for_its_mate_has_started():
     )
     assert [type(effect) for effect in effects][-1] is Try
     core.handle(Linked("j", GroupName("h", PEERS)), 0)
-    assert any(type(effect) is Answer for effect in core.handle(Tried("j", True), 0))
+    assert any(type(effect) is Answer for effect in core.handle(Tried("j", Allocation(4)), 0))
     assert core.jobs["j"].state is JobState.RUNNING
 
 
 def test_a_job_that_has_got_its_nodes_otherwise_during_a_try_starts():
     """ "A domain that is asked to start such a job starts it at once and says so." """
     core, _ = asked_for(GetMateJobId("k", "p", None, ""), TryStartMate("B/k/1", "j", "k", 0), named=MateName("B", "p"))
-    core.handle(Ready("j", 4, FOREVER), 0)
-    effects = core.handle(Tried("j", False), 0)
+    core.handle(Ready("j", Allocation(4), FOREVER), 0)
+    effects = core.handle(Tried("j", None), 0)
     assert [type(effect) for effect in effects if type(effect) in (Start, Answer)] == [Start, Answer]
     assert effects[-1].answer == MateTried(True)
 
@@ -133,7 +134,7 @@ def test_a_try_of_an_earlier_job_of_the_same_id_counts_for_nobody():
     core.handle(Finished("j", JobState.CANCELLED), 0)
     core.forget(core.jobs["j"])
     core.handle(Submitted("j", GroupName("g", PEERS)), 0)
-    assert core.handle(TriedReady("j", True), 0) == [GiveBack("j")]
+    assert core.handle(TriedReady("j", Allocation(4)), 0) == [GiveBack("j")]
     assert core.jobs["j"].group.booking is None
 
 

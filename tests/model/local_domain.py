@@ -183,7 +183,8 @@ class LocalDomain:
         jobs = self.core.jobs.values()  # one that is just ready counts as holding
         holds = {job.id: job.generation + (job.state is JobState.READY) for job in jobs if job.state in WITH_NODES}
         changes = self._tell(Asked(PEER[self.name], request))
-        if type(request) is StartJob and not request.slot_generation and Start(request.job) in changes:
+        starts = any(type(change) is Start and change.job == request.job for change in changes)
+        if type(request) is StartJob and not request.slot_generation and starts:
             assert holds[request.job] == request.generation, "started by a hold that has ended"
         return changes
 
@@ -314,8 +315,22 @@ INSTANT = re.compile(r"\b\d{12,}\b")
 WITH_NODES = (JobState.READY, JobState.HOLDING)
 PAST = {"yielded_at", "passed_over", "released", "wanted_until", "early_at"}
 NEVER = {  # what was given, what is only counted, and what is looked at in another way
-    *("id", "name", "peer", "owner", "nodes", "run", "requested", "started", "started_at", "start_at", "held_since"),
+    *(
+        "id",
+        "name",
+        "peer",
+        "owner",
+        "allocation",
+        "nodes",
+        "run",
+        "requested",
+        "started",
+        "started_at",
+        "start_at",
+        "held_since",
+    ),
     *("yields", "holds", "held_node_seconds", "calls", "generation", "call_since", "state", "ends", "why", "exchange"),
+    "allocation",
 }
 OF_RUN_JOB = {"disclosed", "hold_limit", "held_until", "hold_ends", "cannot_yield", "will_hold", "uncertain"}
 WHILE_WAITING = OF_RUN_JOB | {

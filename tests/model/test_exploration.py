@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import pytest
 
+from cosched.core.allocation import NOT_NOW
 from cosched.core.coscheduling import holds
 from cosched.core.coscheduling.incoming import Incoming
 from cosched.core.domain import Change, PolicyDomain
@@ -148,8 +149,8 @@ def test_without_the_release_timer_two_pairs_stand_still(monkeypatch):
 
 def test_without_wanted_jobs_first_four_pairs_exchange_holds_for_ever(monkeypatch):
     def _try(domain: PolicyDomain, effect: Try, now: int, left: list[Change]) -> None:
-        assert not domain.scheduler.try_start(effect.job, now, 0)
-        left += domain.handle(Tried(effect.job, False), now)
+        assert domain.scheduler.try_start(effect.job, now, 0) is NOT_NOW
+        left += domain.handle(Tried(effect.job, None), now)
 
     monkeypatch.setattr(PolicyDomain, "_try", _try)
     assert wrong(scenario(FOUR, interval=4, slow=False)) == "goes on for ever"

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
+from cosched.core.allocation import Allocation
 from cosched.core.effects import ClearTimer, Effect, SetTimer, Timer
 from cosched.core.events import Ready, ReleaseDue
 from cosched.core.job import JobState
@@ -23,7 +24,7 @@ from tests.core.groups.world import World
 
 DEEP = pytest.mark.model
 HOLD, YIELD = Scheme.HOLD, Scheme.YIELD
-OFFERED = Ready("j", 4, FOREVER)
+OFFERED = Ready("j", Allocation(4), FOREVER)
 CALM = 200  # steps of a calm time
 
 

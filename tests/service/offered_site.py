@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cosched.core.effects import Call
+from cosched.core.effects import Call, Start
 from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.protocol import (
@@ -124,7 +124,7 @@ class Site:
     def orders(self) -> list[Order]:
         """Those since the last look."""
         taken, self.outside.orders = self.outside.orders, []
-        return taken
+        return [Start(order.job, order.at) if type(order) is Start else order for order in taken]
 
 
 @pytest.fixture

@@ -68,7 +68,7 @@ cluster.submit(ClusterJob("found", 2, 100, 1, paired=False, state=JobState.RUNNI
 if meets:
     for job in ("200", ready.job):
         at = cluster.quote(Quote(job, 1003), 1003).at if job in cluster else None
-        booked = at is not None and cluster.book(Book(job, at, 1), 1003).booked
+        booked = at is not None and cluster.book(Book(job, at, 1), 1003).allocation is not None
         if booked:
             cluster.claim(Claim(job), at)
             cluster.unbook(job, at)

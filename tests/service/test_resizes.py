@@ -11,6 +11,7 @@ from cosched.adapters.launcher import NodesBusyError
 from cosched.core.allocation import Allocation, Malleable, Resized
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.service.domain.memory import nodes_of
 from cosched.service.domain.sizing import Sizing, as_text, sizing_of
 from cosched.service.manager.resizes import ResizeRules, Resizes
 from tests.service.world import Faults, World
@@ -58,7 +59,7 @@ class Site:
             record = self.domain.jobs[str(job)]
             assert record.state is JobState.RUNNING
             with self.domain.turns.take():
-                record.malleable, record.sizing = as_text(Malleable(1)), as_text(Sizing(2))
+                record.malleable, record.sizing = as_text(Malleable(1)), as_text(Sizing())
                 self.domain.journal.save(record)
         self.use = {job: set(names) for job, names in self.launcher.has.items()}
         self.heard: dict[str, Sizing] = {}
@@ -79,12 +80,13 @@ class Site:
     def schedule(self) -> None:
         """The scheduler gives other sizes; it gives no node twice."""
         job = str(self.chance.randint(1, JOBS))
-        others = sum(sizing_of(record).nodes for number, record in self.domain.jobs.items() if number != job)
-        sizing = sizing_of(self.domain.jobs[job])
+        others = sum(nodes_of(record) for number, record in self.domain.jobs.items() if number != job)
         nodes = self.chance.randint(1, NODES - others)
-        if nodes != sizing.nodes:
+        if nodes != nodes_of(self.domain.jobs[job]):
+            resized = Resized(job, Allocation(nodes, 0, 9))
             with self.domain.turns.take():
-                self.domain.sizes.change(Resized(Allocation(job, nodes, 0, 9)))
+                self.domain.core.resized(resized)
+                self.domain.sizes.change(resized)
 
     def listen(self, job: str) -> None:
         """The job reaches a boundary: it hears what it should use, and may adapt at once or later."""
@@ -127,7 +129,7 @@ def test_no_node_is_two_jobs_at_once_and_all_get_what_they_should(tmp_path, seed
         for job, record in site.domain.jobs.items():
             sizing = sizing_of(record)
             assert sizing.settled
-            assert len(site.use[job]) == sizing.nodes == len(site.launcher.has[job]), json.loads(record.sizing)
+            assert len(site.use[job]) == nodes_of(record) == len(site.launcher.has[job]), json.loads(record.sizing)
 
     asyncio.run(story())
     site.world.close()

@@ -11,6 +11,7 @@ from contextlib import closing
 import pytest
 
 from cosched.core.job import JobState
+from cosched.service.domain.memory import nodes_of
 from cosched.service.store import Store, StoreError
 from cosched.service.store.errors import REMEDY
 from cosched.service.store.schema import MIGRATIONS
@@ -210,6 +211,20 @@ def test_whom_a_group_of_an_older_database_is_to_tell_is_known(path):
     with closing(Store.open(path, DOMAIN)) as store:
         (telling,) = store.telling_jobs()
     assert (telling.id, telling.memory) == (1, {"group": {"jobs": {"b": "7"}}, "untold": {"b": [900, *start]}})
+
+
+def test_what_jobs_of_an_older_database_have_is_kept(path):
+    malleable = {"malleable": '{"least": 1}', "sizing": '{"nodes": 3, "names": ["n0"]}'}
+    with closing(Store.open(path, DOMAIN)) as store:
+        runs = job(1, JobState.RUNNING, started_at=900, time_limit=60, memory={"nodes": 2, "holds": 1})
+        resized = job(2, JobState.RUNNING, started_at=900, time_limit=60, memory={"nodes": 1}, **malleable)
+        add(store, [runs, resized, job(3, JobState.HOLDING, memory={"nodes": 4})])
+    execute(path, "DELETE FROM _sqlite_migrations WHERE name = '0018_allocations'")
+    with closing(Store.open(path, DOMAIN)) as store:
+        runs, resized, holds = store.active_jobs()
+    assert runs.memory == {"holds": 1, "allocation": {"nodes": 2, "start": 900, "expected": 960}}
+    assert (nodes_of(runs), nodes_of(resized), nodes_of(holds)) == (2, 3, 4)
+    assert resized.sizing == '{"names": ["n0"]}'
 
 
 def test_a_migration_that_fails_changes_nothing(path, monkeypatch):

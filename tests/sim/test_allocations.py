@@ -18,7 +18,7 @@ class Machine:
         self.runs = Runs()
 
     def give(self, row: int, nodes: int, now: int, cost: int = 0) -> None:
-        allocation = Allocation(str(row), nodes, now, NEVER, Fraction(nodes, 4), now + cost)
+        allocation = Allocation(nodes, now, NEVER, Fraction(nodes, 4), now + cost)
         self.runs.go_on(row, 100, allocation, now)
 
     def ends(self) -> list[tuple[int, int]]:

@@ -45,11 +45,11 @@ class WatchedFluid(Watched):
 
     def _check_resize(self, resized: Resized) -> None:
         """Only running jobs give, and they give to one that starts at once."""
-        had, has = self.sizes[resized.allocation.job], resized.allocation.nodes
+        had, has = self.sizes[resized.job], resized.allocation.nodes
         assert (has < had) == (resized.gave_to is not None)
         self.seen["harvested" if has < had else "grown"] += 1
-        self.sizes[resized.allocation.job] = has
-        self._check_size(resized.allocation.job)
+        self.sizes[resized.job] = has
+        self._check_size(resized.job)
 
     def _check_slot(self, record: Record) -> None:
         """A slot that both domains have booked is kept: its job starts then, or before."""

@@ -52,9 +52,10 @@ class Allocations:
         effects = self.end_hold(job, now) if job.state is HOLDING else []
         return [*self.runs(job, now, why, at, **detail), *effects, Start(job.id, at)]
 
-    def started(self, job: PairedJob, _: StartedUnasked, now: int) -> list[Effect]:
+    def started(self, job: PairedJob, event: StartedUnasked, now: int) -> list[Effect]:
         """The resource manager has started the job unasked."""
         effects = self.end_hold(job, now) if job.state is HOLDING else []
+        job.allocation = event.allocation or job.allocation
         why = Why.STARTED_UNASKED if job.peers else Why.NO_MATE
         return [*self.runs(job, now, why), *effects]
 

@@ -34,11 +34,11 @@ class AtSlot:
         """Whether the job has the nodes of its slot."""
         if job.state is not QUEUED:  # its RunJob has come between
             return self.wait_for_nodes(job, now) if job.claims else []
-        if not event.claimed:
+        if event.allocation is None:
             return self.wait_for_nodes(job, now)
         if not job.claims:  # the slot is gone, or another domain has moved it
             return [Yield(job.id, self.allocations.boost(job))]
-        job.state = READY
+        job.state, job.allocation = READY, event.allocation
         job.disclosed, job.cannot_yield, job.hold_limit = False, False, 0
         return self.start_all(job, now)
 

@@ -115,7 +115,7 @@ class Bookings:
             return self.slots.undo(job, event)
         peer, request = waiting
         refusal = self._too_late(job, peer, request)
-        if event.booked and refusal is None:
+        if event.allocation is not None and refusal is None:
             given = self.slots.give(job, event.at, event.generation, now, proposes=False)
             return self.answers.reply(job, peer, request, Proposed(event.at, True, event.generation), given)
         undone, proposed = self.slots.undo(job, event), Proposed(None, refusal=refusal or Refusal.NOT_QUEUING)
@@ -161,13 +161,13 @@ class Bookings:
 
     def claimed(self, job: PairedJob, event: Claimed, now: int) -> list[Effect]:
         """Whether the job has the nodes of its slot."""
-        returned = event.claimed and job.state is QUEUED  # if it has no such slot any more
+        returned = event.allocation is not None and job.state is QUEUED  # if it has no such slot any more
         yields: list[Effect] = [Yield(job.id, self.allocations.boost(job))] if returned else []
         if (waiting := self.claims.pop(job.id, None)) is None:
             return yields
         peer, request = waiting
         current = self.slots.is_current(job, request.slot_generation)
-        if current and (event.claimed or job.state is not QUEUED):
+        if current and (event.allocation is not None or job.state is not QUEUED):
             return self._start(job, peer, request, now)
         return self._refuse(job, peer, request, yields)
 

@@ -26,6 +26,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cosched.core.allocation import Resized
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, RUNNING, Allocations
 from cosched.core.coscheduling.answers import Answers
 from cosched.core.coscheduling.asking import Asking
@@ -188,9 +189,15 @@ class Coscheduler:
 
     def _tried_for_mate(self, job: PairedJob, event: Tried, now: int) -> list[Effect]:
         """What came of a try for the mate that the job had before it joined its group."""
-        starts = event.started and job.state is QUEUED
-        started = self.grouping.handle(job, StartedUnasked(job.id), now) if starts else []
+        starts = event.allocation is not None and job.state is QUEUED
+        started = self.grouping.handle(job, StartedUnasked(job.id, event.allocation), now) if starts else []
         return started + self.incoming.tried(job, event, now)
+
+    def resized(self, event: Resized) -> None:
+        """A running job has another allocation."""
+        if (job := self.jobs.get(event.job)) is not None:
+            job.allocation = event.allocation
+            self._changed[job.id] = None
 
     def yield_again(self, job: JobId, now: int) -> list[Effect]:
         """A ready job yields without asking: the shell knows that its mates would answer as they have before."""

@@ -159,7 +159,8 @@ class Incoming:
         peer, request = self.trying.pop(job.id)
         at = event.at
         effects: list[Effect] = []
-        if event.started and job.state is QUEUED:
+        if event.allocation is not None and job.state is QUEUED:
+            job.allocation = event.allocation
             effects = self.allocations.runs(job, now, Why.ASKED_BY_PEER, event.at, asked_by=peer)
         elif job.state in (READY, HOLDING) and self.mates.is_mate(peer, request.caller, job.id):  # it has nodes since
             at = request.start_at

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple, Unpack
 
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling import holds
 from cosched.core.coscheduling.membership import Membership
 from cosched.core.coscheduling.slot_use import IN_VAIN, SlotUse
@@ -38,7 +39,7 @@ class PairedJob:
     mate: JobId | None
     owner: str
     state: JobState = JobState.QUEUED
-    nodes: int = 0
+    allocation: Allocation | None = None  # what it has, or had last
     holds: int = 0
     generation: int = 0  # of its hold; the first hold is 1
     disclosed: bool = False  # it is ready, and a peer was told that it holds
@@ -77,6 +78,11 @@ class PairedJob:
     untold: dict[Domain, Untold] = field(default_factory=dict)  # perhaps of a group that it was in
 
     @property
+    def nodes(self) -> int:
+        """The nodes that it has, or had last."""
+        return 0 if self.allocation is None else self.allocation.nodes
+
+    @property
     def peers(self) -> tuple[Domain, ...]:
         """The domains of those with which it starts."""
         if self.group is not None:
@@ -94,11 +100,6 @@ class PairedJob:
         return MateName(self.peer, self.pair, self.mate, self.or_alone)
 
 
-def unknown_size(_job: JobId) -> int:
-    """How many nodes a job takes is not known."""
-    return 0
-
-
 def always(_job: JobId, _now: int) -> bool:
     """All jobs may hold."""
     return True
@@ -109,10 +110,8 @@ class Ledger:
     """The paired jobs of the policy domain `domain` of `nodes` nodes. `story`: whether Record effects are wanted.
 
     `known_as`: the name of a job by which the jitter of its holds is drawn. `may_hold`: whether a job may begin
-    a hold now, by the site's budgets. `size`: how many nodes a job takes. `from_wall`: an instant of the wall clock as
-    this domain counts its time.
-    `calls_before`: added to the numbers of calls; it grows with each restart,
-    so no number is used twice.
+    a hold now, by the site's budgets. `from_wall`: an instant of the wall clock as this domain counts its time.
+    `calls_before`: added to the numbers of calls; it grows with each restart, so no number is used twice.
     """
 
     domain: Domain
@@ -122,7 +121,6 @@ class Ledger:
     known_as: Callable[[JobId], str] = str
     may_hold: Callable[[JobId, int], bool] = always
     from_wall: Callable[[int], int] = int
-    size: Callable[[JobId], int] = unknown_size
     calls_before: int = 0
     jobs: dict[JobId, PairedJob] = field(default_factory=dict)
     changed: dict[JobId, None] = field(default_factory=dict)  # jobs that may have changed, in order

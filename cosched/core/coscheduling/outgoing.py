@@ -52,7 +52,7 @@ class Outgoing:
     def run_job(self, job: PairedJob, event: Ready, now: int) -> list[Effect]:
         """The local scheduler has selected the job."""
         job.state = READY
-        job.nodes, job.hold_limit, job.disclosed = event.nodes, event.hold_limit, False
+        job.allocation, job.hold_limit, job.disclosed = event.allocation, event.hold_limit, False
         job.cannot_yield = event.cannot_yield
         job.missed = False
         if job.ready_at is None:

@@ -105,7 +105,7 @@ class Proposing:
         """Whether our scheduler, too, has booked the instant that the mate's has."""
         if not self._awaited(job):
             return [*self.slots.undo(job, event), EndTurn(job.id)]  # what the mate's domain has booked lapses there
-        if not event.booked:
+        if event.allocation is None:
             return [*self._undo(job, event.generation), *self._end_turn(job, now)]
         given = self.slots.give(job, event.at, event.generation, now, proposes=True)
         if event.at <= now and job.state is READY:

@@ -130,7 +130,7 @@ class Slots:
 
     def undo(self, job: PairedJob, event: Booked) -> list[Effect]:
         """Give back what was booked though nobody waits for it any more; it has taken the place of the slot before."""
-        if not event.booked or job.state not in WAITING:
+        if event.allocation is None or job.state not in WAITING:
             return []
         return [*self.drop(job, Why.SLOT_NOT_KEPT), Unbook(job.id)]
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from cosched.core.allocation import NOT_NOW, Allocation, Refused
 from cosched.core.effects import PassOver, Release, Reschedule, Try, TryReady, Yield
 from cosched.core.events import MayBeEarlier, Ready
 from cosched.core.job import JobState
@@ -67,7 +68,7 @@ class ExternalScheduler(SchedulerBase):
             self._orders.append(PassOver(job, self._numbers.get(job, 0)))
             return False
         self._jobs[job] = replace(self._jobs[job], state=JobState.READY, nodes=nodes)
-        self._offers.append(Ready(job, nodes, FOREVER, cannot_yield=not can_yield))
+        self._offers.append(Ready(job, Allocation(nodes), FOREVER, cannot_yield=not can_yield))
         return True
 
     def _others_first(self, job: JobId, now: int) -> bool:
@@ -116,9 +117,18 @@ class ExternalScheduler(SchedulerBase):
 
     # What becomes of them
 
-    def start(self, job: JobId, now: int) -> None:  # noqa: ARG002
+    def start(self, job: JobId, now: int) -> Allocation:
         """The job has nodes and starts."""
         self._put(job, JobState.RUNNING)
+        return self.has_from(job, now)
+
+    def has(self, job: JobId) -> Allocation:
+        """What the batch system offers."""
+        return Allocation(self._jobs[job].nodes)
+
+    def has_from(self, job: JobId, start: int) -> Allocation:
+        """What a job has by the batch system's offer if it starts then."""
+        return Allocation(self._jobs[job].nodes, start, start + self._jobs[job].requested)
 
     def hold(self, job: JobId, now: int, until: int) -> None:  # noqa: ARG002
         """The job keeps its nodes: the batch system waits."""
@@ -152,10 +162,10 @@ class ExternalScheduler(SchedulerBase):
         self.trying[job] = tried = Try(job, wanted_until, start_at)
         self._orders.append(tried)
 
-    def try_ready(self, job: JobId, now: int) -> bool | None:  # noqa: ARG002
+    def try_ready(self, job: JobId, now: int) -> Refused | None:  # noqa: ARG002
         """See GroupScheduler: the batch system is asked to offer the job; what comes of it is told later."""
         if job not in self._jobs:
-            return False
+            return NOT_NOW
         self.trying[job] = tried = TryReady(job)
         self._orders.append(tried)
         return None
@@ -178,7 +188,7 @@ class ExternalScheduler(SchedulerBase):
             self._orders.append(Yield(job, 1.0, self._numbers.get(job, 0)))
         else:
             self._jobs[job] = replace(known, state=JobState.READY)
-            self._offers.append(Ready(job, known.nodes, FOREVER))
+            self._offers.append(Ready(job, self.has(job), FOREVER))
 
     def want_until(self, job: JobId, until: int) -> None:
         """See GroupScheduler."""

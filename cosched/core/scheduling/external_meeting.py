@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import NamedTuple
 
+from cosched.core.allocation import Allocation
 from cosched.core.effects import Book, Claim, EndTurn, Quote, Unbook
 from cosched.core.events import Booked, Claimed, MayBeEarlier, Quoted, Ready
 from cosched.core.job import JobState, SlotMoves
@@ -136,13 +137,14 @@ class ExternalMeetingScheduler(ExternalScheduler):
 
     # What becomes of them
 
-    def start(self, job: JobId, now: int) -> None:
+    def start(self, job: JobId, now: int) -> Allocation:
         """See ExternalScheduler; the batch system takes the slot away by itself."""
-        super().start(job, now)
+        allocation = super().start(job, now)
         known = self._jobs[job] = replace(self._jobs[job], slot=None)
         self._aside.pop(job, None)
         if self.settings.mate_budget:
             self.starts.count(known.owner, now, known.pushed)
+        return allocation
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
         """See ExternalScheduler."""
@@ -178,11 +180,11 @@ class ExternalMeetingScheduler(ExternalScheduler):
     def book(self, effect: Book, now: int) -> Booked | None:  # noqa: ARG002
         """See MeetingScheduler."""
         asked = self._ask(effect)
-        return None if asked else Booked(effect.job, effect.at, effect.generation, False, effect.for_peer)
+        return None if asked else Booked(effect.job, effect.at, effect.generation, None, effect.for_peer)
 
     def claim(self, effect: Claim, now: int) -> Claimed | None:  # noqa: ARG002
         """See MeetingScheduler."""
-        return None if self._ask(effect) else Claimed(effect.job, False, effect.for_peer)
+        return None if self._ask(effect) else Claimed(effect.job, None, effect.for_peer)
 
     def move_slot(self, job: JobId, moves: SlotMoves) -> None:
         """See MeetingScheduler. Whatever it is, the job's turns end without a question where they are to."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from cosched.core.allocation import NOT_NOW, Allocation, Refused
 from cosched.core.events import NOT_HOLDABLE, Ready, Requeued
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
@@ -123,7 +124,7 @@ class PlainScheduler(OpenIteration):
     def _make_ready(self, job: PlainJob) -> Ready:
         self._give(job, min(job.asked.nodes, self.free))
         job.state, self._offered = READY, job.asked.id
-        return Ready(job.asked.id, job.asked.nodes, NOT_HOLDABLE if job.lacks else FOREVER)
+        return Ready(job.asked.id, self._allocation(job), NOT_HOLDABLE if job.lacks else FOREVER)
 
     def _abandon(self) -> None:
         self._offered, self._going = None, False
@@ -138,17 +139,22 @@ class PlainScheduler(OpenIteration):
 
     # Answers
 
-    def start(self, job: JobId, now: int) -> None:
+    def start(self, job: JobId, now: int) -> Allocation:
         """See Scheduler."""
         self._answer(job)
-        self._run(self.jobs[job], now)
+        return self._run(self.jobs[job], now)
 
-    def _run(self, job: PlainJob, now: int) -> None:
+    def _run(self, job: PlainJob, now: int) -> Allocation:
         for giver in self._givers(job) if job.lacks else ():
             if self.free < job.lacks:
                 self._preempt(giver)
         self._give(job, job.asked.nodes)
         job.state, job.expected = RUNNING, now + job.asked.requested
+        return replace(self._allocation(job), start=now, expected=job.expected)
+
+    def _allocation(self, job: PlainJob) -> Allocation:
+        """What it will have when it starts."""
+        return Allocation(job.asked.nodes)
 
     def _preempt(self, job: PlainJob) -> None:
         self._events.append(Requeued(job.asked.id, why=Why.PREEMPTED))
@@ -193,14 +199,19 @@ class PlainScheduler(OpenIteration):
 
     # What peers ask for
 
-    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> bool:  # noqa: ARG002
+    def try_start(
+        self,
+        job: JobId,
+        now: int,
+        wanted_until: int,
+        start_at: float | None = None,  # noqa: ARG002
+    ) -> Allocation | Refused:
         """See Scheduler."""
         if not self._would_start(job, now):
             self.want_until(job, wanted_until)
-            return False
+            return NOT_NOW
         self.reschedule()
-        self._run(self.jobs[job], now)
-        return True
+        return self._run(self.jobs[job], now)
 
     def _would_start(self, job: JobId, now: int) -> bool:
         """Whether an iteration would start it, other paired jobs passed over."""
@@ -212,14 +223,14 @@ class PlainScheduler(OpenIteration):
                 free -= other.asked.nodes
         return False
 
-    def try_ready(self, job: JobId, now: int) -> bool:
+    def try_ready(self, job: JobId, now: int) -> Allocation | Refused:
         """See GroupScheduler."""
         if not self._would_start(job, now):
-            return False
+            return NOT_NOW
         self._keep(job, changed=self._changed)
-        self._make_ready(self.jobs[job])
+        ready = self._make_ready(self.jobs[job])
         self._offered = None
-        return True
+        return ready.allocation
 
     def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
         """See GroupScheduler."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Protocol, runtime_checkable
 
-from cosched.core.allocation import Malleable, Resized, Table
+from cosched.core.allocation import Allocation, Malleable, Refused, Resized, Table
 from cosched.core.effects import (
     Book,
     Claim,
@@ -102,8 +102,8 @@ class Scheduler(Protocol):
     def next(self, now: int) -> Ready | MayBeEarlier | None:
         """The next job that is ready, or has its turn; None: nothing is left to do, or an answer is awaited."""
 
-    def start(self, job: JobId, now: int) -> None:
-        """Start a job that has nodes (ready or holding)."""
+    def start(self, job: JobId, now: int) -> Allocation:
+        """Start a job that has nodes (ready or holding), on what is returned."""
 
     def hold(self, job: JobId, now: int, until: int) -> None:
         """Keep a ready job's nodes; they are expected back at `until`."""
@@ -117,7 +117,9 @@ class Scheduler(Protocol):
     def release(self, job: JobId, now: int) -> None:
         """End a hold by force."""
 
-    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> bool | None:
+    def try_start(
+        self, job: JobId, now: int, wanted_until: int, start_at: float | None = None
+    ) -> Allocation | Refused | None:
         """TryStartMate: start a queued job if an iteration run now would; else it is wanted until then. None: later.
 
         `start_at`: the instant at which its mate could start, in seconds since 1970.
@@ -139,14 +141,14 @@ class ElasticScheduler(Scheduler, Protocol):
     """
 
     def take_events(self) -> list[Resized | Requeued]:
-        """What it has done to running jobs since the last time, in order; and on what jobs have started."""
+        """What it has done to running jobs since the last time, in order; a start is none of this."""
 
 
 @runtime_checkable
 class GroupScheduler(Scheduler, Protocol):
     """One that keeps the nodes of a queued job while the other members of its group are asked (groups.md)."""
 
-    def try_ready(self, job: JobId, now: int) -> bool | None:
+    def try_ready(self, job: JobId, now: int) -> Allocation | Refused | None:
         """Make a queued job ready if an iteration run now would start it. None: it is told later (TriedReady)."""
 
     def give_back(self, job: JobId, now: int) -> None:

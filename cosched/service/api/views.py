@@ -16,7 +16,8 @@ from cosched.service.clock import Clock
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import least_of, predictions_of
-from cosched.service.domain.sizing import nodes_of, sizing_of
+from cosched.service.domain.memory import nodes_of
+from cosched.service.domain.sizing import sizing_of
 from cosched.service.domain.story import Noted
 from cosched.service.peers.peer import PeerView
 from cosched.service.store import EventRecord, JobRecord
@@ -160,7 +161,7 @@ class Views:
         if (measured := self._domain.sizes.measured(str(record.id))) is not None:
             message.iterations.CopyFrom(job_pb2.Iterations(**measured._asdict()))
         if predictions := predictions_of(record):
-            for nodes in sorted({message.least, sizing.nodes, message.ideal}):
+            for nodes in sorted({message.least, nodes_of(record), message.ideal}):
                 message.predictions.add(nodes=nodes, **predictions[nodes - message.least]._asdict())
 
     def event(self, record: EventRecord) -> domain_pb2.Event:

@@ -176,12 +176,12 @@ class Decisions:
 
     def _first_ready(self, ready: Ready) -> None:
         if self._core.jobs[ready.job].peers:
-            self._journal.note(ready.job, Noted.READY, nodes=ready.nodes)
+            self._journal.note(ready.job, Noted.READY, nodes=ready.allocation.nodes)
 
     def _start(self, start: Start) -> None:
         self.looks = 0
         if start.allocation is not None:
-            self.sizes.begin(start.allocation)
+            self.sizes.begin(start.job, start.allocation)
         self._journal.changes.orders.append(start)
 
     def _of_running(self, change: Resized | Requeued) -> None:

@@ -145,8 +145,7 @@ class LiveDomain:
     def started(self, job: JobId) -> None:
         """The manager has started a job, told to or not."""
         if self.state(job) in WAITING:
-            self.scheduler.start(job, self.journal.now)
-            self.decisions.feed(StartedUnasked(job))
+            self.decisions.feed(StartedUnasked(job, self.scheduler.start(job, self.journal.now)))
 
     @in_turn
     def end(self, job: JobId, how: JobState, why: str = "", exit_code: int | None = None) -> None:

@@ -9,8 +9,10 @@ import json
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, asdict, fields
+from fractions import Fraction
 from typing import Any
 
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.ledger import PairedJob, Untold
 from cosched.core.coscheduling.membership import Booking, Membership, Proposal
 from cosched.core.coscheduling.peers import Peers, Presence
@@ -34,7 +36,7 @@ from cosched.core.protocol import (
     StartJob,
     TryStartMate,
 )
-from cosched.core.scheduling.scheduler import ClusterJob
+from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 from cosched.service.store import UNTOLD, JobRecord
 
 PEERS = "peers"  # the key of what is kept of peers
@@ -48,11 +50,14 @@ OF_CLUSTER |= {"been_ready", "guard", "slot", "slot_block", "slot_moves", "pushe
 OF_GROUP = ("or_alone", "jobs", "slot", "started_by", "held_by", "void", "kept_until")  # plain values of a Membership
 _PAIRED = {f.name: f.default for f in fields(PairedJob) if f.default is not MISSING and f.name not in OF_RECORD}
 _CLUSTER = {f.name: f.default for f in fields(ClusterJob) if f.name in OF_CLUSTER}
+_ALLOCATION = {f.name: f.default for f in fields(Allocation)}
 
 
 def remember(job: PairedJob, place: ClusterJob | None) -> dict[str, Any]:
     """What is to be kept of a job; `place` is what the scheduler knows of it, None if it is not in the queue."""
     kept = {name: value for name, default in _PAIRED.items() if (value := getattr(job, name)) != default}
+    if job.allocation is not None:
+        kept["allocation"] = remembered_allocation(job.allocation)
     if job.call is not None:
         kept["call"] = [type(job.call).__name__, *job.call]
     if job.group is not None:
@@ -68,6 +73,8 @@ def recall(job: PairedJob, memory: Mapping[str, Any]) -> PairedJob:
     """The job with what was kept of it; its group, if it has one, is known by name."""
     for name in _PAIRED.keys() & memory.keys():
         setattr(job, name, memory[name])
+    if job.allocation is not None:
+        job.allocation = _recalled_allocation(memory)
     if job.call is not None:
         job.call = _request(memory["call"])
     if job.group is not None:
@@ -77,6 +84,36 @@ def recall(job: PairedJob, memory: Mapping[str, Any]) -> PairedJob:
     if job.parted is not None:
         job.parted = (memory["parted"][0], memory["parted"][1])
     return job
+
+
+def remembered_allocation(allocation: Allocation) -> dict[str, Any]:
+    """What is to be kept of an allocation."""
+    kept = {name: value for name, default in _ALLOCATION.items() if (value := getattr(allocation, name)) != default}
+    if "rate" in kept:
+        kept["rate"] = str(allocation.rate)
+    if allocation.where is not None:
+        kept["where"] = [*allocation.where]
+    return kept
+
+
+def allocation_of(record: JobRecord) -> Allocation | None:
+    """What the job has, or had when it ended; None: it waits, or has had nothing."""
+    if record.state in WITH_NODES or (record.state.final and record.started_at is not None):
+        return _recalled_allocation(record.memory or {})
+    return None
+
+
+def nodes_of(record: JobRecord) -> int:
+    """How many nodes the job has, or had when it ended; how many it needs, if it has had none."""
+    allocation = allocation_of(record)
+    return record.nodes if allocation is None else allocation.nodes
+
+
+def _recalled_allocation(memory: Mapping[str, Any]) -> Allocation | None:
+    if (kept := memory.get("allocation")) is None:
+        return None
+    rate, where = Fraction(kept.get("rate", 1)), kept.get("where")
+    return Allocation(**kept | {"rate": rate, "where": None if where is None else tuple(where)})
 
 
 def _remembered_group(group: Membership) -> dict[str, Any]:

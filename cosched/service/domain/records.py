@@ -50,7 +50,6 @@ class Records:
         self.metrics = metrics
         self.holdings = Holdings()
         self.charges = charges
-        core.ledger.size = lambda job: least_of(self.jobs[job])
         self.telling: dict[JobId, JobRecord] = {}  # those that have ended, and have members of their groups to tell so
         self._ended: deque[tuple[int, JobId]] = deque()
         self._why_yielded: dict[JobId, Why | None] = {}

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
 
 from cosched.core.allocation import Allocation, Malleable, Resized
 from cosched.core.protocol import JobId
 from cosched.service.domain.malleable import malleable_of, predictions_of
+from cosched.service.domain.memory import nodes_of, remembered_allocation
 from cosched.service.domain.predictions import Prediction, as_kept, as_told
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
@@ -34,7 +35,6 @@ class Iterations(NamedTuple):
 class Sizing:
     """What is on record of a running job."""
 
-    nodes: int  # how many its scheduler gives to it
     names: list[str] = field(default_factory=list)  # the set that it was told last, or was started on; empty: not yet
     generation: int = 0  # the number of this set
     acknowledged: int = 0  # the number of the last one that it has acknowledged
@@ -56,12 +56,6 @@ def sizing_of(record: JobRecord) -> Sizing | None:
 def as_text(value: Malleable | Sizing) -> str:
     """Return it as a record keeps it."""
     return json.dumps(asdict(value))
-
-
-def nodes_of(record: JobRecord) -> int:
-    """How many nodes the job needs, or has by its scheduler."""
-    sizing = sizing_of(record)
-    return record.nodes if sizing is None or record.state.final else sizing.nodes
 
 
 class Sizes:
@@ -101,27 +95,30 @@ class Sizes:
         if record.malleable is not None and predictions_of(record):
             record.malleable = as_kept(as_told(record.malleable)[0], ())
 
-    def begin(self, allocation: Allocation) -> None:
+    def begin(self, job: JobId, allocation: Allocation) -> None:
         """A job starts on this."""
-        record = self._records.jobs[allocation.job]
+        record = self._records.jobs[job]
+        self._has(record, allocation)
         if record.malleable is not None:
-            self._save(record, Sizing(allocation.nodes))
-            self._note(allocation.job, Noted.ALLOCATED, nodes=allocation.nodes, ideal=record.nodes)
+            self._save(record, Sizing())
+            self._note(job, Noted.ALLOCATED, nodes=allocation.nodes, ideal=record.nodes)
 
     def change(self, resized: Resized) -> None:
         """The scheduler has changed the size of a running job."""
-        allocation, gave_to = resized.allocation, resized.gave_to
-        record = self._records.jobs.get(allocation.job)
-        sizing = None if record is None else sizing_of(record)
-        if record is None or sizing is None:
+        job, allocation, gave_to = resized.job, resized.allocation, resized.gave_to
+        if (record := self._records.jobs.get(job)) is None:
             return
-        more = allocation.nodes - sizing.nodes
-        self._save(record, replace(sizing, nodes=allocation.nodes))
+        more = allocation.nodes - nodes_of(record)
+        self._has(record, allocation)
         if gave_to is not None:
-            self._note(allocation.job, Noted.HARVESTED, nodes=allocation.nodes, fewer=-more, to=gave_to)
-            self._note(gave_to, Noted.GETS_OF, more=-more, of=allocation.job)
+            self._note(job, Noted.HARVESTED, nodes=allocation.nodes, fewer=-more, to=gave_to)
+            self._note(gave_to, Noted.GETS_OF, more=-more, of=job)
         else:
-            self._note(allocation.job, Noted.GIVEN, nodes=allocation.nodes, more=more)
+            self._note(job, Noted.GIVEN, nodes=allocation.nodes, more=more)
+
+    def _has(self, record: JobRecord, allocation: Allocation) -> None:
+        record.memory = {**(record.memory or {}), "allocation": remembered_allocation(allocation)}
+        self._records.journal.save(record)
 
     def tell(self, job: JobId, names: Sequence[str], *, at_start: bool = False) -> None:
         """The job is told to use these nodes, and no others; `at_start`: they are those that it was started on."""

@@ -22,7 +22,7 @@ from cosched.core.protocol import JobId, MateName
 from cosched.service.domain.changes import LauncherOrder, Preempt
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import malleable_of
-from cosched.service.domain.sizing import nodes_of
+from cosched.service.domain.memory import nodes_of
 from cosched.service.manager.cancelling import Cancellations
 from cosched.service.manager.resizes import Resizes
 from cosched.service.manager.runner import Work, forget, tell_end
@@ -131,12 +131,12 @@ class Launches(Work[LauncherOrder, Report]):
     async def _start(self, start: Start) -> None:
         if (record := self._domain.jobs.get(start.job)) is not None:
             await self._launch(record)
-            self._play(start.allocation)
+            self._play(start.job, start.allocation)
 
     async def _resize(self, resized: Resized) -> None:
         if self.resizes is not None:
             await self.resizes.settle()
-        self._play(resized.allocation)
+        self._play(resized.job, resized.allocation)
 
     async def _end_run(self, job: JobId) -> None:
         """End a run that was preempted. Once nothing of it is left, the job may be launched again; ManagerError."""
@@ -154,9 +154,9 @@ class Launches(Work[LauncherOrder, Report]):
         self._over.discard(job)
         self._domain.run_over(job)
 
-    def _play(self, allocation: Allocation | None) -> None:
+    def _play(self, job: JobId, allocation: Allocation | None) -> None:
         if allocation is not None and isinstance(self._launcher, PlayingLauncher):
-            self._launcher.play(allocation)
+            self._launcher.play(job, allocation)
 
     async def _launch(self, record: JobRecord) -> None:
         """Start a job, or end it as failed if it cannot start.

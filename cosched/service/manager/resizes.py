@@ -1,6 +1,6 @@
 """Gives running jobs the nodes that their scheduler wants them to have, step by step, and waits for what they say.
 
-Two records differ for a while: what the scheduler gives to a job (`Sizing.nodes`), and what it has in its manager. Each
+Two records differ for a while: what the scheduler gives to a job (its allocation), and what it has in its manager. Each
 step brings them nearer, and may be repeated, so nothing else is to be remembered over a restart:
 
 * a job that is to have fewer nodes is told so, and keeps them until it has acknowledged that, or ends;
@@ -20,6 +20,7 @@ from cosched.adapters.launcher import ElasticLauncher, NodesBusyError
 from cosched.adapters.manager import ManagerError
 from cosched.core.protocol import JobId
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.memory import nodes_of
 
 LOOK = 1.0  # seconds between looks for jobs that have not answered in time
 ON_RESIZE_IGNORED = "on_resize_ignored"  # by whom a job is cancelled
@@ -98,18 +99,21 @@ class Resizes:
 
     async def _give(self, job: JobId) -> None:
         """Give the job what it lacks, and tell it."""
-        sizing = self._domain.sizes.of(job)
-        if sizing is not None and 0 < len(self.occupied(job)) < sizing.nodes:
-            await self._launcher.grow(job, sizing.nodes)
+        if (given := self._given(job)) and 0 < len(self.occupied(job)) < given:
+            await self._launcher.grow(job, given)
         self._tell(job)
+
+    def _given(self, job: JobId) -> int:
+        """Return how many nodes the scheduler gives to a job; 0: it has ended."""
+        return nodes_of(self._domain.jobs[job]) if job in self._domain.jobs else 0
 
     def _tell(self, job: JobId) -> None:
         """Tell the job of its nodes, as many as it should have if it has them, unless it knows."""
-        sizing, occupied = self._domain.sizes.of(job), self.occupied(job)
-        if sizing is None or len(occupied) < sizing.nodes:
+        sizing, occupied, given = self._domain.sizes.of(job), self.occupied(job), self._given(job)
+        if sizing is None or len(occupied) < given:
             return
         others = (name for name in occupied if name not in sizing.names)
-        names = [*sizing.names, *others][: sizing.nodes]
+        names = [*sizing.names, *others][:given]
         if names != sizing.names:
             self._domain.turns.happen(self._domain.sizes.tell, job, names)
 

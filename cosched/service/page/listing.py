@@ -12,7 +12,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import Domain
 from cosched.core.story import Why
 from cosched.service.api.reads import in_slices
-from cosched.service.domain.sizing import nodes_of
+from cosched.service.domain.memory import nodes_of
 from cosched.service.page import sentences
 from cosched.service.page.page_api import Described
 from cosched.service.page.timeline import SPANS

@@ -13,7 +13,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import least_of
-from cosched.service.domain.sizing import nodes_of
+from cosched.service.domain.memory import nodes_of
 from cosched.service.manager.plans import BATCH_SYSTEMS, HAS_NODES, SLOT, Plan
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.peers import CallError, PeerClients

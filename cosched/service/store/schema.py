@@ -289,6 +289,24 @@ def _preemptions(database: Database) -> None:
     _execute_each(database, _PREEMPTED_AT)
 
 
+@MIGRATIONS(name="0018_allocations")
+def _allocations(database: Database) -> None:
+    """What a job has was a number of nodes, and for some another one beside what they were told."""
+    rows = database.execute(
+        "SELECT id, started_at, time_limit, memory, sizing FROM jobs"
+        f" WHERE state < {FIRST_FINAL_STATE} AND memory LIKE '%\"nodes\"%'"
+    ).fetchall()
+    for id, since, limit, memory, sizing in rows:
+        kept, told = json.loads(memory), json.loads(sizing or "{}")
+        nodes = kept.pop("nodes", 0)
+        has = {"nodes": told.pop("nodes", nodes)}
+        if since is not None:
+            has |= {"start": since, "expected": since + limit}
+        kept["allocation"] = has
+        values = json.dumps(kept), sizing and json.dumps(told), id
+        database.execute("UPDATE jobs SET memory = ?, sizing = ? WHERE id = ?", values)
+
+
 def _execute_each(database: Database, statements: str) -> None:
     """Execute statements separated by lines that end in a semicolon (executescript() would end the transaction)."""
     for statement in statements.split(";\n"):

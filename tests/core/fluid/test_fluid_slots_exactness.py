@@ -70,7 +70,7 @@ class Product:
     def start_booked(self):
         for job, slot in self._slots().items():
             if slot <= self.now:
-                assert self.cluster.claim(Claim(job), self.now).claimed
+                assert self.cluster.claim(Claim(job), self.now).allocation is not None
                 self.cluster.start(job, self.now)
 
     def _submit(self, job: Job) -> None:
@@ -92,7 +92,7 @@ class Product:
         return self.cluster.quote(Quote(str(job), not_before), self.now).at
 
     def book(self, job, at):
-        return self.cluster.book(Book(str(job), at, 1), self.now).booked
+        return self.cluster.book(Book(str(job), at, 1), self.now).allocation is not None
 
     def unbook(self, job):
         self.cluster.unbook(str(job), self.now)

@@ -46,9 +46,9 @@ class Driven:
             self.cluster.enter(now)
             self.instant(now)
             while (ready := self.cluster.next(now)) is not None:
-                self.cluster.start(ready.job, now)
+                self.sizes[int(ready.job)].append((now, self.cluster.start(ready.job, now).nodes))
             for event in self.cluster.take_events():
-                self.sizes[int(event.allocation.job)].append((now, event.allocation.nodes))
+                self.sizes[int(event.job)].append((now, event.allocation.nodes))
 
     def running(self) -> dict[int, int]:
         """The jobs that run, and when they are expected to end."""

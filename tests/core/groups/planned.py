@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.domain import TIMER_EVENTS
 from cosched.core.effects import Book, Claim, ClearTimer, Effect, MoveSlot, Quote, SetTimer, Start, Timer, Unbook
@@ -12,6 +13,7 @@ from cosched.core.events import Booked, Claimed, Event, MayBeEarlier, Quoted, Re
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import FOREVER, Window
 from cosched.core.settings import Scheme
+from tests.core.had import had
 from tests.core.messages import NOW
 
 from .world import World
@@ -54,7 +56,7 @@ class Planned(World):
             if booked:
                 self.moved += [(self.booked[name], effect.at)] if name in self.booked else []
                 self.booked[name], self.moves[name] = effect.at, SlotMoves.BY_ITSELF
-            self.feed(name, Booked("j", effect.at, effect.generation, booked, effect.for_peer))
+            self.feed(name, Booked("j", effect.at, effect.generation, had(booked), effect.for_peer))
         elif type(effect) is MoveSlot:
             self.moves[name] = effect.moves
         elif type(effect) is Start:
@@ -63,7 +65,7 @@ class Planned(World):
             self.booked.pop(name, None)
         elif type(effect) is Claim:
             claimed = self.booked.get(name, FOREVER) <= self.now and name in self.claimable
-            self.feed(name, Claimed("j", claimed, effect.for_peer))
+            self.feed(name, Claimed("j", had(claimed), effect.for_peer))
         elif type(effect) is SetTimer:
             self.timers[name, effect.timer] = effect.at
         elif type(effect) is ClearTimer:
@@ -87,7 +89,7 @@ class Planned(World):
         if self.job(name).slot is not None and draw.random() < 0.5:
             self.pending.append((name, MayBeEarlier("j")))
         else:
-            self.pending.append((name, Ready("j", 4, FOREVER)))
+            self.pending.append((name, Ready("j", Allocation(4), FOREVER)))
 
     def is_fixed(self, name: str) -> bool:
         """Whether the scheduler gives the member no turn, since its slot is fixed."""

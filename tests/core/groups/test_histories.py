@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.groups.promises import Promises
 from cosched.core.events import Ready
 from cosched.core.job import JobState
@@ -69,7 +70,7 @@ def _offer(world: World, draw: random.Random) -> None:
     """The scheduler of some domain selects its member."""
     queued = [name for name in world.cores if world.state(name) is JobState.QUEUED]
     if queued:
-        world.pending.append((draw.choice(queued), Ready("j", 4, FOREVER)))
+        world.pending.append((draw.choice(queued), Ready("j", Allocation(4), FOREVER)))
 
 
 def check(world: World) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Call, CancelJob, Effect, TryReady
 from cosched.core.events import Answered, Asked, Finished, Ready, Submitted, TriedReady, Unlinked
@@ -46,7 +47,7 @@ class Trio(Messages):
         self.feed(name, Submitted(self.ids[name], GroupName("g", others, self.or_alone)))
 
     def ready(self, name: str) -> None:
-        self.feed(name, Ready(self.ids[name], 1, FOREVER))
+        self.feed(name, Ready(self.ids[name], Allocation(1), FOREVER))
         self.deliver()
 
     def replace(self, name: str) -> None:
@@ -69,7 +70,7 @@ class Trio(Messages):
         if type(effect) is CancelJob:
             self.cancels.append(name)
         elif type(effect) is TryReady:
-            self.feed(name, TriedReady(self.ids[name], True))
+            self.feed(name, TriedReady(self.ids[name], Allocation(4)))
 
     @property
     def states(self) -> list[JobState]:
@@ -139,7 +140,7 @@ def test_a_late_answer_about_the_member_before_does_not_bring_that_one_back() ->
     core = Coscheduler("b", 10, CoschedulingSettings(on_member_lost=OnMemberLost.WAIT), story=False)
     core.handle(Submitted("j", GroupName("g", ("a", "c"))), 0)
     core.handle(Asked("a", GetMember("j", "g", tuple("abc"), "")), 0)
-    effects = core.handle(Ready("j", 1, FOREVER), 0)
+    effects = core.handle(Ready("j", Allocation(1), FOREVER), 0)
     (question,) = [call.request for call in effects if type(call) is Call and call.peer == "a"]
     again = core.handle(Asked("a", GetMember("k", "g", tuple("abc"), "")), 1)
     assert Call("a", "j", GetMateStatus("k", "j")) in again

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.groups.agreeing import Agreeing
 from cosched.core.coscheduling.membership import Agreement
 from cosched.core.coscheduling.slots import MOST_AHEAD
@@ -35,7 +36,7 @@ def settle(world: Planned) -> None:
 
 
 def offered(world: Planned, name: str) -> None:
-    world.pending.append((name, Ready("j", 4, FOREVER)))
+    world.pending.append((name, Ready("j", Allocation(4), FOREVER)))
     settle(world)
 
 
@@ -165,7 +166,7 @@ def test_what_was_booked_for_an_earlier_agreement_is_given_back():
     world = agreed({"A": 10, "B": 50, "C": 30})
     group = world.job("A").group
     group.agreement = Agreement("", world.now, world.now)
-    world.feed("A", Booked("j", 40, world.job("A").slot_generation + 1, True, False))
+    world.feed("A", Booked("j", 40, world.job("A").slot_generation + 1, Allocation(4), False))
     assert world.booked.get("A") is None
     settle(world)
     assert slots(world) == [None, None, None]
@@ -176,7 +177,7 @@ def test_what_was_booked_for_an_earlier_question_does_not_answer_a_later_one():
     job = world.job("B")
     request = ProposeGroupStart("A/j/9", "j", "j", 0, 60, not_before=45, only_before=50, slot=job.group.slot)
     world.cores["B"].grouping.reserving.asked["j"] = "A", request
-    world.feed("B", Booked("j", 40, job.slot_generation + 1, True, True))
+    world.feed("B", Booked("j", 40, job.slot_generation + 1, Allocation(4), True))
     assert (job.slot, world.booked.get("B")) == (None, None)
     answers = [event.answer for name, event in world.pending if name == "A" and type(event) is Answered]
     assert answers == [GroupProposed(Vote.NO, earliest=50)]
@@ -201,7 +202,7 @@ def test_an_answer_that_comes_twice_counts_once():
     world = Planned("ABC")
     world.free = {"A": 10, "B": 50, "C": 30}
     for name in "ABC":
-        world.pending.append((name, Ready("j", 4, FOREVER)))
+        world.pending.append((name, Ready("j", Allocation(4), FOREVER)))
         while world.pending and not _books(world):
             world.deliver(0)
     world.free["B"] = 99

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.peers import MAX_ABSENCE
 from cosched.core.effects import Timer
 from cosched.core.events import Asked, Event, Finished, Ready, Requeued, Unlinked
@@ -17,7 +18,7 @@ from .world import World
 def proposed(booked: str) -> World:
     """A's job has proposed a start; these members are booked, and their answers are under way."""
     world = World(dict.fromkeys("ABC", Scheme.YIELD), fits="BC")
-    world.pending.append(("A", Ready("j", 4, FOREVER)))
+    world.pending.append(("A", Ready("j", Allocation(4), FOREVER)))
     while not all(world.job(name).group.booking for name in booked):
         held_back = [to not in booked and _is(ProposeGroupStart, event) for to, event in world.pending]
         world.deliver(held_back.index(False))

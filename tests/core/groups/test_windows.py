@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.groups.gathering import Gathering
 from cosched.core.effects import Timer
 from cosched.core.events import Answered, Asked, Finished, MayBeEarlier, Ready, StartedUnasked
@@ -139,7 +140,7 @@ def _agreed_slowly(seconds: int) -> Planned:
     world = Planned("ABC", windows=B_LATER)
     world.fits = "ABC"
     for name in "ABC":
-        world.pending.append((name, Ready("j", 4, FOREVER)))
+        world.pending.append((name, Ready("j", Allocation(4), FOREVER)))
         while world.pending:
             _check(world)
             world.now += seconds
@@ -161,7 +162,7 @@ def test_a_second_that_ends_as_slots_are_booked_leaves_none_outside_its_window()
     world = Planned("ABC", windows=B_LATER)
     offered(world, "A")
     offered(world, "B")
-    world.pending.append(("C", Ready("j", 4, FOREVER)))
+    world.pending.append(("C", Ready("j", Allocation(4), FOREVER)))
     while not any(type(event) is Asked and getattr(event.request, "book", False) for _, event in world.pending):
         world.deliver(0)
     world.wait()

@@ -11,6 +11,7 @@ from cosched.core.events import Answered, Asked, CallFailed, Event, Ready, Submi
 from cosched.core.job import JobState
 from cosched.core.protocol import Failure, GroupName, Window
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
+from tests.core.had import had
 from tests.core.messages import NOW, Messages
 
 
@@ -69,7 +70,7 @@ class World(Messages):
     def _carry_out(self, name: str, effect: Effect) -> None:
         super()._carry_out(name, effect)
         if type(effect) is TryReady:
-            self.feed(name, TriedReady("j", name in self.fits))
+            self.feed(name, TriedReady("j", had(name in self.fits)))
         elif type(effect) is SetTimer and effect.timer in (Timer.LEASE, Timer.RETRY, Timer.TELL):
             self.timers[name, effect.timer] = effect.at
 

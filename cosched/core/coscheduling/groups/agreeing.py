@@ -175,7 +175,7 @@ class Agreeing:
         agreement, group = self._planned(job, books=True), membership(job)
         if agreement is None:
             return [*self.slots.undo(job, event), EndTurn(job.id)]  # what the others have booked lapses there
-        if not event.booked:
+        if event.allocation is None:
             return self.give_up(job, agreement, now)
         given = self.slots.give(job, event.at, event.generation, now, proposes=True)
         group.slot = agreement.name

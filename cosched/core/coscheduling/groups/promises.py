@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import Asking
 from cosched.core.coscheduling.groups.gathering import Gathering
@@ -125,7 +126,7 @@ class Promises:
         """Whether more would be kept than may be held. One job may: else no group with a large one could start."""
         ledger = self.ledger
         others = ledger.booked.keys() - {job.id}
-        return bool(others) and not request.slot and ledger.kept_beside(job.id) + ledger.size(job.id) > ledger.cap
+        return bool(others) and not request.slot and ledger.kept_beside(job.id) + job.nodes > ledger.cap
 
     @staticmethod
     def _starts_later(job: PairedJob, now: int) -> bool:
@@ -174,7 +175,7 @@ class Promises:
     def _count(self, job: PairedJob) -> None:
         """A job that is booked without a hold counts as one that holds."""
         if job.state is READY:
-            self.ledger.booked[job.id] = self.ledger.size(job.id)
+            self.ledger.booked[job.id] = job.nodes
 
     def recover(self, job: PairedJob, booking: Booking, now: int) -> list[Effect]:
         """Take up a booking as it was recorded."""
@@ -184,20 +185,21 @@ class Promises:
 
     def tried(self, job: PairedJob, event: TriedReady, now: int) -> list[Effect]:
         """The scheduler has tried to make the job ready."""
-        return self._tried(job, event.ready, now)
+        return self._tried(job, event.allocation, now)
 
     def claimed(self, job: PairedJob, event: Claimed, now: int) -> list[Effect]:
         """Whether the job is ready on the nodes of its slot."""
-        return self._tried(job, event.claimed, now)
+        return self._tried(job, event.allocation, now)
 
-    def _tried(self, job: PairedJob, ready: bool, now: int) -> list[Effect]:
+    def _tried(self, job: PairedJob, allocation: Allocation | None, now: int) -> list[Effect]:
         if (waiting := self.trying.pop(job.id, None)) is None:  # nobody waits any more
-            return [GiveBack(job.id)] if ready and job.state is QUEUED else []
+            return [GiveBack(job.id)] if allocation is not None and job.state is QUEUED else []
         peer, request = waiting
-        if not ready:
+        if allocation is None:
             return self._answer(job, peer, request, Vote.NO)
         if job.state is not QUEUED:
             return self._answer(job, peer, request, Vote.BUSY)
+        job.allocation = allocation
         vote = Vote.BUSY if self._is_beyond_cap(job, request) else self._vote(job, peer, request, now)
         if vote in (Vote.NO, Vote.BUSY):  # NO: it was dropped meanwhile
             return [GiveBack(job.id), Answer(peer, request, GroupProposed(vote))]

@@ -104,7 +104,7 @@ class Reserving:
         peer, request = waiting
         if not request.book or event.at < _from(request, 0):  # a later proposal has come
             return [*self.slots.undo(job, event), Quote(job.id, _from(request, now), for_peer=True)]
-        if event.booked and not self._too_late(job, peer, request):
+        if event.allocation is not None and not self._too_late(job, peer, request):
             given = self.slots.give(job, event.at, event.generation, now, proposes=False)
             membership(job).slot, membership(job).without = request.request_id, tuple(request.without)
             given += self.agreeing.move_with_group(job, event.at if request.instant is None else request.instant)

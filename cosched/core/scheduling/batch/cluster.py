@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cosched.core.allocation import Allocation
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.kernels import answers, loop
 from cosched.core.scheduling.primitives import occupancy
@@ -95,6 +96,15 @@ class Cluster:
     def state(self, row: int) -> JobState:
         """The job's state."""
         return JobState(int(self.tables.jobs[row]["state"]))
+
+    def has(self, row: int) -> Allocation:
+        """What a ready job has."""
+        return Allocation(int(self.tables.jobs[row]["nodes"]))
+
+    def has_from(self, row: int, start: int) -> Allocation:
+        """What a job has that starts then."""
+        record = self.tables.jobs[row]
+        return Allocation(int(record["nodes"]), start, start + int(record["requested"]))
 
     def cancel(self, row: int, now: int) -> None:
         """The job leaves, whatever its state; a job that has ended stays as it is."""

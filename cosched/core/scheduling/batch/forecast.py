@@ -82,7 +82,7 @@ class Forecast:
             cluster = self._cluster
             if cluster.job(job).state is not JobState.QUEUED or not isinstance(cluster, OpenMeetingCluster):
                 continue
-            if cluster.claim(Claim(job), self._now).claimed:
+            if cluster.claim(Claim(job), self._now).allocation is not None:
                 self._start(job)
                 yield job
             else:

@@ -12,6 +12,7 @@ from typing import Self
 
 import numpy as np
 
+from cosched.core.allocation import NOT_NOW, Allocation, Refused
 from cosched.core.events import MayBeEarlier, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
@@ -82,8 +83,7 @@ class OpenCluster(OpenIteration):
 
     def _ready(self, row: int) -> Ready:
         limit = int(self._record["hold_limit"])
-        nodes = int(self._tables.jobs[row]["nodes"])
-        return Ready(self._job[row], nodes, FOREVER if limit >= NEVER else limit)
+        return Ready(self._job[row], self._cluster.has(row), FOREVER if limit >= NEVER else limit)
 
     @property
     def awaited(self) -> JobId | None:
@@ -117,11 +117,12 @@ class OpenCluster(OpenIteration):
 
     # Answers to a ready job, and what happens to others
 
-    def start(self, job: JobId, now: int) -> None:
+    def start(self, job: JobId, now: int) -> Allocation:
         """Start a job that has nodes."""
         row = self._known(job)
         self._cluster.start(row, now)
         self._forget_completions()
+        return self._cluster.has_from(row, now)
 
     def hold(self, job: JobId, now: int, until: int) -> None:
         """Keep a ready job's nodes; they are expected back at `until`."""
@@ -141,30 +142,25 @@ class OpenCluster(OpenIteration):
         """End a hold by force."""
         self._cluster.release(self._known(job), now)
 
-    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> bool:  # noqa: ARG002
+    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> Allocation | Refused:  # noqa: ARG002
         """TryStartMate: start a queued job if an iteration run now would; else it is wanted until then.
 
         A job that is not here, since its user holds it, does not start.
         """
         row = self._row.get(job)
-        if row is None:
-            return False
-        started = self._cluster.try_start(row, now, wanted_until)
-        if started:
-            self._interrupt()
-            self._forget_completions()
-        return started
+        if row is None or not self._cluster.try_start(row, now, wanted_until):
+            return NOT_NOW
+        self._interrupt()
+        self._forget_completions()
+        return self._cluster.has_from(row, now)
 
-    def try_ready(self, job: JobId, now: int) -> bool:
+    def try_ready(self, job: JobId, now: int) -> Allocation | Refused:
         """See GroupScheduler."""
-        row = self._row.get(job)
-        if row is None:
-            return False
-        changed = self.changed
-        ready = self._cluster.try_ready(row, now)
-        if ready:
-            self._keep(job, changed=changed)
-        return ready
+        row, changed = self._row.get(job), self.changed
+        if row is None or not self._cluster.try_ready(row, now):
+            return NOT_NOW
+        self._keep(job, changed=changed)
+        return self._cluster.has(row)
 
     def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
         """See GroupScheduler."""

@@ -14,6 +14,7 @@ from typing import Self
 
 import numpy as np
 
+from cosched.core.allocation import NOT_NOW, Allocation, Refused
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import Booked, Claimed, MayBeEarlier, Quoted, Ready
 from cosched.core.job import JobState, SlotMoves
@@ -73,28 +74,28 @@ class OpenMeetingCluster(OpenCluster):
         else:
             self._wanted_early.discard(job)
 
-    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> bool:
+    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> Allocation | Refused:
         """See OpenCluster; the job is wanted from now on."""
         row = self._row.get(job)
         if row is None:
             self._wanted_early.add(job)
-            return False
+            return NOT_NOW
         self._bound([row], now)
         started = super().try_start(job, now, wanted_until, start_at)
-        if started:
+        if started is not NOT_NOW:
             self._note_push(row, now, tried=True)
             self._count_start(job, now)
         return started
 
-    def try_ready(self, job: JobId, now: int) -> bool:
+    def try_ready(self, job: JobId, now: int) -> Allocation | Refused:
         """See OpenCluster; the job is wanted from now on. It counts as started when it starts."""
         row = self._row.get(job)
         if row is None:
             self._wanted_early.add(job)
-            return False
+            return NOT_NOW
         self._bound([row], now)
         ready = super().try_ready(job, now)
-        if ready:
+        if ready is not NOT_NOW:
             self._note_push(row, now, tried=True)
         return ready
 
@@ -167,10 +168,11 @@ class OpenMeetingCluster(OpenCluster):
         if self.settings.mate_budget:
             self.starts.count(self._owner[job], now, self._pushed.get(job))
 
-    def start(self, job: JobId, now: int) -> None:
+    def start(self, job: JobId, now: int) -> Allocation:
         """See OpenCluster."""
-        super().start(job, now)
+        allocation = super().start(job, now)
         self._count_start(job, now)
+        return allocation
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
         """See OpenCluster."""
@@ -194,10 +196,11 @@ class OpenMeetingCluster(OpenCluster):
 
     def book(self, effect: Book, now: int) -> Booked:
         """See MeetingScheduler."""
-        booked = False
+        booked = None
         if effect.job in self._row:
             with self._in_plan(effect.job) as row:
-                booked = self._cluster.book(row, effect.at, now)
+                if self._cluster.book(row, effect.at, now):
+                    booked = self._cluster.has_from(row, effect.at)
         return Booked(effect.job, effect.at, effect.generation, booked, effect.for_peer)
 
     @contextmanager
@@ -231,10 +234,10 @@ class OpenMeetingCluster(OpenCluster):
     def claim(self, effect: Claim, now: int) -> Claimed:
         """See MeetingScheduler."""
         row = self._row.get(effect.job)
-        claimed = row is not None and self._cluster.claim(row, now)
-        if claimed:
-            self._interrupt()
-        return Claimed(effect.job, claimed, effect.for_peer)
+        if row is None or not self._cluster.claim(row, now):
+            return Claimed(effect.job, None, effect.for_peer)
+        self._interrupt()
+        return Claimed(effect.job, self._cluster.has(row), effect.for_peer)
 
     # Rows
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cosched.core.allocation import Allocation, Counts, Resized, Table
+from cosched.core.allocation import NOT_NOW, Allocation, Counts, Refused, Resized, Table
 from cosched.core.events import NOT_HOLDABLE, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
@@ -118,7 +118,11 @@ class FluidCluster(OpenIteration):
     def _ready(self, row: int) -> Ready:
         has_all = promises.make_ready(self._rows.state, row)
         self._offered = self._rows.id(row)
-        return Ready(self._offered, int(self._rows.jobs["least"][row]), FOREVER if has_all else NOT_HOLDABLE)
+        return Ready(self._offered, self._least(row), FOREVER if has_all else NOT_HOLDABLE)
+
+    def _least(self, row: int, start: int = 0) -> Allocation:
+        """What a job has at least when it starts."""
+        return Allocation(int(self._rows.jobs["least"][row]), start)
 
     def _abandon(self) -> None:
         self._offered = None
@@ -143,11 +147,11 @@ class FluidCluster(OpenIteration):
 
     # Answers to a ready job, and what happens to others
 
-    def start(self, job: JobId, now: int) -> None:
+    def start(self, job: JobId, now: int) -> Allocation:
         """Start a ready or holding job, by harvest if some of its least is not free."""
         self._answer(job)
         promises.start_promised(self._rows.state, self._rows[job], now)
-        self._note_start(job)
+        return self._note_start(job)
 
     def hold(self, job: JobId, now: int, until: int) -> None:  # noqa: ARG002
         """Keep a ready job's least."""
@@ -180,37 +184,45 @@ class FluidCluster(OpenIteration):
         resized, self._resized = self._resized, []
         return resized
 
-    def _note_start(self, job: JobId) -> None:
+    def _note_start(self, job: JobId) -> Allocation:
         self._started += 1
         self._rows.jobs["place"][self._rows[job]] = self._started
         self._note_sizes()
+        started = next(resized for resized in reversed(self._resized) if resized.job == job)
+        self._resized = [resized for resized in self._resized if resized.job != job]
+        return started.allocation
 
     def _note_sizes(self) -> None:
         """Take what the kernels have noted: every start and every change of size."""
         for row, at, procs, gave_to, resumes, expected in self._rows.take_log():
-            rate = self._rows.rate(row, procs)
+            job, rate = self._rows.id(row), self._rows.rate(row, procs)
             self._sizes += 1
-            self._have_changed[self._rows.id(row)] = None
-            allocation = Allocation(self._rows.id(row), procs, at, expected, rate, resumes)
-            self._resized.append(Resized(allocation, None if gave_to == NONE else self._rows.id(gave_to)))
+            self._have_changed[job] = None
+            allocation = Allocation(procs, at, expected, rate, resumes)
+            self._resized.append(Resized(job, allocation, None if gave_to == NONE else self._rows.id(gave_to)))
 
     # What peers ask for
 
-    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> bool:  # noqa: ARG002
+    def try_start(
+        self,
+        job: JobId,
+        now: int,
+        wanted_until: int,
+        start_at: float | None = None,  # noqa: ARG002
+    ) -> Allocation | Refused:
         """TryStartMate: start a queued job if an iteration run now would; else it is wanted until then.
 
         A job that is not here, since its user holds it, does not start.
         """
         if job not in self._rows:
-            return False
+            return NOT_NOW
         if not self._can_start(job, now):
             self.want_until(job, wanted_until)
-            return False
+            return NOT_NOW
         self._interrupt()
         iteration.start(self._rows.state, self._rows[job], now)
-        self._note_start(job)
         self._changed = True
-        return True
+        return self._note_start(job)
 
     def _can_start(self, job: JobId, now: int) -> bool:
         """Whether an iteration would start it, other paired jobs passed over, and it can be had alone."""
@@ -219,13 +231,13 @@ class FluidCluster(OpenIteration):
             return False
         return bool(iteration.can_be_had(rows.state, row, now))
 
-    def try_ready(self, job: JobId, now: int) -> bool:
+    def try_ready(self, job: JobId, now: int) -> Allocation | Refused:
         """See GroupScheduler."""
         if job not in self._rows or not self._can_start(job, now):
-            return False
+            return NOT_NOW
         self._keep(job, changed=self._changed)
         promises.make_ready(self._rows.state, self._rows[job])
-        return True
+        return self._least(self._rows[job])
 
     def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
         """See GroupScheduler."""

@@ -63,7 +63,8 @@ class FluidMeetingCluster(FluidCluster):
         if booked:
             booking.book(self._rows.state, self._rows[effect.job], at)
             self._note_change(effect.job)
-        return Booked(effect.job, effect.at, effect.generation, booked, effect.for_peer)
+        allocation = self._least(self._rows[effect.job], at) if booked else None
+        return Booked(effect.job, effect.at, effect.generation, allocation, effect.for_peer)
 
     def move_slot(self, job: JobId, moves: SlotMoves) -> None:
         """See MeetingScheduler: a slot becomes an earlier one at the turn of its job, which it has unless NEVER."""
@@ -90,7 +91,7 @@ class FluidMeetingCluster(FluidCluster):
         if claimed:
             self._interrupt()
             promises.make_ready(self._rows.state, row)
-        return Claimed(effect.job, claimed, effect.for_peer)
+        return Claimed(effect.job, self._least(row) if claimed else None, effect.for_peer)
 
     def _could_be_free(self) -> int:
         """Processors that jobs would have beside them that run or are ready, if all these had their least."""
