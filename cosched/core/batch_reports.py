@@ -36,7 +36,7 @@ class BatchReports:
         self._scheduler.note_offer(job, number)
         state = self._state(job)
         if state not in WAITING:  # it is not coscheduled, or was to start before
-            return [Start(job, self._jobs[job].start_at if state is not None else None, Allocation(nodes))]
+            return [Start(job, self._jobs[job].start_at if state is not None else None)]
         if state is JobState.QUEUED and job not in self._scheduler.trying:
             self._scheduler.offer(job, nodes, now, can_yield=can_yield)
         return []
@@ -116,14 +116,14 @@ class SlotReports:
 
     def booked(self, asked: Book, booked: bool, now: int) -> list[Change]:
         """Whether the job has its slot."""
-        has = self._scheduler.has_from(asked.job, asked.at) if booked else None
+        has = self._scheduler.has_from(asked.job, asked.at) if booked and asked.job in self._scheduler else None
         return self._tell(asked, Booked(asked.job, asked.at, asked.generation, has, asked.for_peer), now, yes=booked)
 
     def claimed(self, asked: Claim, offer: int, now: int) -> list[Change]:
         """The job is offered on the nodes of its slot, by this number, or not yet (0)."""
         if offer:
             self._scheduler.note_offer(asked.job, offer)
-        has = self._scheduler.has(asked.job) if offer else None
+        has = self._scheduler.has(asked.job) if offer and asked.job in self._scheduler else None
         return self._tell(asked, Claimed(asked.job, has, asked.for_peer), now, yes=offer > 0)
 
     def _tell(self, asked: Question, outcome: Quoted | Booked | Claimed, now: int, *, yes: bool) -> list[Change]:
