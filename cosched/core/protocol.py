@@ -11,7 +11,7 @@ that arrived before it. Such calls and their answers may have `start_at`, the in
 from __future__ import annotations
 
 from enum import Enum, StrEnum, auto
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, assert_never
 
 JobId = str
 Domain = str
@@ -385,12 +385,16 @@ def may_have_dropped_slot(request: Request, reply: Reply) -> bool:
 
 def has_changed(request: Request, reply: Reply) -> bool:
     """Whether the call has changed the schedule of the domain that answered: a start, or a slot set, moved, dropped."""
-    if isinstance(reply, (MateTried, MateStarted)):
-        return reply.started
-    if isinstance(reply, Proposed):
-        return reply.booked
-    if isinstance(request, ProposeGroupStart):
-        return request.book and isinstance(reply, GroupProposed) and reply.vote is Vote.BOOKED
-    if isinstance(request, SettleGroupStart):
-        return isinstance(reply, Settled) and reply.current and not request.keep
-    return isinstance(reply, Settled) and reply.current and isinstance(request, SettleStart) and not request.keep
+    match reply:
+        case MateTried() | MateStarted():
+            return reply.started
+        case Proposed():
+            return reply.booked
+        case GroupProposed():
+            return isinstance(request, ProposeGroupStart) and request.book and reply.vote is Vote.BOOKED
+        case Settled():
+            return reply.current and isinstance(request, SettleStart | SettleGroupStart) and not request.keep
+        case MateJobId() | MateStatus() | ProposalOutcome():
+            return False
+        case _:
+            assert_never(reply)

@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable
 from decimal import Decimal
 
+from cosched.core.batch_reports import BatchReports, SlotReports
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import IllegalEvent, PairedJob
 from cosched.core.domain import TIMER_EVENTS, Change, PolicyDomain
@@ -28,16 +29,11 @@ from cosched.core.effects import (
 from cosched.core.events import (
     Answered,
     Asked,
-    Booked,
     CallFailed,
-    Claimed,
     Event,
     Finished,
     Linked,
-    Quoted,
     Submitted,
-    Tried,
-    TriedReady,
     Unlinked,
 )
 from cosched.core.job import JobState
@@ -79,7 +75,6 @@ from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings, OpenScheduler
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
-from tests.core.had import had
 
 NODES, STEPS = 10, 250
 PEERS = ("B", "C")
@@ -340,6 +335,8 @@ class BesiegedBatchSystem(Besieged):
     def __init__(self, seed: int) -> None:
         self.orders: list[Quote | Book | Claim | Try | TryReady] = []
         super().__init__(seed)
+        self.reports = BatchReports(self.domain, self.cluster)
+        self.slot_reports = SlotReports(self.domain, self.cluster)
 
     def go_on(self) -> None:
         super().go_on()
@@ -353,34 +350,22 @@ class BesiegedBatchSystem(Besieged):
             (self.tried if isinstance(order, Try | TryReady) else self.answered)(order, yes)
             return
         queued = [id for id, job in self.core.jobs.items() if job.state is JobState.QUEUED]
-        if queued and (id := draw.choice(queued)) not in self.cluster.trying:
-            self.cluster.offer(id, 4, self.now, can_yield=draw.random() < 0.9)
+        if queued:
+            id, can_yield = draw.choice(queued), draw.random() < 0.9
+            self.follow(self.reports.offered(id, 4, self.now, can_yield=can_yield, number=0))
 
     def answered(self, order: Quote | Book | Claim, yes: bool) -> None:
-        if not self.cluster.awaits(order):
-            return
-        self.cluster.answered(order, yes)
         if isinstance(order, Quote):
-            later = self.random.choice([0, 0, 5])
-            self.tell(Quoted(order.job, order.not_before + later if yes else None, order.for_peer))
+            at = order.not_before + self.random.choice([0, 0, 5]) if yes else None
+            self.follow(self.slot_reports.quoted(order, at, self.now))
         elif isinstance(order, Book):
-            self.tell(Booked(order.job, order.at, order.generation, had(yes), order.for_peer))
+            self.follow(self.slot_reports.booked(order, yes, self.now))
         else:
-            self.tell(Claimed(order.job, had(yes), order.for_peer))
-        self.cluster.settled(order.job, self.now)
+            self.follow(self.slot_reports.claimed(order, int(yes), self.now))
 
     def tried(self, order: Try | TryReady, yes: bool) -> None:
-        if self.cluster.trying.get(order.job) is not order:
-            return
-        del self.cluster.trying[order.job]
-        job = self.core.jobs[order.job]
-        starts = yes and job.state is JobState.QUEUED
-        if isinstance(order, Try):
-            self.follow(self.domain.tried(Tried(order.job, had(yes)), self.now))
-        elif job.group is not None:
-            if starts:
-                self.cluster.keep(order.job)
-            self.tell(TriedReady(order.job, had(starts)))
+        if self.cluster.trying.get(order.job) is order:
+            self.follow(self.reports.tried(order.job, int(yes), None, self.now))
 
 
 OUTCOMES = (Quote, Book, Claim, Try, TryReady)

@@ -23,7 +23,6 @@ than one other), `incoming` (what peers ask).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from cosched.core.allocation import Resized
@@ -46,6 +45,7 @@ from cosched.core.coscheduling.outgoing import Outgoing
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.coscheduling.proposing import Proposing
 from cosched.core.coscheduling.slots import Slots
+from cosched.core.coscheduling.transitions import ForWhom, Transition, ignore
 from cosched.core.effects import Answer, Effect, Want
 from cosched.core.events import (
     Answered,
@@ -102,7 +102,6 @@ REPLIES = (MateJobId, MateStatus, MateStarted, MateTried)
 ABOUT_SLOTS = (Proposed, Settled)
 ENDED = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED)
 
-Transition = Callable[[PairedJob, Any, int], list[Effect]]
 Table = dict[tuple[JobState, type], Transition]
 
 
@@ -259,9 +258,9 @@ class Coscheduler:
             **_rows(outgoing.heard, MateHeardOf, *WAITING, RUNNING, *ENDED),
             **_rows(incoming.tried, Tried, *WAITING, RUNNING, *ENDED),
             **_rows(proposing.may_be_earlier, MayBeEarlier, QUEUED),
-            **_rows(_ForWhom(proposing.quoted, bookings.quoted), Quoted, *WAITING, RUNNING, *ENDED),
-            **_rows(_ForWhom(proposing.booked, bookings.booked), Booked, *WAITING, RUNNING, *ENDED),
-            **_rows(_ForWhom(proposing.at_slot.claimed, bookings.claimed), Claimed, *WAITING, RUNNING, *ENDED),
+            **_rows(ForWhom(proposing.quoted, bookings.quoted), Quoted, *WAITING, RUNNING, *ENDED),
+            **_rows(ForWhom(proposing.booked, bookings.booked), Booked, *WAITING, RUNNING, *ENDED),
+            **_rows(ForWhom(proposing.at_slot.claimed, bookings.claimed), Claimed, *WAITING, RUNNING, *ENDED),
             **_rows(proposing.proposed, Proposed, QUEUED, READY),
             **_rows(proposing.settled, Settled, *WAITING),
             **_rows(proposing.at_slot.due, SlotDue, QUEUED, READY, HOLDING),
@@ -333,26 +332,6 @@ class Coscheduler:
         self.grouping.promises.forget(job)
         self.incoming.trying.pop(job.id, None)
         self.slots.plans.pop(job.id, None)
-
-
-def ignore(job: PairedJob, event: object, now: int) -> list[Effect]:  # noqa: ARG001
-    """Too late: nothing happens."""
-    return []
-
-
-@dataclass(frozen=True, slots=True)
-class _ForWhom:
-    """What follows from an outcome that either our own proposal or a peer has asked for."""
-
-    ours: Transition
-    of_peer: Transition
-
-    def __call__(self, job: PairedJob, event: Any, now: int) -> list[Effect]:
-        return (self.of_peer if event.for_peer else self.ours)(job, event, now)
-
-    @property
-    def __name__(self) -> str:
-        return self.ours.__name__
 
 
 def _rows(transition: Transition, kinds: type | tuple[type, ...], *states: JobState) -> Table:

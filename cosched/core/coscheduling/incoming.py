@@ -6,6 +6,7 @@ A peer's mutating call is carried out once. A late copy of an earlier call is re
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import assert_never
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.answers import REFUSED, Answers
@@ -18,7 +19,6 @@ from cosched.core.events import Asked, Tried
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     NO_HOLD,
-    AboutGroup,
     Domain,
     GetMateJobId,
     GetMateStatus,
@@ -66,13 +66,15 @@ class Incoming:
     def asked(self, event: Asked, now: int) -> list[Effect]:
         """A peer's request."""
         peer, request = event.peer, event.request
-        if isinstance(request, GetMateJobId):
-            return self._asked_for_mate(peer, request)
-        if isinstance(request, AboutGroup):
-            return self.grouping.asked(peer, request, now)
-        if isinstance(request, GetMateStatus):
-            return [Answer(peer, request, self.mate_status(peer, request))]
-        return self._asked_to_change(peer, request, now)
+        match request:
+            case GetMateJobId():
+                return self._asked_for_mate(peer, request)
+            case GetMateStatus():
+                return [Answer(peer, request, self.mate_status(peer, request))]
+            case TryStartMate() | StartJob() | ProposeStart() | SettleStart():
+                return self._asked_to_change(peer, request, now)
+            case _:
+                return self.grouping.asked(peer, request, now)
 
     # Questions
 
@@ -118,15 +120,19 @@ class Incoming:
         if answer is not None:
             return [Answer(peer, request, answer)]
         self.ledger.changed[request.job] = None
-        if isinstance(request, ProposeStart):
-            return self.bookings.propose(peer, request, now)
-        if isinstance(request, SettleStart):
-            return self.bookings.settle(peer, request, now)
-        if isinstance(request, StartJob) and request.slot_generation:
-            return self.bookings.start(peer, request, now)
-        if isinstance(request, StartJob) and request.generation == NO_HOLD and self._is_deciding(request.job):
-            return []  # it is repeated
-        return self._asked_to_start(peer, request, now)
+        match request:
+            case ProposeStart():
+                return self.bookings.propose(peer, request, now)
+            case SettleStart():
+                return self.bookings.settle(peer, request, now)
+            case StartJob(slot_generation=slot) if slot:
+                return self.bookings.start(peer, request, now)
+            case StartJob(generation=generation) if generation == NO_HOLD and self._is_deciding(request.job):
+                return []  # it is repeated
+            case TryStartMate() | StartJob():
+                return self._asked_to_start(peer, request, now)
+            case _:
+                assert_never(request)
 
     def _is_deciding(self, job: JobId) -> bool:
         """Whether the local scheduler is about to say if the job starts for an earlier call."""

@@ -21,7 +21,11 @@ from cosched.core.protocol import (
 
 Late = MutatingRequest | ProposeGroupStart | SettleGroupStart
 Waiting = tuple[Late, "asyncio.Future[Reply]"]  # the call, and who awaits its answer
-SUPERSEDED: dict[type, Reply] = {**REFUSED, ProposeGroupStart: GroupProposed(Vote.NO)}
+SUPERSEDED: dict[type, Reply | None] = {  # what earlier calls of a job are told; None: their own answers come later
+    **REFUSED,
+    ProposeGroupStart: GroupProposed(Vote.NO),
+    SettleGroupStart: None,
+}
 
 
 class LateAnswers:
@@ -59,4 +63,4 @@ def reply_to(call: Late, answer: Answer) -> Reply | None:
     if call.request_id == answered.request_id and type(call) is type(answered):
         return answer.answer
     later = call_number(call.request_id) > call_number(answered.request_id)
-    return None if later else SUPERSEDED.get(type(call))
+    return None if later else SUPERSEDED[type(call)]

@@ -218,7 +218,7 @@ class Agreeing:
         }
         return [Call(peer, job.id, kept) for peer, kept in group.keeping.items()]
 
-    def kept(self, job: PairedJob, event: Answered) -> list[Effect]:
+    def kept(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:  # noqa: ARG002
         """Whether another member still has the slot."""
         group, answer = membership(job), event.answer
         if group.keeping.get(event.peer) != event.request or not isinstance(answer, Settled):

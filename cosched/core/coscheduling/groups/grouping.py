@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, assert_never, get_args
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, RUNNING, Allocations
 from cosched.core.coscheduling.asking import Asking
@@ -17,6 +17,7 @@ from cosched.core.coscheduling.groups.reserving import Reserving
 from cosched.core.coscheduling.groups.telling import Telling
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.outgoing import Outgoing
+from cosched.core.coscheduling.transitions import ForWhom, Transition, ignore
 from cosched.core.effects import Answer, Call, ClearTimer, Effect, Reschedule, Timer
 from cosched.core.events import (
     Answered,
@@ -46,17 +47,20 @@ from cosched.core.job import JobState
 from cosched.core.protocol import (
     AboutGroup,
     Domain,
+    GetMateJobId,
     GetMateStatus,
     GetMember,
     GetProposal,
+    MutatingRequest,
     ProposeGroupStart,
     SettleGroupStart,
 )
 from cosched.core.story import Detail, What, Why
 
-Transition = Callable[[PairedJob, Any, int], list[Effect]]
 WITH_NODES = (READY, HOLDING)
 WAITING = (QUEUED, READY, HOLDING)
+ANY = tuple(JobState)
+LATE = (ReleaseDue, RetryDue, LeaseOver, PatienceOver, SlotDue, SlotLapsed)  # timers that may be due too late
 
 
 @dataclass
@@ -77,54 +81,58 @@ class Grouping:
     def __post_init__(self) -> None:
         self._table: dict[type, tuple[tuple[JobState, ...], Transition]] = {  # in which states an event counts
             Ready: ((QUEUED,), self._ready),
-            Answered: (tuple(JobState), self._answered),
-            CallFailed: (tuple(JobState), self._failed),
+            Answered: (ANY, self._answered),
+            CallFailed: (ANY, self.gathering.failed),
             RetryDue: (WAITING, self.gathering.retry),
-            TellDue: (tuple(JobState), self.telling.handle),
+            TellDue: (ANY, self.telling.handle),
             ReleaseDue: ((HOLDING,), self.promises.release),
             LeaseOver: (WAITING, self.promises.lease_over),
-            TriedReady: (tuple(JobState), self.promises.tried),
+            TriedReady: (ANY, self.promises.tried),
             MayBeEarlier: ((QUEUED,), self.agreeing.may_be_earlier),
-            Quoted: (tuple(JobState), self._quoted),
-            Booked: (tuple(JobState), self._booked),
-            Claimed: (tuple(JobState), self._claimed),
+            Quoted: (ANY, ForWhom(self.agreeing.quoted, self.reserving.quoted)),
+            Booked: (ANY, ForWhom(self.agreeing.booked, self.reserving.booked)),
+            Claimed: (ANY, ForWhom(self.agreeing.at_slot.claimed, self.promises.claimed)),
             SlotDue: (WAITING, self.agreeing.due),
             SlotLapsed: (WAITING, self.agreeing.lapsed),
             PatienceOver: (WAITING, self._patience_over),
-            StartedUnasked: (WAITING, self._started),
+            StartedUnasked: (WAITING, partial(self._leave, self.allocations.started)),
             Requeued: ((RUNNING,), self._requeued),
-            NodesLost: (WITH_NODES, self._lose_nodes),
-            Finished: ((*WAITING, RUNNING), self._finished),
+            NodesLost: (WITH_NODES, partial(self._leave, self.allocations.lose_nodes)),
+            Finished: ((*WAITING, RUNNING), partial(self._leave, self.allocations.finished)),
             Unlinked: (WAITING, self._unlinked),
-            MateHeardOf: (tuple(JobState), self._heard),
+            MateHeardOf: (ANY, self._heard),
         }
-        self._late = (
-            ReleaseDue,
-            RetryDue,
-            LeaseOver,
-            PatienceOver,
-            SlotDue,
-            SlotLapsed,
-        )  # timers that may be due too late
+        self._answers: dict[type, Transition] = {  # by what was asked
+            GetMember: self.gathering.answered,
+            GetMateStatus: self.gathering.answered,
+            ProposeGroupStart: self.gathering.voted,
+            SettleGroupStart: self.agreeing.kept,
+            GetProposal: self.promises.told,
+            **dict.fromkeys((GetMateJobId, *get_args(MutatingRequest)), ignore),  # before the job joined its group
+        }
 
     def handle(self, job: PairedJob, event: JobEvent, now: int) -> list[Effect]:
         """Carry out one event of a job that is in a group."""
-        states, transition = self._table.get(type(event), ((), self.outgoing.run_job))
+        states, transition = self._table.get(type(event), ((), ignore))
         if job.state in states:
             return transition(job, event, now)
-        if isinstance(event, self._late):
+        if isinstance(event, LATE):
             return []
         raise IllegalEvent(f"{type(event).__name__} while job {job.id} of a group is {job.state.name}")
 
     def asked(self, peer: Domain, request: AboutGroup, now: int) -> list[Effect]:
         """What another member's domain asks."""
-        if isinstance(request, ProposeGroupStart):
-            return self.promises.propose(peer, request, now)
-        if isinstance(request, SettleGroupStart):
-            return self.promises.settle(peer, request, now)
-        if isinstance(request, GetProposal):
-            return self.promises.outcome(peer, request, now)
-        return self._asked_for_member(peer, request)
+        match request:
+            case ProposeGroupStart():
+                return self.promises.propose(peer, request, now)
+            case SettleGroupStart():
+                return self.promises.settle(peer, request, now)
+            case GetProposal():
+                return self.promises.outcome(peer, request, now)
+            case GetMember():
+                return self._asked_for_member(peer, request)
+            case _:
+                assert_never(request)
 
     def _asked_for_member(self, peer: Domain, request: GetMember) -> list[Effect]:
         job = self.members.find(peer, request)
@@ -161,23 +169,8 @@ class Grouping:
     def _answered(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
         """An answer; what it says of the peer follows."""
         membership(job).unanswered.discard(event.peer)
-        kind = type(event.request)
-        follow = {
-            GetMember: self.gathering.answered,
-            GetMateStatus: self.gathering.answered,
-            ProposeGroupStart: self.gathering.voted,
-            SettleGroupStart: self._kept,
-            GetProposal: self.promises.told,
-        }.get(kind)
-        # None: asked before the job joined the group.
-        followed = [] if follow is None else follow(job, event, now)
+        followed = self._answers[type(event.request)](job, event, now)
         return followed + self.asking.heard_of(event.peer, now)
-
-    def _kept(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:  # noqa: ARG002
-        return self.agreeing.kept(job, event)
-
-    def _failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
-        return self.gathering.failed(job, event, now)
 
     def _heard(self, job: PairedJob, event: MateHeardOf, now: int) -> list[Effect]:  # noqa: ARG002
         """Which job another member is, told when this one was submitted."""
@@ -186,17 +179,6 @@ class Grouping:
             return []
         group.jobs[event.peer] = member
         return self.ledger.note(job, What.LINKED, mate=member, peer=event.peer)
-
-    # What our scheduler has planned
-
-    def _quoted(self, job: PairedJob, event: Quoted, now: int) -> list[Effect]:
-        return (self.reserving if event.for_peer else self.agreeing).quoted(job, event, now)
-
-    def _booked(self, job: PairedJob, event: Booked, now: int) -> list[Effect]:
-        return (self.reserving if event.for_peer else self.agreeing).booked(job, event, now)
-
-    def _claimed(self, job: PairedJob, event: Claimed, now: int) -> list[Effect]:
-        return (self.promises if event.for_peer else self.agreeing.at_slot).claimed(job, event, now)
 
     # What else happens to the job
 
@@ -210,22 +192,15 @@ class Grouping:
             return noted + self.asking.ask_again(job, now)
         return [*noted, Reschedule(job.id)]
 
-    def _started(self, job: PairedJob, event: StartedUnasked, now: int) -> list[Effect]:
+    def _leave(self, follow: Transition, job: PairedJob, event: Any, now: int) -> list[Effect]:
+        """What follows for any job, once this one asks and promises no more."""
         left = [*self.gathering.stop_asking(job, now), *self.promises.end(job)]
-        return left + self.allocations.started(job, event, now)
+        return left + follow(job, event, now)
 
     def _requeued(self, job: PairedJob, event: Requeued, now: int) -> list[Effect]:
         group = membership(job)
         group.started_by = ""
         return self.allocations.requeued(job, event, now)
-
-    def _lose_nodes(self, job: PairedJob, event: NodesLost, now: int) -> list[Effect]:
-        left = [*self.gathering.stop_asking(job, now), *self.promises.end(job)]
-        return left + self.allocations.lose_nodes(job, event, now)
-
-    def _finished(self, job: PairedJob, event: Finished, now: int) -> list[Effect]:
-        left = [*self.gathering.stop_asking(job, now), *self.promises.end(job)]
-        return left + self.allocations.finished(job, event, now)
 
     def _unlinked(self, job: PairedJob, _: Unlinked, now: int) -> list[Effect]:
         """The job leaves its group: with nodes it starts."""
