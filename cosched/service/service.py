@@ -185,7 +185,7 @@ class Service:
         self.domain = LiveDomain(
             self.name, configuration.coscheduling_settings(), self._ours.open(self._cluster), self.store, self.clock,
             self.metrics, owners=configuration.owners(), accounts=_accounts(configuration), paced=self._paced,
-            of_traces=replay is not None,
+            of_traces=replay is not None, kind=self._ours,
         )  # fmt: skip
         credentials = PeerCredentials(self._tls) if self._tls and not configuration.domain.plaintext else None
         timeout = float(configuration.coscheduling.peer_timeout)

@@ -322,7 +322,8 @@ class Besieged:
                 assert known.state is job.state, (
                     f"job {id} is {job.state.name}, and {known.state.name} to the scheduler"
                 )
-                assert known.slot == job.slot, f"job {id} has the slots {job.slot} and {known.slot}"
+                slot = known.kept.get("slot")
+                assert slot == job.slot, f"job {id} has the slots {job.slot} and {slot}"
         assert self.cluster.free >= 0
 
 

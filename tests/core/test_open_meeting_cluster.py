@@ -27,6 +27,14 @@ def test_who_meets():
     assert not isinstance(open_cluster(machine("fcfs", "easy", "flat")), MeetingScheduler)
 
 
+def slot_of(cluster: OpenMeetingCluster, job: str) -> int | None:
+    return cluster.job(job).kept.get("slot")
+
+
+def is_wanted(cluster: OpenMeetingCluster, job: str) -> bool:
+    return bool(cluster._tables.slots["wanted"][cluster._row[job]])
+
+
 def two_jobs() -> OpenMeetingCluster:
     """Job 1 runs until 100 at most on 6 nodes of 8; job 2, which needs 6 too, is queued."""
     cluster = OpenMeetingCluster(meeting("easy", "flat"))
@@ -93,7 +101,7 @@ def test_a_ready_job_whose_answer_was_late_is_quoted_on_its_own_nodes():
     assert cluster.job("2").state is JobState.READY
     assert cluster.free == 2
     cluster.pass_over("2", 0, 1.0)
-    assert cluster.job("2").slot == 30
+    assert slot_of(cluster, "2") == 30
     assert cluster.claim(Claim("2"), 29).allocation is None
     assert cluster.claim(Claim("2"), 30).allocation is not None
 
@@ -106,7 +114,7 @@ def test_a_job_is_wanted_that_is_not_here_yet():
     cluster.want("3", False)
     for job in "123":
         cluster.submit(ClusterJob(job, 6, 10, 0, True))
-    assert [cluster.job(job).wanted for job in "123"] == [True, True, False]
+    assert [is_wanted(cluster, job) for job in "123"] == [True, True, False]
 
 
 def test_nothing_is_known_of_a_job_that_is_not_here():
@@ -120,14 +128,15 @@ def test_nothing_is_known_of_a_job_that_is_not_here():
 def test_a_guard_is_told_once_and_kept():
     """Job 2 is the first of the queue; job 3 is wanted, and may push it."""
     cluster = two_jobs()
-    cluster.submit(ClusterJob("3", 1, 500, 0, True, wanted=True))
+    cluster.want("3", True)
+    cluster.submit(ClusterJob("3", 1, 500, 0, True))
     assert cluster.next(0).job == "3"
     assert cluster.take_changed() == ["2"]
     assert cluster.take_changed() == []
-    assert cluster.job("2").guard == 150
+    assert cluster.job("2").kept["guard"] == 150
     again = OpenMeetingCluster(cluster.settings)
     again.submit(cluster.job("2"))
-    assert again.job("2").guard == 150
+    assert again.job("2").kept["guard"] == 150
 
 
 def some_wanted(share: str) -> OpenMeetingCluster:
@@ -136,7 +145,8 @@ def some_wanted(share: str) -> OpenMeetingCluster:
     cluster.submit(ClusterJob("1", 5, 100, 0, True, JobState.RUNNING, expected=100))
     cluster.submit(ClusterJob("2", 8, 100, 0, True))
     for job, requested, owner in (("3", 60, "ann"), ("4", 70, "ann"), ("5", 80, "ann"), ("6", 55, "bob")):
-        cluster.submit(ClusterJob(job, 1, requested, 0, True, wanted=True, owner=owner))
+        cluster.want(job, True)
+        cluster.submit(ClusterJob(job, 1, requested, 0, True, owner=owner))
     cluster.enter(50)
     return cluster
 
@@ -146,16 +156,16 @@ def test_an_owner_whose_share_is_used_up_waits_for_the_turn_and_others_do_not():
     for job, pushed in (("3", 10), ("6", 0)):
         assert cluster.next(50).job == job
         cluster.start(job, 50)
-        assert cluster.job(job).pushed == pushed
+        assert cluster.pushed(job) == pushed
     assert cluster.next(50) is None
     assert cluster.try_start("4", 50, 0) is NOT_NOW
     cluster.submit(ClusterJob("7", 1, 50, 50, True, owner="ann"))  # it is backfilled
     assert cluster.next(50).job == "7"
     cluster.start("7", 50)
-    assert cluster.job("7").pushed is None
+    assert cluster.pushed("7") is None
     cluster.leave("7", 51, JobState.COMPLETED)
     assert cluster.try_start("4", 51, 0) is not NOT_NOW
-    assert cluster.job("4").pushed == 11
+    assert cluster.pushed("4") == 11
     assert cluster.starts.by_owner(51) == {"ann": (3, 2, 21), "bob": (1, 1, 0)}
     for job in "1346":
         cluster.leave(job, 60, JobState.COMPLETED)
@@ -164,7 +174,7 @@ def test_an_owner_whose_share_is_used_up_waits_for_the_turn_and_others_do_not():
     assert cluster.next(60) is None
     cluster.leave("2", 70, JobState.COMPLETED)
     assert cluster.next(70).job == "5"  # in its turn
-    assert cluster.job("5").pushed is None
+    assert cluster.pushed("5") is None
 
 
 def test_jobs_that_have_nodes_and_no_answer_yet_count_too():
@@ -174,7 +184,7 @@ def test_jobs_that_have_nodes_and_no_answer_yet_count_too():
     assert cluster.next(50).job == "6"
     assert cluster.try_start("4", 50, 0) is NOT_NOW
     cluster.pass_over("3", 50, 1.0)
-    assert cluster.job("3").pushed is None
+    assert cluster.pushed("3") is None
     assert cluster.try_start("4", 50, 0) is not NOT_NOW
 
 
@@ -206,23 +216,23 @@ def test_tables_may_run_out_and_nothing_is_lost():
 def test_a_slot_on_nodes_that_are_gone_is_none(pool):
     """The machine has become smaller."""
     cluster = OpenMeetingCluster(replace(meeting("easy", pool), nodes=4))
-    cluster.submit(ClusterJob("1", 4, 10, 0, True, slot=50, slot_block=2))
-    assert cluster.job("1").slot == (50 if pool == "flat" else None)
+    cluster.submit(ClusterJob("1", 4, 10, 0, True, kept={"slot": 50, "slot_block": 2}))
+    assert slot_of(cluster, "1") == (50 if pool == "flat" else None)
 
 
 def test_a_domain_that_does_not_meet_keeps_no_slot():
     cluster = OpenCluster(machine("fcfs", "easy", "flat"))
-    cluster.submit(ClusterJob("1", 4, 10, 0, True, wanted=True, been_ready=True, guard=9, slot=50))
+    cluster.submit(ClusterJob("1", 4, 10, 0, True, kept={"been_ready": True, "guard": 9, "slot": 50}))
     assert cluster.job("1") == ClusterJob("1", 4, 10, 0, True)
 
 
 def test_a_job_that_is_only_booked_counts_when_it_starts():
     cluster = some_wanted("1")
     assert cluster.try_ready("3", 50) is not NOT_NOW
-    assert cluster.job("3").pushed == 10
+    assert cluster.pushed("3") == 10
     assert cluster.starts.by_owner(50) == {}
     cluster.give_back("3", 50)
-    assert cluster.job("3").pushed is None
+    assert cluster.pushed("3") is None
     assert cluster.try_ready("3", 50) is not NOT_NOW
     cluster.start("3", 50)
     assert cluster.starts.by_owner(50) == {"ann": (1, 1, 10)}
@@ -244,7 +254,7 @@ def test_a_job_that_is_booked_keeps_its_slot_until_it_starts():
     cluster.leave("1", 60, JobState.COMPLETED)
     assert cluster.try_ready("3", 60) is not NOT_NOW
     cluster.give_back("3", 60)
-    assert cluster.job("3") == replace(kept, block=cluster.job("3").block, expected=cluster.job("3").expected)
+    assert cluster.job("3") == replace(kept, expected=cluster.job("3").expected)
     assert cluster.try_ready("3", 60) is not NOT_NOW
     cluster.start("3", 60)
-    assert cluster.job("3").slot is None
+    assert slot_of(cluster, "3") is None

@@ -64,7 +64,7 @@ cluster.reschedule()
 cluster.leave(ready.job, 1002, JobState.CANCELLED)
 cluster.leave("298", 1002, JobState.CANCELLED)
 cluster.leave("299", 1003, JobState.COMPLETED)
-cluster.submit(ClusterJob("found", 2, 100, 1, paired=False, state=JobState.RUNNING, block=0, expected=2000))
+cluster.submit(ClusterJob("found", 2, 100, 1, paired=False, state=JobState.RUNNING, expected=2000, kept={"block": 0}))
 if meets:
     for job in ("200", ready.job):
         at = cluster.quote(Quote(job, 1003), 1003).at if job in cluster else None

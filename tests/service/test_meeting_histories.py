@@ -43,7 +43,7 @@ class MeetingWorld(World):
         for job in domain.jobs:
             paired = domain.core.jobs[job]
             if job in domain.scheduler:
-                assert domain.scheduler.job(job).slot == paired.slot, (node.name, job)
+                assert domain.scheduler.job(job).kept.get("slot") == paired.slot, (node.name, job)
             if paired.slot is not None:
                 self.slots[f"{node.name}{job}"] += 1
                 assert paired.state in WAITING

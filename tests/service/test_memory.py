@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cosched.core.coscheduling.ledger import PairedJob, Untold
 from cosched.core.coscheduling.membership import Booking, Membership, Proposal
-from cosched.core.job import JobState, SlotMoves
+from cosched.core.job import JobState
 from cosched.core.protocol import (
     FOREVER,
     GetMateJobId,
@@ -88,38 +88,37 @@ PLACES = st.builds(
     st.just(60),
     st.just(5),
     st.just(True),
-    block=NUMBERS,
     expected=NUMBERS,
-    boost=st.floats(0, 1e6),
     passed_over=NUMBERS,
     wanted_until=NUMBERS,
     released=NUMBERS,
-    been_ready=st.booleans(),
-    guard=NUMBERS,
-    slot_block=NUMBERS,
-    slot_moves=st.sampled_from(SlotMoves),
-    pushed=st.none() | NUMBERS,
+    kept=st.dictionaries(TEXTS, NUMBERS | st.booleans() | TEXTS | st.lists(NUMBERS, max_size=2), max_size=3),
 )
+BARE = ClusterJob("1", 4, 60, 5, True)
 
 
-@given(job=JOBS, place=st.none() | PLACES, slot=st.none() | NUMBERS)
+@given(job=JOBS, place=st.just(BARE) | PLACES, slot=st.none() | NUMBERS)
 def test_what_is_remembered_is_recalled(job, place, slot):
-    """The slot of a job is the same in the core and in the scheduler."""
+    """What the scheduler keeps is its own: it may have the names of fields of the core."""
     job = replace(job, slot=slot)
-    place = place and replace(place, slot=slot)
-    kept = json.loads(json.dumps(remember(job, place)))
+    kept = json.loads(json.dumps(remember(job, place.to_keep())))
     again = PairedJob("1", "b", "p", "7", "ann", job.state, ready_at=job.ready_at, started_at=job.started_at)
     assert recall(again, kept) == job
-    if place is not None:
-        bare = ClusterJob("1", 4, 60, 5, True)
-        assert replace(bare, **recalled_place(kept)) == place
+    if place is not BARE:
+        assert BARE.with_kept(recalled_place(kept)) == place
+
+
+def test_what_earlier_versions_remembered_is_recalled():
+    kept = {"holds": 1, "slot": 50, "slot_block": 2, "expected": 90, "guard": 7, "share": [4, 100], "held_until": 9}
+    place = BARE.with_kept(recalled_place(kept))
+    assert (place.expected, place.kept) == (90, {"slot": 50, "slot_block": 2, "guard": 7, "share": [4, 100]})
 
 
 @given(group=GROUPS)
 def test_what_is_remembered_of_a_group_is_recalled(group):
     """The questions of a RunJob are not: it begins anew."""
     job = PairedJob("1", "", None, None, "ann", group=replace(group, asked={"b": GetMateStatus("1", "2")}))
-    kept = json.loads(json.dumps(remember(job, None)))
+    kept = json.loads(json.dumps(remember(job, {})))
     named = Membership("run7", ("a", "b", "c"), ("b", "c"), windows=group.windows, at=group.at)
     again = PairedJob("1", "", None, None, "ann", group=named)
     assert recall(again, kept).group == group
@@ -133,4 +132,4 @@ def test_an_answer_is_recalled_as_it_was(reply):
 
 
 def test_little_is_kept_of_a_job_that_just_waits():
-    assert remember(PairedJob("1", "", None, None, "ann"), ClusterJob("1", 4, 60, 5, True)) == {}
+    assert remember(PairedJob("1", "", None, None, "ann"), BARE.to_keep()) == {}

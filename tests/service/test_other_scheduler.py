@@ -1,5 +1,9 @@
 """A domain that is to have a scheduler of another kind than before does not start while jobs have nodes of that one."""
 
+import json
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from cosched.core.job import JobState
@@ -7,10 +11,19 @@ from cosched.core.scheduling.fluid.cluster import FluidCluster
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.errors import InputError
+from cosched.schedulers.batch import BATCH, BatchKind
+from cosched.schedulers.fluid import FLUID
 from cosched.service.manager.plans import Plan
 from cosched.service.planning.reasons import Reasons
 from tests.core.restless import Restless
 from tests.service.world import Faults, Node, World
+
+
+class RestlessKind(BatchKind):
+    name = "restless"
+
+
+RESTLESS = RestlessKind()
 
 
 class EitherNode(Node):
@@ -18,6 +31,10 @@ class EitherNode(Node):
 
     fluid_lives = ()
     restless_lives = ()  # these preempt jobs, or would if they could act
+
+    @property
+    def kind(self):
+        return RESTLESS if self.lives in self.restless_lives else FLUID if self.lives in self.fluid_lives else BATCH
 
     def _scheduler(self):
         if self.lives in self.restless_lives:
@@ -56,9 +73,26 @@ def test_it_is_refused_in_one_line(restarted, fluid_lives, one, other):
     with pytest.raises(InputError) as refused:
         restarted(*fluid_lives)
     assert str(refused.value) == (
-        f"domain a: job 1 has nodes of a {one} scheduler: "
+        f"domain a: job 1 has nodes of the scheduler {one}: "
         f"start it with that, drain it, and make it {other} when all have ended"
     )
+
+
+def test_of_a_database_without_the_name_of_the_kind_the_scheduler_judges(restarted, monkeypatch):
+    """Earlier versions did not keep it, and had what the scheduler keeps beside the rest."""
+    node = restarted()
+    node.store.close()
+    with closing(sqlite3.connect(node.path)) as database, database:
+        database.execute("DELETE FROM meta WHERE key = 'scheduler'")
+        ((memory,),) = database.execute("SELECT memory FROM jobs").fetchall()
+        earlier = json.loads(memory)
+        database.execute("UPDATE jobs SET memory = ?", (json.dumps(earlier | earlier.pop("scheduler")),))
+    monkeypatch.setattr(EitherNode, "fluid_lives", (3,))
+    with pytest.raises(InputError, match="domain a: job 1 has nodes of another scheduler: start it with that"):
+        node.begin()
+    node.store.close()
+    node.begin()
+    assert node.domain.scheduler.free == 6
 
 
 def test_the_same_kind_goes_on(restarted):
@@ -75,7 +109,7 @@ def test_a_scheduler_that_preempts_and_counts_no_work_goes_on(restarted):
 
 
 def test_it_takes_up_no_job_of_a_fluid_one(restarted):
-    with pytest.raises(InputError, match="job 1 has nodes of a fluid scheduler"):
+    with pytest.raises(InputError, match=r"job 1 has nodes of the scheduler fluid: .* make it restless when"):
         restarted(1, restless=(2,))
 
 

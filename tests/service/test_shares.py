@@ -68,11 +68,11 @@ def test_an_owner_whose_share_is_used_up_starts_nobody_else_before_the_turn_also
         submit(node, job, "ann", 1, run, f"p{job}")
     assert is_started_for_its_mate(node, 3)
     assert (METRICS.starts_before_turn._value.get(), METRICS.pushed_seconds._value.get()) == (before + 1, pushed + 15)
-    assert node.store.job(3).memory["pushed"] == 15
+    assert node.store.job(3).memory["scheduler"]["pushed"] == 15
     assert node.store.starts() == [("ann", 0, (1, 1, 15)), ("bob", 0, (1, 0, 0))]
 
     restart(node)
-    assert node.domain.scheduler.job("3").pushed == 15
+    assert node.domain.scheduler.pushed("3") == 15
     assert not is_started_for_its_mate(node, 4)
     submit(node, 5, "ann", 1, 20)  # it is backfilled
     restart(node)

@@ -23,6 +23,8 @@ from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
+from cosched.schedulers.batch import BATCH
+from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.recovery import recover
 from cosched.service.metrics import Metrics
@@ -209,7 +211,7 @@ class Node:
         """Begin from what is on record."""
         self._check_record()
         self.domain = LiveDomain(
-            self.name, self.settings, self._scheduler(), self.store, WorldClock(self.world), METRICS
+            self.name, self.settings, self._scheduler(), self.store, WorldClock(self.world), METRICS, kind=self.kind
         )
         for job in recover(self.domain, Outside(self, self.lives)):
             if job not in self.running and job not in self.done:
@@ -217,6 +219,10 @@ class Node:
         for job in sorted(self.done & self.domain.jobs.keys()):  # always the same order, for the same history
             self.domain.end(job, JobState.COMPLETED)
         self._look_round()
+
+    @property
+    def kind(self) -> SchedulerKind:
+        return BATCH
 
     def _scheduler(self) -> OpenScheduler:
         slots = self.settings.slots

@@ -15,6 +15,7 @@ class SchedulerBase:
     """See `OpenScheduler`."""
 
     capabilities = Capabilities()
+    keeps: frozenset[str] = frozenset()  # the names in `ClusterJob.kept` of its jobs
 
     def check(self, job: ClusterJob) -> None:
         """See OpenScheduler: any job can run that fits."""
@@ -22,6 +23,21 @@ class SchedulerBase:
     def predict(self, job: JobId, table: Table, now: int) -> None:  # noqa: ARG002
         """See OpenScheduler."""
         raise ValueError("the scheduler of this domain does not count the work of jobs")
+
+    def takes_up(self, job: ClusterJob) -> bool:
+        """See OpenScheduler: it knows all that was kept."""
+        return job.kept.keys() <= self.keeps
+
+    def pushed(self, job: JobId) -> int | None:  # noqa: ARG002
+        """See OpenScheduler."""
+        return None
+
+    def kept_of_domain(self) -> Mapping[str, Any]:
+        """See OpenScheduler."""
+        return {}
+
+    def recall(self, kept: Mapping[str, Any]) -> None:
+        """See OpenScheduler."""
 
     def counts(self) -> Mapping[str, Any]:
         """See OpenScheduler."""

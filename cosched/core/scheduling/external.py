@@ -25,7 +25,7 @@ from cosched.core.scheduling.starts import RecentStarts
 class ExternalScheduler(SchedulerBase):
     """The jobs that name a mate, on a machine of `nodes` nodes. Jobs without a mate are unknown here."""
 
-    counts_work = False
+    keeps = frozenset({"slot", "pushed"})
 
     def __init__(self, nodes: int, *, groups: bool = True) -> None:
         self.nodes = nodes
@@ -233,6 +233,12 @@ class ExternalScheduler(SchedulerBase):
     def free(self) -> int:
         """Nodes that no job with a mate has."""
         return max(0, self.nodes - sum(self.used().values()))
+
+    def _keep_own(self, job: JobId, name: str, value: int | None) -> None:
+        """Keep something more of a job; None: nothing."""
+        known = self._jobs[job]
+        others = {other: kept for other, kept in known.kept.items() if other != name}
+        self._jobs[job] = replace(known, kept=others if value is None else others | {name: value})
 
     def _put(self, job: JobId, state: JobState) -> None:
         self._jobs[job] = replace(self._jobs[job], state=state)

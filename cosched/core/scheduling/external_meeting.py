@@ -98,7 +98,7 @@ class ExternalMeetingScheduler(ExternalScheduler):
         return super().offer(job, nodes, now, can_yield=can_yield)
 
     def _keeps_aside(self, job: JobId, now: int) -> bool:
-        slot = self._jobs[job].slot
+        slot = self.slot(job)
         return (job, Book, True) in self._asked or (slot is not None and slot <= now + SOON)
 
     def keep(self, job: JobId) -> None:
@@ -132,24 +132,24 @@ class ExternalMeetingScheduler(ExternalScheduler):
         self._turns = dict.fromkeys(job for job in self._jobs if self._may_be_earlier(job, now))
 
     def _may_be_earlier(self, job: JobId, now: int) -> bool:
-        known = self._jobs[job]
-        return known.state is JobState.QUEUED and known.slot is not None and known.slot > now + SOON
+        slot = self.slot(job)
+        return self._jobs[job].state is JobState.QUEUED and slot is not None and slot > now + SOON
 
     # What becomes of them
 
     def start(self, job: JobId, now: int) -> Allocation:
         """See ExternalScheduler; the batch system takes the slot away by itself."""
         allocation = super().start(job, now)
-        known = self._jobs[job] = replace(self._jobs[job], slot=None)
+        self._keep_own(job, "slot", None)
         self._aside.pop(job, None)
         if self.settings.mate_budget:
-            self.starts.count(known.owner, now, known.pushed)
+            self.starts.count(self._jobs[job].owner, now, self.pushed(job))
         return allocation
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
         """See ExternalScheduler."""
         super().pass_over(job, now, boost)
-        self._jobs[job] = replace(self._jobs[job], pushed=None)
+        self._keep_own(job, "pushed", None)
 
     def may_start_before_turn(self, job: JobId, now: int) -> bool:
         """Whether a wanted job may start before its turn, by its owner's share."""
@@ -159,14 +159,22 @@ class ExternalMeetingScheduler(ExternalScheduler):
 
     def _before_turn(self) -> Iterator[ClusterJob]:
         """The jobs that have nodes before their turn, and no answer yet."""
-        return (job for job in self._jobs.values() if job.pushed is not None and job.state is not JobState.RUNNING)
+        return (job for job in self._jobs.values() if "pushed" in job.kept and job.state is not JobState.RUNNING)
 
     def note_push(self, job: JobId, seconds: int | None) -> None:
         """A wanted job was offered, before its turn (by how many seconds that pushes the first job), or not (None)."""
         if job in self._jobs:
-            self._jobs[job] = replace(self._jobs[job], pushed=seconds)
+            self._keep_own(job, "pushed", seconds)
+
+    def pushed(self, job: JobId) -> int | None:
+        """See OpenScheduler."""
+        return self._jobs[job].kept.get("pushed") if job in self._jobs else None
 
     # Slots
+
+    def slot(self, job: JobId) -> int | None:
+        """The instant that the job has; None: it has none."""
+        return self._jobs[job].kept.get("slot") if job in self._jobs else None
 
     def want(self, job: JobId, wanted: bool) -> None:
         """See MeetingScheduler. Its mate asks again whenever it is ready; until then nothing follows."""
@@ -192,7 +200,7 @@ class ExternalMeetingScheduler(ExternalScheduler):
     def unbook(self, job: JobId, now: int) -> None:
         """See MeetingScheduler."""
         if job in self._jobs:
-            self._jobs[job] = replace(self._jobs[job], slot=None)
+            self._keep_own(job, "slot", None)
             self._orders.append(Unbook(job))
             self._take_back(job, now)
 
@@ -221,7 +229,7 @@ class ExternalMeetingScheduler(ExternalScheduler):
             return
         if isinstance(question, Book):
             if yes:
-                self._jobs[known.id] = replace(known, slot=question.at)
+                self._keep_own(known.id, "slot", question.at)
         elif isinstance(question, Claim) and yes:
             self._aside.pop(known.id, None)
             self._put(known.id, JobState.READY)

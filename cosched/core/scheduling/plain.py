@@ -6,7 +6,8 @@ Others are made of it: they say in which order jobs come, and which running jobs
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from cosched.core.allocation import NOT_NOW, Allocation, Refused
 from cosched.core.events import NOT_HOLDABLE, Ready, Requeued
@@ -31,6 +32,7 @@ class PlainJob:
     released: int = -1
     wanted_until: int = 0
     expected: int = FOREVER
+    kept: dict[str, Any] = field(default_factory=dict)  # what others keep of it: plain values
 
     @property
     def lacks(self) -> int:
@@ -41,7 +43,7 @@ class PlainJob:
 class PlainScheduler(OpenIteration):
     """See `OpenScheduler`, `GroupScheduler` and `ElasticScheduler`."""
 
-    counts_work = False
+    keeps = frozenset({"lacks"})
 
     def __init__(self, nodes: int) -> None:
         super().__init__()
@@ -66,10 +68,12 @@ class PlainScheduler(OpenIteration):
     def submit(self, job: ClusterJob) -> None:
         """See OpenScheduler."""
         self._interrupt()
-        known = PlainJob(job, job.state, 0, job.passed_over, job.released, job.wanted_until, job.expected)
+        kept = dict(job.kept)
+        nodes = job.nodes - kept.pop("lacks", 0)
+        known = PlainJob(job, job.state, 0, job.passed_over, job.released, job.wanted_until, job.expected, kept)
         self.jobs[job.id] = known
         if job.state in WITH_NODES:
-            self._give(known, job.nodes - job.lacks)
+            self._give(known, nodes)
         self._yielded_at = max(self._yielded_at, job.passed_over - 1)
         self._changed = True
 
@@ -89,7 +93,7 @@ class PlainScheduler(OpenIteration):
             passed_over=known.passed_over,
             released=known.released,
             wanted_until=known.wanted_until,
-            lacks=known.lacks if known.state is READY else 0,
+            kept=known.kept | ({"lacks": known.lacks} if known.state is READY and known.lacks else {}),
         )
 
     def __contains__(self, job: JobId) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Protocol, runtime_checkable
 
@@ -62,7 +62,7 @@ class ClusterSettings:
 
 @dataclass(frozen=True, slots=True)
 class ClusterJob:
-    """What the scheduler knows of a job; the fields after `state` are kept over a restart."""
+    """What all schedulers know of a job. What one alone keeps of it over a restart is in `kept`, as plain values."""
 
     id: JobId
     nodes: int
@@ -70,23 +70,26 @@ class ClusterJob:
     submitted: int
     paired: bool  # it waits for a mate
     state: JobState = JobState.QUEUED
-    block: int = NONE  # first unit of its nodes on a partitioned pool
     expected: int = NONE  # when its nodes are expected back
-    boost: float = 0.0
     passed_over: int = 0
     wanted_until: int = 0
     released: int = 0
-    wanted: bool = False  # a mate has asked for it; this and what follows: of a scheduler that meets
-    been_ready: bool = False
-    guard: int = 0  # up to when wanted jobs may push its start; 0: not fixed yet
-    slot: int | None = None
-    slot_block: int = NONE
-    slot_moves: SlotMoves = SlotMoves.BY_ITSELF
-    pushed: int | None = None  # it got its nodes before its turn: by how many seconds that pushed the first job
-    lacks: int = 0  # of the nodes of a ready job, those that others are to give when it starts
     owner: str = ""  # its record has it
     malleable: Malleable | None = None  # None: it always has what it asks for; schedulers that never resize ignore it
-    share: Sequence[int] | None = None  # what a scheduler that counts work keeps of a job that has nodes
+    kept: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_keep(self) -> dict[str, Any]:
+        """What is to be kept over a restart, as plain values; what has its default is left out."""
+        common = {name: value for name, default in _KEPT.items() if (value := getattr(self, name)) != default}
+        return {**common, **self.kept}
+
+    def with_kept(self, kept: Mapping[str, Any]) -> ClusterJob:
+        """Return the job with what was kept of it."""
+        common = {name: value for name, value in kept.items() if name in _KEPT}
+        return replace(self, **common, kept={name: value for name, value in kept.items() if name not in common})
+
+
+_KEPT = {"expected": NONE, "passed_over": 0, "wanted_until": 0, "released": 0}
 
 
 class Scheduler(Protocol):
@@ -196,7 +199,6 @@ class OpenScheduler(Scheduler, Protocol):
 
     nodes: int
     capabilities: Capabilities  # of this scheduler, with its settings
-    counts_work: bool  # whether it keeps a `share` of each job that has nodes, which says what is left of its work
     starts: RecentStarts  # those that it counts, to bound starts before their turn
 
     def check(self, job: ClusterJob) -> None:
@@ -208,6 +210,9 @@ class OpenScheduler(Scheduler, Protocol):
     def counts(self) -> Mapping[str, Any]:
         """What it has counted so far, by name; for `SchedulerKind.facts`."""
 
+    def takes_up(self, job: ClusterJob) -> bool:
+        """Whether it can take up a job that has nodes of another kind of scheduler, with what that kept of it."""
+
     def submit(self, job: ClusterJob) -> None:
         """A job is queued, or (after a restart) has the nodes that it had."""
 
@@ -218,6 +223,15 @@ class OpenScheduler(Scheduler, Protocol):
         """All that is known of a job."""
 
     def __contains__(self, job: JobId) -> bool: ...
+
+    def pushed(self, job: JobId) -> int | None:
+        """By how many seconds this job pushes the first one, if it got its nodes before its turn; None: it did not."""
+
+    def kept_of_domain(self) -> Mapping[str, Any]:
+        """What is kept over a restart beside its jobs, as plain values: another mapping after each change."""
+
+    def recall(self, kept: Mapping[str, Any]) -> None:
+        """After a restart, before any job is submitted: what `kept_of_domain` has told last."""
 
     def fits(self, nodes: int) -> bool:
         """Whether a job of this size can run at all."""

@@ -29,7 +29,7 @@ from cosched.core.events import Event, Ready, Requeued
 from cosched.core.protocol import Domain, JobId, MutatingRequest, SettleGroupStart
 from cosched.service.domain.changes import Preempt
 from cosched.service.domain.late_answers import Late
-from cosched.service.domain.memory import PEERS, SLOT_USE, remember_peers
+from cosched.service.domain.memory import PEERS, SCHEDULER, SLOT_USE, remember_peers
 from cosched.service.domain.records import Records
 from cosched.service.domain.sizing import Sizes
 from cosched.service.domain.story import MATE_HOLDS, MEMBER_LOST, Noted
@@ -41,14 +41,18 @@ GIVE_BACK = (Yield, Release, PassOver)
 class Decisions:
     """What one domain decides: its jobs start, hold and yield."""
 
-    def __init__(self, core: Coscheduler, records: Records, *, paced: bool) -> None:
-        """`paced`: iterations run between `wake` and `rest` only, at the pace of a conductor (replay in lock-step)."""
+    def __init__(self, core: Coscheduler, records: Records, kind: str, *, paced: bool) -> None:
+        """`kind`: the name of the scheduler's. `paced`: iterations run between `wake` and `rest` only, at the pace of a
+        conductor (replay in lock-step).
+        """
         self.policy = PolicyDomain(core, records.scheduler, self._illegal)
         self._speaker: Domain = ""  # the peer that has said what this turn is about
         self._core = core
         self._records = records
         self.sizes = Sizes(records)
         self._scheduler = records.scheduler
+        self._kind = kind
+        self._kept = self._scheduler.kept_of_domain()
         self._journal = records.journal
         self._paced = paced
         self._iterating = not paced
@@ -100,9 +104,16 @@ class Decisions:
         if (use := self._core.ledger.slot_use).changed:
             use.changed = False
             self._journal.changes.values[SLOT_USE] = json.dumps(use.until)
+        if self._scheduler.kept_of_domain() != self._kept:
+            self._journal.changes.values[SCHEDULER] = self.kept_of_domain()
         orders = self._journal.changes.orders
         orders += self._scheduler.take_orders()
         self.giving_back.update(order.job for order in orders if type(order) in GIVE_BACK)
+
+    def kept_of_domain(self) -> str:
+        """Return what is kept of the scheduler beside its jobs, with the name of its kind."""
+        self._kept = self._scheduler.kept_of_domain()
+        return json.dumps([self._kind, self._kept])
 
     def _schedule(self) -> None:
         """Iterate until nothing changes, or an answer is awaited."""

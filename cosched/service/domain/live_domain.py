@@ -21,6 +21,8 @@ from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
+from cosched.schedulers.kind import SchedulerKind
+from cosched.schedulers.loading import DEFAULT, kinds
 from cosched.service.clock import Clock
 from cosched.service.domain.calls import Calls
 from cosched.service.domain.changes import Journal
@@ -55,13 +57,15 @@ class LiveDomain:
         accounts: Accounts = NO_ACCOUNTS,
         paced: bool = False,
         of_traces: bool = False,
+        kind: SchedulerKind | None = None,
     ) -> None:
-        """`owners`: see Coscheduler; `paced`: see Decisions.
+        """`owners`: see Coscheduler; `paced`: see Decisions; `kind`: that of the scheduler, else the default one.
 
         `of_traces`: the jitter of holds is drawn as in a simulation, by the trace's ids, which are the jobs' names.
         """
         self.name = name
         self.scheduler = scheduler
+        self.kind = kind or kinds()[DEFAULT]
         self.store = store
         self.clock = clock
         self.metrics = metrics
@@ -75,7 +79,7 @@ class LiveDomain:
             may_hold=charges.may_hold, from_wall=clock.from_wall,
         )  # fmt: skip
         self.records = records = Records(core, scheduler, self.journal, metrics, self.jobs, charges)
-        self.decisions = decisions = Decisions(core, records, paced=paced)
+        self.decisions = decisions = Decisions(core, records, self.kind.name, paced=paced)
         self.policy = decisions.policy
         self.sizes = decisions.sizes
         self.turns = turns = Turns(store, self.journal, decisions, metrics)
@@ -115,15 +119,19 @@ class LiveDomain:
         self.place(record, {})
 
     def place(self, record: JobRecord, kept: Mapping[str, Any]) -> None:
-        """Tell the scheduler of a job, with the fields of `ClusterJob` that were kept of it; only in a turn."""
-        known = replace(self._known(record), paired=self.policy.is_paired(str(record.id)))
-        self.scheduler.submit(replace(known, **kept))
+        """Tell the scheduler of a job, with what it has kept of it; only in a turn."""
+        job = self.core.jobs[str(record.id)]
+        known = replace(self.known(record), paired=self.policy.is_paired(job.id)).with_kept(kept)
+        if record.state is JobState.HOLDING:
+            known = replace(known, expected=job.held_until)  # which may be another if the settings are
+        self.scheduler.submit(known)
 
     def check(self, record: JobRecord) -> None:
         """ValueError if the job can never run here."""
-        self.scheduler.check(self._known(record))
+        self.scheduler.check(self.known(record))
 
-    def _known(self, record: JobRecord) -> ClusterJob:
+    def known(self, record: JobRecord) -> ClusterJob:
+        """Return the job as its scheduler is told of it, as if it waited for no mate."""
         nodes, malleable = record.nodes, malleable_of(record)
         if malleable is None and self.scheduler.fits(nodes):  # else it runs, and the machine has become smaller
             nodes = self.scheduler.rounded(nodes)

@@ -36,7 +36,7 @@ from cosched.core.protocol import (
     StartJob,
     TryStartMate,
 )
-from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
+from cosched.core.scheduling.scheduler import WITH_NODES
 from cosched.service.store import UNTOLD, JobRecord
 
 PEERS = "peers"  # the key of what is kept of peers
@@ -45,16 +45,16 @@ KINDS = (GetMateJobId, GetMateStatus, TryStartMate, StartJob, ProposeStart, Sett
 REQUESTS: dict[str, type] = {kind.__name__: kind for kind in KINDS}
 ANSWERS: dict[str, type[MutatingReply]] = {kind.__name__: kind for kind in (MateTried, MateStarted, Proposed, Settled)}
 OF_RECORD = {"id", "owner", "state", "peer", "pair", "mate", "group", "ready_at", "started_at"}  # columns of their own
-OF_CLUSTER = {"block", "expected", "boost", "passed_over", "wanted_until", "released", "lacks", "share"}
-OF_CLUSTER |= {"been_ready", "guard", "slot", "slot_block", "slot_moves", "pushed"}  # the slot is the same for both
+SCHEDULER = "scheduler"  # the key of what the scheduler keeps, of a job and of the domain
+OF_EARLIER_VERSIONS = {"block", "expected", "boost", "passed_over", "wanted_until", "released", "share", "been_ready"}
+OF_EARLIER_VERSIONS |= {"guard", "slot", "slot_block", "slot_moves", "pushed"}  # the slot was the same for both
 OF_GROUP = ("or_alone", "jobs", "slot", "started_by", "held_by", "void", "kept_until")  # plain values of a Membership
 _PAIRED = {f.name: f.default for f in fields(PairedJob) if f.default is not MISSING and f.name not in OF_RECORD}
-_CLUSTER = {f.name: f.default for f in fields(ClusterJob) if f.name in OF_CLUSTER}
 _ALLOCATION = {f.name: f.default for f in fields(Allocation)}
 
 
-def remember(job: PairedJob, place: ClusterJob | None) -> dict[str, Any]:
-    """What is to be kept of a job; `place` is what the scheduler knows of it, None if it is not in the queue."""
+def remember(job: PairedJob, place: Mapping[str, Any]) -> dict[str, Any]:
+    """What is to be kept of a job; `place` is what the scheduler keeps of it."""
     kept = {name: value for name, default in _PAIRED.items() if (value := getattr(job, name)) != default}
     if job.allocation is not None:
         kept["allocation"] = remembered_allocation(job.allocation)
@@ -64,8 +64,8 @@ def remember(job: PairedJob, place: ClusterJob | None) -> dict[str, Any]:
         kept["group"] = _remembered_group(job.group)
     if job.untold:
         kept[UNTOLD] = {peer: [told.since, *told.request] for peer, told in job.untold.items()}
-    if place is not None:
-        kept |= {name: value for name, default in _CLUSTER.items() if (value := getattr(place, name)) != default}
+    if place:
+        kept[SCHEDULER] = place
     return kept
 
 
@@ -165,9 +165,10 @@ def recalled_job(record: JobRecord, domain: Domain) -> PairedJob:
     return recall(job, record.memory or {})
 
 
-def recalled_place(memory: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of `ClusterJob` that were kept."""
-    return {name: memory[name] for name in OF_CLUSTER if name in memory}
+def recalled_place(memory: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the scheduler has kept of a job; earlier versions have it among the others."""
+    place: Mapping[str, Any] | None = memory.get(SCHEDULER)
+    return {name: memory[name] for name in OF_EARLIER_VERSIONS & memory.keys()} if place is None else place
 
 
 def remember_peers(peers: Peers) -> str:

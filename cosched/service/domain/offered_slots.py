@@ -47,7 +47,7 @@ class OfferedSlots:
 
     def has_slot(self, job: JobId) -> bool:
         """Whether the job has a slot."""
-        return job in self.scheduler and self.scheduler.job(job).slot is not None
+        return self.scheduler.slot(job) is not None
 
     def may_start_before_turn(self, job: JobId) -> bool:
         """Whether the manager may start a wanted job before its turn."""

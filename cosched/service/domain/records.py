@@ -84,8 +84,7 @@ class Records:
 
     def _refresh(self, record: JobRecord, job: PairedJob) -> bool:
         """Bring the record up to date with the core; whether anything differs."""
-        place = self.scheduler.job(job.id) if job.id in self.scheduler else None
-        memory = remember(job, place)
+        memory = remember(job, self.scheduler.job(job.id).to_keep() if job.id in self.scheduler else {})
         values = (job.state, *_named(job), job.ready_at, job.started_at, memory)
         if values == IN_STEP(record):
             return record.id in self.journal.changes.jobs
@@ -112,7 +111,7 @@ class Records:
 
     def _follow_telling(self, record: JobRecord, job: PairedJob) -> None:
         """The job has ended; members of its group may have heard of its start since."""
-        record.memory = remember(job, None)
+        record.memory = remember(job, {})
         self.journal.save(record)
         if not job.untold:
             del self.telling[job.id]
@@ -201,7 +200,7 @@ class Records:
             self.metrics.pair_gap.observe(gap)
 
     def _count_push(self, job: JobId) -> None:
-        pushed = self.scheduler.job(job).pushed if job in self.scheduler else None
+        pushed = self.scheduler.pushed(job)
         if pushed is not None:
             self.metrics.starts_before_turn.inc()
             self.metrics.pushed_seconds.inc(pushed)

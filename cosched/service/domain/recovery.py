@@ -7,13 +7,13 @@ from collections.abc import Iterable
 
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
-from cosched.core.scheduling.scheduler import WITH_NODES
+from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 from cosched.errors import InputError
 from cosched.service.domain.charges import DAY, HOUR
 from cosched.service.domain.draining import DRAIN
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import least_of
-from cosched.service.domain.memory import PEERS, SLOT_USE, recalled_job, recalled_peers, recalled_place
+from cosched.service.domain.memory import PEERS, SCHEDULER, SLOT_USE, recalled_job, recalled_peers, recalled_place
 from cosched.service.domain.turns import Outside
 from cosched.service.store import JobRecord
 
@@ -29,7 +29,7 @@ def recover(domain: LiveDomain, outside: Outside) -> list[JobId]:
     """
     store = domain.store
     active = store.active_jobs()
-    _refuse_jobs_of_another_kind(domain, active)
+    _recall_scheduler(domain, active)
     domain.turns.open(outside)
     _begin_life(domain)
     script_bytes = store.script_bytes()
@@ -50,19 +50,25 @@ def recover(domain: LiveDomain, outside: Outside) -> list[JobId]:
     return running
 
 
-def _refuse_jobs_of_another_kind(domain: LiveDomain, active: Iterable[JobRecord]) -> None:
-    """Of what a batch scheduler has started no work was counted; it does not know what other sizes would be."""
-    counts = domain.scheduler.counts_work
-    theirs = [
-        record for record in active if record.state in WITH_NODES and ("share" in (record.memory or {})) is not counts
-    ]
+def _recall_scheduler(domain: LiveDomain, active: Iterable[JobRecord]) -> None:
+    """Give the scheduler what it has kept of the domain; InputError if another kind did, whose jobs it takes up not."""
+    name, kept = json.loads(domain.store.meta(SCHEDULER) or "[null, {}]")
+    if name == domain.kind.name:
+        domain.scheduler.recall(kept)
+        return
+    of_nodes = [record for record in active if record.state in WITH_NODES]
+    theirs = [record for record in of_nodes if not domain.scheduler.takes_up(_kept(domain, record))]
     if theirs:
-        one, other = ("batch", "fluid") if counts else ("fluid", "batch")
         jobs = f"job {theirs[0].id} has" if len(theirs) == 1 else f"{len(theirs)} jobs, such as {theirs[0].id}, have"
+        one = "another scheduler" if name is None else f"the scheduler {name}"
         reason = (
-            f"{jobs} nodes of a {one} scheduler: start it with that, drain it, and make it {other} when all have ended"
+            f"{jobs} nodes of {one}: start it with that, drain it, and make it {domain.kind.name} when all have ended"
         )
         raise InputError(f"domain {domain.name}", None, reason)
+
+
+def _kept(domain: LiveDomain, record: JobRecord) -> ClusterJob:
+    return domain.known(record).with_kept(recalled_place(record.memory or {}))
 
 
 def _begin_life(domain: LiveDomain) -> None:
@@ -72,17 +78,16 @@ def _begin_life(domain: LiveDomain) -> None:
     domain.core.ledger.calls_before = SKIPPED * lives
     with store.transaction():
         store.set_meta(LIFE, str(lives + 1))
+        store.set_meta(SCHEDULER, domain.decisions.kept_of_domain())
     domain.journal.calls_after = store.commits
 
 
 def _recover(domain: LiveDomain, record: JobRecord, script_bytes: int) -> None:
     domain.records.take_up(record, script_bytes)
-    paired, kept = recalled_job(record, domain.name), recalled_place(record.memory or {})
+    paired = recalled_job(record, domain.name)
     domain.decisions.carry_out(domain.core.recover(paired, record.submitted_at, domain.clock.now()))
-    if paired.state is JobState.HOLDING:
-        kept["expected"] = paired.held_until  # which may be another if the settings are
     if record.state is JobState.QUEUED and not domain.scheduler.fits(least_of(record)):
         larger = f"larger than the machine, which has {domain.scheduler.nodes} nodes now"
         domain.end(str(record.id), JobState.CANCELLED, larger)
     elif record.state is not JobState.QUEUED or not record.user_hold:
-        domain.place(record, kept)
+        domain.place(record, recalled_place(record.memory or {}))

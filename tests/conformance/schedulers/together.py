@@ -82,7 +82,7 @@ def restarting(open_scheduler: Callable[[], OpenScheduler]) -> OpenScheduler:
             fresh = open_scheduler()
             fresh.starts = self.starts
             for job in map(self.job, jobs):
-                fresh.submit(replace(job, share=job.share and json.loads(json.dumps(job.share))))
+                fresh.submit(replace(job, kept=json.loads(json.dumps(job.kept))))
             self.__dict__ = fresh.__dict__
         of.enter(self, now)
 

@@ -187,7 +187,7 @@ class Waiting:
     def book(self, job: str) -> None:
         if (at := self.quote(job)) is not None:
             self.scheduler.book(Book(job, at, 1), self.now)
-            if (slot := self.scheduler.job(job).slot) is not None:
+            if (slot := self.scheduler.job(job).kept.get("slot")) is not None:
                 self.slots[job] = slot
 
     def unbook(self, job: str) -> None:
@@ -221,6 +221,8 @@ class Waiting:
         self.counted |= old.starts.take_changed()
         self.scheduler.starts.recall((*key, starts) for key, starts in self.counted.items())
         for job in self.states:
+            if job in self.wanted and isinstance(self.scheduler, MeetingScheduler):
+                self.scheduler.want(job, True)  # its mate asks again
             self.scheduler.submit(old.job(job))
         self.kept.clear()
         assert [self.scheduler.job(job) for job in self.states] == [old.job(job) for job in self.states]
@@ -254,8 +256,8 @@ class Waiting:
             assert job in scheduler
             known = scheduler.job(job)
             assert known.state is state, (job, known.state, state)
-            assert known.slot == self.slots.get(job)
-            assert known.pushed is None or state is not QUEUED
+            assert known.kept.get("slot") == self.slots.get(job)
+            assert scheduler.pushed(job) is None or state is not QUEUED
         assert sum(scheduler.used().values()) + scheduler.free == scheduler.nodes
         assert scheduler.free >= 0
         for state, nodes in scheduler.used().items():

@@ -14,6 +14,7 @@ from cosched.core.allocation import Malleable
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.job import JobState
 from cosched.core.scheduling.fluid.meeting import FluidMeetingCluster
+from cosched.core.scheduling.fluid.share import Share
 from cosched.core.scheduling.scheduler import ClusterJob
 from tests.core.fluid.test_fluid_trace import settings
 from tests.reference.fluid import HARVESTING, Job, Rules
@@ -102,15 +103,16 @@ class Product:
         return [int(job) for job in queued if int(job) in self.paired]
 
     def _slots(self) -> dict[str, int]:
-        slots = {job: self.cluster.job(job).slot for job in self.here}
+        slots = {job: self.cluster.job(job).kept.get("slot") for job in self.here}
         return {job: slot for job, slot in slots.items() if slot is not None}
 
     def ahead(self):
         return [*self._slots().values(), *(end for _, end in self.sizes().values())]
 
     def sizes(self):
-        running = [self.cluster.job(job) for job in self.here]
-        return {int(job.id): (job.share.nodes, job.expected) for job in running if job.state is JobState.RUNNING}
+        known = [self.cluster.job(job) for job in self.here]
+        running = [job for job in known if job.state is JobState.RUNNING]
+        return {int(job.id): (Share(*job.kept["share"]).nodes, job.expected) for job in running}
 
 
 class Model:

@@ -85,7 +85,7 @@ class Driven:
         kept = {number: self.cluster.job(str(number)) for number in self.known}
         self.cluster = FluidCluster(self.rules)
         for number, job in kept.items():
-            self.submit(number, replace(job, share=job.share and json.loads(json.dumps(job.share))))
+            self.submit(number, replace(job, kept=json.loads(json.dumps(job.kept))))
 
 
 @pytest.mark.parametrize("seed", seeds(4, 1000))
@@ -200,7 +200,7 @@ def test_curves_of_jobs_that_have_left_are_forgotten():
         assert cluster.next(number) is not None
         cluster.start(job, number)
         cluster.predict(job, Table((number + 4, 3, 2, 1), (0, 0, 0, 0)), number)
-        assert cluster.job(job).share == Share(4, 100 << 38, number, number, number, 0, number + 1)
+        assert Share(*cluster.job(job).kept["share"]) == Share(4, 100 << 38, number, number, number, 0, number + 1)
         cluster.leave(job, number, JobState.COMPLETED)
     assert len(cluster._rows.state.speeds) < 2000
 
@@ -216,4 +216,4 @@ def test_a_job_that_tells_again_and_again_takes_no_more_memory():
         cluster.predict("1", Table((1000 + now, *[1000] * 999), (0,) * 1000), now)
         assert cluster.next(now) is None
     assert len(cluster._rows.state.speeds) < 70_000
-    assert cluster.job("1").share == Share(1000, 801 << 38, 199, 0, 0, 0, 1)
+    assert Share(*cluster.job("1").kept["share"]) == Share(1000, 801 << 38, 199, 0, 0, 0, 1)

@@ -55,7 +55,7 @@ class Forecast:
             if known.state is not JobState.RUNNING:
                 self._waiting.append(job)
         for job in self.order[:MOST]:
-            if (slot := self._cluster.job(job).slot) is not None:
+            if (slot := self._cluster.job(job).kept.get("slot")) is not None:
                 heapq.heappush(self._slots, (slot, job))
 
     def starts(self) -> Iterator[Foreseen]:
@@ -90,7 +90,7 @@ class Forecast:
 
     def _ready(self) -> Iterator[JobId]:
         while (turn := self._cluster.next(self._now)) is not None:
-            if isinstance(turn, Ready) and (self._cluster.job(turn.job).slot or self._now) > self._now:
+            if isinstance(turn, Ready) and self._cluster.job(turn.job).kept.get("slot", self._now) > self._now:
                 self._cluster.pass_over(turn.job, self._now, 1.0)
             elif isinstance(turn, Ready):
                 self._start(turn.job)

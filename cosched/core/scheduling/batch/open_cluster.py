@@ -8,7 +8,7 @@ mate; its answer may take a while, and the iteration is open meanwhile.
 from __future__ import annotations
 
 from copy import copy
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -31,7 +31,7 @@ FIRST_ROWS = 256
 class OpenCluster(OpenIteration):
     """The nodes and the queue of one live domain."""
 
-    counts_work = False
+    keeps = frozenset({"block", "boost", "been_ready", "guard", "slot", "slot_block", "slot_moves", "pushed"})
     kind = Cluster
 
     def __init__(self, settings: ClusterSettings) -> None:
@@ -267,20 +267,24 @@ class OpenCluster(OpenIteration):
         if job.state is JobState.QUEUED:
             ordering.enqueue(self._tables, 0, row)
             return
-        occupancy.occupy(self._tables, 0, job.nodes, job.block, job.expected)
+        occupancy.occupy(self._tables, 0, job.nodes, int(self._tables.jobs[row]["block"]), job.expected)
 
     def _write(self, row: int, job: ClusterJob) -> None:
         record, mark = self._tables.jobs[row], self._tables.marks[row]
         record["submit"], record["nodes"], record["requested"] = job.submitted, job.nodes, job.requested
         record["run"], record["paired"], record["alone"] = job.requested, 1, not job.paired
-        record["state"], record["block"], record["expected"] = job.state, job.block, job.expected
-        mark["boost"], mark["passed_over"] = job.boost, job.passed_over
+        record["state"], record["block"], record["expected"] = job.state, self._block(job), job.expected
+        mark["boost"], mark["passed_over"] = job.kept.get("boost", 0.0), job.passed_over
         mark["wanted_until"], mark["released"] = job.wanted_until, job.released
         if job.released:
             self._record["released_at"] = max(int(self._record["released_at"]), job.released)
-        if job.boost:
+        if mark["boost"]:
             self._record["boosted"] = 1
         self._yielded_at = max(self._yielded_at, job.passed_over - 1)
+
+    def _block(self, job: ClusterJob) -> int:
+        on_flat_pool = self.settings.partitions is None and job.state is not JobState.QUEUED
+        return occupancy.WHOLE if on_flat_pool else int(job.kept.get("block", NONE))
 
     def _read(self, row: int) -> ClusterJob:
         record, mark = self._tables.jobs[row], self._tables.marks[row]
@@ -291,13 +295,26 @@ class OpenCluster(OpenIteration):
             int(record["submit"]),
             not record["alone"],
             JobState(int(record["state"])),
-            int(record["block"]),
             int(record["expected"]),
-            float(mark["boost"]),
             int(mark["passed_over"]),
             int(mark["wanted_until"]),
             int(mark["released"]),
+            self._owner_of(row),
+            kept=self._own(row),
         )
+
+    def _own(self, row: int) -> dict[str, Any]:
+        """What is kept of a job beside what all schedulers know."""
+        kept: dict[str, Any] = {}
+        if self.settings.partitions and (block := int(self._tables.jobs[row]["block"])) != NONE:
+            kept["block"] = block  # the first unit of its nodes
+        if boost := float(self._tables.marks[row]["boost"]):
+            kept["boost"] = boost
+        return kept
+
+    def _owner_of(self, row: int) -> str:  # noqa: ARG002
+        """The owner, if that matters here."""
+        return ""
 
     def _forget_completions(self) -> None:
         """Ends are told, not foreseen."""

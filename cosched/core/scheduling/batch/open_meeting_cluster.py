@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -43,7 +42,7 @@ class OpenMeetingCluster(OpenCluster):
         self._wanted_early: set[JobId] = set()  # asked for before they came
         self._guarded: set[JobId] = set()  # those whose guard was told
         self._owner: dict[JobId, str] = {}
-        self._pushed: dict[JobId, int] = {}  # see ClusterJob
+        self._pushed: dict[JobId, int] = {}  # by how many seconds the first job; those before their turn
         super().__init__(settings)
 
     def _make(self, rows: int) -> None:
@@ -58,12 +57,6 @@ class OpenMeetingCluster(OpenCluster):
         return other
 
     # Jobs in
-
-    def submit(self, job: ClusterJob) -> None:
-        """See OpenCluster."""
-        wanted = job.wanted or job.id in self._wanted_early
-        self._wanted_early.discard(job.id)
-        super().submit(replace(job, wanted=wanted))
 
     def want(self, job: JobId, wanted: bool) -> None:
         """See MeetingScheduler."""
@@ -248,15 +241,23 @@ class OpenMeetingCluster(OpenCluster):
         self._guarded.update(guarded)
         return guarded
 
+    def _renew(self) -> None:
+        wanted = self._tables.slots["wanted"]
+        self._wanted_early.update(job for job, row in self._row.items() if wanted[row])
+        super()._renew()
+
     def _write(self, row: int, job: ClusterJob) -> None:
         super()._write(row, job)
-        mark = self._tables.slots[row]
-        mark["wanted"], mark["been_ready"], mark["guard"] = job.wanted, job.been_ready, job.guard
+        mark, kept = self._tables.slots[row], job.kept
+        mark["wanted"] = job.id in self._wanted_early
+        self._wanted_early.discard(job.id)
+        mark["been_ready"], mark["guard"] = kept.get("been_ready", False), kept.get("guard", 0)
         self._owner[job.id] = job.owner
-        if job.pushed is not None:
-            self._pushed[job.id] = job.pushed
-        if job.slot is not None and self._is_here(job.nodes, job.slot_block):
-            mark["slot"], mark["block"], mark["moves"] = job.slot + 1, job.slot_block, job.slot_moves
+        if "pushed" in kept:
+            self._pushed[job.id] = kept["pushed"]
+        if "slot" in kept and self._is_here(job.nodes, block := kept.get("slot_block", NONE)):
+            mark["slot"], mark["block"] = kept["slot"] + 1, block
+            mark["moves"] = kept.get("slot_moves", SlotMoves.BY_ITSELF)
         self._record["marked"] = 1
 
     def _is_here(self, nodes: int, block: int) -> bool:
@@ -264,16 +265,25 @@ class OpenMeetingCluster(OpenCluster):
         partitions = self.settings.partitions
         return nodes <= self.nodes and (partitions is None or block * partitions.unit_nodes + nodes <= self.nodes)
 
-    def _read(self, row: int) -> ClusterJob:
-        mark, slot = self._tables.slots[row], self._cluster.slot(row)
-        return replace(
-            super()._read(row),
-            wanted=bool(mark["wanted"]),
-            been_ready=bool(mark["been_ready"]),
-            guard=int(mark["guard"]),
-            slot=slot,
-            slot_block=NONE if slot is None else int(mark["block"]),
-            slot_moves=SlotMoves.BY_ITSELF if slot is None else SlotMoves(int(mark["moves"])),
-            pushed=self._pushed.get(self._job[row]),
-            owner=self._owner[self._job[row]],
-        )
+    def _own(self, row: int) -> dict[str, Any]:
+        mark, kept = self._tables.slots[row], super()._own(row)
+        if mark["been_ready"]:
+            kept["been_ready"] = True
+        if guard := int(mark["guard"]):  # up to when wanted jobs may push its start; 0: not fixed yet
+            kept["guard"] = guard
+        if (slot := self._cluster.slot(row)) is not None:
+            kept["slot"] = slot
+            if (block := int(mark["block"])) != NONE:
+                kept["slot_block"] = block
+            if (moves := int(mark["moves"])) != SlotMoves.BY_ITSELF:
+                kept["slot_moves"] = moves
+        if (pushed := self._pushed.get(self._job[row])) is not None:
+            kept["pushed"] = pushed
+        return kept
+
+    def _owner_of(self, row: int) -> str:
+        return self._owner[self._job[row]]
+
+    def pushed(self, job: JobId) -> int | None:
+        """See OpenScheduler."""
+        return self._pushed.get(job)

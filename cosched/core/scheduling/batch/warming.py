@@ -53,4 +53,4 @@ def _use(cluster: OpenCluster) -> None:
 
 
 def _job(name: str, state: JobState = JobState.QUEUED) -> ClusterJob:
-    return ClusterJob(name, 1, 1, 0, paired=False, state=state, block=0, expected=9)
+    return ClusterJob(name, 1, 1, 0, paired=False, state=state, expected=9, kept={"block": 0})

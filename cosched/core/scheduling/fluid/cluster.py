@@ -30,7 +30,7 @@ class FluidCluster(OpenIteration):
     """The processors, the queue and the running jobs: an `ElasticScheduler` and a `GroupScheduler`."""
 
     capabilities = Capabilities(resize=True)
-    counts_work = True
+    keeps = frozenset({"share", "slot", "slot_moves"})
 
     def __init__(self, settings: FluidSettings) -> None:
         super().__init__()
@@ -51,11 +51,15 @@ class FluidCluster(OpenIteration):
         row = self._rows.add(job)
         if job.state is not JobState.RUNNING:
             iteration.enqueue(self._rows.state, row)
-        if job.share is not None:
+        if "share" in job.kept:
             promises.take_up(self._rows.state, row, int(job.state))
-            self._started = max(self._started, Share(*job.share).place)
+            self._started = max(self._started, Share(*job.kept["share"]).place)
         self._yielded_at = max(self._yielded_at, job.passed_over - 1)
         self._changed = True
+
+    def takes_up(self, job: ClusterJob) -> bool:
+        """See OpenScheduler; of what others have started no work was counted."""
+        return "share" in job.kept and super().takes_up(job)
 
     def check(self, job: ClusterJob) -> None:
         """See OpenScheduler."""

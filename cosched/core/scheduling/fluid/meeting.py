@@ -29,9 +29,9 @@ class FluidMeetingCluster(FluidCluster):
     def submit(self, job: ClusterJob) -> None:
         """See FluidCluster."""
         super().submit(job)
-        if job.slot is not None:
-            booking.book(self._rows.state, self._rows[job.id], job.slot)
-            self.move_slot(job.id, job.slot_moves)
+        if "slot" in job.kept:
+            booking.book(self._rows.state, self._rows[job.id], job.kept["slot"])
+            self.move_slot(job.id, SlotMoves(job.kept.get("slot_moves", SlotMoves.BY_ITSELF)))
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
         """See FluidCluster."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,6 @@ from cosched.core.scheduling.fluid.kernels.state import Fluid
 from cosched.core.scheduling.fluid.machine import FluidJobs, check_jobs, curves_of, fill, make_state
 from cosched.core.scheduling.fluid.models import Curves
 from cosched.core.scheduling.fluid.settings import FluidSettings
-from cosched.core.scheduling.fluid.share import Share
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 
@@ -94,8 +94,8 @@ class Rows:
         if job.released:
             record["released"] = job.released
             self.machine["released_at"] = max(self.machine["released_at"], job.released)
-        if job.share is not None:
-            for name, value in zip(OF_SHARE, job.share, strict=True):
+        if "share" in job.kept:
+            for name, value in zip(OF_SHARE, job.kept["share"], strict=True):
                 record[name] = value
 
     def check(self, job: ClusterJob) -> FluidJobs:
@@ -158,9 +158,7 @@ class Rows:
             passed_over=int(record["passed_over"]),
             wanted_until=int(record["wanted_until"]),
             released=max(0, int(record["released"])),
-            slot=int(record["slot"]) - 1 if record["slot"] else None,
-            slot_moves=SlotMoves(int(record["moves"])),
-            share=Share(*(int(record[name]) for name in OF_SHARE)) if state in WITH_NODES else None,
+            kept=_own(record, state),
         )
 
     # What kernels need and tell
@@ -191,6 +189,16 @@ class Rows:
 
     def _speed(self, row: int, procs: int) -> int:
         return int(progress.speed(self.state, row, procs))
+
+
+def _own(record: np.void, state: JobState) -> dict[str, Any]:
+    """What is kept of a job beside what all schedulers know; `share`: the fields of a Share."""
+    kept: dict[str, Any] = {"share": [int(record[name]) for name in OF_SHARE]} if state in WITH_NODES else {}
+    if record["slot"]:
+        kept["slot"] = int(record["slot"]) - 1
+    if record["moves"] != SlotMoves.BY_ITSELF:
+        kept["slot_moves"] = int(record["moves"])
+    return kept
 
 
 def _columns(job: ClusterJob) -> FluidJobs:
