@@ -11,7 +11,7 @@ from google.protobuf.duration_pb2 import Duration
 
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
-from cosched.service.api.answering import Context, answer
+from cosched.service.api.answering import Context, answered
 from cosched.service.api.operations import Operations
 from cosched.service.api.predicted import checked_predictions
 from cosched.service.api.requests import not_owner
@@ -44,57 +44,51 @@ class AdaptiveApi(AdaptiveServiceServicer):
 
     def __init__(self, serving: Adaptive, identify: Identify) -> None:
         self._serving = serving
-        self._domain = serving.domain
+        self.domain = serving.domain
         self._identify = identify
 
+    @answered
     async def ReachBoundary(
         self, request: adaptive_pb2.ReachBoundaryRequest, context: Context
     ) -> adaptive_pb2.ReachBoundaryResponse:
         """See the protocol."""
+        record = self._own_job(self._identify(context), request.job)
+        job, sizing = str(record.id), self._sizing(record)
+        if not 0 <= request.acknowledged <= sizing.generation:
+            raise FieldError("acknowledged", f"{request.acknowledged} is no set that job {job} was told")
+        if request.HasField("past"):
+            self.domain.sizes.keep(job, _checked(request.past))
+        if request.acknowledged == sizing.generation and not sizing.settled:
+            with self.domain.turns.take():
+                self.domain.sizes.acknowledge(job, request.acknowledged)
+            await self._serving.resizes.settle()
+            sizing = self._sizing(record)
+        return self._told(record, sizing)
 
-        async def work() -> adaptive_pb2.ReachBoundaryResponse:
-            record = self._own_job(self._identify(context), request.job)
-            job, sizing = str(record.id), self._sizing(record)
-            if not 0 <= request.acknowledged <= sizing.generation:
-                raise FieldError("acknowledged", f"{request.acknowledged} is no set that job {job} was told")
-            if request.HasField("past"):
-                self._domain.sizes.keep(job, _checked(request.past))
-            if request.acknowledged == sizing.generation and not sizing.settled:
-                with self._domain.turns.take():
-                    self._domain.sizes.acknowledge(job, request.acknowledged)
-                await self._serving.resizes.settle()
-                sizing = self._sizing(record)
-            return self._told(record, sizing)
-
-        return await answer("ReachBoundary", work(), context, self._domain)
-
+    @answered
     async def TellPredictions(
         self, request: adaptive_pb2.TellPredictionsRequest, context: Context
     ) -> adaptive_pb2.TellPredictionsResponse:
         """See the protocol."""
-
-        async def work() -> adaptive_pb2.TellPredictionsResponse:
-            record = self._own_job(self._identify(context), request.job)
-            self._sizing(record)
-            told = checked_predictions(request.predictions, least_of(record), record.nodes)
-            if tuple(told) != predictions_of(record):
-                with self._domain.turns.take():
-                    self._predict(str(record.id), told)
-            return adaptive_pb2.TellPredictionsResponse()
-
-        return await answer("TellPredictions", work(), context, self._domain)
+        record = self._own_job(self._identify(context), request.job)
+        self._sizing(record)
+        told = checked_predictions(request.predictions, least_of(record), record.nodes)
+        if tuple(told) != predictions_of(record):
+            with self.domain.turns.take():
+                self._predict(str(record.id), told)
+        return adaptive_pb2.TellPredictionsResponse()
 
     def _predict(self, job: JobId, told: Sequence[Prediction]) -> None:
         try:
-            self._domain.predict(job, told)
+            self.domain.predict(job, told)
         except ValueError as error:
             said = f"what job {job} predicts cannot be counted: {error}"
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_PREDICTIONS", said) from None
 
     def _own_job(self, caller: Caller, ref: coscheduling_pb2.JobRef) -> JobRecord:
         """Return the job, which runs; Refusal if the caller may not speak for it."""
-        if ref.domain not in ("", self._domain.name):
-            raise WrongDomainError("job.domain", f"is not {self._domain.name}")
+        if ref.domain not in ("", self.domain.name):
+            raise WrongDomainError("job.domain", f"is not {self.domain.name}")
         record = self._serving.operations.jobs.job(check_text("job.job_id", ref.job_id, 128))
         if caller.user is None or (caller.user != record.owner and not caller.operator):
             raise not_owner(f"only {record.owner} and operators may speak for job {record.id}")
@@ -104,7 +98,7 @@ class AdaptiveApi(AdaptiveServiceServicer):
         return record
 
     def _sizing(self, record: JobRecord) -> Sizing:
-        sizing = self._domain.sizes.of(str(record.id))
+        sizing = self.domain.sizes.of(str(record.id))
         if sizing is None:
             said = f"the size of job {record.id} does not change: submit it with --least"
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "RIGID", said)
@@ -119,7 +113,7 @@ class AdaptiveApi(AdaptiveServiceServicer):
             ideal=record.nodes,
         )
         if sizing.told_at is not None:
-            left = sizing.told_at + self._serving.resizes.patience - self._domain.clock.now()
+            left = sizing.told_at + self._serving.resizes.patience - self.domain.clock.now()
             message.answer_within.CopyFrom(Duration(seconds=max(0, left)))
         return message
 

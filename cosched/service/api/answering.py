@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import grpc
 
@@ -19,26 +20,45 @@ Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 _LOG = logging.getLogger(__name__)
 
 
-async def answer(call: str, work: Awaitable[Reply], context: Context, domain: LiveDomain) -> Reply:
-    """Return the reply of `work`, or end the call by an error.
+class Api(Protocol):
+    """What answers the calls of one gRPC service."""
+
+    @property
+    def domain(self) -> LiveDomain:
+        """The domain that is called."""
+
+
+_Api = TypeVar("_Api", bound=Api)
+_Message = TypeVar("_Message")
+Method: TypeAlias = Callable[[_Api, _Message, Context], Coroutine[Any, Any, Reply]]
+
+
+def answered(work: Method[_Api, _Message, Reply]) -> Method[_Api, _Message, Reply]:
+    """A method of an API that answers the call of its name, or ends it by an error.
 
     What the reply shows of the domain is on disk by then, so that a power failure cannot undo it.
     """
-    metrics, began = domain.metrics, time.perf_counter()
-    try:
-        reply = await work
-        await domain.turns.durable()
-    except (Refusal, FieldError, StoreError) as error:
-        await domain.turns.durable()
-        refusal = as_refusal(error)
-        metrics.request(call, refusal.code.name, time.perf_counter() - began)
-        await abort(context, refusal)
-    except Exception:
-        _LOG.exception("a fault of the service, in %s", call)
-        metrics.request(call, "INTERNAL", time.perf_counter() - began)
-        await abort(context, Refusal(grpc.StatusCode.INTERNAL, "INTERNAL", "a fault of this domain"))
-    metrics.request(call, "OK", time.perf_counter() - began)
-    return reply
+    call = work.__name__
+
+    @wraps(work)
+    async def method(api: _Api, message: _Message, context: Context) -> Reply:
+        metrics, durable, began = api.domain.metrics, api.domain.turns.durable, time.perf_counter()
+        try:
+            reply = await work(api, message, context)
+            await durable()
+        except (Refusal, FieldError, StoreError) as error:
+            await durable()
+            refusal = as_refusal(error)
+            metrics.request(call, refusal.code.name, time.perf_counter() - began)
+            await abort(context, refusal)
+        except Exception:
+            _LOG.exception("a fault of the service, in %s", call)
+            metrics.request(call, "INTERNAL", time.perf_counter() - began)
+            await abort(context, Refusal(grpc.StatusCode.INTERNAL, "INTERNAL", "a fault of this domain"))
+        metrics.request(call, "OK", time.perf_counter() - began)
+        return reply
+
+    return method
 
 
 def as_refusal(error: Refusal | FieldError | StoreError) -> Refusal:

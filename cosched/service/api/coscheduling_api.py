@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, TypeVar, get_args
 
 import grpc
@@ -22,7 +22,7 @@ from cosched.core.protocol import (
     MutatingRequest,
     Reply,
 )
-from cosched.service.api.answering import Context, answer, as_refusal
+from cosched.service.api.answering import Context, Method, answered, as_refusal
 from cosched.service.domain.draining import check_seconds
 from cosched.service.domain.late_answers import Late
 from cosched.service.domain.live_domain import LiveDomain
@@ -53,15 +53,14 @@ _Call: TypeAlias = CallOnWire[Any, _Message, Any, _Response]
 ORDERS = get_args(MutatingRequest | GroupOrder)
 
 
-def _answers(
-    call: _Call[_Message, _Response],
-) -> Callable[[CoschedulingApi, _Message, Context], Coroutine[Any, Any, _Response]]:
+def _answers(call: _Call[_Message, _Response]) -> Method[CoschedulingApi, _Message, _Response]:
     """Return the method of the API that answers this call."""
 
     async def method(api: CoschedulingApi, message: _Message, context: Context) -> _Response:
-        return await api.answer(call, message, context)
+        return await api.ask(call, message, context)
 
-    return method
+    method.__name__ = call.name
+    return answered(method)
 
 
 class CoschedulingApi(CoschedulingServiceServicer):
@@ -78,7 +77,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
     ) -> None:
         """`settled`: what an answer waits for, once it has been found."""
         self._settled = settled
-        self._domain = domain
+        self.domain = domain
         self._queue = queue
         self._peers = peers
         self._identify = identify
@@ -99,46 +98,37 @@ class CoschedulingApi(CoschedulingServiceServicer):
 
     # Others
 
+    @answered
     async def CompareClocks(self, request: wire.CompareClocksRequest, context: Context) -> wire.CompareClocksResponse:  # noqa: ARG002
         """See the protocol."""
         received = time.time()
+        return write_clock(received, time.time(), takes_groups=self.domain.scheduler.capabilities.groups)
 
-        async def work() -> wire.CompareClocksResponse:
-            return write_clock(received, time.time(), takes_groups=self._domain.scheduler.capabilities.groups)
-
-        return await answer("CompareClocks", work(), context, self._domain)
-
+    @answered
     async def TellPresence(self, request: wire.TellPresenceRequest, context: Context) -> wire.TellPresenceResponse:
         """See the protocol."""
-
-        async def work() -> wire.TellPresenceResponse:
-            peer = check_domain("domain", request.domain)
-            self.check_peer(self._identify(context), peer)
-            self._hear(peer, request)
-            return wire.TellPresenceResponse()
-
-        return await answer("TellPresence", work(), context, self._domain)
+        peer = check_domain("domain", request.domain)
+        self.check_peer(self._identify(context), peer)
+        self._hear(peer, request)
+        return wire.TellPresenceResponse()
 
     def _hear(self, peer: Domain, told: wire.TellPresenceRequest) -> None:
         expected = check_seconds("expected", told.expected, MAX_TIME, 0) if told.HasField("expected") else None
         alike = peer, told.presence
-        self._domain.sparing_log.log(logging.INFO, alike, "peer %s tells its presence: %s", peer, str(told.presence))
+        self.domain.sparing_log.log(logging.INFO, alike, "peer %s tells its presence: %s", peer, str(told.presence))
         if told.presence == wire.PRESENCE_SERVING:
-            self._domain.presence.serves(peer)
+            self.domain.presence.serves(peer)
         elif told.presence == wire.PRESENCE_DRAINING:
-            self._domain.presence.drains(peer, expected or 0)
+            self.domain.presence.drains(peer, expected or 0)
         elif told.presence == wire.PRESENCE_LEAVING:
-            self._domain.presence.leaves(peer, expected)
+            self.domain.presence.leaves(peer, expected)
         else:
             raise FieldError("presence", "is not known here")
 
     # How a call is answered
 
-    async def answer(self, call: _Call[_Message, _Response], message: _Message, context: Context) -> _Response:
-        """Return the answer to a call, or end the call by an error."""
-        return await answer(call.name, self._ask(call, message, context), context, self._domain)
-
-    async def _ask(self, call: _Call[_Message, _Response], message: _Message, context: Context) -> _Response:
+    async def ask(self, call: _Call[_Message, _Response], message: _Message, context: Context) -> _Response:
+        """Return the answer to a call. Refusal, FieldError."""
         caller = self._identify(context)
         try:
             return await self._asked(call, message, caller)
@@ -148,13 +138,13 @@ class CoschedulingApi(CoschedulingServiceServicer):
             raise
 
     def _audit_refused(self, call: str, caller: Caller, refusal: Refusal) -> None:
-        now, who = self._domain.clock.now(), caller.peer or caller.user or ""
+        now, who = self.domain.clock.now(), caller.peer or caller.user or ""
         record = AuditRecord(now, who, caller.via, call, None, refusal.code.name, refusal.message)
-        if not self._domain.turns.problem:
-            self._domain.refused_changes.add(record, refusal.reason)
+        if not self.domain.turns.problem:
+            self.domain.refused_changes.add(record, refusal.reason)
 
     async def _asked(self, call: _Call[_Message, _Response], message: _Message, caller: Caller) -> _Response:
-        here = self._domain.name
+        here = self.domain.name
         asked = call.read_request(message, here)
         if asked.peer == here and isinstance(asked.request, GetMateJobId):
             self._check_reader(caller)
@@ -165,15 +155,15 @@ class CoschedulingApi(CoschedulingServiceServicer):
         reply = await self._reply(call.name, self._instants.told(asked), caller)
         if self._is_of_no_mate(asked, reply):
             said = "%s:%s asks for %s, which is not its mate: %s"
-            self._domain.sparing_log.warning((asked.peer, call.name), said, *_named(asked), call.name)
+            self.domain.sparing_log.warning((asked.peer, call.name), said, *_named(asked), call.name)
         return call.answer(self._instants.answered(reply), here)
 
     async def _may_turn_up(self, asked: Asked) -> bool:
         """Whether the call asks for an unknown mate or member, and the resource manager cannot say if it has it."""
-        peer, request, core = asked.peer, asked.request, self._domain.core
+        peer, request, core = asked.peer, asked.request, self.domain.core
         if isinstance(request, GetMateJobId):
             return not await self._queue.look_for_mate(peer, request) and core.mates.find(peer, request) is None
-        if isinstance(request, GetMember) and self._domain.scheduler.capabilities.groups:
+        if isinstance(request, GetMember) and self.domain.scheduler.capabilities.groups:
             return not await self._queue.look_for_member(peer, request) and core.members.find(peer, request) is None
         return False
 
@@ -183,11 +173,11 @@ class CoschedulingApi(CoschedulingServiceServicer):
         """
         request, audit = asked.request, None
         if isinstance(request, MutatingRequest | GroupOrder):
-            now = self._domain.clock.now()
+            now = self.domain.clock.now()
             audit = AuditRecord(now, asked.peer, caller.via, call, request.job, "OK", request.request_id)
-        reply = self._domain.questions.ask(asked, audit)
+        reply = self.domain.questions.ask(asked, audit)
         if reply is None and isinstance(request, Late):
-            reply = await self._domain.questions.late_answers.of(asked.peer, request)
+            reply = await self.domain.questions.late_answers.of(asked.peer, request)
         await self._settled()
         assert reply is not None
         return reply
@@ -205,16 +195,16 @@ class CoschedulingApi(CoschedulingServiceServicer):
 
     def _check_reader(self, caller: Caller) -> None:
         if caller.user is None and not caller.plaintext:
-            self._refuse(caller, "CALLER_NOT_PEER", f"{caller.via} may not ask for jobs of {self._domain.name}")
+            self._refuse(caller, "CALLER_NOT_PEER", f"{caller.via} may not ask for jobs of {self.domain.name}")
 
     def _refuse(self, caller: Caller, reason: str, message: str) -> None:
-        self._domain.metrics.denied(reason).inc()
-        self._domain.sparing_log.warning((caller.via, reason), "refused: %s (%s)", message, caller.via)
+        self.domain.metrics.denied(reason).inc()
+        self.domain.sparing_log.warning((caller.via, reason), "refused: %s (%s)", message, caller.via)
         raise Refusal(grpc.StatusCode.PERMISSION_DENIED, reason, message)
 
     def _is_of_no_mate(self, asked: Asked, reply: Reply) -> bool:
         """Whether the job is no mate of the caller's job: the peer makes a mistake, or somebody spies."""
-        request, core = asked.request, self._domain.core
+        request, core = asked.request, self.domain.core
         if isinstance(request, GetMateJobId | GetMember):
             return isinstance(reply, MateJobId) and reply.found is Found.NO_PAIR
         if request.job == PROBE:
@@ -224,11 +214,11 @@ class CoschedulingApi(CoschedulingServiceServicer):
 
     def _own_mate(self, job: JobId) -> tuple[MateJobId, Domain]:
         """Return what we know of the mate of a job of ours, and its domain; changes nothing."""
-        record = self._domain.jobs.get(job)
+        record = self.domain.jobs.get(job)
         if record is None and (id := number(job)) is not None:
-            record = self._domain.store.job(id)
+            record = self.domain.store.job(id)
         if record is None or record.peer is None:
-            return MateJobId(Found.NO_PAIR, None), self._domain.name
+            return MateJobId(Found.NO_PAIR, None), self.domain.name
         found = Found.MATE if record.mate is not None else Found.UNSUBMITTED
         return MateJobId(found, record.mate), record.peer
 

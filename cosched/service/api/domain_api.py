@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import grpc
 
 from cosched.core.coscheduling.peers import MAX_ABSENCE
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
-from cosched.service.api.answering import Context, answer, as_refusal
+from cosched.service.api.answering import Context, answered, as_refusal
 from cosched.service.api.domain_operations import DomainOperations
 from cosched.service.api.operations import Operations
 from cosched.service.api.reads import Reads, in_slices
@@ -39,7 +40,6 @@ from cosched.service.wire.submissions import read_link, read_submission
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceServicer
 
-Reply = TypeVar("Reply")
 MOST_ON_A_PAGE = 1000
 MAX_WATCHED = 1000  # jobs that one watcher may name
 LOOKED_THROUGH = 1000  # active jobs to look through before other work gets its turn
@@ -67,7 +67,7 @@ class DomainApi(DomainServiceServicer):
 
     def __init__(self, serving: Serving, identify: Identify) -> None:
         self._serving = serving
-        self._domain = serving.domain
+        self.domain = serving.domain
         self._requests = serving.requests
         self._operations = serving.operations
         self._queue = serving.queue
@@ -77,144 +77,124 @@ class DomainApi(DomainServiceServicer):
 
     # Changes
 
+    @answered
     async def SubmitJob(self, request: domain_pb2.SubmitJobRequest, context: Context) -> domain_pb2.SubmitJobResponse:
         """See the protocol."""
+        with self._requested(request, context) as user_request:
+            record = await self._operations.submit(user_request, read_submission(request))
+        return domain_pb2.SubmitJobResponse(job=self._views.job(record))
 
-        async def submit(user_request: UserRequest) -> JobRecord:
-            return await self._operations.submit(user_request, read_submission(request))
-
-        return domain_pb2.SubmitJobResponse(job=await self._change("SubmitJob", request, context, submit))
-
+    @answered
     async def CancelJob(self, request: domain_pb2.CancelJobRequest, context: Context) -> domain_pb2.CancelJobResponse:
         """See the protocol."""
+        with self._requested(request, context) as user_request:
+            record = await self._operations.cancel(user_request, self._own("job", request.job))
+        return domain_pb2.CancelJobResponse(job=self._views.job(record))
 
-        async def cancel(user_request: UserRequest) -> JobRecord:
-            return await self._operations.cancel(user_request, self._own("job", request.job))
-
-        return domain_pb2.CancelJobResponse(job=await self._change("CancelJob", request, context, cancel))
-
+    @answered
     async def LinkJobs(self, request: domain_pb2.LinkJobsRequest, context: Context) -> domain_pb2.LinkJobsResponse:
         """See the protocol."""
-
-        async def link(user_request: UserRequest) -> JobRecord:
+        with self._requested(request, context) as user_request:
             named = read_link(request)
-            return await self._operations.link(user_request, self._own("job", request.job), named)
+            record = await self._operations.link(user_request, self._own("job", request.job), named)
+        return domain_pb2.LinkJobsResponse(job=self._views.job(record))
 
-        return domain_pb2.LinkJobsResponse(job=await self._change("LinkJobs", request, context, link))
-
+    @answered
     async def UnlinkJobs(
         self, request: domain_pb2.UnlinkJobsRequest, context: Context
     ) -> domain_pb2.UnlinkJobsResponse:
         """See the protocol."""
-
-        async def unlink(user_request: UserRequest) -> JobRecord:
+        with self._requested(request, context) as user_request:
             peer = check_domain("mate_domain", request.mate_domain) if request.mate_domain else ""
-            return await self._operations.unlink(user_request, self._own("job", request.job), peer)
+            record = await self._operations.unlink(user_request, self._own("job", request.job), peer)
+        return domain_pb2.UnlinkJobsResponse(job=self._views.job(record))
 
-        return domain_pb2.UnlinkJobsResponse(job=await self._change("UnlinkJobs", request, context, unlink))
-
+    @answered
     async def ReleaseHold(
         self, request: domain_pb2.ReleaseHoldRequest, context: Context
     ) -> domain_pb2.ReleaseHoldResponse:
         """See the protocol."""
+        with self._requested(request, context) as user_request:
+            record = await self._operations.release(user_request, self._own("job", request.job))
+        return domain_pb2.ReleaseHoldResponse(job=self._views.job(record))
 
-        async def release(user_request: UserRequest) -> JobRecord:
-            return await self._operations.release(user_request, self._own("job", request.job))
-
-        return domain_pb2.ReleaseHoldResponse(job=await self._change("ReleaseHold", request, context, release))
-
+    @answered
     async def DrainDomain(
         self, request: domain_pb2.DrainDomainRequest, context: Context
     ) -> domain_pb2.DrainDomainResponse:
         """See the protocol."""
-
-        def drain(user_request: UserRequest) -> None:
-            expected = request.expected if request.HasField("expected") else None
-            settle = request.settle if request.HasField("settle") else None
+        expected = request.expected if request.HasField("expected") else None
+        settle = request.settle if request.HasField("settle") else None
+        with self._requested(request, context) as user_request:
             self._serving.domain_operations.drain(
                 user_request,
                 check_seconds("expected", expected, MAX_ABSENCE, EXPECTED),
                 check_seconds("settle", settle, MAX_SETTLE, SETTLE),
             )
+        self._serving.tell_peers()
+        return domain_pb2.DrainDomainResponse(domain=self._serving.about())
 
-        return domain_pb2.DrainDomainResponse(domain=await self._change_domain("DrainDomain", request, context, drain))
-
+    @answered
     async def ResumeDomain(
         self, request: domain_pb2.ResumeDomainRequest, context: Context
     ) -> domain_pb2.ResumeDomainResponse:
         """See the protocol."""
-        domain = await self._change_domain("ResumeDomain", request, context, self._serving.domain_operations.resume)
-        return domain_pb2.ResumeDomainResponse(domain=domain)
+        with self._requested(request, context) as user_request:
+            self._serving.domain_operations.resume(user_request)
+        self._serving.tell_peers()
+        return domain_pb2.ResumeDomainResponse(domain=self._serving.about())
 
-    async def _change_domain(
-        self, method: str, request: Any, context: Context, operate: Callable[[UserRequest], None]
-    ) -> cluster_pb2.Domain:
-        async def work() -> cluster_pb2.Domain:
-            user_request = UserRequest(self._identify(context), method, request.request_id)
-            try:
-                check_text("request_id", request.request_id, MAX_REQUEST_ID)
-                operate(user_request)
-            except FieldError as error:
-                self._requests.refused(user_request, as_refusal(error))
-                raise
-            self._serving.tell_peers()
-            return self._serving.about()
-
-        return await answer(method, work(), context, self._domain)
-
-    async def _change(
-        self, method: str, request: Any, context: Context, operate: Callable[[UserRequest], Awaitable[JobRecord]]
-    ) -> job_pb2.Job:
-        async def work() -> job_pb2.Job:
-            user_request = UserRequest(self._identify(context), method, request.request_id)
-            try:
-                check_text("request_id", request.request_id, MAX_REQUEST_ID)
-                return self._views.job(await operate(user_request))
-            except FieldError as error:
-                self._requests.refused(user_request, as_refusal(error))
-                raise
-
-        return await answer(method, work(), context, self._domain)
+    @contextmanager
+    def _requested(self, request: Any, context: Context) -> Iterator[UserRequest]:
+        """Who requests a change; what is wrong in the block with the fields of the request is audited."""
+        method = type(request).__name__.removesuffix("Request")
+        user_request = UserRequest(self._identify(context), method, request.request_id)
+        try:
+            check_text("request_id", request.request_id, MAX_REQUEST_ID)
+            yield user_request
+        except FieldError as error:
+            self._requests.refused(user_request, as_refusal(error))
+            raise
 
     # Reads
 
+    @asynccontextmanager
+    async def _turn(self, context: Context, look: Callable[[], Awaitable[None]] | None = None) -> AsyncIterator[None]:
+        """The turn of a caller who may read; `look` comes before it."""
+        caller = checked_reader(self.domain, self._identify(context))
+        if look is not None:
+            await look()
+        async with self._reads.turn(caller.via):
+            yield
+
+    @answered
     async def GetJob(self, request: domain_pb2.GetJobRequest, context: Context) -> domain_pb2.GetJobResponse:
         """See the protocol."""
-        look = partial(self._queue.look_for, request.job.job_id)
-        return await self._read("GetJob", context, lambda: self._get_job(request), look)
+        async with self._turn(context, partial(self._queue.look_for, request.job.job_id)):
+            return await self._get_job(request)
 
+    @answered
     async def ListJobs(self, request: domain_pb2.ListJobsRequest, context: Context) -> domain_pb2.ListJobsResponse:
         """See the protocol."""
-        return await self._read("ListJobs", context, lambda: self._list_jobs(request), self._queue.look)
+        async with self._turn(context, self._queue.look):
+            return await self._list_jobs(request)
 
+    @answered
     async def ListNodes(self, request: domain_pb2.ListNodesRequest, context: Context) -> domain_pb2.ListNodesResponse:
         """See the protocol."""
-        return await self._read("ListNodes", context, lambda: self._list_nodes(request))
+        async with self._turn(context):
+            return self._list_nodes(request)
 
+    @answered
     async def GetDomain(self, request: domain_pb2.GetDomainRequest, context: Context) -> domain_pb2.GetDomainResponse:  # noqa: ARG002
         """See the protocol."""
-        return await self._read("GetDomain", context, self._get_domain)
-
-    async def _read(
-        self,
-        method: str,
-        context: Context,
-        find: Callable[[], Awaitable[Reply]],
-        look: Callable[[], Awaitable[None]] | None = None,
-    ) -> Reply:
-        async def work() -> Reply:
-            caller = checked_reader(self._domain, self._identify(context))
-            if look is not None:
-                await look()
-            async with self._reads.turn(caller.via):
-                return await find()
-
-        return await answer(method, work(), context, self._domain)
+        async with self._turn(context):
+            return domain_pb2.GetDomainResponse(domain=self._serving.about())
 
     async def _get_job(self, request: domain_pb2.GetJobRequest) -> domain_pb2.GetJobResponse:
         job = self._own("job", request.job)
-        ended = None if job in self._domain.jobs else await self._reads.job(int(job))
-        record = self._domain.jobs.get(job, ended)  # a job submitted meanwhile is there by now
+        ended = None if job in self.domain.jobs else await self._reads.job(int(job))
+        record = self.domain.jobs.get(job, ended)  # a job submitted meanwhile is there by now
         if record is None:
             raise self._operations.jobs.no_job(job)
         return domain_pb2.GetJobResponse(job=self._views.job(record))
@@ -236,7 +216,7 @@ class DomainApi(DomainServiceServicer):
         group: str | None,
     ) -> list[JobRecord]:  # fmt: skip
         """Return jobs by id. Active jobs come from memory, where all of them are, in this order."""
-        active = self._domain.jobs
+        active = self.domain.jobs
         if states is None or any(state.final for state in states):
             records = await self._reads.jobs(states, owner, paired_only, after, most, group)
             return [active.get(str(record.id), record) for record in records]
@@ -249,10 +229,7 @@ class DomainApi(DomainServiceServicer):
                     break
         return found
 
-    async def _get_domain(self) -> domain_pb2.GetDomainResponse:
-        return domain_pb2.GetDomainResponse(domain=self._serving.about())
-
-    async def _list_nodes(self, request: domain_pb2.ListNodesRequest) -> domain_pb2.ListNodesResponse:
+    def _list_nodes(self, request: domain_pb2.ListNodesRequest) -> domain_pb2.ListNodesResponse:
         most, first = _page_size(request.page_size), _page_token(request.page_token, first=0)
         wanted = set(request.states) - {cluster_pb2.NODE_STATE_UNSPECIFIED}
         groups = [group for group in self._views.node_groups() if not wanted or group.state in wanted]
@@ -266,7 +243,7 @@ class DomainApi(DomainServiceServicer):
     ) -> AsyncIterator[domain_pb2.WatchEventsResponse]:
         """See the protocol."""
         try:
-            caller = checked_reader(self._domain, self._identify(context))
+            caller = checked_reader(self.domain, self._identify(context))
             async for event in self._events(request, caller.via):
                 yield domain_pb2.WatchEventsResponse(event=self._views.event(event))
         except (Refusal, FieldError, StoreError) as error:
@@ -279,7 +256,7 @@ class DomainApi(DomainServiceServicer):
             if request.HasField("after_sequence"):
                 await self._check_kept(request.after_sequence)
                 after = min(request.after_sequence, now)
-        story = _Story(self._domain, self._reads, caller, wanted, after)
+        story = _Story(self.domain, self._reads, caller, wanted, after)
         async for event in story.told(now):
             yield event
         if request.until_now:
@@ -306,11 +283,11 @@ class DomainApi(DomainServiceServicer):
 
     def _own(self, field: str, ref: coscheduling_pb2.JobRef) -> JobId:
         """Return the id of a job of this domain; the reference may leave out the domain."""
-        if ref.domain not in ("", self._domain.name):
-            raise WrongDomainError(f"{field}.domain", f"is not {self._domain.name}")
+        if ref.domain not in ("", self.domain.name):
+            raise WrongDomainError(f"{field}.domain", f"is not {self.domain.name}")
         job = check_text(f"{field}.job_id", ref.job_id, 128)
         if (id := number(job)) is None:
-            raise Refusal(grpc.StatusCode.NOT_FOUND, "JOB_NOT_FOUND", f"no job {job[:40]} on {self._domain.name}")
+            raise Refusal(grpc.StatusCode.NOT_FOUND, "JOB_NOT_FOUND", f"no job {job[:40]} on {self.domain.name}")
         return str(id)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cosched.core.protocol import Domain, JobId
-from cosched.service.api.answering import Context, answer
+from cosched.service.api.answering import Context, answered
 from cosched.service.api.operations import Operations
 from cosched.service.api.reads import Reads
 from cosched.service.api.requests import checked_reader
@@ -50,67 +50,61 @@ class ExplainApi(ExplainServiceServicer):
     def __init__(self, serving: Explained, identify: Identify, check_peer: Callable[[Caller, Domain], None]) -> None:
         """`check_peer`: Refusal if the caller does not speak for that peer."""
         self._serving = serving
-        self._domain = serving.domain
+        self.domain = serving.domain
         self._identify = identify
         self._check_peer = check_peer
 
+    @answered
     async def ExplainJobs(
         self, request: explain_pb2.ExplainJobsRequest, context: Context
     ) -> explain_pb2.ExplainJobsResponse:
         """See the protocol."""
-
-        async def work() -> explain_pb2.ExplainJobsResponse:
-            caller = checked_reader(self._domain, self._identify(context))
-            if not 1 <= len(request.jobs) <= MOST_JOBS:
-                raise FieldError("jobs", f"must have 1 to {MOST_JOBS} entries")
-            jobs = [self._own(f"jobs[{i}]", job) for i, job in enumerate(request.jobs)]
-            if len(jobs) == 1:
-                await self._serving.queue.look_for(jobs[0])
-            async with self._serving.reads.turn(caller.via):
-                found = [record for job in jobs if (record := await self._record(job)) is not None]
-                if len(jobs) == 1 and not found:
-                    raise self._serving.operations.jobs.no_job(jobs[0])
-                names = caller.operator or all(record.owner == caller.user for record in found)
-                explained = await self._serving.explaining.explain(found, names=names)
-                return explain_pb2.ExplainJobsResponse(explanations=explained)
-
-        return await answer("ExplainJobs", work(), context, self._domain)
+        caller = checked_reader(self.domain, self._identify(context))
+        if not 1 <= len(request.jobs) <= MOST_JOBS:
+            raise FieldError("jobs", f"must have 1 to {MOST_JOBS} entries")
+        jobs = [self._own(f"jobs[{i}]", job) for i, job in enumerate(request.jobs)]
+        if len(jobs) == 1:
+            await self._serving.queue.look_for(jobs[0])
+        async with self._serving.reads.turn(caller.via):
+            found = [record for job in jobs if (record := await self._record(job)) is not None]
+            if len(jobs) == 1 and not found:
+                raise self._serving.operations.jobs.no_job(jobs[0])
+            names = caller.operator or all(record.owner == caller.user for record in found)
+            explained = await self._serving.explaining.explain(found, names=names)
+            return explain_pb2.ExplainJobsResponse(explanations=explained)
 
     def _own(self, field: str, ref: JobRef) -> JobId:
         """Return the id of a job of this domain; the reference may leave out the domain."""
-        if ref.domain not in ("", self._domain.name):
-            raise WrongDomainError(f"{field}.domain", f"is not {self._domain.name}")
+        if ref.domain not in ("", self.domain.name):
+            raise WrongDomainError(f"{field}.domain", f"is not {self.domain.name}")
         if number(ref.job_id) is None:
             raise FieldError(f"{field}.job_id", "is no number")
         return ref.job_id
 
     async def _record(self, job: JobId) -> JobRecord | None:
-        ended = None if job in self._domain.jobs else await self._serving.reads.job(int(job))
-        return self._domain.jobs.get(job, ended)  # a job submitted meanwhile is there by now
+        ended = None if job in self.domain.jobs else await self._serving.reads.job(int(job))
+        return self.domain.jobs.get(job, ended)  # a job submitted meanwhile is there by now
 
+    @answered
     async def ExplainMates(
         self, request: explain_pb2.ExplainMatesRequest, context: Context
     ) -> explain_pb2.ExplainMatesResponse:
         """See the protocol."""
-
-        async def work() -> explain_pb2.ExplainMatesResponse:
-            if not 1 <= len(request.pairs) <= ASKED_AT_ONCE:
-                raise FieldError("pairs", f"must have 1 to {ASKED_AT_ONCE} entries")
-            asked = [self._asked(f"pairs[{i}]", pair) for i, pair in enumerate(request.pairs)]
-            caller = self._identify(context)
-            for peer in {peer for peer, _, _ in asked}:
-                self._check_peer(caller, peer)
-            async with self._serving.reads.turn(caller.via):
-                told = await self._serving.explaining.outlooks(asked)
-            return explain_pb2.ExplainMatesResponse(outlooks=told)
-
-        return await answer("ExplainMates", work(), context, self._domain)
+        if not 1 <= len(request.pairs) <= ASKED_AT_ONCE:
+            raise FieldError("pairs", f"must have 1 to {ASKED_AT_ONCE} entries")
+        asked = [self._asked(f"pairs[{i}]", pair) for i, pair in enumerate(request.pairs)]
+        caller = self._identify(context)
+        for peer in {peer for peer, _, _ in asked}:
+            self._check_peer(caller, peer)
+        async with self._serving.reads.turn(caller.via):
+            told = await self._serving.explaining.outlooks(asked)
+        return explain_pb2.ExplainMatesResponse(outlooks=told)
 
     def _asked(self, field: str, pair: explain_pb2.MatePair) -> tuple[Domain, JobId, JobId | Sought]:
         """Return the peer, its job, and the job here that is asked for, or the name."""
         peer, caller = check_job(f"{field}.caller", pair.caller)
-        if pair.HasField("sought") and pair.job == JobRef(domain=self._domain.name):
+        if pair.HasField("sought") and pair.job == JobRef(domain=self.domain.name):
             owner = check_text(f"{field}.sought.owner", pair.sought.owner, MAX_OWNER)
             name = check_text(f"{field}.sought.name", pair.sought.name, MAX_PAIR)
             return peer, caller, Sought(owner, name, pair.sought.of_group)
-        return peer, caller, check_job_of(f"{field}.job", pair.job, self._domain.name)
+        return peer, caller, check_job_of(f"{field}.job", pair.job, self.domain.name)

@@ -12,7 +12,7 @@ import grpc
 from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, GetMateStatus, GroupName, JobId, MateStatus, Status
-from cosched.service.api.answering import Context, answer
+from cosched.service.api.answering import Context, answered
 from cosched.service.api.operations import Operations
 from cosched.service.api.requests import not_owner
 from cosched.service.domain.live_domain import LiveDomain
@@ -46,28 +46,25 @@ class RendezvousApi(RendezvousServiceServicer):
     def __init__(self, serving: Rendezvous, identify: Identify, check_peer: Callable[[Caller, Domain], None]) -> None:
         """`check_peer`: Refusal if the caller does not speak for that peer."""
         self._serving = serving
-        self._domain = serving.domain
+        self.domain = serving.domain
         self._identify = identify
         self._check_peer = check_peer
 
+    @answered
     async def FindMates(
         self, request: rendezvous_pb2.FindMatesRequest, context: Context
     ) -> rendezvous_pb2.FindMatesResponse:
         """See the protocol."""
-
-        async def work() -> rendezvous_pb2.FindMatesResponse:
-            record = self._own_job(self._identify(context), request.job)
-            if request.HasField("place"):
-                self._keep(record, _checked(request.place))
-            mates = await asyncio.gather(*(self._find(record, peer, job) for peer, job in _mates(record)))
-            return rendezvous_pb2.FindMatesResponse(ports=self._ports(), mates=mates)
-
-        return await answer("FindMates", work(), context, self._domain)
+        record = self._own_job(self._identify(context), request.job)
+        if request.HasField("place"):
+            self._keep(record, _checked(request.place))
+        mates = await asyncio.gather(*(self._find(record, peer, job) for peer, job in _mates(record)))
+        return rendezvous_pb2.FindMatesResponse(ports=self._ports(), mates=mates)
 
     def _own_job(self, caller: Caller, ref: coscheduling_pb2.JobRef) -> JobRecord:
         """Return the job; Refusal if the caller may not speak for it."""
-        if ref.domain not in ("", self._domain.name):
-            raise WrongDomainError("job.domain", f"is not {self._domain.name}")
+        if ref.domain not in ("", self.domain.name):
+            raise WrongDomainError("job.domain", f"is not {self.domain.name}")
         record = self._serving.operations.jobs.job(check_text("job.job_id", ref.job_id, 128))
         if caller.user is None or (caller.user != record.owner and not caller.operator):
             raise not_owner(f"only {record.owner} and operators may ask for the mates of job {record.id}")
@@ -79,16 +76,16 @@ class RendezvousApi(RendezvousServiceServicer):
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_STATE", said, {"state": record.state.name})
         told = json.dumps([place.nodelist, place.host, place.port])
         if told != record.place:
-            with self._domain.turns.take():
+            with self.domain.turns.take():
                 record.place = told
-                self._domain.journal.save(record)
+                self.domain.journal.save(record)
 
     async def _find(self, record: JobRecord, peer: Domain, job: JobId | None) -> rendezvous_pb2.FoundMate:
         found = rendezvous_pb2.FoundMate(job=coscheduling_pb2.JobRef(domain=peer, job_id=job or ""))
         if job is None:
             found.problem = f"it is not known which job of {peer} that is"
             return found
-        caller = coscheduling_pb2.JobRef(domain=self._domain.name, job_id=str(record.id))
+        caller = coscheduling_pb2.JobRef(domain=self.domain.name, job_id=str(record.id))
         try:
             told = await self._serving.peers.place(peer, rendezvous_pb2.GetPlaceRequest(job=found.job, caller=caller))
         except CallError as error:
@@ -101,24 +98,21 @@ class RendezvousApi(RendezvousServiceServicer):
             found.ports.CopyFrom(told.ports)
         return found
 
+    @answered
     async def GetPlace(
         self, request: rendezvous_pb2.GetPlaceRequest, context: Context
     ) -> rendezvous_pb2.GetPlaceResponse:
         """See the protocol."""
-
-        async def work() -> rendezvous_pb2.GetPlaceResponse:
-            peer, caller = check_job("caller", request.caller)
-            job = check_job_of("job", request.job, self._domain.name)
-            self._check_peer(self._identify(context), peer)
-            told = self._domain.questions.ask(Asked(peer, GetMateStatus(job, caller)))
-            assert isinstance(told, MateStatus)
-            if told.status is Status.UNKNOWN:
-                return rendezvous_pb2.GetPlaceResponse(status=STATUS[told.status])
-            return rendezvous_pb2.GetPlaceResponse(
-                status=STATUS[told.status], place=_place(self._domain.jobs.get(job)), ports=self._ports()
-            )
-
-        return await answer("GetPlace", work(), context, self._domain)
+        peer, caller = check_job("caller", request.caller)
+        job = check_job_of("job", request.job, self.domain.name)
+        self._check_peer(self._identify(context), peer)
+        told = self.domain.questions.ask(Asked(peer, GetMateStatus(job, caller)))
+        assert isinstance(told, MateStatus)
+        if told.status is Status.UNKNOWN:
+            return rendezvous_pb2.GetPlaceResponse(status=STATUS[told.status])
+        return rendezvous_pb2.GetPlaceResponse(
+            status=STATUS[told.status], place=_place(self.domain.jobs.get(job)), ports=self._ports()
+        )
 
     def _ports(self) -> rendezvous_pb2.PortRange | None:
         ports = self._serving.ports

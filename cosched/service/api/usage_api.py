@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cosched.service.api.answering import Context, answer
+from cosched.service.api.answering import Context, answered
 from cosched.service.api.explain_api import Explained
 from cosched.service.api.reads import Usage
 from cosched.service.api.requests import checked_reader
@@ -26,18 +26,15 @@ class UsageApi(UsageServiceServicer):
 
     def __init__(self, serving: Explained, identify: Identify) -> None:
         self._serving = serving
-        self._domain = serving.domain
+        self.domain = serving.domain
         self._identify = identify
 
+    @answered
     async def ListUsage(self, request: usage_pb2.ListUsageRequest, context: Context) -> usage_pb2.ListUsageResponse:
         """See the protocol."""
-
-        async def work() -> usage_pb2.ListUsageResponse:
-            caller = checked_reader(self._domain, self._identify(context))
-            async with self._serving.reads.turn(caller.via):
-                return await sums(self._serving, request)
-
-        return await answer("ListUsage", work(), context, self._domain)
+        caller = checked_reader(self.domain, self._identify(context))
+        async with self._serving.reads.turn(caller.via):
+            return await sums(self._serving, request)
 
 
 async def sums(serving: Explained, request: usage_pb2.ListUsageRequest) -> usage_pb2.ListUsageResponse:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from cosched.core.protocol import Domain
-from cosched.service.api.answering import Context, answer
+from cosched.service.api.answering import Context, answered
 from cosched.service.api.reads import Reads
 from cosched.service.api.views import Views
 from cosched.service.clock import Clock
@@ -59,22 +59,20 @@ class PageApi(PageServiceServicer):
     def __init__(self, described: Described, identify: Identify, check_peer: Callable[[Caller, Domain], None]) -> None:
         """`check_peer`: Refusal if the caller does not speak for that peer."""
         self._described = described
+        self.domain = described.domain
         self._identify = identify
         self._check_peer = check_peer
 
+    @answered
     async def DescribeJobs(
         self, request: page_pb2.DescribeJobsRequest, context: Context
     ) -> page_pb2.DescribeJobsResponse:
         """See the protocol."""
-
-        async def work() -> page_pb2.DescribeJobsResponse:
-            peer = check_domain("domain", request.domain)
-            caller = self._identify(context)
-            self._check_peer(caller, peer)
-            async with self._described.reads.turn(caller.via):
-                return await self._describe(request, peer)
-
-        return await answer("DescribeJobs", work(), context, self._described.domain)
+        peer = check_domain("domain", request.domain)
+        caller = self._identify(context)
+        self._check_peer(caller, peer)
+        async with self._described.reads.turn(caller.via):
+            return await self._describe(request, peer)
 
     async def _describe(self, request: page_pb2.DescribeJobsRequest, peer: Domain) -> page_pb2.DescribeJobsResponse:
         told = page_pb2.DescribeJobsResponse(domain=_without_peers(self._described.about()))

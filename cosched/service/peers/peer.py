@@ -30,9 +30,6 @@ from cosched.service.wire.tls_probe import speaks_tls
 from cosched.service.wire.translation import ON_WIRE, read_clock
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1.coscheduling_pb2 import CompareClocksRequest, TellPresenceRequest
-from cosched.v1.explain_pb2 import ExplainMatesRequest, ExplainMatesResponse
-from cosched.v1.page_pb2 import DescribeJobsRequest, DescribeJobsResponse
-from cosched.v1.rendezvous_pb2 import GetPlaceRequest, GetPlaceResponse
 
 Told = TypeVar("Told")
 MAX_OPEN_CALLS = 256  # to one peer; more wait for their turn
@@ -291,25 +288,16 @@ class PeerClient:
             async with asyncio.timeout(timeout):
                 await self._ask(presence, self._loop.time() + timeout)
 
-    async def place(self, question: GetPlaceRequest) -> GetPlaceResponse:
-        """See PeerClients."""
-        return await self._question(question, GetPlaceResponse, "its version does not tell where jobs are")
+    async def ask(self, question: Any, kind: type[Told], older: str) -> Told:
+        """Ask what changes nothing, and expect this kind of answer; `older`: what its version does, if that is older.
 
-    async def describe(self, question: DescribeJobsRequest) -> DescribeJobsResponse:
-        """See PeerClients."""
-        return await self._question(question, DescribeJobsResponse, "its version describes no jobs")
-
-    async def explain(self, question: ExplainMatesRequest) -> ExplainMatesResponse:
-        """See PeerClients."""
-        return await self._question(question, ExplainMatesResponse, "its version does not tell when jobs start")
-
-    async def _question(self, question: Any, kind: type[Told], unknown: str) -> Told:
-        """Ask what changes nothing, and expect this kind of answer; `unknown`: the problem of an older peer."""
+        CallError.
+        """
         try:
             answer = await self._ask(question, self._loop.time() + self._timeout)
         except AioRpcError as error:
             if error.code() is StatusCode.UNIMPLEMENTED:
-                raise CallError(Failure.REFUSED, unknown) from error
+                raise CallError(Failure.REFUSED, f"its version {older}") from error
             raise failure(error, mutating=False) from error
         if not isinstance(answer, kind):
             raise CallError(Failure.REFUSED, "its answer cannot be read")

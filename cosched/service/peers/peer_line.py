@@ -10,6 +10,7 @@ from grpc import ChannelConnectivity
 from grpc_health.v1.health_pb2 import HealthCheckRequest
 from grpc_health.v1.health_pb2_grpc import HealthStub
 
+from cosched.service.wire.translation import CALLS
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
 from cosched.v1.explain_pb2 import ExplainMatesRequest
@@ -76,16 +77,7 @@ class Line:
 def _methods(channel: grpc.aio.Channel) -> dict[type, Any]:
     calls = CoschedulingServiceStub(channel)
     return {
-        wire.GetMateJobIdRequest: calls.GetMateJobId,
-        wire.GetMateStatusRequest: calls.GetMateStatus,
-        wire.TryStartMateRequest: calls.TryStartMate,
-        wire.StartJobRequest: calls.StartJob,
-        wire.ProposeStartRequest: calls.ProposeStart,
-        wire.SettleStartRequest: calls.SettleStart,
-        wire.GetMemberRequest: calls.GetMember,
-        wire.ProposeGroupStartRequest: calls.ProposeGroupStart,
-        wire.SettleGroupStartRequest: calls.SettleGroupStart,
-        wire.GetProposalRequest: calls.GetProposal,
+        **{call.message: getattr(calls, call.name) for call in CALLS},
         wire.CompareClocksRequest: calls.CompareClocks,
         wire.TellPresenceRequest: calls.TellPresence,
         GetPlaceRequest: RendezvousServiceStub(channel).GetPlace,

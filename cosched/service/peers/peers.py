@@ -42,27 +42,24 @@ class PeerClients:
 
         The call is cancelled, without an outcome, if `close` comes first.
         """
-        if peer not in self._peers:
-            raise CallError(Failure.REFUSED, f"no peer {peer} is configured here")
-        return await self._peers[peer].call(request)
+        return await self._client(peer).call(request)
 
     async def place(self, peer: Domain, question: GetPlaceRequest) -> GetPlaceResponse:
         """Ask a peer where its job can be reached; CallError."""
-        if peer not in self._peers:
-            raise CallError(Failure.REFUSED, f"no peer {peer} is configured here")
-        return await self._peers[peer].place(question)
+        return await self._client(peer).ask(question, GetPlaceResponse, "does not tell where jobs are")
 
     async def describe(self, peer: Domain, question: DescribeJobsRequest) -> DescribeJobsResponse:
         """Ask a peer what our page may show of its jobs; CallError."""
-        if peer not in self._peers:
-            raise CallError(Failure.REFUSED, f"no peer {peer} is configured here")
-        return await self._peers[peer].describe(question)
+        return await self._client(peer).ask(question, DescribeJobsResponse, "describes no jobs")
 
     async def explain(self, peer: Domain, question: ExplainMatesRequest) -> ExplainMatesResponse:
         """Ask a peer when its jobs start that are mates of ours; CallError."""
+        return await self._client(peer).ask(question, ExplainMatesResponse, "does not tell when jobs start")
+
+    def _client(self, peer: Domain) -> PeerClient:
         if peer not in self._peers:
             raise CallError(Failure.REFUSED, f"no peer {peer} is configured here")
-        return await self._peers[peer].explain(question)
+        return self._peers[peer]
 
     async def beat(self, peers: Collection[Domain] | None = None) -> None:
         """Ask these peers (None: all) for their health and their time, all at once; the views show the results."""

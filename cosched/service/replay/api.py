@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 import grpc
 
 from cosched.core.job import JobState
-from cosched.service.api.answering import Context, answer
+from cosched.service.api.answering import Context, answered
 from cosched.service.replay.pace import ALL, Lockstep
 from cosched.service.store import JobRecord
 from cosched.service.wire.callers import Identify
@@ -25,17 +25,15 @@ class ReplayApi(ReplayServiceServicer):
 
     def __init__(self, lockstep: Lockstep, identify: Identify) -> None:
         self._lockstep = lockstep
-        self._domain = lockstep.domain
+        self.domain = lockstep.domain
         self._identify = identify
 
+    @answered
     async def Advance(self, request: wire.AdvanceRequest, context: Context) -> wire.AdvanceResponse:
         """See the protocol."""
-        return await answer("Advance", self._advance(request, context), context, self._domain)
-
-    async def _advance(self, request: wire.AdvanceRequest, context: Context) -> wire.AdvanceResponse:
         self._check_caller(context)
         phases = list(request.phases)
-        if phases and request.instant != self._domain.clock.now():
+        if phases and request.instant != self.domain.clock.now():
             raise FieldError("instant", "is not the instant that is told")
         if phases != [phase for phase in ALL if phase in phases]:
             raise FieldError("phases", "are not in their order, each once")
@@ -62,12 +60,12 @@ class ReplayApi(ReplayServiceServicer):
             self._check_caller(context)
         except Refusal as refusal:
             await abort(context, refusal)
-        store, last = self._domain.store, 0
+        store, last = self.domain.store, 0
         releases = len(store.events(0, (), (EVENT_KIND_RELEASED,), -1))
         while page := store.jobs(None, None, paired_only=False, after_id=last, limit=PAGE):
             yield wire.GetResultsResponse(jobs=map(_result, page), releases=releases)
             last = page[-1].id
-        if (scheduler := self._domain.scheduler).capabilities.resize:
+        if (scheduler := self.domain.scheduler).capabilities.resize:
             had = self._lockstep.allocations()
             for first in range(0, len(had), PAGE):
                 page_of = map(_allocation, had[first : first + PAGE])
