@@ -80,7 +80,7 @@ class ReplayManager(PlayingLauncher):
         now = math.floor(self.time.now())
         launch = Launch(spec.job_id, now, now + job.run)
         if self.runs is not None:
-            self.runs.go_on(job.number - 1, job.run, Allocation(job.nodes, now, now + job.requested), now)
+            self.runs.go_on(job.number - 1, job.run, Allocation(spec.nodes, now, now + spec.walltime), now)
         if self._journal is not None:
             self._journal.note(launch)
             self._await_end(launch)

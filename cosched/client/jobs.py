@@ -60,7 +60,7 @@ class Job(View[job_pb2.Job]):
 
     @property
     def node_names(self) -> tuple[str, ...]:
-        """The names of its nodes while it has some."""
+        """The names of its nodes; empty: it has none yet, or they have no names."""
         return tuple(self._message.node_names)
 
     @property
@@ -92,6 +92,16 @@ class Job(View[job_pb2.Job]):
     def ended_at(self) -> datetime | None:
         """When it ended."""
         return when(self._message, "ended_at")
+
+    @property
+    def expected_end(self) -> datetime | None:
+        """When its nodes are expected back; None: it does not run, or that is not known."""
+        return when(self._message, "expected_end")
+
+    @property
+    def latest_end(self) -> datetime | None:
+        """When its time limit ends it, whatever sizes it has until then; None: see `expected_end`."""
+        return when(self._message, "latest_end")
 
     @property
     def exit_code(self) -> int | None:

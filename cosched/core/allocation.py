@@ -16,8 +16,9 @@ class Allocation:
     """A job has `nodes` nodes from the instant `start` on, and they are expected back at `expected`.
 
     `where`: the names of the nodes, if its scheduler gives them by name. Each second there counts as `rate` seconds
-    (more than 0) of the job's run time, from the instant `resumes` on: a change of size may cost time. Before the job
-    runs, only `nodes` and `where` need be known.
+    (more than 0) of the job's run time, from the instant `resumes` on: a change of size may cost time. `ends_by`: when
+    its time limit ends the job, whatever else it gets until then; 0: at `expected`. Before the job runs, only `nodes`
+    and `where` need be known.
     """
 
     nodes: int
@@ -26,6 +27,12 @@ class Allocation:
     rate: Fraction | int = 1
     resumes: int = 0
     where: tuple[str, ...] | None = None
+    ends_by: int = 0
+
+    @property
+    def latest_end(self) -> int:
+        """When the job has ended at the latest."""
+        return self.ends_by or self.expected
 
 
 class Refused(Enum):

@@ -2,12 +2,11 @@
 
 import pytest
 
-from cosched.core.allocation import Malleable
+from cosched.core.allocation import Allocation, Resized
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.domain.charges import HOUR, Accounts
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.sizing import as_text
 from tests.service.world import Faults, World
 
 HOLD = CoschedulingSettings(scheme=Scheme.HOLD, release_interval=600, release_jitter=0)
@@ -90,12 +89,13 @@ def test_the_batch_system_s_account_of_a_job_comes_before_its_owner_s(world):
     assert a.domain.jobs["1"].reason == "HeldBudget"
 
 
-def test_a_malleable_job_is_charged_for_its_least_nodes_which_is_what_it_keeps(world):
+def test_a_job_is_charged_for_the_nodes_that_it_has_not_for_those_that_it_asked_for(world):
     """ "A *hold* keeps `min`" (docs/fluid.md, With mates)."""
     a = world.nodes["a"]
     a.submit(1, 4, 1000, "p")
-    a.domain.jobs["1"].malleable = as_text(Malleable(1))
     world.run(1400)
+    with a.domain.turns.take():
+        a.domain.core.resized(Resized("1", Allocation(1)))
     record = a.domain.jobs["1"]
-    assert record.state is JobState.HOLDING
+    assert (record.state, record.nodes) == (JobState.HOLDING, 4)
     assert a.domain.records.charges.used("group", world.now) == world.now - record.memory["held_since"]

@@ -2,10 +2,12 @@
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.ledger import PairedJob, Untold
 from cosched.core.coscheduling.membership import Booking, Membership, Proposal
 from cosched.core.job import JobState
@@ -38,6 +40,16 @@ CALLS = st.one_of(
 GIVEN = {"request_id": TEXTS, "job": TEXTS, "caller": TEXTS, "hold_until": NUMBERS}
 PROPOSALS = st.builds(ProposeGroupStart, **GIVEN, lease=NUMBERS, start_at=st.none() | st.floats(0, 1e10), slot=TEXTS)
 SETTLED = st.builds(SettleGroupStart, **GIVEN, start=st.booleans(), start_at=st.none() | st.floats(0, 1e10))
+ALLOCATIONS = st.builds(
+    Allocation,
+    NUMBERS,
+    NUMBERS,
+    NUMBERS,
+    st.fractions(min_value=Fraction(1, 99)),
+    NUMBERS,
+    st.none() | st.lists(TEXTS, max_size=3).map(tuple),
+    NUMBERS,
+)
 JOBS = st.builds(
     PairedJob,
     st.just("1"),
@@ -46,7 +58,7 @@ JOBS = st.builds(
     st.just("7"),
     st.just("ann"),
     state=st.sampled_from(JobState),
-    nodes=NUMBERS,
+    allocation=st.none() | ALLOCATIONS,
     generation=NUMBERS,
     disclosed=st.booleans(),
     yields=NUMBERS,

@@ -58,5 +58,5 @@ def test_the_list_of_jobs_tells_nothing_of_when_mates_start():
         estimate.source = explain_pb2.ESTIMATE_SOURCE_PLAN
     parts = list(_when(Job(job(submitted_at=-60)), Explanation(told), NOW))
     assert parts == ["submitted 1 min ago", "start expected in 1 min for its own part"]
-    parts = list(_when(Job(job(submitted_at=-60, started_at=-30)), Explanation(told), NOW))
+    parts = list(_when(Job(job(submitted_at=-60, started_at=-30, latest_end=540)), Explanation(told), NOW))
     assert parts == ["started 30 s ago", "ends in 9 min at the latest"]

@@ -128,7 +128,8 @@ class ExternalScheduler(SchedulerBase):
 
     def has_from(self, job: JobId, start: int) -> Allocation:
         """What a job has by the batch system's offer if it starts then."""
-        return Allocation(self._jobs[job].nodes, start, start + self._jobs[job].requested)
+        known = self._jobs[job]
+        return Allocation(known.nodes, start, start + known.requested if known.requested else FOREVER)
 
     def hold(self, job: JobId, now: int, until: int) -> None:  # noqa: ARG002
         """The job keeps its nodes: the batch system waits."""

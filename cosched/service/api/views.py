@@ -8,15 +8,16 @@ from typing import Any
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.membership import Booking
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, GroupName, JobId, MateJobId, MateStatus
+from cosched.core.protocol import FOREVER, GroupName, MateJobId, MateStatus
 from cosched.core.settings import Scheme
 from cosched.service.clock import Clock
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import least_of, predictions_of
-from cosched.service.domain.memory import nodes_of
+from cosched.service.domain.memory import allocation_of, nodes_of
 from cosched.service.domain.sizing import sizing_of
 from cosched.service.domain.story import Noted
 from cosched.service.peers.peer import PeerView
@@ -58,6 +59,8 @@ class Views:
         message.reason, message.account = self._reason(record), self._domain.records.charges.account(record)
         message.time_limit.seconds = record.time_limit
         self._write_times(message, record)
+        if (allocation := allocation_of(record)) is not None:
+            self._write_allocation(message, record, allocation)
         if record.exit_code is not None:
             message.exit_code = record.exit_code
         if record.peer is not None:
@@ -68,6 +71,12 @@ class Views:
             self._write_holds(message.holds, record)
         if record.malleable is not None:
             self._write_malleable(message.malleable, record)
+
+    def _write_allocation(self, message: job_pb2.Job, record: JobRecord, allocation: Allocation) -> None:
+        message.node_names.extend(allocation.where or ())
+        if record.state is JobState.RUNNING and allocation.expected < FOREVER:
+            message.expected_end.seconds = self._clock.to_wall(allocation.expected)
+            message.latest_end.seconds = self._clock.to_wall(allocation.latest_end)
 
     def _write_times(self, message: job_pb2.Job, record: JobRecord) -> None:
         to_wall = self._clock.to_wall
@@ -127,7 +136,7 @@ class Views:
         message.held_node_seconds = memory.get("held_node_seconds", 0)
         message.hold_generation = memory.get("generation", 0)
         if record.state is JobState.HOLDING:
-            message.held_node_seconds += least_of(record) * (self._clock.now() - memory["held_since"])
+            message.held_node_seconds += nodes_of(record) * (self._clock.now() - memory["held_since"])
             if memory["held_until"] >= FOREVER:
                 message.hold_forever = True
             else:
@@ -235,7 +244,8 @@ class Views:
         groups = [
             cluster_pb2.NodeGroup(
                 state=cluster_pb2.NODE_STATE_HELD if self._holds(record) else cluster_pb2.NODE_STATE_BUSY,
-                count=self._kept_by(job, record),
+                count=nodes_of(record),
+                names=(record.memory or {}).get("allocation", {}).get("where", ()),
                 job=self.ref(job),
             )
             for job, record in self._domain.jobs.items()
@@ -248,12 +258,6 @@ class Views:
 
     def _holds(self, record: JobRecord) -> bool:
         return record.state is JobState.HOLDING or self._booking(record) is not None
-
-    def _kept_by(self, job: JobId, record: JobRecord) -> int:
-        """Return how many nodes the scheduler counts as those of a job that has some."""
-        if record.malleable is None:
-            return self._domain.scheduler.job(job).nodes
-        return nodes_of(record) if record.state is JobState.RUNNING else least_of(record)
 
     def _time(self, instant: int | None) -> Timestamp | None:
         return Timestamp(seconds=self._clock.to_wall(instant)) if instant is not None else None

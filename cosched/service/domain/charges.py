@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId
-from cosched.service.domain.malleable import least_of
+from cosched.service.domain.memory import nodes_of
 from cosched.service.store import JobRecord
 
 HOUR = 3600
@@ -69,7 +69,7 @@ class Charges:
         self._domain = domain
         self._jobs = jobs
         self._new: dict[Charge, Cost] = {}
-        self._ready: dict[int, int] = {}  # jobs that have been given nodes: since when
+        self._ready: dict[int, tuple[int, int]] = {}  # jobs that have been given nodes: since when, and how many
         self._held: Counter[tuple[str, int]] = Counter()  # by account and hour
 
     def recall(self, kept: Iterable[tuple[str, int, int]]) -> None:
@@ -82,11 +82,11 @@ class Charges:
 
         Returns the node-seconds that it had booked.
         """
-        since = self._ready.pop(record.id, now) if was is JobState.READY else now
+        since, nodes = self._ready.pop(record.id, (now, 0)) if was is JobState.READY else (now, 0)
         if record.state is JobState.READY:
-            self._ready.setdefault(record.id, since)
+            self._ready[record.id] = since, nodes or nodes_of(record)
             since = now
-        booked = least_of(record) * (now - since)
+        booked = nodes * (now - since)
         self.add(record, Cost(held, booked), now)
         return booked
 
@@ -114,7 +114,7 @@ class Charges:
         for key in [key for key in self._held if key[1] <= first]:
             del self._held[key]
         present: int = sum(
-            least_of(record) * (now - (record.memory or {}).get("held_since", now))
+            nodes_of(record) * (now - (record.memory or {}).get("held_since", now))
             for record in self._jobs.values()
             if record.state is JobState.HOLDING and self.account(record) == account
         )

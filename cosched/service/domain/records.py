@@ -205,7 +205,7 @@ class Records:
             self.metrics.starts_before_turn.inc()
             self.metrics.pushed_seconds.inc(pushed)
             if (record := self.jobs.get(job)) is not None:
-                self.charges.add(record, Cost(pushed=pushed * record.nodes), self.journal.now)
+                self.charges.add(record, Cost(pushed=pushed * self.core.jobs[job].nodes), self.journal.now)
 
 
 def _named(job: PairedJob) -> tuple[str | None, ...]:

@@ -7,8 +7,6 @@ import json
 import logging
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from fractions import Fraction
-from math import ceil
 from types import MappingProxyType
 from typing import assert_never
 
@@ -21,8 +19,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import JobId, MateName
 from cosched.service.domain.changes import LauncherOrder, Preempt
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.malleable import malleable_of
-from cosched.service.domain.memory import nodes_of
+from cosched.service.domain.memory import allocation_of, nodes_of
 from cosched.service.manager.cancelling import Cancellations
 from cosched.service.manager.resizes import Resizes
 from cosched.service.manager.runner import Work, forget, tell_end
@@ -59,16 +56,11 @@ def spec_of(record: JobRecord, script: JobScript, finding: Mapping[str, str] = M
 
 
 def longest_run(record: JobRecord) -> int:
-    """Return how long the job may run, in seconds: its time limit is that on all nodes that it can use.
-
-    A job whose size may change may run as long as it would take on its least.
-    """
-    malleable, ideal = malleable_of(record), record.nodes
-    if malleable is None:
+    """Return how long the job may run, in seconds: its time limit, until its scheduler has said otherwise."""
+    allocation = allocation_of(record)
+    if allocation is None or record.started_at is None:
         return record.time_limit
-    least = malleable.least
-    slower = Fraction(ideal**2 + least**2, 2 * ideal * least) if malleable.parabolic else Fraction(ideal, least)
-    return min(ceil(record.time_limit * slower), MAX_SECONDS)
+    return min(allocation.latest_end - record.started_at, MAX_SECONDS)
 
 
 def _finding(record: JobRecord, finding: Mapping[str, str]) -> dict[str, str]:

@@ -102,5 +102,5 @@ def _when(job: Job, told: Explanation, now: datetime) -> Iterator[str]:
             yield place
         return
     yield f"started {words.ago(job.started_at, now)}"
-    if job.time_limit is not None:
-        yield f"ends {words.soon(job.started_at + job.time_limit, now)} at the latest"
+    if job.latest_end is not None:
+        yield f"ends {words.soon(job.latest_end, now)} at the latest"

@@ -11,7 +11,7 @@ from enum import IntEnum
 from cosched.client import Domain, Peer
 from cosched.core.protocol import FOREVER
 from cosched.service.configuration import Configuration
-from cosched.service.domain.malleable import least_of
+from cosched.service.domain.memory import nodes_of
 from cosched.service.page.listing import Sums
 from cosched.service.page.words import count, milliseconds, span, until
 from cosched.service.store import JobRecord
@@ -121,7 +121,7 @@ def _holds(situation: Situation) -> Iterator[Problem]:
     lasts = situation.instant - _held_since(oldest)
     if lasts < LONG_HOLD:
         return
-    kept = sum(least_of(record) for record in holding)
+    kept = sum(nodes_of(record) for record in holding)
     by = f"{count(kept, 'node')}, by {count(len(holding), 'job')}"
     what = f"Held idle for mates: {by}; the longest hold has lasted {span(lasts)}."
     forever = (oldest.memory or {}).get("held_until", 0) >= FOREVER

@@ -119,13 +119,14 @@ def _held(axis: Axis, job: Job, events: Sequence[Event]) -> Iterator[Bar]:
 
 
 def _ran(axis: Axis, job: Job, expected: datetime | None) -> Iterator[Bar]:
-    begin, limit = job.started_at or job.slot or expected, job.time_limit or timedelta()
+    begin = job.started_at or job.slot or expected
     if begin is None:
         return
     if job.started_at is not None:
         yield from axis.bar("ran", begin, job.ended_at or axis.now)
-    if job.ended_at is None and begin + limit > axis.now:
-        yield from axis.bar("planned", max(begin, axis.now), begin + limit)
+    end = job.expected_end or begin + (job.time_limit or timedelta())
+    if job.ended_at is None and end > axis.now:
+        yield from axis.bar("planned", max(begin, axis.now), end)
 
 
 def _marks(axis: Axis, job: Job, events: Sequence[Event], expected: datetime | None) -> Iterator[Bar]:

@@ -12,7 +12,6 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.malleable import least_of
 from cosched.service.domain.memory import nodes_of
 from cosched.service.manager.plans import BATCH_SYSTEMS, HAS_NODES, SLOT, Plan
 from cosched.service.manager.queues import Queue
@@ -173,7 +172,7 @@ class Explaining:
             return
         held, booked, pushed, slots = self._domain.store.cost(record.id)
         if record.state is JobState.HOLDING:
-            held += least_of(record) * (self._clock.now() - (record.memory or {})["held_since"])
+            held += nodes_of(record) * (self._clock.now() - (record.memory or {})["held_since"])
         told.cost.held, told.cost.booked, told.cost.pushed, told.cost.slots = held, booked, pushed, slots
 
     def _start(self, record: JobRecord, plan: Plan) -> Estimate | None:

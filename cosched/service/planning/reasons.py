@@ -15,6 +15,7 @@ from cosched.service.domain import story
 from cosched.service.domain.charges import HOUR
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import least_of
+from cosched.service.domain.memory import nodes_of
 from cosched.service.manager.plans import Plan
 from cosched.service.store import JobRecord
 from cosched.service.wire.message_parts import PROBLEM
@@ -289,7 +290,7 @@ class Reasons:
         if record.state is not JobState.HOLDING:
             return 0, None
         until = (record.memory or {}).get("held_until", FOREVER)
-        return least_of(record), None if until >= FOREVER else Timestamp(seconds=self._clock.to_wall(until))
+        return nodes_of(record), None if until >= FOREVER else Timestamp(seconds=self._clock.to_wall(until))
 
     def _at_most(self, record: JobRecord) -> str:
         until = (record.memory or {}).get("held_until", FOREVER)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.core.allocation import NOT_NOW, Malleable
+from cosched.core.allocation import NOT_NOW, Allocation, Malleable
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.job import JobState
 from cosched.core.scheduling.fluid.meeting import FluidMeetingCluster
@@ -110,3 +110,17 @@ def test_a_slot_that_another_job_has_made_impossible_by_its_late_start_is_not_cl
     assert cluster.claim(Claim("two"), 30).allocation is None
     cluster.leave("one", 35, JobState.COMPLETED)
     assert cluster.claim(Claim("two"), 35).allocation is not None
+
+
+@pytest.mark.parametrize(("parabolic", "longest"), [(False, 400), (True, 213)])
+def test_a_job_may_run_as_long_as_it_takes_on_its_least_whatever_it_has(parabolic, longest):
+    """Its time limit is that on all nodes that it can use: 100 s on 8; parabolic, 100 (64 + 4) / (2 * 8 * 2) on 2."""
+    cluster = FluidMeetingCluster(FluidSettings(8, slots=True))
+    cluster.submit(ClusterJob("j", 8, 100, 0, paired=False, malleable=Malleable(2, parabolic=parabolic)))
+    cluster.enter(10)
+    allocation = cluster.start(cluster.next(10).job, 10)
+    assert (allocation.nodes, allocation.expected, allocation.latest_end) == (8, 110, 10 + longest)
+    cluster.submit(ClusterJob("k", 4, 100, 10, paired=False))
+    assert cluster.start(cluster.next(20).job, 20) == Allocation(4, 20, 120, resumes=20)
+    (resized,) = cluster.take_events()
+    assert (resized.job, resized.allocation.nodes, resized.allocation.latest_end) == ("j", 4, 10 + longest)

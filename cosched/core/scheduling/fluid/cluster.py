@@ -202,7 +202,7 @@ class FluidCluster(OpenIteration):
             job, rate = self._rows.id(row), self._rows.rate(row, procs)
             self._sizes += 1
             self._have_changed[job] = None
-            allocation = Allocation(procs, at, expected, rate, resumes)
+            allocation = Allocation(procs, at, expected, rate, resumes, ends_by=self._rows.ends_by(row))
             self._resized.append(Resized(job, allocation, None if gave_to == NONE else self._rows.id(gave_to)))
 
     # What peers ask for

@@ -183,6 +183,13 @@ class Rows:
         """How many seconds of its run time on `ideal` the job does in a second."""
         return Fraction(self._speed(row, procs), self.unit(row))
 
+    def ends_by(self, row: int) -> int:
+        """When a job that has started has run at the latest, if it has its least from its start on."""
+        job, record = self._job[row], self.jobs[row]
+        if job.malleable is None or job.malleable.least == job.nodes:
+            return 0
+        return int(record["start"]) - (-job.requested * self.unit(row) // self._speed(row, job.malleable.least))
+
     def unit(self, row: int) -> int:
         """The work that the job does in a second on `ideal`."""
         return self._speed(row, int(self.jobs["ideal"][row]))
