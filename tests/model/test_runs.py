@@ -14,6 +14,17 @@ import pytest
 from cosched.core.story import What
 from cosched.service.domain import story as service_story
 from cosched.service.store.reading import Damage, Reader
+from tests.conformance.schedulers.histories import (
+    FAULTS,
+    HOLD,
+    PATIENT_GROUPS,
+    UNTIL,
+    YIELD,
+    first_acquaintance,
+    linked,
+    new_world,
+)
+from tests.conformance.schedulers.test_group_histories import SCHEMES
 from tests.live.kill_campaign import campaign
 from tests.live.services import Federation
 from tests.live.test_groups import DOMAINS, check_no_group_is_apart, configured, contended_groups
@@ -21,9 +32,6 @@ from tests.live.workloads import outcome
 from tests.model.telling import COMMAND, KINDS, NOT_TOLD
 from tests.model.test_promises import ALWAYS, world
 from tests.model.tlc import STANDSTILL, Outcome, check
-from tests.service.group_histories import FAULTS, PATIENT, UNTIL, groups_of, new_world
-from tests.service.test_group_histories import HOLD, SCHEMES, YIELD
-from tests.service.test_histories import first_acquaintance
 from tests.service.world import Faults, World
 from tests.tiers import SEED
 
@@ -46,11 +54,11 @@ def lived(folder: Path, seed: int, schemes: tuple[object, ...], faults: Faults =
     """Let three domains live; what they have recorded of each group."""
     folder = folder / f"{seed}"
     folder.mkdir()
-    made = new_world(folder, seed, schemes, Faults(), kind=World, **PATIENT)
+    made = new_world(folder, seed, schemes, Faults(), kind=World, **PATIENT_GROUPS)
     first_acquaintance(made)
     made.faults = faults
     made.run(until=UNTIL)
-    runs = [_run(folder, made, jobs) for jobs in groups_of(made).values()]
+    runs = [_run(folder, made, jobs) for jobs in linked(made).values()]
     made.close()
     return runs
 

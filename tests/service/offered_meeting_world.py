@@ -15,8 +15,8 @@ from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, ExternalSettings
 from cosched.service.domain.changes import Order
 from cosched.service.domain.offered_slots import OfferedSlots
+from tests.service.meeting_world import MeetingWorld
 from tests.service.offered_world import NODES, OFFERED, QUEUED, RUNNING, Job, SlurmNode, SlurmOutside
-from tests.service.test_meeting_histories import MeetingWorld
 
 SPARE = 5  # seconds that a job asks for and does not run
 CLAIM_PATIENCE = 2  # seconds
@@ -54,6 +54,17 @@ class SlotNode(SlurmNode):
         for job, slot in known.items():
             if job not in self.slots and job in self.slurm:
                 self.book(self.slurm[job], *slot)
+
+    def run_for(self, job: int, seconds: int) -> None:
+        """See Node."""
+        known = self.slurm[str(job)]
+        self.asks[known.id] = self.limit(known)
+        known.run = seconds
+
+    def check_over(self) -> None:
+        """No slot is left in the plan."""
+        super().check_over()
+        assert not self.slots
 
     # The plan
 
@@ -194,3 +205,6 @@ class SlotWorld(MeetingWorld):
     """Domains a and b, whose managers schedule, and give slots if the domains have any."""
 
     node_kind = SlotNode
+
+    def _look_at_groups(self) -> None:
+        """Orders take a while."""

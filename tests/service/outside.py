@@ -127,6 +127,8 @@ class Outside:
         for event in events:
             if event.what == "started":
                 self.node.why[str(event.job)] = event.detail["why"]
+            elif event.what == "is queued again":
+                self.node.preempted.add(str(event.job))
 
     def stalled(self, problem: str) -> None:
         raise AssertionError(problem)

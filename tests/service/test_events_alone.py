@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from cosched.core.settings import CoschedulingSettings
-from tests.service.test_histories import SCHEMES, check_every_job_ran_once
+from tests.conformance.schedulers.histories import SCHEMES, run
 from tests.service.world import Faults, Node, World
 
 MACHINE = 10  # nodes
@@ -30,10 +30,10 @@ def make_world(tmp_path, monkeypatch):
         each.close()
 
 
-def submit(node: Node, orders: list[str], run: int) -> None:
+def submit(node: Node, orders: list[str], run_time: int) -> None:
     """Pairs of jobs that need the whole machine, all at once, in this order."""
     for number, pair in enumerate(orders, 1):
-        node.submit(number, MACHINE, run, pair)
+        node.submit(number, MACHINE, run_time, pair)
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
@@ -41,9 +41,8 @@ def test_domains_that_ask_each_other_for_different_pairs_at_the_same_moment(make
     """When the first pair has ended, each domain has selected the job whose mate the other has not."""
     world = make_world(1, schemes)
     for node, order in zip(world.nodes.values(), ("xpq", "xqp"), strict=True):
-        submit(node, list(order), run=20)
-    world.run(LONG_ENOUGH)
-    check_every_job_ran_once(world)
+        submit(node, list(order), run_time=20)
+    run(world, LONG_ENOUGH)
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
@@ -52,6 +51,5 @@ def test_answers_that_take_longer_than_an_iteration_waits(make_world, seed, sche
     world = make_world(seed, schemes, delay=3)
     draw = random.Random(seed)
     for node in world.nodes.values():
-        submit(node, draw.sample("pqrstuvw", 8), run=5)
-    world.run(LONG_ENOUGH)
-    check_every_job_ran_once(world)
+        submit(node, draw.sample("pqrstuvw", 8), run_time=5)
+    run(world, LONG_ENOUGH)

@@ -33,6 +33,7 @@ from tests.service.outside import Killed, Outside
 
 SCRIPT = JobScript(b"#!/bin/sh\n", (), "/", {})
 METRICS = Metrics("test")
+GRACE = 6  # seconds at most between the order to end a run that was preempted, and its end
 AT_ONCE = 1500  # more than happens in any second
 
 
@@ -183,6 +184,8 @@ class Node:
         self.acknowledged: set[int] = set()
         self.running: dict[str, int] = {}  # processes, by the instants at which they end
         self.starts: Counter[str] = Counter()
+        self.preempted: set[str] = set()
+        self.stopped: Counter[str] = Counter()  # runs that were ended, since their jobs were preempted
         self.started_at: dict[str, int] = {}
         self.why: dict[str, str] = {}
         self.done: set[str] = set()
@@ -216,6 +219,8 @@ class Node:
         for job in recover(self.domain, Outside(self, self.lives)):
             if job not in self.running and job not in self.done:
                 self.launch(job)
+        for job in [job for job, record in self.domain.jobs.items() if record.preempted_at is not None]:
+            self.preempt(job)
         for job in sorted(self.done & self.domain.jobs.keys()):  # always the same order, for the same history
             self.domain.end(job, JobState.COMPLETED)
         self._look_round()
@@ -236,7 +241,9 @@ class Node:
         """What was acknowledged is on record, and nothing runs or has run that was not to."""
         assert all(self.store.job(job) for job in self.acknowledged)
         for job in (*self.running, *self.done):
-            assert self.store.job(int(job)).state >= JobState.RUNNING, f"{self.name}{job} was launched too early"
+            record = self.store.job(int(job))
+            launched = record.state >= JobState.RUNNING or record.preempted_at is not None
+            assert launched, f"{self.name}{job} was launched too early"
 
     def _look_round(self) -> None:
         """The periodic iteration."""
@@ -329,20 +336,56 @@ class Node:
             self.domain.enqueue(record)
 
     def launch(self, job: str) -> None:
-        if job in self.running or job in self.done:
+        if job in self.running or job in self.done or not self.domain.jobs[job].is_launched:
             return  # the manager knows it already
         self.starts[job] += 1
-        self.started_at[job] = self.world.now
+        self.started_at.setdefault(job, self.world.now)
         self.running[job] = self.world.now + self.run_times[job]
-        self.world.at(self.running[job], lambda: self._end(job))
+        run = self.starts[job]
+        self.world.at(self.running[job], lambda: self._is_present(job, run) and self._end(job))
 
     def _end(self, job: str) -> None:
         del self.running[job]
         self.done.add(job)
         self.guarded(lambda: self.domain.end(job, JobState.COMPLETED))
 
+    def preempt(self, job: str) -> None:
+        """End its run, some seconds later, or when it ends by itself before."""
+        if job in self.done or self.domain.jobs[job].preempted_at is None:
+            return
+        if job not in self.running:  # it was never launched, or nothing of it is left
+            self.world.at(self.world.now, lambda: job not in self.running and self._is_stopped(job))
+            return
+        run = self.starts[job]
+        self.world.at(self.world.now + self.world.random.randint(0, GRACE), lambda: self._stop(job, run))
+
+    def _stop(self, job: str, run: int) -> None:
+        if self._is_present(job, run):
+            del self.running[job]
+            self.stopped[job] += 1
+            self._is_stopped(job)
+
+    def _is_stopped(self, job: str) -> None:
+        self.guarded(lambda: self.domain.run_over(job))
+
+    def _is_present(self, job: str, run: int) -> bool:
+        return job in self.running and self.starts[job] == run
+
+    def run_for(self, job: int, seconds: int) -> None:
+        """Whatever the job has asked for."""
+        self.run_times[str(job)] = seconds
+
     def is_over(self) -> bool:
         return self.domain is not None and self.expected <= self.done and not self.domain.jobs
+
+    def check_over(self) -> None:
+        """Every job ran once, to its end; all others were ended for others. Nothing is left of them."""
+        assert self.starts == Counter(self.expected) + self.stopped
+        assert self.domain.core.ledger.held_nodes == 0
+        assert self.domain.scheduler.free == 10
+        for job in self.domain.core.jobs.values():
+            assert job.slot is None
+            assert job.group is None or job.group.booking is None
 
 
 World.node_kind = Node

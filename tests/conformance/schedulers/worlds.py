@@ -1,0 +1,50 @@
+"""Live domains with schedulers of each kind, in the worlds of `tests.service`: one seed is one history."""
+
+from __future__ import annotations
+
+from cosched.core.allocation import Malleable
+from cosched.core.scheduling.fluid.settings import FluidSettings
+from cosched.schedulers.fluid import FLUID
+from cosched.service.domain.sizing import as_text
+from tests.conformance.schedulers.kinds import example
+from tests.service.meeting_world import MeetingWorld
+from tests.service.offered_meeting_world import SlotWorld
+from tests.service.world import Node, World
+
+
+class FluidNode(Node):
+    """Every other job can run on half of its nodes. It ends when its process does, whatever sizes it had."""
+
+    def _scheduler(self):
+        return FLUID.open(FluidSettings(10, slots=self.settings.slots))
+
+    def malleable(self, record):
+        return as_text(Malleable((record.nodes + 1) // 2)) if record.id % 2 else None
+
+
+class FluidWorld(MeetingWorld):
+    """All domains are fluid."""
+
+    node_kind = FluidNode
+
+
+class ExpressNode(Node):
+    """Its scheduler is that of the example, which preempts."""
+
+    express = 30
+
+    def _scheduler(self):
+        return example.EXPRESS.open(example.ExpressSettings(10, self.express))
+
+
+class ExpressWorld(MeetingWorld):
+    """Domain a preempts; others are batch domains."""
+
+    @staticmethod
+    def node_kind(world, name, *rest) -> Node:
+        return (ExpressNode if name == "a" else Node)(world, name, *rest)
+
+
+WORLDS: dict[str, type[World]] = {
+    "batch": MeetingWorld, "fluid": FluidWorld, "express": ExpressWorld, "external": SlotWorld,
+}  # fmt: skip
