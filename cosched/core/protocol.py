@@ -223,9 +223,10 @@ class ProposeGroupStart(NamedTuple):
     If that cannot be, my `caller` may hold until `hold_until` (0: it yields). `lease`: the seconds after which to ask
     for the outcome, if it has not been told.
 
-    With `not_before`: when could your job start, from that instant on? Nothing is kept, unless it is to `book`, and the
-    answer is that instant, before `only_before` (0: without a bound): then this is the job's slot, by the name of this
-    proposal. If the group starts by slots only, that is for the common `instant`, and never later than the job's slot.
+    With `not_before`: from that instant on, when could your job start? No nodes are kept. If it could start right then,
+    and the call says to `book`, that instant becomes the job's slot, by the name of this proposal. A slot must come
+    before `only_before` (0: no bound). In a group that starts by slots only, it is for the common `instant`, and no
+    slot of a job moves later.
     """
 
     request_id: str  # the name of the proposal

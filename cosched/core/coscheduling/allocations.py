@@ -177,7 +177,7 @@ class Allocations:
         return holds.release_time(ledger.settings, ledger.domain, ledger.known_as(job.id), generation, since)
 
     def _reason(self, job: PairedJob, why: Why, now: int) -> Why:
-        """Why the job holds or yields, whatever the answer about its mate was."""
+        """Why the job holds or yields. If a domain drains, that is why, whatever was said of the mate."""
         if self.ledger.settled_by is not None:
             return Why.DRAINING
         return Why.PEER_DRAINING if why is not Why.PEER_AWAY and self._peer_drains(job, now) else why

@@ -66,7 +66,7 @@ class Asking:
         return [*effects, AskAgain(job.id), *self.ask_for_mate(job, now)]
 
     def _all_ask(self, peer: Domain | None, now: int, these: Callable[[PairedJob], bool]) -> list[Effect]:
-        """Have `these` jobs ask again that hold or are queued, and have their mates on that peer (None: on any)."""
+        """Have jobs ask again that hold or are queued: of `these`, those with a mate on that peer (None: on any)."""
         effects: list[Effect] = []
         for job in self.ledger.jobs.values():
             if not job.peers or (peer is not None and peer not in job.peers) or not these(job):
@@ -82,7 +82,7 @@ class Asking:
     # Peers that are there or not
 
     def heard_of(self, peer: Domain, now: int, *, itself: bool = False) -> list[Effect]:
-        """The peer answers. Not `itself`: it answers a job's question, perhaps as it left."""
+        """The peer is there. Not `itself`: a job was answered, but the peer may have left since."""
         if not self.ledger.settings.peer_grace or not self.peers.there(peer, even_if_it_left=itself):
             return []
         return [ClearTimer(peer, Timer.GRACE), *self._all_ask(peer, now, lambda job: job.missed)]

@@ -82,7 +82,7 @@ class Bookings:
         return None
 
     def quoted(self, job: PairedJob, event: Quoted, now: int) -> list[Effect]:
-        """The job's earliest instant; it is booked if the caller has proposed it, and if it is now, though later."""
+        """The job's earliest instant. It is booked if it comes no later than the one proposed, or than now."""
         if (waiting := self.proposals.get(job.id)) is None:  # nobody, any more
             return []
         peer, request = waiting
@@ -101,7 +101,7 @@ class Bookings:
 
     @staticmethod
     def _before(job: PairedJob, request: ProposeStart) -> int:
-        """Before which instant the new slot is to be: whatever the caller says, no slot becomes a later one."""
+        """The instant before which the new slot must be. Whatever the caller says, no slot moves later."""
         return request.only_before if job.slot is None else min(request.only_before, job.slot)
 
     def _too_late(self, job: PairedJob, peer: Domain, request: ProposeStart) -> Refusal | None:
@@ -126,7 +126,7 @@ class Bookings:
     def settle(self, peer: Domain, request: SettleStart, now: int) -> list[Effect]:
         """The caller's domain keeps a slot, or drops it.
 
-        To do so twice is to do it once, so the answer is not kept: a call beside it that starts the job has its own.
+        A repetition changes nothing. So the answer is not kept, in the place of the one to a call that starts the job.
         """
         job = self.ledger.jobs[request.job]
         current, effects = self.slots.is_current(job, request.slot_generation), []
@@ -190,6 +190,6 @@ class Bookings:
 
 
 def _is_copy(request: MutatingRequest, of: MutatingRequest) -> bool:
-    """Whether the request is the one that is answered soon, or a late copy of one before it, which gets no answer."""
+    """Whether the request repeats the one that is about to be answered, or an earlier one, which gets no answer."""
     older = call_number(request.request_id) < call_number(of.request_id)
     return request.caller == of.caller and (older or request.request_id == of.request_id)

@@ -219,7 +219,7 @@ class Coscheduler:
         return is_mate and self.jobs[request.job].state is QUEUED
 
     def _call_beside(self, job: PairedJob, now: int) -> list[Effect]:
-        """What a job calls that waits for no answer, beside its RunJobs."""
+        """The calls that a job makes between its RunJobs; none while it awaits an answer."""
         if job.call is not None or job.state not in (QUEUED, HOLDING):
             return []
         if job.in_doubt:

@@ -10,11 +10,11 @@ from cosched.core.protocol import TryStartMate
 
 
 def gives_way(ledger: Ledger, tried: PairedJob, wall: int) -> bool:
-    """Whether the try of a job, which takes long, is to end: a job of ours that comes first stands in its way.
+    """Whether the try of a job, which takes long, is to end, since a job of ours that comes first is in its way.
 
-    That job is ready and waits for the same peer to try its mate, for which the caller may stand in the way: both
-    would wait for nothing. Both domains see the same order of the two pairs, which is another one each minute; `wall`:
-    the present instant of the wall clock.
+    That job has nodes, and the peer tries its mate. There the caller's job may be in the way of that try: both would
+    go on for nothing. Both domains put the two pairs in the same order, a new one each minute. `wall`: the present
+    instant of the wall clock.
     """
     minute = wall // 60
     rivals = (job for job in ledger.jobs.values() if _waits_for_try(job, tried))
@@ -22,9 +22,9 @@ def gives_way(ledger: Ledger, tried: PairedJob, wall: int) -> bool:
 
 
 def _waits_for_try(job: PairedJob, tried: PairedJob) -> bool:
-    """Whether a job has nodes and waits for a try: of any domain, if groups are concerned, which stand in circles.
+    """Whether a job has nodes, and waits for a try by which that of the other job may be held up.
 
-    A pair that is tried for its mate waits only for a pair with the same peer.
+    Two pairs hold each other up only if they have the same peer. Groups may do so in a circle of several domains.
     """
     if job.state is not JobState.READY or job is tried:
         return False

@@ -30,7 +30,7 @@ def release_time(settings: CoschedulingSettings, domain: Domain, job: JobId, gen
 
 
 def part_of(seconds: int, domain: Domain, job: JobId, number: int) -> int:
-    """A part of that time, another for each number, as good as random; the same in each run."""
+    """A part of that time that looks random: it depends on the number alone, so each run has the same."""
     return seconds * zlib.crc32(f"{domain}/{job}/{number}".encode()) >> 32
 
 

@@ -142,21 +142,21 @@ class Ledger:
         self._slot_share = Fraction(settings.slot_share)
 
     def kept_beside(self, job: JobId) -> int:
-        """How many nodes all other jobs hold, or keep for proposals, where each job may do either."""
+        """How many nodes all other jobs hold, or keep for proposals."""
         return self.held_nodes + sum(nodes for id, nodes in self.booked.items() if id != job)
 
     def gives_slot(self, job: PairedJob) -> bool:
-        """Whether the job may have a slot here: one that it has may always become an earlier one."""
+        """Whether the job may have a slot here. One that it has already may always move earlier."""
         may = self.slot_use.may_have_slot
         share = self._slot_share
         return self.settings.slots and (job.slot is not None or may(job.peers, job.owner, share, self.now))
 
     def next_slot(self, job: PairedJob) -> int:
-        """From when on the job may have a slot, by what slots of its owner have kept."""
+        """From when on the job may have a slot, after what earlier slots of its owner have kept."""
         return self.slot_use.next_slot(job.peers, job.owner, self.now)
 
     def count_slot(self, job: PairedJob, *, ended: bool) -> None:
-        """Count for how long the job's slot has kept nodes that were free for it, as far as that is over."""
+        """Count how long the job's slot has kept nodes that were free for it, up to now."""
         assert job.slot is not None
         since = self.now if job.fits_since is None else job.fits_since
         if ended:

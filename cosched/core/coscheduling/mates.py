@@ -32,7 +32,7 @@ class Mates:
     _asked_early: dict[Domain, AskedEarly] = field(default_factory=dict)
 
     def add(self, job: PairedJob) -> None:
-        """Note a submission; ValueError if its owner's pair of that name, or its mate, is another job's, not ended."""
+        """Note a submission; ValueError if a job that has not ended has that mate, or its owner's pair of that name."""
         taken = self.taken(job.named, job.owner)
         if job.id in self.jobs or taken is not None:
             raise ValueError(f"job {job.id}: its pair is that of job {taken or job.id} already")
@@ -125,7 +125,7 @@ class Mates:
         return local is not None and local.peer == peer and local.mate == caller
 
     def find(self, peer: Domain, request: GetMateJobId) -> PairedJob | None:
-        """By its owner's pair name, else by the id that the caller names, else a job that names the caller."""
+        """Find the mate: by the pair's name, by the id that the caller names, or as one that names the caller."""
         if request.pair is not None:
             found = self._by_pair.get((peer, self.owner_here(peer, request.owner), request.pair))
         elif request.mate is not None:

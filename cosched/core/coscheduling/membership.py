@@ -51,7 +51,7 @@ class Agreement:
 
     @property
     def books(self) -> bool:
-        """Whether all others have booked theirs, so that our scheduler is to."""
+        """Whether all others have booked their instants, so that it is our scheduler's turn to do so."""
         return 0 < self.booked == len(self.requests)
 
     @property
@@ -60,7 +60,7 @@ class Agreement:
         return next(iter(self.requests.values())).request_id
 
     def awaits(self, peer: Domain, request: Request) -> bool:
-        """Whether this round still awaits the answer to this request: each counts once, whatever is doubled."""
+        """Whether this round still awaits the answer to this request. A copy of an answer does not count."""
         return self.requests.get(peer) == request and peer not in self.told
 
 
@@ -139,7 +139,7 @@ class Membership:
         return tuple(Window(domain, *self.windows[domain]) for domain in self.domains if domain in self.windows)
 
     def is_later(self, slot: int | None, at: int) -> bool:
-        """Whether a member that has this slot would get a later one, where slots may only become earlier."""
+        """Whether a member that has this slot would get a later one. Slots may only move earlier."""
         return self.by_slots_only and slot is not None and at > slot
 
     @property
@@ -166,7 +166,7 @@ class Membership:
 
     @property
     def turn(self) -> int:
-        """The group's turn among those that wait for each other: any order will do that all domains have."""
+        """By which groups that wait for each other are put in order. Any order will do that all domains have."""
         return 1 + zlib.crc32("/".join((self.name, *self.domains)).encode())
 
     @property

@@ -80,7 +80,7 @@ class Outgoing:
         return self._mate_unsubmitted(job, now)
 
     def _mate_unknown(self, job: PairedJob, problem: MateProblem | None, now: int) -> list[Effect]:
-        """There is no such mate. The job starts, as in the paper, or it waits, without nodes if it can yield."""
+        """There is no such mate. The job starts, as in the paper, or waits. If it can, it yields meanwhile."""
         if self.ledger.settings.on_mate_unknown is OnMateUnknown.START:
             return self.allocations.start(job, now, Why.NO_SUCH_PAIR)
         job.problem = problem or ""
@@ -130,7 +130,7 @@ class Outgoing:
         return noted + self.asking.call(job, request, now)
 
     def mate_started(self, job: PairedJob, answer: MateStarted, now: int) -> list[Effect]:
-        """Whether the mate has started, which held or has its slot now."""
+        """Whether the mate has started. It held, or its slot has come."""
         job.in_doubt = False
         if isinstance(job.call, StartJob) and job.call.slot_generation:
             return self.proposing.mate_started(job, answer, now)
@@ -177,7 +177,7 @@ class Outgoing:
         return []
 
     def call_of_holding_failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
-        """No answer to a holding job, which asked because its patience has ended, or makes an earlier call void."""
+        """No answer to a holding job. It has asked because its patience has ended, or to make an earlier call void."""
         if job.call != event.request:
             return []
         if isinstance(event.request, StartJob):
@@ -227,7 +227,7 @@ class Outgoing:
         return self.proposing.slots.drop(job, Why.NOT_CLAIMED) if at_slot else []
 
     def retry(self, job: PairedJob, _: RetryDue, now: int) -> list[Effect]:  # noqa: ARG002
-        """Repeat the call of a ready job, or of another that keeps a slot or makes an earlier call void."""
+        """Repeat the call of a job that is ready, keeps a slot, or makes an earlier call void."""
         return [] if job.call is None else [Call(job.peer, job.id, job.call)]
 
     def retry_of_holding(self, job: PairedJob, event: RetryDue, now: int) -> list[Effect]:
@@ -244,12 +244,12 @@ class Outgoing:
     # A call that was given up
 
     def make_void(self, job: PairedJob, now: int) -> list[Effect]:
-        """Have a call refused that was given up, if it comes yet: one with a later number goes out, until answered."""
+        """Make void a call that was given up, and may still arrive: a later one is sent until it is answered."""
         request = StartJob(self.ledger.request_id(job), cast(JobId, job.mate), job.id, NO_HOLD)
         return self.asking.call(job, request, now)
 
     def made_void(self, job: PairedJob, answer: MateStarted, now: int) -> list[Effect]:
-        """Whether the mate has started by that call: then the job asks, and starts, too, late."""
+        """Whether the mate has started by the call that was given up. If so, the job asks again, and starts late."""
         job.call, job.in_doubt = None, False
         if not answer.started:
             return []

@@ -54,7 +54,7 @@ class SlotUse:
 
 
 def _keys(peers: Iterable[Domain], owner: Owner) -> Iterator[tuple[str, int]]:
-    """Who makes that up, and how many times an owner's share: the peer, and the owner with it."""
+    """Who makes that up, the peer and the owner with it; and how many times an owner's share each may keep."""
     for peer in peers:
         yield peer, OF_PEER
         yield f"{peer}/{owner}", 1

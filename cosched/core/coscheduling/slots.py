@@ -62,7 +62,7 @@ class Slots:
         return timers
 
     def fits(self, job: PairedJob, now: int) -> None:
-        """Nodes are free for the job: if it has a slot, it waits for its mate alone."""
+        """Nodes are free for the job. If it has a slot, it now waits only for its mate."""
         if job.slot is not None and job.fits_since is None:
             job.fits_since = now
 
@@ -129,7 +129,7 @@ class Slots:
         return Call(job.peer, job.id, SettleStart(self.ledger.request_id(job), mate_of(job), job.id, generation, False))
 
     def undo(self, job: PairedJob, event: Booked) -> list[Effect]:
-        """Give back what was booked though nobody waits for it any more; it has taken the place of the slot before."""
+        """Give back an instant that was booked when nobody waited for it any more. It has replaced the slot before."""
         if event.allocation is None or job.state not in WAITING:
             return []
         return [*self.drop(job, Why.SLOT_NOT_KEPT), Unbook(job.id)]
@@ -145,7 +145,7 @@ class Slots:
         return job.id in self.plans and self.plans[job.id] is job.call
 
     def abandon(self, job: PairedJob) -> list[Effect]:
-        """A queued job negotiates no longer, if it does. What comes of that is too late."""
+        """End the negotiation of a queued job, if there is one. What still comes of it is too late."""
         self.plans.pop(job.id, None)
         negotiates = type(job.call) is ProposeStart
         if job.group is not None:

@@ -55,9 +55,9 @@ class ExternalScheduler(SchedulerBase):
     # What it offers
 
     def note_offer(self, job: JobId, number: int) -> None:
-        """The batch system offers a job, whatever becomes of that: orders that end this offer name its number.
+        """The batch system offers a job, by this number. Orders that end the offer name the number.
 
-        They leave later, and until then the job may be offered anew.
+        Such an order leaves later, and by then the job may have another offer.
         """
         if job in self._jobs:
             self._numbers[job] = number
@@ -91,7 +91,7 @@ class ExternalScheduler(SchedulerBase):
     # Jobs in and out
 
     def submit(self, job: ClusterJob) -> None:
-        """The batch system has this job; what is told of a try is of an earlier one of this id."""
+        """The batch system has this job. A try that is under way was of an earlier job with this id."""
         self.trying.pop(job.id, None)
         self._jobs[job.id] = job
 
@@ -181,7 +181,7 @@ class ExternalScheduler(SchedulerBase):
     def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
         """See GroupScheduler. It is the job's own turn now, on the nodes that it is offered.
 
-        One that has yielded before gives them back: else two members that yield could keep theirs by turns.
+        A job that has yielded before gives them back. Else two members that yield could keep theirs in turn, for ever.
         """
         known = self._jobs[job]
         if known.passed_over:
@@ -215,7 +215,7 @@ class ExternalScheduler(SchedulerBase):
         return None
 
     def reschedule(self, job: JobId | None = None) -> None:
-        """A job that has yielded is kept back by the batch system for a while: not any more."""
+        """The batch system keeps back a job that has yielded, for a while. End that."""
         known = self._jobs.get(job) if job is not None else None
         if known is not None and known.state is JobState.QUEUED and known.passed_over:
             self._orders.append(Reschedule(known.id))

@@ -111,7 +111,7 @@ class ExternalMeetingScheduler(ExternalScheduler):
         self._aside.pop(job, None)
 
     def _take_back(self, job: JobId, now: int) -> None:
-        """Offer a job whose offer was kept aside for a slot that it has not got, or no longer."""
+        """Offer a job whose offer was kept aside, if it has no slot any more for which it could wait."""
         if job in self._aside and not self._keeps_aside(job, now):
             kept = self._aside.pop(job)
             super().offer(job, kept.nodes, now, can_yield=kept.can_yield)
@@ -162,7 +162,7 @@ class ExternalMeetingScheduler(ExternalScheduler):
         return (job for job in self._jobs.values() if "pushed" in job.kept and job.state is not JobState.RUNNING)
 
     def note_push(self, job: JobId, seconds: int | None) -> None:
-        """A wanted job was offered, before its turn (by how many seconds that pushes the first job), or not (None)."""
+        """A wanted job was offered. `seconds`: by how many it pushes the first job; None: it is its turn."""
         if job in self._jobs:
             self._keep_own(job, "pushed", seconds)
 
@@ -195,7 +195,7 @@ class ExternalMeetingScheduler(ExternalScheduler):
         return None if self._ask(effect) else Claimed(effect.job, None, effect.for_peer)
 
     def move_slot(self, job: JobId, moves: SlotMoves) -> None:
-        """See MeetingScheduler. Whatever it is, the job's turns end without a question where they are to."""
+        """See MeetingScheduler. Here the rules end the job's turn where its slot may not move."""
 
     def unbook(self, job: JobId, now: int) -> None:
         """See MeetingScheduler."""

@@ -80,7 +80,7 @@ class OpenIteration(SchedulerBase, ABC):
             self._yielded_at = now
 
     def next_event(self, now: int) -> int | None:
-        """The next instant, if an iteration of this one is due and passes over some job that has yielded."""
+        """The next instant, if an iteration is due that would pass over jobs, because they have yielded at this one."""
         return now + 1 if self.changed and self._yielded_at == now and self._passes_over(now) else None
 
     def reschedule(self, job: JobId | None = None) -> None:  # noqa: ARG002
@@ -117,7 +117,7 @@ class OpenIteration(SchedulerBase, ABC):
         self._kept[job] = self._iterations
 
     def _missed(self, job: JobId) -> bool:
-        """Whether an iteration has run while the nodes of this job were kept, which are given back now."""
+        """The nodes that were kept for this job are given back. Whether an iteration has run meanwhile."""
         missed = self._kept.pop(job, self._iterations) != self._iterations
         self._interrupt()
         return missed

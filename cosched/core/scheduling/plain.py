@@ -60,7 +60,7 @@ class PlainScheduler(OpenIteration):
         return queued
 
     def _givers(self, job: PlainJob) -> list[PlainJob]:  # noqa: ARG002
-        """The running jobs that would lose their nodes to this one, the first to do so first."""
+        """The running jobs that would lose their nodes to this one, in that order."""
         return []
 
     # Jobs in and out
@@ -121,7 +121,7 @@ class PlainScheduler(OpenIteration):
         return order
 
     def _can_have(self, job: PlainJob, free: int) -> bool:
-        """Whether it can be had beside what others are to give to jobs that are ready already."""
+        """Whether the job can have its nodes, beside those that others must give to jobs that are ready already."""
         promised = sum(other.lacks for other in self.jobs.values() if other.state is READY)
         return job.asked.nodes <= free + sum(giver.nodes for giver in self._givers(job)) - promised
 

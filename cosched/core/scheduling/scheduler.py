@@ -132,19 +132,19 @@ class Scheduler(Protocol):
         """Run an iteration, though an answer may be awaited: something about this job (None: anything) changed."""
 
     def count_paired(self, job: JobId, paired: bool) -> None:
-        """Whether the job waits for a mate; `try_start` takes one that does not as any other job."""
+        """Whether the job waits for a mate. For `try_start`, one that does not is like a job without a mate."""
 
 
 @runtime_checkable
 class ElasticScheduler(Scheduler, Protocol):
-    """One that resizes or preempts running jobs, unasked: at any call, but not for a try that it refuses.
+    """One that resizes or preempts running jobs by itself. It may do so in any call but a try that it refuses.
 
     A job that it makes ready need not have its nodes yet: it may take them from others when the job starts. Until then
     the job cannot hold (Ready).
     """
 
     def take_events(self) -> list[Resized | Requeued]:
-        """What it has done to running jobs since the last time, in order; a start is none of this."""
+        """What it has done to running jobs since the last time, in order. Starts are not among it."""
 
 
 @runtime_checkable
@@ -182,7 +182,7 @@ class MeetingScheduler(Scheduler, Protocol):
         """Give a job this slot, if it is what `quote` would tell now."""
 
     def move_slot(self, job: JobId, moves: SlotMoves) -> None:
-        """When the slot that the job has may become an earlier one: of a new slot, if the job could be earlier."""
+        """When the job's slot may move to an earlier instant. A new slot may as soon as the job could start earlier."""
 
     def unbook(self, job: JobId, now: int) -> None:
         """Take the job's slot away, if it has one. (It is taken away by a start, too.)"""
@@ -211,7 +211,7 @@ class OpenScheduler(Scheduler, Protocol):
         """What it has counted so far, by name; for `SchedulerKind.facts`."""
 
     def takes_up(self, job: ClusterJob) -> bool:
-        """Whether it can take up a job that has nodes of another kind of scheduler, with what that kept of it."""
+        """Whether it can take up a job that a scheduler of another kind has given nodes to, with what that has kept."""
 
     def submit(self, job: ClusterJob) -> None:
         """A job is queued, or (after a restart) has the nodes that it had."""
@@ -228,7 +228,7 @@ class OpenScheduler(Scheduler, Protocol):
         """By how many seconds this job pushes the first one, if it got its nodes before its turn; None: it did not."""
 
     def kept_of_domain(self) -> Mapping[str, Any]:
-        """What is kept over a restart beside its jobs, as plain values: another mapping after each change."""
+        """What is kept over a restart beside its jobs, as plain values. After each change it is a new mapping."""
 
     def recall(self, kept: Mapping[str, Any]) -> None:
         """After a restart, before any job is submitted: what `kept_of_domain` has told last."""
@@ -247,7 +247,7 @@ class OpenScheduler(Scheduler, Protocol):
         """The job for whose answer an iteration waits."""
 
     def next_event(self, now: int) -> int | None:
-        """When the scheduler wants to go on though nothing is told to it; None: at no time of its own."""
+        """When the scheduler wants to go on though nothing happens; None: never."""
 
     def take_orders(self) -> Sequence[Order]:
         """What a batch system behind it is to be told since the last time, once that is on record."""

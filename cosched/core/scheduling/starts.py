@@ -43,13 +43,13 @@ class RecentStarts:
             self._add(owner, hour, starts)
 
     def count(self, owner: Owner, now: int, pushed: int | None) -> None:
-        """A job starts: before its turn, which pushes the first job by so many seconds, or (None) not."""
+        """A job starts. `pushed`: the seconds that it pushes the first job by; None: it is not before its turn."""
         self._enter(now)
         self._add(owner, self._hour, Starts(1) if pushed is None else Starts(1, 1, pushed))
         self._changed.add((owner, self._hour))
 
     def may_start_before_turn(self, owner: Owner, now: int, under_way: int = 0) -> bool:
-        """Whether one more such start leaves the owner with no more than the share of all starts, rounded up.
+        """Whether the owner may have one more start before its turn: they are a share of all its starts, rounded up.
 
         `under_way`: such jobs that have nodes, and are expected to start.
         """

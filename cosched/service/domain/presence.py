@@ -27,7 +27,7 @@ class Presence:
         return [peer for peer in self._peers.known if self._peers.expects(peer, self._journal.clock.now())]
 
     def without(self, peer: Domain, *, of_group: bool = False) -> str:
-        """Say what a job with a mate, or a member of its group, there does while the peer gives no answer, and when."""
+        """Say what a job with a mate or a member there does while the peer gives no answer, and when."""
         known, settings = self._peers.known.get(peer), self._peers.ledger.settings
         clock, rule = self._journal.clock, settings.on_peer_unreachable
         starts = "starts without that member" if of_group else "starts alone"

@@ -51,7 +51,7 @@ def recover(domain: LiveDomain, outside: Outside) -> list[JobId]:
 
 
 def _recall_scheduler(domain: LiveDomain, active: Iterable[JobRecord]) -> None:
-    """Give the scheduler what it has kept of the domain; InputError if another kind did, whose jobs it takes up not."""
+    """Give the scheduler what it has kept of the domain; InputError if it cannot take up that kind's jobs."""
     name, kept = json.loads(domain.store.meta(SCHEDULER) or "[null, {}]")
     if name == domain.kind.name:
         domain.scheduler.recall(kept)
@@ -72,7 +72,7 @@ def _kept(domain: LiveDomain, record: JobRecord) -> ClusterJob:
 
 
 def _begin_life(domain: LiveDomain) -> None:
-    """A power failure may have taken turns back whose calls were made: their numbers are not used again."""
+    """Use new numbers for calls: a power failure may have undone turns after their calls had left."""
     store = domain.store
     lives = int(store.meta(LIFE) or 0)
     domain.core.ledger.calls_before = SKIPPED * lives

@@ -134,7 +134,7 @@ class Sizes:
         self._save(record, sizing)
 
     def acknowledge(self, job: JobId, generation: int) -> None:
-        """The job uses the set of this number, and no other nodes. Nothing, unless it is the last one."""
+        """The job uses the set of this number, and no other nodes. Only the last set counts."""
         record = self._records.jobs[job]
         sizing = sizing_of(record)
         if sizing is None or sizing.settled or generation != sizing.generation:

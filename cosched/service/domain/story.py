@@ -139,7 +139,7 @@ QUEUED_AGAIN = {What.SUBMITTED, What.RELEASED, What.LOST_NODES, What.REQUEUED, W
 
 
 def kept_for(domain: str, job: str) -> str:
-    """Return why a job does not start that keeps its nodes: for a start of its group, which that job has proposed."""
+    """Return why a job keeps its nodes and does not start: that job has proposed a start of its group."""
     return f"kept for {domain}:{job}"
 
 

@@ -41,7 +41,7 @@ class Outside(Protocol):
         """Send a request to a peer; `Calls.answered` or `Calls.failed` follows, once."""
 
     def order(self, order: Order) -> None:
-        """Tell the resource manager, as to start a job; `LiveDomain.end` follows that, once."""
+        """Give the resource manager an order, such as to start a job. Of each start, `LiveDomain.end` follows, once."""
 
     def answer(self, answer: Answer) -> None:
         """Tell the peer that awaits it."""
@@ -58,7 +58,8 @@ class Outside(Protocol):
     def look_again(self, at: int, in_vain: int) -> None:
         """Call `LiveDomain.look` soon after that instant has begun, when the yields of this one are over.
 
-        Later, and by chance, the more looks have been `in_vain`: two domains may stand in each other's way.
+        The more looks have been `in_vain`, the longer is the wait, of a random length: two domains may be in each
+        other's way.
         """
 
     def happened(self, events: Sequence[EventRecord]) -> None:

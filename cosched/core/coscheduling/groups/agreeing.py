@@ -85,7 +85,7 @@ class Agreeing:
         return max(agreement.since, agreement.instant + group.window(domain)[0])
 
     def _planned(self, job: PairedJob, *, books: bool) -> Agreement | None:
-        """The agreement for which our scheduler has planned, if it still counts: it may be one after that."""
+        """The agreement for which our scheduler has planned; None: that one is over."""
         agreement = membership(job).agreement
         counts = job.state is READY or (job.state is QUEUED and job.slot is not None)
         if agreement is None or not agreement.planning or agreement.books is not books or not counts:
@@ -185,7 +185,7 @@ class Agreeing:
         return [*given, *self._end_turn(job, agreement, now), *self.keep(job)]
 
     def give_up(self, job: PairedJob, agreement: Agreement, now: int) -> list[Effect]:
-        """There is no agreement. If some have booked an instant already, no slot is left, nor that before it."""
+        """There is no agreement. If some have booked an instant already, no slot is left, old or new."""
         dropped: list[Effect] = []
         request = next(iter(agreement.requests.values()))
         if request.book:
@@ -270,7 +270,7 @@ class Agreeing:
         return [*self.slots.confirm(job), *propose(self.ledger, job, group.partners, now, slot=group.slot)]
 
     def _before(self, job: PairedJob, now: int) -> int:
-        """Before which instant the common one is to be, so that it is worth while."""
+        """The instant before which the common one must be, or there is no point in a move."""
         if job.slot is None:
             given = self.ledger.given_instant(job)
             return now + MOST_AHEAD if given is None else given + 1

@@ -116,7 +116,7 @@ class Gathering:
         return max(began, default=0) + group.window(self.ledger.domain)[0]
 
     def _gap(self, group: Membership, statuses: Mapping[Domain, MateStatus], now: int) -> int | None:
-        """By how much the job starts later than it would have with those that have started, by the windows of all."""
+        """How much later than the windows have it the job starts, if others have started already; None: none has."""
         begun = [
             told.started_at - group.window(peer)[0] for peer, told in statuses.items() if told.started_at is not None
         ]
@@ -135,7 +135,7 @@ class Gathering:
     def _lacks(
         self, job: PairedJob, peer: Domain, told: MateStatus | MateJobId | Failure, now: int
     ) -> list[Effect] | None:
-        """What the job does if it waits because of this member; None: it does not."""
+        """What the job does while it has to wait for this member; None: it need not wait for it."""
         if isinstance(told, Failure):
             return self._unreachable(job, peer, told, now)
         if isinstance(told, MateJobId):
@@ -269,14 +269,14 @@ class Gathering:
         return [*dropped, *fate(job, now, Why.MATE_QUEUING, peer=refuser)]
 
     def _pause(self, job: PairedJob, now: int) -> None:
-        """Leave the nodes to others for a while, as members there may be asked: longer than it took to be refused."""
+        """Leave the nodes to others for longer than it took to be refused: members here may be asked meanwhile."""
         group = membership(job)
         group.in_vain = min(group.in_vain + 1, MOST_DOUBLINGS)
         took = max(now - job.call_since - 1, 0)  # without the second that may just have ended
         group.pauses_until = now + holds.part_of(took << group.in_vain, self.ledger.domain, job.id, job.calls)
 
     def drop(self, job: PairedJob, now: int, refuser: Domain = "", hold_until: int = 0) -> list[Effect]:
-        """Drop the job's proposal, if it has one, for good. Those that it has asked are told, but not who refused."""
+        """Drop the job's proposal, if it has one, for good. Tell those that it has asked, except who refused."""
         group = membership(job)
         if group.proposal is None:
             return []

@@ -149,7 +149,7 @@ class Grouping:
 
     @staticmethod
     def _ask_this_one(job: PairedJob, peer: Domain, request: GetMember) -> list[Effect]:
-        """What is being asked about that member may be about one before it, whose answer would come too late."""
+        """Ask about this member. A question under way may be about an earlier one, whose answer would come too late."""
         group = membership(job)
         if peer not in group.asked:
             return []

@@ -123,14 +123,14 @@ class Promises:
         return None if job.state in (QUEUED, READY, HOLDING) else Vote.NO
 
     def _is_beyond_cap(self, job: PairedJob, request: ProposeGroupStart) -> bool:
-        """Whether more would be kept than may be held. One job may: else no group with a large one could start."""
+        """Whether more would be kept than may be held. One job may: else no group with a large job could start."""
         ledger = self.ledger
         others = ledger.booked.keys() - {job.id}
         return bool(others) and not request.slot and ledger.kept_beside(job.id) + job.nodes > ledger.cap
 
     @staticmethod
     def _starts_later(job: PairedJob, now: int) -> bool:
-        """Whether the job has another slot than the first of its group: one that has not come yet."""
+        """Whether the job has a slot that comes after the first of its group, and is still to come."""
         return membership(job).by_slots_only and job.slot is not None and job.slot > now
 
     @staticmethod
@@ -147,7 +147,7 @@ class Promises:
         return [*wanted, Answer(peer, request, GroupProposed(vote, request.start_at))]
 
     def _wanted(self, job: PairedJob, peer: Domain, until: int) -> list[Effect]:
-        """The job is wanted until then, whatever it does now: the member there may hold so long."""
+        """The job is wanted until then, whatever it answers: the member there may hold for as long."""
         group = membership(job)
         group.held_by[peer] = until
         if not until or job.state not in (QUEUED, READY, HOLDING):

@@ -79,7 +79,7 @@ class Reserving:
         return self.slots.abandon(job)
 
     def quoted(self, job: PairedJob, event: Quoted, now: int) -> list[Effect]:
-        """The job's earliest instant; it is booked if it is to be, and is the one that all others can, too."""
+        """The job's earliest instant. It is booked if the caller says so, and has asked for that very instant."""
         if (waiting := self.asked.get(job.id)) is None:  # nobody, any more
             return []
         peer, request = waiting

@@ -18,7 +18,7 @@ from cosched.core.story import What
 
 @dataclass
 class Telling:
-    """What our jobs have told other members that these have not acknowledged yet: `PairedJob.untold`."""
+    """What our jobs have told other members, until these acknowledge it: `PairedJob.untold`."""
 
     ledger: Ledger
 
@@ -28,7 +28,7 @@ class Telling:
         return [Call(peer, job.id, request)]
 
     def handle(self, job: PairedJob, event: JobEvent, now: int) -> list[Effect]:
-        """An acknowledgement, a failure to tell, or the time to tell it again; all else is not about this."""
+        """An acknowledgement, a failed call, or the time to tell it again. Other events change nothing here."""
         if isinstance(event, TellDue):
             return self._tell_again(job, now)
         if not isinstance(event, Answered | CallFailed):
