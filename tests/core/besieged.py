@@ -7,7 +7,6 @@ that are in force as often as by others. What the domain asks is answered late, 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from decimal import Decimal
 
 from cosched.core.batch_reports import BatchReports, SlotReports
@@ -33,6 +32,7 @@ from cosched.core.events import (
     Event,
     Finished,
     Linked,
+    Requeued,
     Submitted,
     Unlinked,
 )
@@ -69,12 +69,15 @@ from cosched.core.protocol import (
     Vote,
     Window,
 )
-from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, ExternalSettings
+from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings, OpenScheduler
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
+from cosched.schedulers.batch import BATCH
+from cosched.schedulers.fluid import FLUID
+from tests.conformance.schedulers.kinds import example
 
 NODES, STEPS = 10, 250
 PEERS = ("B", "C")
@@ -94,15 +97,14 @@ class Besieged:
 
     def __init__(self, seed: int) -> None:
         self.random = draw = random.Random(seed)
-        slots = draw.random() < 0.7
+        slots = draw.random() < 0.7 and self.gives_slots
         scheme = draw.choice([Scheme.HOLD, Scheme.YIELD])
         settings = CoschedulingSettings(
             scheme=scheme, slots=slots, max_held_fraction=Decimal(1), peer_patience=draw.choice([0, 3, 20]),
             on_peer_unreachable=draw.choice(list(OnUnreachable)), peer_grace=draw.choice([0, 10]),
         )  # fmt: skip
-        ordering, backfilling = parse_ordering("fcfs"), BACKFILLING["easy"]
         self.core = Coscheduler("A", NODES, settings)
-        self.cluster = self.scheduler(ClusterSettings(NODES, ordering, backfilling, slots=slots))
+        self.cluster = self.scheduler(slots)
         self.domain = PolicyDomain(self.core, self.cluster)
         self.now = 100
         self.calls: list[Call] = []  # those that were not answered yet
@@ -115,7 +117,10 @@ class Besieged:
             paired = self.domain.is_paired(id)
             self.cluster.submit(ClusterJob(id, nodes, length, self.now, paired))
 
-    scheduler: Callable[[ClusterSettings], OpenScheduler] = staticmethod(open_cluster)
+    gives_slots = True
+
+    def scheduler(self, slots: bool) -> OpenScheduler:
+        return BATCH.open(ClusterSettings(NODES, parse_ordering("fcfs"), BACKFILLING["easy"], slots=slots))
 
     def tell(self, event: Event) -> None:
         self.cluster.enter(self.now)
@@ -135,6 +140,8 @@ class Besieged:
                 self.timers.pop((change.job, change.timer), None)
             elif type(change) is Start:
                 self.timers[change.job, "end"] = self.now + self.random.randint(1, 9)
+            elif type(change) is Requeued:
+                self.timers.pop((change.job, "end"))
             elif type(change) is CancelJob:
                 self.end(change.job)
 
@@ -327,11 +334,29 @@ class Besieged:
         assert self.cluster.free >= 0
 
 
+class BesiegedFluid(Besieged):
+    """A domain whose running jobs change their size."""
+
+    def scheduler(self, slots: bool) -> OpenScheduler:
+        return FLUID.open(FluidSettings(NODES, slots=slots))
+
+
+class BesiegedExpress(Besieged):
+    """A domain of the example, whose running jobs lose their nodes to short ones."""
+
+    gives_slots = False
+
+    def scheduler(self, slots: bool) -> OpenScheduler:  # noqa: ARG002
+        return example.EXPRESS.open(example.ExpressSettings(NODES, 12))
+
+
 class BesiegedBatchSystem(Besieged):
     """A domain whose batch system schedules: it offers jobs, and tells later what comes of its orders."""
 
-    scheduler = staticmethod(lambda settings: ExternalMeetingScheduler(ExternalSettings(NODES, slots=settings.slots)))
     cluster: ExternalMeetingScheduler
+
+    def scheduler(self, slots: bool) -> OpenScheduler:
+        return ExternalMeetingScheduler(ExternalSettings(NODES, slots=slots))
 
     def __init__(self, seed: int) -> None:
         self.orders: list[Quote | Book | Claim | Try | TryReady] = []
@@ -369,4 +394,5 @@ class BesiegedBatchSystem(Besieged):
             self.follow(self.reports.tried(order.job, int(yes), None, self.now))
 
 
+KINDS = (Besieged, BesiegedBatchSystem, BesiegedFluid, BesiegedExpress)
 OUTCOMES = (Quote, Book, Claim, Try, TryReady)

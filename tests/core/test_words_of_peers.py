@@ -51,12 +51,12 @@ from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.core.settings import CoschedulingSettings, Scheme
 from tests.tiers import SEED, soaked
 
-from .besieged import NODES, PEERS, STEPS, Besieged, BesiegedBatchSystem
+from .besieged import KINDS, NODES, PEERS, STEPS
 
 
 def besieged(seed: int) -> None:
     """A history of STEPS steps; an AssertionError names the seed."""
-    made = (BesiegedBatchSystem if seed % 2 else Besieged)(seed)
+    made = KINDS[seed % len(KINDS)](seed)
     for number in range(STEPS):
         try:
             made.step()
