@@ -14,7 +14,6 @@ from cosched.core.protocol import JobId
 from cosched.service.api.answering import Context, answered
 from cosched.service.api.operations import Operations
 from cosched.service.api.predicted import checked_predictions
-from cosched.service.api.requests import not_owner
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import least_of, predictions_of
 from cosched.service.domain.predictions import Prediction
@@ -23,7 +22,7 @@ from cosched.service.manager.resizes import Resizes
 from cosched.service.store import JobRecord
 from cosched.service.wire.callers import Caller, Identify
 from cosched.service.wire.errors import Refusal
-from cosched.service.wire.fields import FieldError, WrongDomainError, check_text
+from cosched.service.wire.fields import FieldError
 from cosched.v1 import adaptive_pb2, coscheduling_pb2, job_pb2
 from cosched.v1.adaptive_pb2_grpc import AdaptiveServiceServicer
 
@@ -87,11 +86,7 @@ class AdaptiveApi(AdaptiveServiceServicer):
 
     def _own_job(self, caller: Caller, ref: coscheduling_pb2.JobRef) -> JobRecord:
         """Return the job, which runs; Refusal if the caller may not speak for it."""
-        if ref.domain not in ("", self.domain.name):
-            raise WrongDomainError("job.domain", f"is not {self.domain.name}")
-        record = self._serving.operations.jobs.job(check_text("job.job_id", ref.job_id, 128))
-        if caller.user is None or (caller.user != record.owner and not caller.operator):
-            raise not_owner(f"only {record.owner} and operators may speak for job {record.id}")
+        record = self._serving.operations.jobs.of_caller(caller, ref, "speak for")
         if record.state is not JobState.RUNNING:
             said = f"job {record.id} is {record.state.name}: only a job that runs has nodes"
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_STATE", said, {"state": record.state.name})

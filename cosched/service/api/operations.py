@@ -13,7 +13,6 @@ from cosched.core.job import JobState
 from cosched.core.protocol import (
     Domain,
     GroupName,
-    MateName,
     Named,
 )
 from cosched.service.api.links import Links
@@ -22,7 +21,7 @@ from cosched.service.api.owned_jobs import OwnedJobs, wrong_state
 from cosched.service.api.requests import Requests, UserRequest, not_owner
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.memory import named_group
+from cosched.service.domain.memory import fields_of
 from cosched.service.domain.sizing import as_text
 from cosched.service.manager.queues import Queue
 from cosched.service.manager.runner import Runner
@@ -139,8 +138,6 @@ class Operations:
             raise refusal
 
     def _record(self, wanted: Submission, owner: str, named: Named | None) -> JobRecord:
-        group = named if isinstance(named, GroupName) else None
-        mate = named if isinstance(named, MateName) else None
         return JobRecord(
             id=self._domain.store.next_job_id(),
             name=wanted.name,
@@ -152,12 +149,7 @@ class Operations:
             state=JobState.QUEUED,
             reason=story.WAITS_IN_QUEUE,
             user_hold=wanted.hold,
-            peer=mate.peer if mate else None,
-            pair=mate.pair if mate else None,
-            mate=mate.mate if mate else None,
-            group_name=group.name if group else None,
-            group_with="+".join(group.others) if group else None,
-            memory=named_group(self._domain.name, group) if group else None,
+            **fields_of(self._domain.name, named),
             malleable=self._how_malleable(wanted.least),
         )
 

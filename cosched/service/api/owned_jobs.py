@@ -7,8 +7,10 @@ import grpc
 from cosched.service.api.requests import UserRequest, not_owner
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord
+from cosched.service.wire.callers import Caller
 from cosched.service.wire.errors import Refusal
-from cosched.service.wire.fields import number
+from cosched.service.wire.fields import WrongDomainError, check_text, number
+from cosched.v1.coscheduling_pb2 import JobRef
 
 
 class OwnedJobs:
@@ -36,6 +38,15 @@ class OwnedJobs:
         self.check_owner(request, record)
         if record.state.final:
             raise wrong_state(record, "be changed")
+        return record
+
+    def of_caller(self, caller: Caller, ref: JobRef, what: str) -> JobRecord:
+        """Return the job that a message names; Refusal: the caller may not do this; WrongDomainError, FieldError."""
+        if ref.domain not in ("", self._domain.name):
+            raise WrongDomainError("job.domain", f"is not {self._domain.name}")
+        record = self.job(check_text("job.job_id", ref.job_id, 128))
+        if caller.user is None or (caller.user != record.owner and not caller.operator):
+            raise not_owner(f"only {record.owner} and operators may {what} job {record.id}")
         return record
 
     @staticmethod

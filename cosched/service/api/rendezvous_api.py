@@ -14,13 +14,12 @@ from cosched.core.job import JobState
 from cosched.core.protocol import Domain, GetMateStatus, GroupName, JobId, MateStatus, Status
 from cosched.service.api.answering import Context, answered
 from cosched.service.api.operations import Operations
-from cosched.service.api.requests import not_owner
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.store import JobRecord
 from cosched.service.wire.callers import Caller, Identify
 from cosched.service.wire.errors import Refusal
-from cosched.service.wire.fields import FieldError, WrongDomainError, check_job, check_job_of, check_text
+from cosched.service.wire.fields import FieldError, check_job, check_job_of, check_text
 from cosched.service.wire.message_parts import STATUS
 from cosched.v1 import coscheduling_pb2, rendezvous_pb2
 from cosched.v1.rendezvous_pb2_grpc import RendezvousServiceServicer
@@ -55,20 +54,12 @@ class RendezvousApi(RendezvousServiceServicer):
         self, request: rendezvous_pb2.FindMatesRequest, context: Context
     ) -> rendezvous_pb2.FindMatesResponse:
         """See the protocol."""
-        record = self._own_job(self._identify(context), request.job)
+        caller = self._identify(context)
+        record = self._serving.operations.jobs.of_caller(caller, request.job, "ask for the mates of")
         if request.HasField("place"):
             self._keep(record, _checked(request.place))
         mates = await asyncio.gather(*(self._find(record, peer, job) for peer, job in _mates(record)))
         return rendezvous_pb2.FindMatesResponse(ports=self._ports(), mates=mates)
-
-    def _own_job(self, caller: Caller, ref: coscheduling_pb2.JobRef) -> JobRecord:
-        """Return the job; Refusal if the caller may not speak for it."""
-        if ref.domain not in ("", self.domain.name):
-            raise WrongDomainError("job.domain", f"is not {self.domain.name}")
-        record = self._serving.operations.jobs.job(check_text("job.job_id", ref.job_id, 128))
-        if caller.user is None or (caller.user != record.owner and not caller.operator):
-            raise not_owner(f"only {record.owner} and operators may ask for the mates of job {record.id}")
-        return record
 
     def _keep(self, record: JobRecord, place: rendezvous_pb2.Place) -> None:
         if record.state is not JobState.RUNNING:

@@ -25,6 +25,7 @@ from cosched.core.protocol import (
     MateStarted,
     MateTried,
     MutatingReply,
+    Named,
     Proposed,
     ProposeGroupStart,
     ProposeStart,
@@ -133,6 +134,14 @@ def _remembered_group(group: Membership) -> dict[str, Any]:
 def named_group(domain: Domain, named: GroupName) -> dict[str, Any]:
     """What is to be kept of a job that is new in this group on `domain`."""
     return {"group": _remembered_group(Membership.named(domain, named))}
+
+
+def fields_of(domain: Domain, named: Named | None) -> dict[str, Any]:
+    """The fields of the record of a new job on `domain`, by the mate or the group that it names."""
+    if isinstance(named, GroupName):
+        others, memory = "+".join(named.others), named_group(domain, named)
+        return {"group_name": named.name, "group_with": others, "memory": memory}
+    return {} if named is None else {"peer": named.peer, "pair": named.pair, "mate": named.mate}
 
 
 def _recall_group(group: Membership, kept: Mapping[str, Any]) -> None:

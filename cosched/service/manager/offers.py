@@ -43,7 +43,7 @@ from cosched.core.protocol import Domain, GroupName, JobId, MateName, MateProble
 from cosched.service.domain import story
 from cosched.service.domain.changes import SystemOrder
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.memory import named_group
+from cosched.service.domain.memory import fields_of
 from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.manager.launches import known_mates
 from cosched.service.manager.runner import Work, tell_end
@@ -242,8 +242,6 @@ class Offers(Work[SystemOrder, BatchReport]):
 
     def _record(self, job: Appeared, named: Named) -> JobRecord:
         clock = self._domain.clock
-        group = named if isinstance(named, GroupName) else None
-        mate = named if isinstance(named, MateName) else None
         return JobRecord(
             id=int(job.job_id),
             name="".join(character if character.isprintable() else "?" for character in job.name),
@@ -255,12 +253,7 @@ class Offers(Work[SystemOrder, BatchReport]):
             submitted_at=min(clock.from_wall(job.submitted_at), clock.now()),
             state=JobState.QUEUED,
             reason=story.WAITS_IN_QUEUE,
-            peer=mate.peer if mate else None,
-            pair=mate.pair if mate else None,
-            mate=mate.mate if mate else None,
-            group_name=group.name if group else None,
-            group_with="+".join(group.others) if group else None,
-            memory=named_group(self._domain.name, group) if group else None,
+            **fields_of(self._domain.name, named),
         )
 
     def _relinked(self, report: Relinked) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import grpc
 
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain
+from cosched.core.protocol import Domain, MateName
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.memory import named_group
+from cosched.service.domain.memory import fields_of
 from cosched.service.domain.sizing import as_text
 from cosched.service.store import JobRecord, JobScript, StoreError
 from cosched.service.wire.errors import Refusal
@@ -52,7 +52,7 @@ class Submissions:
 
 
 def _record(job: TraceJob, domain: Domain) -> JobRecord:
-    group = job.group
+    named = job.group or (MateName(job.peer, job.pair) if job.peer else None)
     return JobRecord(
         id=job.number,
         name=job.name,
@@ -63,10 +63,6 @@ def _record(job: TraceJob, domain: Domain) -> JobRecord:
         submitted_at=job.submit,
         state=JobState.QUEUED,
         reason=story.WAITS_IN_QUEUE,
-        peer=job.peer or None,
-        pair=job.pair,
-        group_name=group.name if group else None,
-        group_with="+".join(group.others) if group else None,
-        memory=named_group(domain, group) if group else None,
+        **fields_of(domain, named),
         malleable=as_text(job.malleable) if job.malleable is not None else None,
     )
