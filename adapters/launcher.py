@@ -46,6 +46,7 @@ class JobSpec:
     job_id: str
     nodes: int
     walltime: int  # seconds, at least 1
+    where: tuple[str, ...] | None = None  # the names of the nodes; None: any that are free
     directory: str  # working directory, absolute
     command: tuple[str, ...] = field(default=(), repr=False)  # command and arguments; for a script, its arguments
     script: bytes | None = field(default=None, repr=False)  # contents, beginning with #!
@@ -68,6 +69,8 @@ class Launcher(Manager[Report | None, Report], Protocol):
     """Set by `open`: launches may have been forgotten in a crash of the host. Jobs not found are not launched again."""
     preempts: bool = False
     """Whether a job that was ended by `preempt`, and forgotten, can be launched again."""
+    names_nodes: bool = False
+    """Whether a job is launched on the nodes that its specification names."""
 
     def check(self, spec: JobSpec) -> None:
         """Raise SpecError at submission for a job that `launch` would refuse, as far as this can be known."""
@@ -121,6 +124,7 @@ _CANNOT: Mapping[str, Callable[[Any], str | None]] = {  # by what a scheduler ne
         None if isinstance(manager, ElasticLauncher | PlayingLauncher) else "cannot change the sizes of running jobs"
     ),
     "preempt": lambda manager: None if manager.preempts else "cannot end running jobs and launch them again",
+    "named_places": lambda manager: None if manager.names_nodes else "cannot start jobs on named nodes",
 }
 
 

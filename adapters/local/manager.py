@@ -10,7 +10,7 @@ import secrets
 from collections.abc import AsyncIterator, Collection, Mapping
 from pathlib import Path
 
-from cosched.adapters.launcher import ElasticLauncher, JobSpec, NodesBusyError, NoRoomError
+from cosched.adapters.launcher import ElasticLauncher, JobSpec, NodesBusyError, NoRoomError, SpecError
 from cosched.adapters.local.checks import check_spec
 from cosched.adapters.local.environment import Account, account, environment, slot_name
 from cosched.adapters.local.files import SHORTAGES, BadFileError
@@ -34,7 +34,7 @@ def create(domain: str, directory: Path, settings: Mapping[str, object]) -> Loca
 class LocalManager(ElasticLauncher):
     """See `adapters.launcher`."""
 
-    preempts = True
+    preempts = names_nodes = True
 
     def __init__(self, domain: str, settings: LocalSettings) -> None:
         self.domain = domain
@@ -76,7 +76,7 @@ class LocalManager(ElasticLauncher):
         if spec.job_id in self._jobs:
             return
         check_spec(spec, self.nodes)
-        slots = self._free_slots(spec.nodes)
+        slots = self._free_slots(spec.nodes) if spec.where is None else self._named_slots(spec.where)
         job = self._jobs[spec.job_id] = Job(spec.job_id, slots)
         try:
             who = await self._account(spec.user)
@@ -207,9 +207,21 @@ class LocalManager(ElasticLauncher):
         except BadFileError:
             return []  # its end will follow, since such a file cannot be run
 
-    def _free_slots(self, wanted: int) -> list[int]:
+    def _free(self) -> list[int]:
         busy = {slot for job in self._jobs.values() if not job.ended for slot in job.slots}
-        free = [slot for slot in range(self.nodes) if slot not in busy]
+        return [slot for slot in range(self.nodes) if slot not in busy]
+
+    def _named_slots(self, names: Collection[str]) -> list[int]:
+        of_name = {slot_name(slot): slot for slot in range(self.nodes)}
+        if unknown := [name for name in names if name not in of_name]:
+            raise SpecError("where", f"this machine has no {unknown[0][:100]!a}: {slot_name(0)} to {[*of_name][-1]}")
+        free = {slot_name(slot) for slot in self._free()}
+        if busy := [name for name in names if name not in free]:
+            raise NodesBusyError(f"{', '.join(busy)} wanted, which other jobs have")
+        return [of_name[name] for name in names]
+
+    def _free_slots(self, wanted: int) -> list[int]:
+        free = self._free()
         if len(free) < wanted:
             raise NodesBusyError(f"{wanted} slots wanted, {len(free)} of {self.nodes} are free")
         return free[:wanted]

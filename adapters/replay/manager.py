@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cosched.adapters.launcher import JobSpec, PlayingLauncher, SpecError
 from cosched.adapters.manager import End, Ended, ManagerError, Report, UnknownJobError
@@ -33,6 +33,8 @@ class ReplayManager(PlayingLauncher):
     It also has the `jobs` to submit, and the `time` for its service. In lock-step it reports nothing by itself:
     `ended` returns the ends of an instant.
     """
+
+    names_nodes = True  # jobs do nothing, anywhere
 
     def __init__(self, settings: ReplaySettings, directory: Path) -> None:
         self.time: Time = settings.time
@@ -132,7 +134,7 @@ class ReplayManager(PlayingLauncher):
             ended.append(str(row + 1))
         return ended
 
-    def allocations(self) -> list[tuple[int, ...]]:
+    def allocations(self) -> list[tuple[Any, ...]]:
         """Return the rows of `workload.allocations.Allocations` until now."""
         return [] if self.runs is None else self.runs.allocations(math.floor(self.time.now())).rows()
 

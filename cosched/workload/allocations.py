@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 from enum import IntEnum
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cosched.core.allocation import Allocation
 from cosched.core.scheduling.primitives.tables import NEVER
@@ -58,7 +60,7 @@ class AllocationEnd(IntEnum):
 @dataclass(frozen=True, slots=True, eq=False)
 class Allocations:
     """The allocations of one domain in order of beginning: the job's row, the number among that job's (from 1), nodes,
-    start and end in s, and an AllocationEnd.
+    start and end in s, an AllocationEnd, and the names of the nodes, joined by commas; empty: they have none.
     """
 
     row: Ints
@@ -67,15 +69,18 @@ class Allocations:
     start: Ints
     end: Ints
     ended: Ints
+    where: NDArray[np.str_]
 
-    def rows(self) -> list[tuple[int, ...]]:
+    def rows(self) -> list[tuple[Any, ...]]:
         """Return all rows."""
         return list(zip(*(getattr(self, column.name).tolist() for column in fields(self)), strict=True))
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence[int]]) -> Allocations:
+    def of(cls, rows: Iterable[Sequence[Any]]) -> Allocations:
         """Return the table of these rows."""
-        return cls(*np.array(rows, np.int64).reshape(-1, len(fields(cls))).T)
+        *numbers, where = list(zip(*rows, strict=True)) or [()] * len(fields(cls))
+        row, number, nodes, start, end, ended = (np.array(column, np.int64) for column in numbers)
+        return cls(row, number, nodes, start, end, ended, np.array(where, np.str_))
 
 
 def no_allocations() -> Allocations:
@@ -89,6 +94,7 @@ class _Record:
     number: int
     nodes: int
     start: int
+    where: tuple[str, ...] | None
     end: int = UNKNOWN
     ended: AllocationEnd = AllocationEnd.LASTS
 
@@ -101,15 +107,15 @@ class AllocationLog:
         self._open: dict[int, _Record] = {}  # by row
         self._numbers: Counter[int] = Counter()  # of a row so far
 
-    def begin(self, row: int, nodes: int, now: int) -> None:
-        """The job has so many nodes from now on; a size that it had for no time does not count."""
+    def begin(self, row: int, nodes: int, now: int, where: tuple[str, ...] | None = None) -> None:
+        """The job has so many nodes from now on, by these names; what it had for no time does not count."""
         present = self._open.get(row)
         if present is not None and now == present.start:
-            present.nodes = nodes
+            present.nodes, present.where = nodes, where
         elif present is None or nodes != present.nodes:
             self.end(row, now, AllocationEnd.RESIZED)
             self._numbers[row] += 1
-            self._open[row] = record = _Record(row, self._numbers[row], nodes, now)
+            self._open[row] = record = _Record(row, self._numbers[row], nodes, now, where)
             self._records.append(record)
 
     def end(self, row: int, now: int, how: AllocationEnd) -> None:
@@ -120,9 +126,18 @@ class AllocationLog:
 
     def allocations(self, now: int) -> Allocations:
         """Return all allocations until now."""
-        table = np.array([astuple(record) for record in self._records], np.int64).reshape(-1, len(fields(_Record)))
-        row, number, nodes, start, end, ended = table.T
-        return Allocations(row, number, nodes, start, np.where(ended == AllocationEnd.LASTS, now, end), ended)
+        return Allocations.of(
+            (
+                record.row,
+                record.number,
+                record.nodes,
+                record.start,
+                now if record.ended is AllocationEnd.LASTS else record.end,
+                record.ended,
+                ",".join(record.where or ()),
+            )
+            for record in self._records
+        )
 
 
 class Runs:
@@ -138,7 +153,7 @@ class Runs:
         progress = self._progress.setdefault(row, Progress(run))
         progress.go_on(allocation, now)
         heapq.heappush(self._ends, (progress.end, row))
-        self._log.begin(row, allocation.nodes, now)
+        self._log.begin(row, allocation.nodes, now, allocation.where)
 
     def requeue(self, row: int, now: int, *, keeps_work: bool) -> None:
         """A job has lost its nodes and waits."""

@@ -61,7 +61,8 @@ class CorePlayer:
         self._row = {job.name: job.number - 1 for job in jobs}
         self._submitted = 0
         self._runs = Runs()
-        self._elastic = scheduler.capabilities.resize  # or some job was resized, or queued again
+        can = scheduler.capabilities
+        self._elastic = can.resize or can.named_places  # or some job was resized, or queued again
         self._starting: dict[JobId, Record | Start] = {}  # of what is told of a start, the half that is known
         self._started: dict[JobId, int] = {}  # when first
         self._ended: dict[JobId, int] = {}  # when

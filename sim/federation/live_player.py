@@ -42,7 +42,7 @@ class LivePlayer:
         self._channel = grpc.insecure_channel(server)
         self._service: Any = ReplayServiceStub(self._channel)
         self._to_come = wire.AdvanceResponse()
-        self._had: list[tuple[int, ...]] = []
+        self._had: list[tuple[Any, ...]] = []
         self._counts: dict[str, int] = {}
 
     def close(self) -> None:
@@ -131,5 +131,5 @@ def _outcome(job: wire.JobResult) -> JobOutcome:
     return JobOutcome(*(UNKNOWN if name in absent else getattr(job, name) for name in JobOutcome._fields))
 
 
-def _allocation(had: wire.PastAllocation) -> tuple[int, ...]:
-    return had.number - 1, had.allocation, had.nodes, had.start, had.end, had.ended - 1
+def _allocation(had: wire.PastAllocation) -> tuple[Any, ...]:
+    return had.number - 1, had.allocation, had.nodes, had.start, had.end, had.ended - 1, had.where

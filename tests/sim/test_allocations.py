@@ -28,8 +28,7 @@ class Machine:
         return found
 
     def noted(self, now: int) -> list[tuple[int, ...]]:
-        table = self.runs.allocations(now)
-        return list(zip(*(getattr(table, name).tolist() for name in table.__slots__), strict=True))
+        return [row[:-1] for row in self.runs.allocations(now).rows()]
 
 
 def test_a_job_on_fewer_nodes_takes_longer():

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 class Capabilities:
     """What schedulers of a kind can do, or one with its settings. What is missing degrades, or is refused at the start.
 
-    `resize` and `preempt` are done to running jobs, and so the manager that runs them must be able to, too.
+    `resize` and `preempt` are done to running jobs, and `named_places` are where they run: the manager that runs them
+    must be able to, too.
     """
 
     all_jobs: bool = True  # it knows all jobs of the machine; else only those that name a mate
@@ -18,8 +19,9 @@ class Capabilities:
     slots: bool = False  # it plans ahead (MeetingScheduler); else jobs get no slots, and none start before their turn
     resize: bool = False  # it changes the sizes of running jobs (Resized)
     preempt: bool = False  # it takes the nodes of running jobs for others (Requeued)
+    named_places: bool = False  # it gives nodes by name (`Allocation.where`), as its manager calls them
     what_if: bool = False  # a replay can take nodes away, and fail jobs, by a script
 
     def needs(self) -> Iterator[str]:
         """Yield by name what a launcher must be able to."""
-        yield from (name for name in ("resize", "preempt") if getattr(self, name))
+        yield from (name for name in ("resize", "preempt", "named_places") if getattr(self, name))

@@ -19,7 +19,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import JobId, MateName
 from cosched.service.domain.changes import LauncherOrder, Preempt
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.memory import allocation_of, nodes_of
+from cosched.service.domain.memory import allocation_of
 from cosched.service.manager.cancelling import Cancellations
 from cosched.service.manager.resizes import Resizes
 from cosched.service.manager.runner import Work, forget, tell_end
@@ -38,10 +38,12 @@ _LOG = logging.getLogger(__name__)
 
 def spec_of(record: JobRecord, script: JobScript, finding: Mapping[str, str] = MappingProxyType({})) -> JobSpec:
     """Return what the manager is to run; `finding`: variables by which it finds its mates."""
+    allocation = allocation_of(record)
     return JobSpec(
         job_id=str(record.id),
-        nodes=nodes_of(record),
+        nodes=record.nodes if allocation is None else allocation.nodes,
         walltime=longest_run(record),
+        where=None if allocation is None else allocation.where,
         directory=script.directory,
         command=script.arguments,
         script=script.script,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
 import grpc
 
@@ -65,7 +66,8 @@ class ReplayApi(ReplayServiceServicer):
         while page := store.jobs(None, None, paired_only=False, after_id=last, limit=PAGE):
             yield wire.GetResultsResponse(jobs=map(_result, page), releases=releases)
             last = page[-1].id
-        if (scheduler := self.domain.scheduler).capabilities.resize:
+        scheduler = self.domain.scheduler
+        if (can := scheduler.capabilities).resize or can.named_places:
             had = self._lockstep.allocations()
             for first in range(0, len(had), PAGE):
                 page_of = map(_allocation, had[first : first + PAGE])
@@ -79,15 +81,16 @@ class ReplayApi(ReplayServiceServicer):
             raise Refusal(grpc.StatusCode.PERMISSION_DENIED, "NOT_OWNER", f"{caller.via} is no operator")
 
 
-def _allocation(columns: Sequence[int]) -> wire.PastAllocation:
-    row, allocation, nodes, start, end, ended = columns
+def _allocation(columns: Sequence[Any]) -> wire.PastAllocation:
+    row, allocation, nodes, start, end, ended, where = columns
     return wire.PastAllocation(
         number=row + 1,
         allocation=allocation,
         nodes=nodes,
         start=start,
         end=end,
-        ended=ended + 1,  # type: ignore[arg-type]  # 0 is the unspecified one
+        ended=ended + 1,  # 0 is the unspecified one
+        where=where,
     )
 
 

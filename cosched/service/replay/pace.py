@@ -177,7 +177,7 @@ class Lockstep:
             self._before_iterations,
         )
 
-    def allocations(self) -> list[tuple[int, ...]]:
+    def allocations(self) -> list[tuple[Any, ...]]:
         """Return what jobs had until now: see ReplayManager."""
         return self._manager.allocations()
 

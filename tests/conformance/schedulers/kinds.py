@@ -17,6 +17,7 @@ from cosched.core.scheduling.pools import parse_node_pool
 from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
 from cosched.schedulers.batch import BATCH
 from cosched.schedulers.fluid import FLUID
+from tests.core.named import Named
 
 NODES = 8
 POOLS = ("flat", "partitioned:4x2")
@@ -65,5 +66,6 @@ SCHEDULERS: Mapping[str, Callable[[], OpenScheduler]] = {
     **{f"batch-{name}": lambda chosen=chosen: BATCH.open(chosen) for name, chosen in BATCH_SETTINGS.items()},
     **{f"fluid-{name}": lambda chosen=chosen: FLUID.open(chosen) for name, chosen in FLUID_SETTINGS.items()},
     "plain": lambda: PlainScheduler(NODES),
+    "named": lambda: Named(NODES),
     "express": lambda: example.EXPRESS.open(example.ExpressSettings(NODES, 10)),
 }

@@ -1,0 +1,118 @@
+"""A live domain whose scheduler gives nodes by name, over the local manager: a job starts on these, whatever dies."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+from pathlib import Path
+
+import pytest
+
+from cosched.adapters.launcher import NodesBusyError, SpecError
+from cosched.core.job import JobState
+from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.service.domain.memory import allocation_of
+from cosched.service.manager.launches import Launches
+from cosched.service.manager.runner import Runner
+from cosched.service.store import JobRecord, JobScript
+from cosched.service.tasks import Tasks
+from tests.adapters.conftest import place  # noqa: F401
+from tests.adapters.machine import Machine, machine
+from tests.core.named import Named
+from tests.service.world import Faults, Node, World
+from tests.waiting import until
+
+NODES = 4
+SCRIPT = b"#!/bin/sh\necho $COSCHED_NODES $COSCHED_NODELIST\nwhile [ ! -e end ]; do sleep 0.05; done\n"
+
+
+class NamedNode(Node):
+    """Its jobs run a script, as the user of these tests."""
+
+    def _scheduler(self):
+        return Named(NODES)
+
+    def _submit(self, record: JobRecord) -> None:
+        record.owner = getpass.getuser()
+        script = JobScript(SCRIPT, (), str(self.path.parent), {})
+        with self.domain.turns.take():
+            self.domain.add(record, script)
+            self.domain.admit(record)
+            self.domain.enqueue(record)
+
+    def launch(self, job: str) -> None:
+        """The runner does."""
+
+
+class NamedWorld(World):
+    node_kind = NamedNode
+
+
+class Service:
+    """A life of the domain with a runner for the manager; without `launches` it dies before it launches anything."""
+
+    def __init__(self, world: World, here: Machine, *, launches: bool) -> None:
+        self.domain = world.nodes["a"].domain
+        self.here, self.tasks = here, Tasks(pytest.fail)
+        runner = Runner(self.domain, here.manager, Launches(self.domain, here.manager, self.tasks), self.tasks)
+        self.runner, self.launches = runner, launches
+        self.domain.turns._outside.order = self.order
+
+    def order(self, order) -> None:
+        if self.launches:
+            self.tasks.run(self.runner.order(order))
+
+    async def take_up(self) -> None:
+        running = [job for job, record in self.domain.jobs.items() if record.state is JobState.RUNNING]
+        await self.runner.reconcile(self.here.found, running)
+
+    def names(self, job: str) -> tuple[str, ...] | None:
+        return allocation_of(self.domain.jobs[job]).where
+
+
+def test_a_job_starts_on_the_nodes_that_its_scheduler_names_though_the_service_dies_before(place: Path):  # noqa: F811
+    world = NamedWorld(place, 1, {"a": CoschedulingSettings(scheme=Scheme.OFF)}, Faults())
+    node = world.nodes["a"]
+
+    async def lives() -> None:
+        async with machine(place, NODES) as here:
+            dies = Service(world, here, launches=False)
+            node.submit(1, 2, 10**6, None)
+            assert dies.names("1") == ("slot2", "slot3")
+        node.store.close()
+        node.begin()
+        async with machine(place, NODES) as here:
+            service = Service(world, here, launches=True)
+            await service.take_up()
+            assert (await here.line("1"), service.names("1")) == ("2 slot2,slot3", ("slot2", "slot3"))
+            await service.tasks.close()
+        node.store.close()
+        node.begin()
+        async with machine(place, NODES) as here:
+            service = Service(world, here, launches=True)
+            await service.take_up()
+            node.submit(2, 1, 10**6, None)
+            assert await here.line("2") == "1 slot1"
+            (place / "end").touch()
+            await until(lambda: all(here.manager._jobs[job].ended for job in "12"))
+            await service.tasks.close()
+
+    asyncio.run(lives())
+    world.close()
+
+
+def test_the_local_manager_launches_a_job_on_the_nodes_that_it_names_or_not_at_all(place: Path):  # noqa: F811
+    async def story() -> None:
+        async with machine(place, NODES) as here:
+            await here.launch(
+                "1", "/bin/sh", "-c", "echo $COSCHED_NODELIST; sleep 60", nodes=2, where=("slot3", "slot0")
+            )
+            assert await here.line("1") == "slot3,slot0"
+            with pytest.raises(NodesBusyError, match="slot0 wanted, which other jobs have"):
+                await here.launch("2", "true", where=("slot0",))
+            with pytest.raises(SpecError, match="where: this machine has no 'slot4': slot0 to slot3"):
+                await here.launch("2", "true", where=("slot4",))
+            await here.manager.cancel("1")
+            await here.ended("1")
+
+    asyncio.run(story())
