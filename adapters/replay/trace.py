@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ import numpy as np
 
 from cosched.adapters.manager import SettingError
 from cosched.adapters.replay.settings import ReplaySettings
-from cosched.core.allocation import Malleable
 from cosched.core.protocol import Domain, GroupName
 from cosched.errors import InputError
 from cosched.workload.job_log import read_jobs
@@ -37,7 +36,8 @@ class TraceJob:
     pair: str | None = None
     group: GroupName | None = None  # instead of a mate
     alone: bool = False  # its mates' domains do not coschedule; a dry run counts the job as unpaired
-    malleable: Malleable | None = None  # how it changes its size while it runs; None: not at all
+    columns: Any = None  # what its kind of scheduler reads of it (SchedulerKind.each)
+    said: Mapping[str, str] = field(default_factory=dict)  # the same, as text (SchedulerKind.written)
 
     @property
     def peers(self) -> tuple[Domain, ...]:
@@ -56,7 +56,8 @@ def read_trace_jobs(settings: ReplaySettings) -> tuple[list[TraceJob], int]:
             more=kind.columns(),
             complete=partial(kind.complete, settings.scheduler),
         )
-        how = kind.each(kind.jobs(settings.scheduler, workload, nodes), len(workload))
+        kind.jobs(settings.scheduler, workload, nodes)
+        said = kind.written(workload.columns, len(workload))
     except InputError as error:
         raise SettingError("nodes" if error.where == "nodes" else "trace", str(error)) from None
     except ValueError as error:
@@ -67,7 +68,7 @@ def read_trace_jobs(settings: ReplaySettings) -> tuple[list[TraceJob], int]:
     rows = zip(*(column.tolist() for column in columns), strict=True)
     jobs = []
     for row, (name, submit, size, requested, run) in enumerate(rows):
-        job = TraceJob(row + 1, str(name), submit, size, requested, run, malleable=how[row], **mates.get(row, {}))
+        job = TraceJob(row + 1, str(name), submit, size, requested, run, said=said[row], **mates.get(row, {}))
         jobs.append(replace(job, alone=bool(job.peers) and off.issuperset(job.peers)))
     return jobs, nodes
 

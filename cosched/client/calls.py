@@ -29,6 +29,7 @@ from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 WATCH = "WatchEvents"
 EXPLAINED_AT_ONCE = 500  # jobs
+LEAST = "least"  # the column of the fewest nodes
 UNNAMED_GROUP = "members, windows and an instant need the name of their group"
 Span = float | timedelta  # seconds
 Windows = Mapping[str, tuple[Span, Span]]
@@ -70,15 +71,20 @@ def submit(
     directory: str | Path | None,
     nodes: int,
     least: int | None,
+    columns: Mapping[str, str] | None,
     name: str,
     hold: bool,
 ) -> Call[Job]:
     """See Client.submit."""
+    columns = dict(columns or {})
+    if least is None and (text := columns.get(LEAST, "")).isdecimal():
+        least = int(text)
     request = wire.SubmitJobRequest(
         request_id=_request_id(),
         name=name,
         nodes=nodes,
-        least_nodes=least or 0,
+        least_nodes=least or 0,  # of columns["least"], too: earlier services know no other
+        columns=columns,
         script=_script(script),
         arguments=arguments,
         working_directory="" if directory is None else str(directory),

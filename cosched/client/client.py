@@ -74,6 +74,7 @@ class Client(AbstractContextManager["Client"]):
         *,
         nodes: int = 1,
         least: int | None = None,
+        columns: Mapping[str, str] | None = None,
         time_limit: float | timedelta | None = None,
         name: str = "",
         mate: JobLike | None = None,
@@ -90,7 +91,8 @@ class Client(AbstractContextManager["Client"]):
     ) -> Job:
         """Submit a job: the script itself, or the Path of its file.
 
-        `least`: the fewest nodes on which it can run, where a fluid scheduler changes the sizes of running jobs.
+        `least`: the fewest nodes on which it can run, where a scheduler changes the sizes of running jobs; one of the
+        `columns`, which are what the domain's scheduler reads of a job beyond size and time, by name, as text.
         `time_limit`: seconds or a timedelta. `mate`: "DOMAIN:ID"; or `pair`: a name that both jobs are submitted with
         (`pair_domain`: the mate's domain, needed only if there are several peers); or `group`: a name that one job on
         each of several domains is submitted with (`members`: the other domains; `windows`: by domain, when its job
@@ -105,6 +107,7 @@ class Client(AbstractContextManager["Client"]):
                 arguments,
                 nodes=nodes,
                 least=least,
+                columns=columns,
                 time_limit=time_limit,
                 name=name,
                 mate=mate,

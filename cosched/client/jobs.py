@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from cosched.client.view import UNKNOWN, View, reference, span, when, word, words
@@ -122,6 +123,11 @@ class Job(View[job_pb2.Job]):
     def malleable(self) -> Malleable | None:
         """How its size may change while it runs; None: it does not."""
         return Malleable(self._message.malleable) if self._message.HasField("malleable") else None
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """What it says of itself for its scheduler, by name, as it was submitted."""
+        return dict(self._message.columns)
 
     @property
     def holds(self) -> Holds:

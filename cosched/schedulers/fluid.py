@@ -20,12 +20,14 @@ from cosched.schedulers.kind import Ended, PlayedAlone, SchedulerKind
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.text import shown
 from cosched.validation.types import Number, Seconds, Settings, Switch, Whole
+from cosched.workload.column import Column
 
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
     from cosched.core.scheduling.fluid.machine import FluidJobs
-    from cosched.workload.columns import Column, Columns
+    from cosched.workload.columns import Columns
     from cosched.workload.jobs import Ints, Workload
 
+LEAST_NODES = "least"  # the option of the fewest nodes
 MODELS = ("linear", "parabolic")
 RULES = ("harvesting", "distribution", "level", "resizes", "max_harvests", "protect_age", "benefit")
 
@@ -126,12 +128,13 @@ class FluidKind(SchedulerKind):
 
     def columns(self) -> Sequence[Column]:
         """See SchedulerKind: down to which size a job shrinks, its model, and what a resize costs, in s and bytes."""
-        from cosched.workload.columns import Column
-        from cosched.workload.jobs import LEAST
-        from cosched.workload.traces.values import seconds, whole
-
-        model = Column("model", _read_model, MODELS.__getitem__)
-        return (Column(LEAST, whole), model, Column("resize_s", seconds), Column("resize_bytes", whole))
+        least = Column(
+            "min", _read_whole, help="its size may be N to --nodes, and change as it runs", option=LEAST_NODES
+        )
+        model = Column("model", _read_model, MODELS.__getitem__, 0, "linear or parabolic (as the domain says)")
+        cost = Column("resize_s", _read_seconds, str, 0, "for how long a change of size stops it (as the domain says)")
+        data = Column("resize_bytes", _read_whole, str, 0, "the bytes on each node that a change of size moves (0)")
+        return least, model, cost, data
 
     def complete(self, keys: FluidKeys, columns: Columns, nodes: Ints) -> Columns:
         """See SchedulerKind."""
@@ -164,9 +167,19 @@ class FluidKind(SchedulerKind):
         check_jobs(jobs, nodes)
         return jobs
 
-    def of_submission(self, keys: FluidKeys, least: int) -> Malleable:
+    def submitted(self, keys: FluidKeys, said: Mapping[str, str]) -> Mapping[str, str]:
+        """See SchedulerKind; without a least size, the job is rigid."""
+        if said and LEAST_NODES not in said:
+            raise ValueError(f"{next(iter(said))}: give {LEAST_NODES}, too: else the job keeps its size")
+        given = {"model": keys.model, "resize_s": str(keys.resize_cost)} if said else {}
+        return {**{name: text for name, text in given.items() if text not in ("linear", "0")}, **said}
+
+    def read(self, said: Mapping[str, str]) -> Malleable | None:
         """See SchedulerKind."""
-        return Malleable(least, keys.model == "parabolic", keys.resize_cost)
+        if LEAST_NODES not in said:
+            return None
+        found = super().read(said)
+        return Malleable(found["min"], found["model"] == 1, found["resize_s"], found["resize_bytes"])
 
     def each(self, jobs: FluidJobs, count: int) -> Sequence[Malleable]:  # noqa: ARG002
         """See SchedulerKind."""
@@ -198,6 +211,18 @@ class FluidKind(SchedulerKind):
     def needed(self, settings: FluidSettings, *, alone: bool = False) -> list[str]:
         """See SchedulerKind."""
         return ["fluid-traces"] if alone else ["fluid", "fluid-slots"] if settings.slots else ["fluid"]
+
+
+def _read_whole(text: str) -> int:
+    from cosched.workload.traces.values import whole
+
+    return whole(text)
+
+
+def _read_seconds(text: str) -> int:
+    from cosched.workload.traces.values import seconds
+
+    return seconds(text)
 
 
 def _read_model(text: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import create_model, model_validator
@@ -10,7 +9,6 @@ from pydantic import create_model, model_validator
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.loading import DEFAULT, kinds
 from cosched.validation.mistakes import KeyedError
-from cosched.validation.schemes import SchemeChoice
 from cosched.validation.types import Settings
 
 
@@ -28,21 +26,11 @@ class SchedulerChoice(Settings):
     def _of_one_kind(self) -> Self:
         chosen = kinds()[self.scheduler]
         owners = {key: kind for kind in kinds().values() if kind is not chosen for key in kind.keys.model_fields}
+        owners |= dict.fromkeys(chosen.refused, kinds()[DEFAULT])
         for key, owner in owners.items():
             if key in self.model_fields_set:
                 raise KeyedError((key,), not_of(chosen, owner))
-        for key, reason in refusals(chosen, self):
-            raise KeyedError((key,), reason)
         return self
-
-
-def refusals(chosen: SchedulerKind, section: Settings) -> Iterator[tuple[str, str]]:
-    """Yield what a section of a domain's settings says that means nothing to this kind, and why it is refused."""
-    for key in chosen.refused:
-        if key in section.model_fields_set:
-            yield key, not_of(chosen, kinds()[DEFAULT])
-    if not chosen.capabilities.slots and getattr(section, "scheme", None) is SchemeChoice.MEET:
-        yield "scheme", f"meet needs slots, and {chosen.title} has none: give hold or yield, or scheduler={DEFAULT}"
 
 
 def not_of(chosen: SchedulerKind, owner: SchedulerKind) -> str:

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from cosched.core.allocation import Malleable
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.scheduler import OpenScheduler
 from cosched.validation.sections import CoschedulingFields
@@ -15,7 +14,8 @@ from cosched.validation.types import Settings
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
     from cosched.core.scheduling.batch.forecast import Forecast
     from cosched.core.scheduling.primitives.sizes import Sizes
-    from cosched.workload.columns import Column, Columns
+    from cosched.workload.column import Column
+    from cosched.workload.columns import Columns
     from cosched.workload.jobs import Ints, Workload
 
 
@@ -105,24 +105,49 @@ class SchedulerKind(ABC):
     # Jobs that say more than their size and time
 
     def columns(self) -> Sequence[Column]:
-        """Return the columns of a CSV log that this kind reads."""
+        """Return what this kind reads of a job beside that, in a CSV log and in a submission."""
         return ()
 
     def complete(self, keys: Any, columns: Columns, nodes: Ints) -> Columns:  # noqa: ARG002
         """Return all columns of jobs of these sizes, of which a log states some (`cosched.workload.columns`)."""
-        return {}
+        from cosched.workload.columns import stated
+
+        return {known.name: stated(columns, known.name, len(nodes), known.default) for known in self.columns()}
 
     def jobs(self, keys: Any, workload: Workload, nodes: int) -> Any:  # noqa: ARG002
         """Return the jobs of a trace as `alone` and `each` take them; ValueError if one cannot be counted."""
-        return None
+        return workload
 
-    def of_submission(self, keys: Any, least: int) -> Malleable | None:  # noqa: ARG002
-        """Return how a job changes its size that was submitted to run on so many nodes at least; None: none can."""
-        return None
+    def each(self, jobs: Any, count: int) -> Sequence[Any]:
+        """Return for each of these jobs what its ClusterJob has as `columns`."""
+        names = [known.name for known in self.columns()]
+        if not names:
+            return [{}] * count
+        rows = zip(*(jobs.columns[name].tolist() for name in names), strict=True)
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
-    def each(self, jobs: Any, count: int) -> Sequence[Any]:  # noqa: ARG002
-        """Return for each of these jobs what its ClusterJob has as `malleable`."""
-        return [None] * count
+    def written(self, columns: Columns, count: int) -> Sequence[Mapping[str, str]]:
+        """Return what each of so many jobs says, as text by `Column.asked`."""
+        rows: list[dict[str, str]] = [{} for _ in range(count)]
+        for known in self.columns():
+            for row, value in zip(rows, columns[known.name].tolist(), strict=True):
+                if value != known.default:
+                    row[known.asked] = known.write(value)
+        return rows
+
+    def submitted(self, keys: Any, said: Mapping[str, str]) -> Mapping[str, str]:  # noqa: ARG002
+        """Return what is put on record of what a submission says, as text by `Column.asked`: with the domain's keys."""
+        return said
+
+    def read(self, said: Mapping[str, str]) -> Any:
+        """Return what a ClusterJob has as `columns`, from a job's record; ValueError names the one that is wrong."""
+        found = {}
+        for known in self.columns():
+            try:
+                found[known.name] = known.read(said[known.asked]) if known.asked in said else known.default
+            except ValueError as error:
+                raise ValueError(f"{known.asked}: {error}") from None
+        return found
 
     def alone(self, settings: Any, jobs: Any) -> PlayedAlone:
         """Play a trace of which no job has a mate in one compiled loop, which must do what `open` would."""

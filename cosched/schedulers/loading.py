@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from cosched.errors import InputError
 from cosched.schedulers.kind import SchedulerKind
+from cosched.validation.text import shown
 
 GROUP = "cosched.schedulers"
 DEFAULT = "batch"
@@ -41,6 +42,16 @@ def kind_of_batch_systems() -> SchedulerKind:
     if found is None:
         raise _is_missing("external")
     return found
+
+
+def check_columns(kind: SchedulerKind, names: Iterable[str]) -> None:
+    """ValueError: one of these is no column that this kind reads of a submission; it names the kinds that do."""
+    known = {column.asked for column in kind.columns()}
+    for name in names:
+        others = [other.title for other in kinds().values() if name in {column.asked for column in other.columns()}]
+        if name not in known:
+            who = f"only {' or '.join(others)} does" if others else "nor does any other that is installed here"
+            raise ValueError(f"{shown(name)}: {kind.title} reads nothing of this name, {who}: leave it out")
 
 
 def _is_missing(name: str) -> InputError:

@@ -218,7 +218,7 @@ class Service:
         self.operations = Operations(
             self.domain, self.requests, self.runner, self.queue, self.announcer, self._peer_names,
             configuration.domain.max_jobs_per_user, configuration.domain.max_script_bytes_per_user,
-            partial(self._ours.of_submission, configuration.manager),
+            partial(self._ours.submitted, configuration.manager),
         )  # fmt: skip
         stack.push_async_callback(self.requests.close)
 

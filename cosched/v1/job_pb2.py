@@ -27,35 +27,39 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14\x63osched/v1/job.proto\x12\ncosched.v1\x1a\x1d\x63osched/v1/coscheduling.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdf\x05\n\x03Job\x12\x1f\n\x03ref\x18\x01 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\r\n\x05owner\x18\x03 \x01(\t\x12#\n\x05state\x18\x04 \x01(\x0e\x32\x14.cosched.v1.JobState\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\r\n\x05nodes\x18\x06 \x01(\x03\x12\x12\n\nnode_names\x18\x07 \x03(\t\x12-\n\ntime_limit\x18\x08 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x30\n\x0csubmitted_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08ready_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstarted_at\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nded_at\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x16\n\texit_code\x18\r \x01(\x05H\x00\x88\x01\x01\x12\x1f\n\x05mates\x18\x0e \x03(\x0b\x32\x10.cosched.v1.Mate\x12%\n\x05holds\x18\x0f \x01(\x0b\x32\x16.cosched.v1.HoldRecord\x12(\n\x04slot\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12 \n\x05group\x18\x11 \x01(\x0b\x32\x11.cosched.v1.Group\x12\x0f\n\x07\x61\x63\x63ount\x18\x12 \x01(\t\x12(\n\tmalleable\x18\x13 \x01(\x0b\x32\x15.cosched.v1.Malleable\x12\x30\n\x0c\x65xpected_end\x18\x14 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nlatest_end\x18\x15 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x0c\n\n_exit_code\"\xbe\x01\n\tMalleable\x12\r\n\x05least\x18\x01 \x01(\x03\x12\r\n\x05ideal\x18\x02 \x01(\x03\x12\r\n\x05using\x18\x03 \x01(\x03\x12+\n\x07told_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12*\n\niterations\x18\x05 \x01(\x0b\x32\x16.cosched.v1.Iterations\x12+\n\x0bpredictions\x18\x06 \x03(\x0b\x32\x16.cosched.v1.Prediction\"l\n\nPrediction\x12\r\n\x05nodes\x18\x01 \x01(\x03\x12\x11\n\texec_time\x18\x02 \x01(\x01\x12\x16\n\x0e\x65xec_time_comp\x18\x03 \x01(\x01\x12\x16\n\x0e\x65xec_time_comm\x18\x04 \x01(\x01\x12\x0c\n\x04\x63ost\x18\x05 \x01(\x01\"_\n\nIterations\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12\x11\n\texec_time\x18\x02 \x01(\x01\x12\x16\n\x0e\x65xec_time_comp\x18\x03 \x01(\x01\x12\x16\n\x0e\x65xec_time_comm\x18\x04 \x01(\x01\"[\n\x08MateName\x12$\n\x04pair\x18\x01 \x01(\x0b\x32\x14.cosched.v1.PairNameH\x00\x12!\n\x03job\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRefH\x00\x42\x06\n\x04name\"(\n\x08PairName\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\"w\n\tGroupName\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x64omains\x18\x02 \x03(\t\x12#\n\x07windows\x18\x03 \x03(\x0b\x32\x12.cosched.v1.Window\x12&\n\x02\x61t\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xc1\x01\n\x05Group\x12\x0c\n\x04name\x18\x01 \x01(\t\x12#\n\x07members\x18\x02 \x03(\x0b\x32\x12.cosched.v1.Member\x12\x10\n\x08or_alone\x18\x03 \x01(\x08\x12&\n\x03gap\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12#\n\x07windows\x18\x05 \x03(\x0b\x32\x12.cosched.v1.Window\x12&\n\x02\x61t\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xba\x01\n\x06Member\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12\x1f\n\x03job\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12&\n\x06status\x18\x03 \x01(\x0e\x32\x16.cosched.v1.MateStatus\x12(\n\x07problem\x18\x04 \x01(\x0e\x32\x17.cosched.v1.MateProblem\x12-\n\tstarts_by\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xad\x02\n\x04Mate\x12\"\n\x04name\x18\x01 \x01(\x0b\x32\x14.cosched.v1.MateName\x12\x1f\n\x03job\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12&\n\x06lookup\x18\x03 \x01(\x0e\x32\x16.cosched.v1.MateLookup\x12&\n\x06status\x18\x04 \x01(\x0e\x32\x16.cosched.v1.MateStatus\x12,\n\x08heard_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12&\n\x03gap\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12(\n\x07problem\x18\x07 \x01(\x0e\x32\x17.cosched.v1.MateProblem\x12\x10\n\x08or_alone\x18\x08 \x01(\x08\"\xb0\x01\n\nHoldRecord\x12\r\n\x05holds\x18\x01 \x01(\x03\x12\x0e\n\x06yields\x18\x02 \x01(\x03\x12\x19\n\x11held_node_seconds\x18\x03 \x01(\x03\x12\x17\n\x0fhold_generation\x18\x04 \x01(\x03\x12\x30\n\nhold_until\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x16\n\x0chold_forever\x18\x06 \x01(\x08H\x00\x42\x05\n\x03\x65nd*\xdd\x01\n\x08JobState\x12\x19\n\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10JOB_STATE_QUEUED\x10\x01\x12\x13\n\x0fJOB_STATE_READY\x10\x02\x12\x15\n\x11JOB_STATE_HOLDING\x10\x03\x12\x15\n\x11JOB_STATE_RUNNING\x10\x04\x12\x17\n\x13JOB_STATE_COMPLETED\x10\x05\x12\x14\n\x10JOB_STATE_FAILED\x10\x06\x12\x17\n\x13JOB_STATE_CANCELLED\x10\x07\x12\x15\n\x11JOB_STATE_UNKNOWN\x10\x08\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14\x63osched/v1/job.proto\x12\ncosched.v1\x1a\x1d\x63osched/v1/coscheduling.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbe\x06\n\x03Job\x12\x1f\n\x03ref\x18\x01 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\r\n\x05owner\x18\x03 \x01(\t\x12#\n\x05state\x18\x04 \x01(\x0e\x32\x14.cosched.v1.JobState\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\r\n\x05nodes\x18\x06 \x01(\x03\x12\x12\n\nnode_names\x18\x07 \x03(\t\x12-\n\ntime_limit\x18\x08 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x30\n\x0csubmitted_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08ready_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstarted_at\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nded_at\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x16\n\texit_code\x18\r \x01(\x05H\x00\x88\x01\x01\x12\x1f\n\x05mates\x18\x0e \x03(\x0b\x32\x10.cosched.v1.Mate\x12%\n\x05holds\x18\x0f \x01(\x0b\x32\x16.cosched.v1.HoldRecord\x12(\n\x04slot\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12 \n\x05group\x18\x11 \x01(\x0b\x32\x11.cosched.v1.Group\x12\x0f\n\x07\x61\x63\x63ount\x18\x12 \x01(\t\x12(\n\tmalleable\x18\x13 \x01(\x0b\x32\x15.cosched.v1.Malleable\x12\x30\n\x0c\x65xpected_end\x18\x14 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nlatest_end\x18\x15 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12-\n\x07\x63olumns\x18\x16 \x03(\x0b\x32\x1c.cosched.v1.Job.ColumnsEntry\x1a.\n\x0c\x43olumnsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x0c\n\n_exit_code\"\xbe\x01\n\tMalleable\x12\r\n\x05least\x18\x01 \x01(\x03\x12\r\n\x05ideal\x18\x02 \x01(\x03\x12\r\n\x05using\x18\x03 \x01(\x03\x12+\n\x07told_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12*\n\niterations\x18\x05 \x01(\x0b\x32\x16.cosched.v1.Iterations\x12+\n\x0bpredictions\x18\x06 \x03(\x0b\x32\x16.cosched.v1.Prediction\"l\n\nPrediction\x12\r\n\x05nodes\x18\x01 \x01(\x03\x12\x11\n\texec_time\x18\x02 \x01(\x01\x12\x16\n\x0e\x65xec_time_comp\x18\x03 \x01(\x01\x12\x16\n\x0e\x65xec_time_comm\x18\x04 \x01(\x01\x12\x0c\n\x04\x63ost\x18\x05 \x01(\x01\"_\n\nIterations\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12\x11\n\texec_time\x18\x02 \x01(\x01\x12\x16\n\x0e\x65xec_time_comp\x18\x03 \x01(\x01\x12\x16\n\x0e\x65xec_time_comm\x18\x04 \x01(\x01\"[\n\x08MateName\x12$\n\x04pair\x18\x01 \x01(\x0b\x32\x14.cosched.v1.PairNameH\x00\x12!\n\x03job\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRefH\x00\x42\x06\n\x04name\"(\n\x08PairName\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\"w\n\tGroupName\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x64omains\x18\x02 \x03(\t\x12#\n\x07windows\x18\x03 \x03(\x0b\x32\x12.cosched.v1.Window\x12&\n\x02\x61t\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xc1\x01\n\x05Group\x12\x0c\n\x04name\x18\x01 \x01(\t\x12#\n\x07members\x18\x02 \x03(\x0b\x32\x12.cosched.v1.Member\x12\x10\n\x08or_alone\x18\x03 \x01(\x08\x12&\n\x03gap\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12#\n\x07windows\x18\x05 \x03(\x0b\x32\x12.cosched.v1.Window\x12&\n\x02\x61t\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xba\x01\n\x06Member\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12\x1f\n\x03job\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12&\n\x06status\x18\x03 \x01(\x0e\x32\x16.cosched.v1.MateStatus\x12(\n\x07problem\x18\x04 \x01(\x0e\x32\x17.cosched.v1.MateProblem\x12-\n\tstarts_by\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xad\x02\n\x04Mate\x12\"\n\x04name\x18\x01 \x01(\x0b\x32\x14.cosched.v1.MateName\x12\x1f\n\x03job\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12&\n\x06lookup\x18\x03 \x01(\x0e\x32\x16.cosched.v1.MateLookup\x12&\n\x06status\x18\x04 \x01(\x0e\x32\x16.cosched.v1.MateStatus\x12,\n\x08heard_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12&\n\x03gap\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12(\n\x07problem\x18\x07 \x01(\x0e\x32\x17.cosched.v1.MateProblem\x12\x10\n\x08or_alone\x18\x08 \x01(\x08\"\xb0\x01\n\nHoldRecord\x12\r\n\x05holds\x18\x01 \x01(\x03\x12\x0e\n\x06yields\x18\x02 \x01(\x03\x12\x19\n\x11held_node_seconds\x18\x03 \x01(\x03\x12\x17\n\x0fhold_generation\x18\x04 \x01(\x03\x12\x30\n\nhold_until\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x16\n\x0chold_forever\x18\x06 \x01(\x08H\x00\x42\x05\n\x03\x65nd*\xdd\x01\n\x08JobState\x12\x19\n\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10JOB_STATE_QUEUED\x10\x01\x12\x13\n\x0fJOB_STATE_READY\x10\x02\x12\x15\n\x11JOB_STATE_HOLDING\x10\x03\x12\x15\n\x11JOB_STATE_RUNNING\x10\x04\x12\x17\n\x13JOB_STATE_COMPLETED\x10\x05\x12\x14\n\x10JOB_STATE_FAILED\x10\x06\x12\x17\n\x13JOB_STATE_CANCELLED\x10\x07\x12\x15\n\x11JOB_STATE_UNKNOWN\x10\x08\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'cosched.v1.job_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_JOBSTATE']._serialized_start=2395
-  _globals['_JOBSTATE']._serialized_end=2616
+  _globals['_JOB_COLUMNSENTRY']._loaded_options = None
+  _globals['_JOB_COLUMNSENTRY']._serialized_options = b'8\001'
+  _globals['_JOBSTATE']._serialized_start=2490
+  _globals['_JOBSTATE']._serialized_end=2711
   _globals['_JOB']._serialized_start=133
-  _globals['_JOB']._serialized_end=868
-  _globals['_MALLEABLE']._serialized_start=871
-  _globals['_MALLEABLE']._serialized_end=1061
-  _globals['_PREDICTION']._serialized_start=1063
-  _globals['_PREDICTION']._serialized_end=1171
-  _globals['_ITERATIONS']._serialized_start=1173
-  _globals['_ITERATIONS']._serialized_end=1268
-  _globals['_MATENAME']._serialized_start=1270
-  _globals['_MATENAME']._serialized_end=1361
-  _globals['_PAIRNAME']._serialized_start=1363
-  _globals['_PAIRNAME']._serialized_end=1403
-  _globals['_GROUPNAME']._serialized_start=1405
-  _globals['_GROUPNAME']._serialized_end=1524
-  _globals['_GROUP']._serialized_start=1527
-  _globals['_GROUP']._serialized_end=1720
-  _globals['_MEMBER']._serialized_start=1723
-  _globals['_MEMBER']._serialized_end=1909
-  _globals['_MATE']._serialized_start=1912
-  _globals['_MATE']._serialized_end=2213
-  _globals['_HOLDRECORD']._serialized_start=2216
-  _globals['_HOLDRECORD']._serialized_end=2392
+  _globals['_JOB']._serialized_end=963
+  _globals['_JOB_COLUMNSENTRY']._serialized_start=903
+  _globals['_JOB_COLUMNSENTRY']._serialized_end=949
+  _globals['_MALLEABLE']._serialized_start=966
+  _globals['_MALLEABLE']._serialized_end=1156
+  _globals['_PREDICTION']._serialized_start=1158
+  _globals['_PREDICTION']._serialized_end=1266
+  _globals['_ITERATIONS']._serialized_start=1268
+  _globals['_ITERATIONS']._serialized_end=1363
+  _globals['_MATENAME']._serialized_start=1365
+  _globals['_MATENAME']._serialized_end=1456
+  _globals['_PAIRNAME']._serialized_start=1458
+  _globals['_PAIRNAME']._serialized_end=1498
+  _globals['_GROUPNAME']._serialized_start=1500
+  _globals['_GROUPNAME']._serialized_end=1619
+  _globals['_GROUP']._serialized_start=1622
+  _globals['_GROUP']._serialized_end=1815
+  _globals['_MEMBER']._serialized_start=1818
+  _globals['_MEMBER']._serialized_end=2004
+  _globals['_MATE']._serialized_start=2007
+  _globals['_MATE']._serialized_end=2308
+  _globals['_HOLDRECORD']._serialized_start=2311
+  _globals['_HOLDRECORD']._serialized_end=2487
 # @@protoc_insertion_point(module_scope)

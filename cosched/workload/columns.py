@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +14,6 @@ Columns = Mapping[str, Ints]  # by name, one row a job; UNKNOWN where the log sa
 Complete = Callable[
     [Columns, Ints], Columns
 ]  # what is stated, and the jobs' sizes -> all that a scheduler wants to know
-
-
-class Column(NamedTuple):
-    """A column of a CSV log: how its text is read (ValueError: it cannot be), and written."""
-
-    name: str
-    read: Callable[[str], int]
-    write: Callable[[int], str] = str
 
 
 def stated(columns: Columns, name: str, jobs: int, otherwise: int = UNKNOWN) -> Ints:

@@ -16,7 +16,8 @@ from cosched.errors import InputError
 from cosched.validation.durations import parse_window
 from cosched.validation.types import DomainName, Number, Offset, Seconds, Settings, Whole
 from cosched.workload import traces
-from cosched.workload.columns import Column, Complete
+from cosched.workload.column import Column
+from cosched.workload.columns import Complete
 from cosched.workload.generated import is_generated, parse_generated, read_generated
 from cosched.workload.jobs import TraceLog, Workload
 

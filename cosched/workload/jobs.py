@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from cosched.workload.column import UNKNOWN as UNKNOWN
+
 Ints = NDArray[np.int64]
 JobIds = NDArray[np.int64] | NDArray[np.str_]
 
-UNKNOWN = -1
 LEAST = "min"  # the column of the fewest nodes (in a TraceLog processors) that a job runs on
 
 

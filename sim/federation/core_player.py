@@ -160,7 +160,7 @@ class CorePlayer:
             self._submitted += 1
             changes = self._policy.handle(Submitted(job.name, job.group or MateName(job.peer, job.pair)), self._now)
             paired = self._policy.is_paired(job.name) and not job.alone
-            known = ClusterJob(job.name, job.nodes, job.requested, job.submit, paired, malleable=job.malleable)
+            known = ClusterJob(job.name, job.nodes, job.requested, job.submit, paired, columns=job.columns)
             self.scheduler.submit(known)
             self._do_all(changes)
 

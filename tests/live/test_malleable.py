@@ -151,8 +151,8 @@ def test_what_cannot_be_is_refused_in_one_line(service, tmp_path: Path):
     service.start()
     (tmp_path / "job.sh").write_text("#!/bin/sh\n#COSCHED --nodes=2 --least=3\ntrue\n")
     refused = service.run("submit", str(tmp_path / "job.sh"))
-    assert refused.returncode == 2
-    assert "--least 3 is more than --nodes 2" in refused.stderr
+    assert refused.returncode == 1
+    assert "least_nodes: 3 is not between 1 and nodes, 2" in refused.stderr
     with service.client() as client:
         for options, reason in (
             ({"nodes": 2, "least": 3}, "INVALID_FIELD"),
@@ -166,9 +166,10 @@ def test_what_cannot_be_is_refused_in_one_line(service, tmp_path: Path):
     service.stop()
     service.config["manager"] = {"kind": "local", "slots": 4}
     service.start()
-    with service.client() as client, pytest.raises(ClientError, match="changes no sizes of running jobs") as refusal:
+    said = "'least': a batch scheduler reads nothing of this name, only a fluid scheduler does"
+    with service.client() as client, pytest.raises(ClientError, match=said) as refusal:
         client.submit(RIGID, nodes=2, least=1)
-    assert refusal.value.reason == "NO_RESIZING"
+    assert refusal.value.reason == "NO_SUCH_COLUMN"
     assert not service.faults()
 
 

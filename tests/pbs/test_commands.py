@@ -62,7 +62,7 @@ def test_what_qsub_refuses_is_the_user_s_answer(run: Run, mira: Pbs) -> None:
 def test_a_job_whose_size_the_domain_would_change_is_refused(run: Run, mira: Pbs) -> None:
     refused = run("submit", "--nodes", "2", "--least", "1", "job.sh")
     assert refused.returncode == 2
-    assert refused.stderr == "cosched: --least: jobs of mira keep their size, since pbs schedules them\n"
+    assert refused.stderr == "cosched: --least: nothing reads this of jobs of mira, since pbs schedules them\n"
     assert mira.left() == ""
 
 

@@ -19,7 +19,12 @@ def test_a_fluid_domain_has_the_rules_of_a_replay(read: Read):
     )
     settings = made.machine_settings(8)
     assert (settings.nodes, settings.level, settings.harvesting.name) == (8, 3, "LOW_IMPACT")
-    assert FLUID_KIND.of_submission(made.manager, 2) == Malleable(2, parabolic=True, fixed=2)
+    said = FLUID_KIND.submitted(made.manager, {"least": "2"})
+    assert said == {"model": "parabolic", "resize_s": "2", "least": "2"}
+    assert FLUID_KIND.read(said) == Malleable(2, parabolic=True, fixed=2)
+    assert FLUID_KIND.submitted(made.manager, {}) == {}
+    with pytest.raises(ValueError, match="model: give least, too: else the job keeps its size"):
+        FLUID_KIND.submitted(made.manager, {"model": "linear"})
     assert prepare(made).manager.nodes == 8
 
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from cosched.core.allocation import Malleable, Table
+from cosched.core.allocation import Table
 from cosched.service.api.predicted import checked_predictions
 from cosched.service.domain.predictions import Prediction, as_kept, as_told, counted
 from cosched.service.wire.fields import FieldError
@@ -18,12 +18,8 @@ def told(sizes: range, **times: float) -> list[job_pb2.Prediction]:
 def test_what_is_told_is_kept_and_counted():
     """ "T(P) is exec_time in whole nanoseconds, at least 1"; "the cost of the size before it, ... rounded up"."""
     predictions = [Prediction(0.25, 0.2, 0.05, 1.5), Prediction(1e-12, 0.0, 0.0, 0.0)]
-    malleable = Malleable(2, parabolic=True, fixed=3, data=8)
-    kept, known = as_told(as_kept(malleable, predictions))
-    assert known == tuple(predictions)
-    assert kept == Malleable(2, True, 3, 8, counted(predictions))
-    assert kept.table == Table((250_000_000, 1), (2, 0))
-    assert as_told(as_kept(kept, ())) == (malleable, ())
+    assert as_told(as_kept(predictions)) == tuple(predictions)
+    assert counted(predictions) == Table((250_000_000, 1), (2, 0))
 
 
 def test_each_size_is_told_once_and_in_order():

@@ -8,7 +8,7 @@ from collections.abc import Collection
 import pytest
 
 from cosched.adapters.launcher import NodesBusyError
-from cosched.core.allocation import Allocation, Malleable, Resized
+from cosched.core.allocation import Allocation, Resized
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.domain.memory import nodes_of
@@ -59,7 +59,7 @@ class Site:
             record = self.domain.jobs[str(job)]
             assert record.state is JobState.RUNNING
             with self.domain.turns.take():
-                record.malleable, record.sizing = as_text(Malleable(1)), as_text(Sizing())
+                record.columns, record.sizing = '{"least": "1"}', as_text(Sizing())
                 self.domain.journal.save(record)
         self.use = {job: set(names) for job, names in self.launcher.has.items()}
         self.heard: dict[str, Sizing] = {}

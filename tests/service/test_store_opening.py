@@ -1,5 +1,6 @@
 """Databases that the store refuses, each in one line, and leaves as they were."""
 
+import json
 import os
 import signal
 import sqlite3
@@ -10,8 +11,12 @@ from contextlib import closing
 
 import pytest
 
+from cosched.core.allocation import Malleable
 from cosched.core.job import JobState
+from cosched.schedulers.fluid import FLUID
+from cosched.service.domain.malleable import columns_of, predictions_of
 from cosched.service.domain.memory import nodes_of
+from cosched.service.domain.predictions import counted
 from cosched.service.store import Store, StoreError
 from cosched.service.store.errors import REMEDY
 from cosched.service.store.schema import MIGRATIONS
@@ -214,7 +219,7 @@ def test_whom_a_group_of_an_older_database_is_to_tell_is_known(path):
 
 
 def test_what_jobs_of_an_older_database_have_is_kept(path):
-    malleable = {"malleable": '{"least": 1}', "sizing": '{"nodes": 3, "names": ["n0"]}'}
+    malleable = {"columns": '{"least": "1"}', "sizing": '{"nodes": 3, "names": ["n0"]}'}
     with closing(Store.open(path, DOMAIN)) as store:
         runs = job(1, JobState.RUNNING, started_at=900, time_limit=60, memory={"nodes": 2, "holds": 1})
         resized = job(2, JobState.RUNNING, started_at=900, time_limit=60, memory={"nodes": 1}, **malleable)
@@ -225,6 +230,28 @@ def test_what_jobs_of_an_older_database_have_is_kept(path):
     assert runs.memory == {"holds": 1, "allocation": {"nodes": 2, "start": 900, "expected": 960}}
     assert (nodes_of(runs), nodes_of(resized), nodes_of(holds)) == (2, 3, 4)
     assert resized.sizing == '{"names": ["n0"]}'
+
+
+def test_how_jobs_of_an_older_database_change_their_size_is_kept(path):
+    with closing(Store.open(path, DOMAIN)) as store:
+        add(store, [job(number, JobState.RUNNING, started_at=900) for number in range(1, 4)])
+    predicted = [[1.5, 1.0, 0.5, 2.0], [1.0, 0.5, 0.5, 0.0]]
+    first = {"least": 1, "parabolic": False, "fixed": 0, "data": 0, "table": None}
+    second = {"least": 2, "parabolic": True, "fixed": 3, "data": 9, "table": None, "predictions": predicted}
+    sized = enumerate(map(json.dumps, (first, second)), 1)
+    execute(
+        path,
+        "DELETE FROM _sqlite_migrations WHERE name = '0019_columns'",
+        *(f"ALTER TABLE jobs DROP COLUMN {name}" for name in ("columns", "predictions")),
+        "ALTER TABLE jobs ADD COLUMN malleable TEXT",
+        *(f"UPDATE jobs SET malleable = '{kept}' WHERE id = {id}" for id, kept in sized),
+    )
+    with closing(Store.open(path, DOMAIN)) as store:
+        one, other, rigid = store.active_jobs()
+    assert columns_of(one, FLUID) == Malleable(1)
+    assert columns_of(other, FLUID) == Malleable(2, True, 3, 9, counted(predictions_of(other)))
+    assert [list(told) for told in predictions_of(other)] == predicted
+    assert (columns_of(rigid, FLUID), rigid.columns, rigid.predictions) == (None, None, None)
 
 
 def test_a_migration_that_fails_changes_nothing(path, monkeypatch):

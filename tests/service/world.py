@@ -318,15 +318,15 @@ class Node:
             record = JobRecord(job, "j", "u", None, nodes, run + 5, now, JobState.QUEUED)
             record.peer, record.pair = others[0] if pair else None, pair
             record.group_name, record.group_with = group, "+".join(others) if group else None
-            record.malleable = self.malleable(record)
+            record.columns = self.columns(record)
             self.guarded(lambda: self._submit(record))
         if self.domain is not None:
             self.disk.when_durable(self.store.commits, lambda: self.acknowledged.add(job))
         if job not in self.acknowledged:
             self.world.at(self.world.now + 70, lambda: self.submit(job, nodes, run, pair, group))
 
-    def malleable(self, record: JobRecord) -> str | None:  # noqa: ARG002
-        """How the job changes its size, as its record keeps it."""
+    def columns(self, record: JobRecord) -> str | None:  # noqa: ARG002
+        """What the job says of itself, as its record keeps it."""
         return None
 
     def _submit(self, record: JobRecord) -> None:

@@ -66,13 +66,13 @@ class WatchedFluid(Watched):
 
     def _check_size(self, job: str) -> None:
         trace = self._job(job)
-        assert trace.malleable.least <= self.sizes[job] <= trace.nodes
+        assert trace.columns.least <= self.sizes[job] <= trace.nodes
 
     def _check_nodes(self) -> None:
         """What is held is the least of those that hold."""
         super()._check_nodes()
         holding = [id for id, job in self._core.jobs.items() if job.state is JobState.HOLDING]
-        assert self._core.ledger.held_nodes == sum(self._job(id).malleable.least for id in holding)
+        assert self._core.ledger.held_nodes == sum(self._job(id).columns.least for id in holding)
         self.seen["holds"] += bool(holding)
 
 

@@ -221,11 +221,13 @@ def test_mates_that_no_comment_can_carry(unsubmitted: Any, script: Any, flags: t
     assert unsubmitted(*flags, script()).startswith(line)
 
 
-@pytest.mark.parametrize(("flags", "line"), [(("--least", "1"), ""), ((), "#COSCHED --least=1")])
-def test_jobs_whose_size_a_domain_would_change_are_refused(
+@pytest.mark.parametrize(
+    ("flags", "line"), [(("--least", "1"), ""), ((), "#COSCHED --least=1"), (("--column", "least=1"), "")]
+)
+def test_what_only_a_scheduler_of_ours_reads_is_refused(
     unsubmitted: Any, domain: FakeDomain, script: Any, flags: tuple[str, ...], line: str
 ) -> None:
-    said = f"--least: jobs of {domain.domain.name} keep their size, since slurm schedules them"
+    said = f"--least: nothing reads this of jobs of {domain.domain.name}, since slurm schedules them"
     assert unsubmitted("--nodes", "2", *flags, script(line)) == said
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cosched.cli.client.columns import columns_given
 from cosched.cli.client.windows import WHEN, windows_given
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
@@ -74,9 +75,9 @@ class BatchCommand:
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options, `windows` by domain; a group of two without is a pair. InputError: what cannot be."""
-        if given.get("least") is not None:
-            said = f"jobs of {self.domain.name} keep their size, since {self.domain.manager} schedules them"
-            raise InputError("--least", None, said)
+        for name in columns_given(given):
+            said = f"nothing reads this of jobs of {self.domain.name}, since {self.domain.manager} schedules them"
+            raise InputError(f"--{name}", None, said)
         options = {key: value for key, value in given.items() if key not in WHEN}
         if "group" not in options:
             return options

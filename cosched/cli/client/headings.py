@@ -13,13 +13,13 @@ class CommandWithHeadings(click.Command):
 
     def __init__(self, *arguments: Any, headings: Mapping[str, tuple[str, ...]], **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._headings = headings
+        self.headings = headings
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """See click."""
         given = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         options = {param.name: param.get_help_record(ctx) for param in given}
-        for heading, names in self._headings.items():
+        for heading, names in self.headings.items():
             _write(formatter, heading, [options.pop(name) for name in names])
         _write(formatter, "Options", options.values())
 

@@ -118,6 +118,7 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "size", _size(job)
     yield "predicts", _predictions(job)
     yield "time limit", clock(round(job.time_limit.total_seconds())) if job.time_limit else ""
+    yield "says", ", ".join(f"{name} {text}" for name, text in sorted(job.columns.items()))
     yield "submitted", local_time(job.submitted_at)
     yield "ready", local_time(job.ready_at)
     yield "slot", _slot(job)

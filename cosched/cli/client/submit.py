@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cosched.cli.client.batch_command import LINKS, BatchCommand, batch_system
+from cosched.cli.client.columns import PREFIX, ColumnOptions, columns_given
 from cosched.cli.client.connection import connected, connected_to, server_option
 from cosched.cli.client.destinations import check_destination, check_destinations
 from cosched.cli.client.directives import foreign_directives, given_options, read_directives
@@ -41,7 +42,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 MAX_SCRIPT = 1 << 20  # bytes, as the protocol has it
 HEADINGS = {
-    "Job": ("nodes", "least", "time_limit", "name", "hold", "directory", "export", "comment"),
+    "Job": ("nodes", "column", "time_limit", "name", "hold", "directory", "export", "comment"),
     "Mate": ("mate", "pair", "pair_domain", "or_alone"),
     "Group": ("group", "members", "destinations"),
     "Timing": ("at", "within", "start_after", "windows", "end_together"),
@@ -53,12 +54,7 @@ def job_options(command: Command) -> Command:
     """Add the options that may stand in the script as well."""
     options = [
         click.option("-N", "--nodes", type=click.IntRange(min=1), default=1, help="How many nodes (1)."),
-        click.option(
-            "--least",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="Its size may be N to --nodes, and change as it runs.",
-        ),
+        click.option("--column", multiple=True, metavar="NAME=TEXT", help="What else its scheduler reads of it."),
         click.option("-t", "--time", "time_limit", type=TimeLimit(), help="How long it may run: D-HH:MM:SS."),
         click.option("-J", "--job-name", "--name", "name", metavar="NAME", help="Its name (the script's file name)."),
         click.option("--mate", type=JobId(anywhere=True), metavar="DOMAIN:ID", help="Its mate, submitted before."),
@@ -76,13 +72,24 @@ def job_options(command: Command) -> Command:
     return command
 
 
-@click.command(add_help_option=False)
+@click.command(cls=ColumnOptions, add_help_option=False)
 @job_options
 def directive(**_: Any) -> None:
     """Define the options of a `#COSCHED` line."""
 
 
-@click.command(cls=CommandWithHeadings, headings=HEADINGS, context_settings={"allow_interspersed_args": False})
+class Submit(ColumnOptions, CommandWithHeadings):
+    """The command, whose help has what installed schedulers read of a job beside its size."""
+
+    def add_columns(self) -> list[str]:
+        """See ColumnOptions."""
+        names = super().add_columns()
+        first, *others = self.headings["Job"]
+        self.headings = {**self.headings, "Job": (first, *names, *others)}
+        return names
+
+
+@click.command(cls=Submit, headings=HEADINGS, context_settings={"allow_interspersed_args": False})
 @job_options
 @click.option(
     "--to",
@@ -123,8 +130,8 @@ def submit(
     Two domains are a pair. Its jobs may also start apart, where all domains have slots: --start-after another one's,
     --within a time, or each in its --window; and --at a given instant. All its jobs must be submitted with the same.
 
-    Where the scheduler is fluid, a job with --least may run on fewer nodes than it asks for, and must follow changes of
-    its size (cosched.client.adaptive).
+    Where the scheduler changes sizes, a job with --least may run on fewer nodes than it asks for, and must follow
+    changes of its size (cosched.client.adaptive). What only a scheduler of the domain's reads: --column NAME=TEXT.
 
     \b
     Options may stand in the script, in comments before its first command:
@@ -206,11 +213,9 @@ def _asked(
     given = _given(directives, given_options(ctx))
     if to_all:  # what parts the jobs of a group may stand in the script of each
         given |= {key: value for key, value in directives.items() if key in WHEN and key not in given}
-    asked = {key: given.get(key, value) for key, value in options.items()}
+    asked = {**options, **{key: value for key, value in given.items() if key in options or key.startswith(PREFIX)}}
     if not to_all:
         _check_mate(asked)
-    if asked["least"] is not None and asked["least"] > asked["nodes"]:
-        raise click.UsageError(f"--least {asked['least']} is more than --nodes {asked['nodes']}")
     check_windows(asked)
     return content, given, asked
 
@@ -249,7 +254,10 @@ def _read(path: str) -> bytes:
 
 def _specification(asked: Mapping[str, Any], script: str, domain: Domain) -> dict[str, Any]:
     """Return the arguments for `client.submit`."""
-    job = {key: value for key, value in asked.items() if key not in WHEN}
+    job = {
+        key: value for key, value in asked.items() if key not in WHEN and key != "column" and not key.startswith(PREFIX)
+    }
+    job["columns"] = columns_given(asked)
     if job.pop("comment") is not None:
         raise InputError("--comment", None, f"jobs of {domain.name} have no comments, as those of Slurm do")
     job["members"] = job["members"] or ()

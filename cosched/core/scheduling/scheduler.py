@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Protocol, runtime_checkable
 
-from cosched.core.allocation import Allocation, Malleable, Refused, Resized, Table
+from cosched.core.allocation import Allocation, Refused, Resized, Table
 from cosched.core.effects import (
     Book,
     Claim,
@@ -75,7 +75,7 @@ class ClusterJob:
     wanted_until: int = 0
     released: int = 0
     owner: str = ""  # its record has it
-    malleable: Malleable | None = None  # None: it always has what it asks for; schedulers that never resize ignore it
+    columns: Any = field(default_factory=dict)  # what its kind of scheduler has read of it (SchedulerKind.read)
     kept: Mapping[str, Any] = field(default_factory=dict)
 
     def to_keep(self) -> dict[str, Any]:

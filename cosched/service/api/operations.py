@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import grpc
 
 from cosched.adapters.manager import ManagerError
-from cosched.core.allocation import Malleable
 from cosched.core.events import ReleaseDue
 from cosched.core.job import JobState
 from cosched.core.protocol import (
@@ -15,14 +15,15 @@ from cosched.core.protocol import (
     GroupName,
     Named,
 )
+from cosched.schedulers.loading import check_columns
 from cosched.service.api.links import Links
 from cosched.service.api.named_mates import NamedMates
 from cosched.service.api.owned_jobs import OwnedJobs, wrong_state
 from cosched.service.api.requests import Requests, UserRequest, not_owner
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.malleable import least_of
 from cosched.service.domain.memory import fields_of
-from cosched.service.domain.sizing import as_text
 from cosched.service.manager.queues import Queue
 from cosched.service.manager.runner import Runner
 from cosched.service.peers.announcing import Announcer
@@ -44,11 +45,10 @@ class Operations:
     def __init__(
         self, domain: LiveDomain, requests: Requests, runner: Runner, queue: Queue, announcer: Announcer,
         peers: Sequence[Domain], most_jobs: int, most_bytes: int,
-        malleable: Callable[[int], Malleable | None] = lambda _: None,
+        submitted: Callable[[Mapping[str, str]], Mapping[str, str]] = dict,
     ) -> None:  # fmt: skip
         """`peers`: the configured domains. One user may have `most_jobs` jobs that have not ended, and
-        `most_bytes` bytes of their scripts. `malleable`: how a job with this least changes its size here; None: no job
-        does.
+        `most_bytes` bytes of their scripts. `submitted`: see SchedulerKind.
         """
         self._domain = domain
         self._requests = requests
@@ -59,7 +59,7 @@ class Operations:
         self._named = NamedMates(domain, announcer, peers)
         self._links = Links(domain, requests, queue, announcer, self.jobs, self._named)
         self._most_jobs, self._most_bytes = most_jobs, most_bytes
-        self._malleable = malleable
+        self._submitted = submitted
 
     # The operations; each returns the job as it is afterwards
 
@@ -100,9 +100,9 @@ class Operations:
         self._queue.check_open()
         owner = self._owner(request, wanted.owner)
         named = await self._named.checked(wanted.named)
-        self._check_room(owner, wanted.least or wanted.nodes)
-        self._named.check_free(owner, named)
         record = self._record(wanted, owner, named)
+        self._check_room(owner, least_of(record))
+        self._named.check_free(owner, named)
         self._check_size(record)
         with self._domain.turns.take():
             self._requests.on_record(request, record.id, "")
@@ -150,17 +150,19 @@ class Operations:
             reason=story.WAITS_IN_QUEUE,
             user_hold=wanted.hold,
             **fields_of(self._domain.name, named),
-            malleable=self._how_malleable(wanted.least),
+            columns=self._columns(wanted.columns),
         )
 
-    def _how_malleable(self, least: int | None) -> str | None:
-        if least is None:
-            return None
-        malleable = self._malleable(least)
-        if malleable is None:
-            said = "least_nodes: the scheduler of this domain changes no sizes of running jobs: leave --least out"
-            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_RESIZING", said)
-        return as_text(malleable)
+    def _columns(self, said: Mapping[str, str]) -> str | None:
+        """Return what is put on record of a job's columns; Refusal."""
+        kind = self._domain.kind
+        try:
+            check_columns(kind, said)
+            said = self._submitted(said)
+            kind.read(said)
+        except ValueError as error:
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_SUCH_COLUMN", str(error)) from None
+        return json.dumps(said) if said else None
 
     def _check_size(self, record: JobRecord) -> None:
         try:

@@ -16,7 +16,7 @@ from cosched.core.settings import Scheme
 from cosched.service.clock import Clock
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.malleable import least_of, predictions_of
+from cosched.service.domain.malleable import is_sized, least_of, predictions_of, said_of
 from cosched.service.domain.memory import allocation_of, nodes_of
 from cosched.service.domain.sizing import sizing_of
 from cosched.service.domain.story import Noted
@@ -69,7 +69,8 @@ class Views:
             self._write_group(message.group, record, named)
         if record.paired:
             self._write_holds(message.holds, record)
-        if record.malleable is not None:
+        message.columns.update(said_of(record))
+        if is_sized(record):
             self._write_malleable(message.malleable, record)
 
     def _write_allocation(self, message: job_pb2.Job, record: JobRecord, allocation: Allocation) -> None:

@@ -29,7 +29,7 @@ from cosched.service.domain.changes import Journal
 from cosched.service.domain.charges import NO_ACCOUNTS, Accounts, Charges
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.draining import Draining
-from cosched.service.domain.malleable import malleable_of
+from cosched.service.domain.malleable import columns_of, is_sized
 from cosched.service.domain.predictions import Prediction, counted
 from cosched.service.domain.presence import Presence
 from cosched.service.domain.questions import Questions
@@ -132,12 +132,12 @@ class LiveDomain:
 
     def known(self, record: JobRecord) -> ClusterJob:
         """Return the job as its scheduler is told of it, as if it waited for no mate."""
-        nodes, malleable = record.nodes, malleable_of(record)
-        if malleable is None and self.scheduler.fits(nodes):  # else it runs, and the machine has become smaller
+        nodes = record.nodes
+        if not is_sized(record) and self.scheduler.fits(nodes):  # else it runs, and the machine has become smaller
             nodes = self.scheduler.rounded(nodes)
         return ClusterJob(
             str(record.id), nodes, record.time_limit, record.submitted_at, paired=False, state=record.state,
-            owner=record.owner, malleable=malleable,
+            owner=record.owner, columns=columns_of(record, self.kind),
         )  # fmt: skip
 
     # What running jobs tell

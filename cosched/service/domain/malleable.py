@@ -1,23 +1,47 @@
-"""Between which sizes a job may change, and what it predicts of each, as its record says."""
+"""What a job says of itself beside its size and time, and what a running one predicts, as its record says."""
 
 from __future__ import annotations
 
-from cosched.core.allocation import Malleable
-from cosched.service.domain.predictions import Prediction, as_told
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from cosched.schedulers.kind import SchedulerKind
+from cosched.service.domain.predictions import Prediction, as_told, counted
 from cosched.service.store import JobRecord
 
+LEAST = "least"  # what tells the fewest nodes of a job whose size its scheduler chooses
 
-def malleable_of(record: JobRecord) -> Malleable | None:
-    """Return how the job's size may change; None: it does not."""
-    return None if record.malleable is None else as_told(record.malleable)[0]
+
+@lru_cache(maxsize=512)
+def _said(kept: str) -> Mapping[str, str]:
+    said: Mapping[str, str] = json.loads(kept)
+    return said
+
+
+def said_of(record: JobRecord) -> Mapping[str, str]:
+    """Return what the job says, by `Column.asked`; empty: nothing."""
+    return {} if record.columns is None else _said(record.columns)
+
+
+def columns_of(record: JobRecord, kind: SchedulerKind) -> Any:
+    """Return what its scheduler reads of the job; also what a running one predicts of its sizes. ValueError."""
+    columns = kind.read(said_of(record))
+    return replace(columns, table=counted(told)) if (told := predictions_of(record)) else columns
 
 
 def predictions_of(record: JobRecord) -> tuple[Prediction, ...]:
     """Return what the job predicts of its sizes, from its least to its ideal; empty: nothing."""
-    return () if record.malleable is None else as_told(record.malleable)[1]
+    return () if record.predictions is None else as_told(record.predictions)
+
+
+def is_sized(record: JobRecord) -> bool:
+    """Whether the size of the job may change while it runs."""
+    return LEAST in said_of(record)
 
 
 def least_of(record: JobRecord) -> int:
     """Return the fewest nodes on which the job runs."""
-    malleable = malleable_of(record)
-    return record.nodes if malleable is None else malleable.least
+    return int(said_of(record).get(LEAST, record.nodes))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
 from functools import lru_cache
 from math import ceil
 from typing import NamedTuple
 
-from cosched.core.allocation import Malleable, Table
+from cosched.core.allocation import Table
 
 MOST_SIZES = 1024  # of a job that predicts
 NANOSECONDS = 10**9
@@ -30,14 +29,12 @@ def counted(predictions: Sequence[Prediction]) -> Table:
     return Table(times, tuple(ceil(told.cost) for told in predictions))
 
 
-def as_kept(malleable: Malleable, predictions: Sequence[Prediction]) -> str:
-    """Return how a job's size may change, and what it predicts, as a record keeps it."""
-    return json.dumps(asdict(replace(malleable, table=None)) | {"predictions": predictions})
+def as_kept(predictions: Sequence[Prediction]) -> str:
+    """Return what a job predicts as a record keeps it."""
+    return json.dumps(predictions)
 
 
 @lru_cache(maxsize=512)
-def as_told(kept: str) -> tuple[Malleable, tuple[Prediction, ...]]:
-    """Return how a job's size may change, and what it predicts (nothing: empty), from what a record keeps."""
-    malleable = json.loads(kept)
-    predictions = tuple(Prediction(*told) for told in malleable.pop("predictions", ()))
-    return Malleable(**malleable | {"table": counted(predictions) if predictions else None}), predictions
+def as_told(kept: str) -> tuple[Prediction, ...]:
+    """Return what a job predicts, from what a record keeps."""
+    return tuple(Prediction(*told) for told in json.loads(kept))

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
 
-from cosched.core.allocation import Allocation, Malleable, Resized
+from cosched.core.allocation import Allocation, Resized
 from cosched.core.protocol import JobId
-from cosched.service.domain.malleable import malleable_of, predictions_of
+from cosched.service.domain.malleable import is_sized, least_of
 from cosched.service.domain.memory import nodes_of, remembered_allocation
-from cosched.service.domain.predictions import Prediction, as_kept, as_told
+from cosched.service.domain.predictions import Prediction, as_kept
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
 from cosched.service.store import JobRecord
@@ -53,7 +53,7 @@ def sizing_of(record: JobRecord) -> Sizing | None:
     return None if record.sizing is None else Sizing(**json.loads(record.sizing))
 
 
-def as_text(value: Malleable | Sizing) -> str:
+def as_text(value: Sizing) -> str:
     """Return it as a record keeps it."""
     return json.dumps(asdict(value))
 
@@ -83,23 +83,20 @@ class Sizes:
     def predict(self, job: JobId, predictions: Sequence[Prediction]) -> None:
         """A running job tells what it predicts of its sizes."""
         record = self._records.jobs[job]
-        malleable = malleable_of(record)
-        assert malleable is not None
-        record.malleable = as_kept(malleable, predictions)
+        record.predictions = as_kept(predictions)
         self._records.journal.save(record)
         ends = {"on_least": predictions[0].exec_time, "on_ideal": predictions[-1].exec_time}
-        self._note(job, Noted.PREDICTS, least=malleable.least, ideal=record.nodes, **ends)
+        self._note(job, Noted.PREDICTS, least=least_of(record), ideal=record.nodes, **ends)
 
     def forget_predictions(self, record: JobRecord) -> None:
         """Drop what the job predicts, which may be long: it ends, and is about to be saved."""
-        if record.malleable is not None and predictions_of(record):
-            record.malleable = as_kept(as_told(record.malleable)[0], ())
+        record.predictions = None
 
     def begin(self, job: JobId, allocation: Allocation) -> None:
         """A job starts on this."""
         record = self._records.jobs[job]
         self._has(record, allocation)
-        if record.malleable is not None:
+        if is_sized(record):
             self._save(record, Sizing())
             self._note(job, Noted.ALLOCATED, nodes=allocation.nodes, ideal=record.nodes)
 

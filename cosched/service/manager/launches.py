@@ -19,6 +19,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import JobId, MateName
 from cosched.service.domain.changes import LauncherOrder, Preempt
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.malleable import is_sized
 from cosched.service.domain.memory import allocation_of
 from cosched.service.manager.cancelling import Cancellations
 from cosched.service.manager.resizes import Resizes
@@ -69,7 +70,7 @@ def _finding(record: JobRecord, finding: Mapping[str, str]) -> dict[str, str]:
     """Return the variables by which a job finds its mates, and its domain."""
     if record.paired:
         return {"COSCHED_MATES": known_mates(record), **finding}
-    return {name: value for name, value in finding.items() if name == SERVER and record.malleable is not None}
+    return {name: value for name, value in finding.items() if name == SERVER and is_sized(record)}
 
 
 def known_mates(record: JobRecord) -> str:

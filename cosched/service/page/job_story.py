@@ -143,6 +143,7 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "State", sentences.STATES.get(job.state, job.state)
     yield "Nodes", str(job.nodes)
     yield "Time limit", words.span(job.time_limit.total_seconds()) if job.time_limit is not None else ""
+    yield "Says", ", ".join(f"{name} {text}" for name, text in sorted(job.columns.items()))
     yield "Submitted", words.clock(job.submitted_at)
     yield "First ready", words.clock(job.ready_at)
     yield "Slot", words.clock(job.slot)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ from cosched.core.protocol import Domain, MateName
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.memory import fields_of
-from cosched.service.domain.sizing import as_text
 from cosched.service.store import JobRecord, JobScript, StoreError
 from cosched.service.wire.errors import Refusal
 
@@ -64,5 +64,5 @@ def _record(job: TraceJob, domain: Domain) -> JobRecord:
         state=JobState.QUEUED,
         reason=story.WAITS_IN_QUEUE,
         **fields_of(domain, named),
-        malleable=as_text(job.malleable) if job.malleable is not None else None,
+        columns=json.dumps(job.said) if job.said else None,
     )

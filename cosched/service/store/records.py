@@ -49,7 +49,8 @@ class JobRecord:
     group_name: str | None = None
     group_with: str | None = None  # the domains of the other members, in order, joined by "+"
     account: str = ""  # which the batch system charges; empty: none
-    malleable: str | None = None  # JSON: how its size may change while it runs; see domain.sizing
+    columns: str | None = None  # JSON: what it says beside its size and time, as text; None: nothing
+    predictions: str | None = None  # JSON: what a running one predicts of each of its sizes
     sizing: str | None = None  # JSON: the nodes that a running one has and was told of; see domain.sizing
     place: str | None = None  # JSON: where it can be reached, as it says: node list, host, port
     memory: dict[str, Any] | None = None  # the coscheduler's own state of the job, as JSON

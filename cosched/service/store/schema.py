@@ -177,6 +177,10 @@ _SIZES = """
 ALTER TABLE jobs ADD COLUMN malleable TEXT /* JSON: how its size may change while it runs: least and so on */;
 ALTER TABLE jobs ADD COLUMN sizing TEXT /* JSON: the nodes that a running one has, and was told of */
 """
+_COLUMNS = """
+ALTER TABLE jobs ADD COLUMN columns TEXT /* JSON: what it says beside its size and time, as text */;
+ALTER TABLE jobs ADD COLUMN predictions TEXT /* JSON: what a running one predicts of each of its sizes */
+"""
 _PREEMPTED_AT = "ALTER TABLE jobs ADD COLUMN preempted_at INTEGER /* since when the end of its last run is awaited */"
 _START_AT = "ALTER TABLE answers ADD COLUMN start_at REAL /* the agreed instant, in seconds since 1970 */"
 
@@ -305,6 +309,21 @@ def _allocations(database: Database) -> None:
         kept["allocation"] = has
         values = json.dumps(kept), sizing and json.dumps(told), id
         database.execute("UPDATE jobs SET memory = ?, sizing = ? WHERE id = ?", values)
+
+
+@MIGRATIONS(name="0019_columns")
+def _columns(database: Database) -> None:
+    """How a job changes its size is what it says of itself, as text; what it predicts while it runs is not."""
+    _execute_each(database, _COLUMNS)
+    kept = database.execute("SELECT id, malleable FROM jobs WHERE malleable IS NOT NULL").fetchall()
+    for id, malleable in kept:
+        known = json.loads(malleable)
+        said = {"model": "parabolic" if known.get("parabolic") else None, "least": known["least"]}
+        said |= {"resize_s": known.get("fixed"), "resize_bytes": known.get("data")}
+        columns = json.dumps({name: str(value) for name, value in said.items() if value})
+        predictions = json.dumps(told) if (told := known.get("predictions")) else None
+        database.execute("UPDATE jobs SET columns = ?, predictions = ? WHERE id = ?", (columns, predictions, id))
+    _execute_each(database, "ALTER TABLE jobs DROP COLUMN malleable")
 
 
 def _execute_each(database: Database, statements: str) -> None:

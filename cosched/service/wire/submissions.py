@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from cosched.core.protocol import GroupName, MateName, Named
 from cosched.service.store import JobScript
@@ -18,6 +18,8 @@ MAX_WORD = 32768  # characters of an argument, a variable, a path
 MAX_WORDS = 4096  # arguments, variables
 MAX_SCRIPT = 1 << 20
 MAX_NODES = 10**9
+MAX_COLUMNS = 32
+LEAST = "least"  # the column that older clients send as least_nodes
 MAX_TIME_LIMIT = 10 * 366 * 86400
 DEFAULT_TIME_LIMIT = 3600
 EXCLUSIVE = "excludes mates: a job has a mate, or is in a group that names all its members"
@@ -40,7 +42,7 @@ class Submission:
     named: Named | None
     hold: bool
     owner: str
-    least: int | None = None  # None: its size never changes
+    columns: Mapping[str, str] = field(default_factory=dict)  # what else it says, as its user wrote it
 
 
 def read_submission(message: domain_pb2.SubmitJobRequest) -> Submission:
@@ -48,7 +50,7 @@ def read_submission(message: domain_pb2.SubmitJobRequest) -> Submission:
     return Submission(
         name=check_text("name", message.name, MAX_NAME, least=0) or "job",
         nodes=_nodes(message.nodes),
-        least=_least(message),
+        columns=_columns(message),
         time_limit=_time_limit(message),
         script=_script(message),
         named=_named(message),
@@ -77,11 +79,19 @@ def _nodes(nodes: int) -> int:
     return nodes or 1
 
 
-def _least(message: domain_pb2.SubmitJobRequest) -> int | None:
-    nodes = message.nodes or 1
+def _columns(message: domain_pb2.SubmitJobRequest) -> Mapping[str, str]:
+    """Return the columns; older clients have a field of its own for one of them."""
+    columns, nodes = dict(message.columns), message.nodes or 1
     if not 0 <= message.least_nodes <= nodes:
         raise FieldError("least_nodes", f"{message.least_nodes} is not between 1 and nodes, {nodes}")
-    return message.least_nodes or None
+    if message.least_nodes:
+        columns.setdefault(LEAST, str(message.least_nodes))
+    if len(columns) > MAX_COLUMNS:
+        raise FieldError("columns", f"are {MAX_COLUMNS} at most, not {len(columns)}")
+    for name, text in columns.items():
+        check_text("columns", name, MAX_NAME)
+        check_text(f"columns[{name}]", text, MAX_NAME)
+    return columns
 
 
 def _time_limit(message: domain_pb2.SubmitJobRequest) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from cosched.errors import InputError
-from cosched.workload.columns import Column
+from cosched.workload.column import Column
 from cosched.workload.jobs import TraceLog
 from cosched.workload.traces.accounting import LINE_START, read_accounting
 from cosched.workload.traces.cleaning import REASONS, clean, left_out_messages, machine_nodes, size_message

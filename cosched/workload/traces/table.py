@@ -9,7 +9,7 @@ import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from cosched.errors import InputError
-from cosched.workload.columns import Column
+from cosched.workload.column import Column
 from cosched.workload.jobs import LEAST, TraceLog
 from cosched.workload.traces.builder import LogBuilder
 from cosched.workload.traces.opening import Block

@@ -128,6 +128,18 @@ def test_a_name_that_no_pair_can_have_is_refused(cosched, script):
     assert said in cosched("submit", script("#COSCHED --pair='bad name!'"), exit_code=2).stderr
 
 
+def test_what_schedulers_read_beside_the_size_is_sent_as_it_is_written(asked, script):
+    """Each that an installed kind reads has its option; any other one is named."""
+    request = asked("-N", "4", "--least", "2", "--column", "deadline=5 PM", script("#COSCHED --model=parabolic"))
+    assert dict(request.columns) == {"least": "2", "model": "parabolic", "deadline": "5 PM"}
+    assert request.least_nodes == 2  # earlier services know no other
+
+
+@pytest.mark.parametrize("text", ["deadline", "=5"])
+def test_a_column_has_a_name_and_a_text(cosched, script, text):
+    assert f"--column {text}: give NAME=TEXT" in cosched("submit", "--column", text, script(), exit_code=2).stderr
+
+
 def test_or_alone_is_asked_for(asked, script):
     assert asked("--or-alone", script("#COSCHED --mate=eureka:3")).or_alone
 

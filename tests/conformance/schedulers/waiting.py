@@ -109,7 +109,7 @@ class Waiting:
         nodes, asked = self.scheduler.rounded(draw.randint(1, 8)), draw.randint(1, 20)
         malleable = Malleable(draw.randint(1, nodes)) if draw.random() < 0.5 else None
         owner, paired = draw.choice("ab"), draw.random() < 0.8
-        self.scheduler.submit(ClusterJob(job, nodes, asked, self.now, paired, owner=owner, malleable=malleable))
+        self.scheduler.submit(ClusterJob(job, nodes, asked, self.now, paired, owner=owner, columns=malleable))
         self.states[job] = QUEUED
 
     def runs(self, job: str) -> None:
@@ -272,8 +272,7 @@ class Waiting:
         """The nodes of slots at one instant, at most; jobs that can be resized have their least."""
         jobs = [self.scheduler.job(job) for job in self.slots]
         spans = [
-            (self.slots[j.id], self.slots[j.id] + j.requested, j.malleable.least if j.malleable else j.nodes)
-            for j in jobs
+            (self.slots[j.id], self.slots[j.id] + j.requested, j.columns.least if j.columns else j.nodes) for j in jobs
         ]
         return max((sum(n for start, end, n in spans if start <= at < end) for at, _, _ in spans), default=0)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cosched.core.allocation import Malleable
+import json
+
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.schedulers.fluid import FLUID
-from cosched.service.domain.sizing import as_text
 from tests.conformance.schedulers.kinds import example
 from tests.service.meeting_world import MeetingWorld
 from tests.service.offered_meeting_world import SlotWorld
@@ -18,8 +18,10 @@ class FluidNode(Node):
     def _scheduler(self):
         return FLUID.open(FluidSettings(10, slots=self.settings.slots))
 
-    def malleable(self, record):
-        return as_text(Malleable((record.nodes + 1) // 2)) if record.id % 2 else None
+    kind = FLUID
+
+    def columns(self, record):
+        return json.dumps({"least": str((record.nodes + 1) // 2)}) if record.id % 2 else None
 
 
 class FluidWorld(MeetingWorld):
@@ -32,6 +34,7 @@ class ExpressNode(Node):
     """Its scheduler is that of the example, which preempts."""
 
     express = 30
+    kind = example.EXPRESS
 
     def _scheduler(self):
         return example.EXPRESS.open(example.ExpressSettings(10, self.express))

@@ -23,7 +23,7 @@ def cluster():
 
 def submit(cluster, name: str, now: int, least: int, ideal: int, run: int, *, paired: bool) -> None:
     cluster.enter(now)
-    cluster.submit(ClusterJob(name, ideal, run, now, paired, malleable=Malleable(least)))
+    cluster.submit(ClusterJob(name, ideal, run, now, paired, columns=Malleable(least)))
 
 
 def started(cluster, now: int) -> set[str]:
@@ -116,7 +116,7 @@ def test_a_slot_that_another_job_has_made_impossible_by_its_late_start_is_not_cl
 def test_a_job_may_run_as_long_as_it_takes_on_its_least_whatever_it_has(parabolic, longest):
     """Its time limit is that on all nodes that it can use: 100 s on 8; parabolic, 100 (64 + 4) / (2 * 8 * 2) on 2."""
     cluster = FluidMeetingCluster(FluidSettings(8, slots=True))
-    cluster.submit(ClusterJob("j", 8, 100, 0, paired=False, malleable=Malleable(2, parabolic=parabolic)))
+    cluster.submit(ClusterJob("j", 8, 100, 0, paired=False, columns=Malleable(2, parabolic=parabolic)))
     cluster.enter(10)
     allocation = cluster.start(cluster.next(10).job, 10)
     assert (allocation.nodes, allocation.expected, allocation.latest_end) == (8, 110, 10 + longest)

@@ -77,7 +77,7 @@ class Product:
     def _submit(self, job: Job) -> None:
         how = Malleable(job.least, job.parabolic, job.fixed, job.data)
         paired = job.number in self.paired
-        self.cluster.submit(ClusterJob(str(job.number), job.ideal, job.run, self.now, paired, malleable=how))
+        self.cluster.submit(ClusterJob(str(job.number), job.ideal, job.run, self.now, paired, columns=how))
         self.here.append(str(job.number))
 
     def iterate(self, ask):

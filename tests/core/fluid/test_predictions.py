@@ -78,7 +78,7 @@ class Driven:
     def submit(self, number: int, known: ClusterJob) -> None:
         job = self.jobs[number]
         how = Malleable(job.least, job.parabolic, job.fixed, job.data, self.tables.get(number))
-        self.known[number] = replace(known, malleable=how)
+        self.known[number] = replace(known, columns=how)
         self.cluster.submit(self.known[number])
 
     def begin_anew(self) -> None:
@@ -174,7 +174,7 @@ TABLE = Table((2, 1), (0, 0))
 def test_what_cannot_be_counted_is_refused_and_changes_nothing(job, table, reason):
     cluster = FluidCluster(FluidSettings(2))
     known = {"requested": 9} | job
-    cluster.submit(ClusterJob("1", 2, known["requested"], 0, paired=False, malleable=Malleable(1)))
+    cluster.submit(ClusterJob("1", 2, known["requested"], 0, paired=False, columns=Malleable(1)))
     ready = cluster.next(0)
     assert ready is not None
     cluster.start("1", 0)
@@ -186,7 +186,7 @@ def test_what_cannot_be_counted_is_refused_and_changes_nothing(job, table, reaso
 
 def test_where_slots_are_promised_times_do_not_change():
     cluster = fluid_cluster(FluidSettings(2, slots=True))
-    cluster.submit(ClusterJob("1", 2, 9, 0, paired=False, malleable=Malleable(1)))
+    cluster.submit(ClusterJob("1", 2, 9, 0, paired=False, columns=Malleable(1)))
     with pytest.raises(ValueError, match="the slots here count with the times that were known before"):
         cluster.predict("1", TABLE, 4)
 
@@ -195,7 +195,7 @@ def test_curves_of_jobs_that_have_left_are_forgotten():
     cluster = FluidCluster(FluidSettings(4))
     for number in range(2000):
         job = str(number)
-        cluster.submit(ClusterJob(job, 4, 100, number, paired=False, malleable=Malleable(1)))
+        cluster.submit(ClusterJob(job, 4, 100, number, paired=False, columns=Malleable(1)))
         cluster.enter(number)
         assert cluster.next(number) is not None
         cluster.start(job, number)
@@ -207,7 +207,7 @@ def test_curves_of_jobs_that_have_left_are_forgotten():
 
 def test_a_job_that_tells_again_and_again_takes_no_more_memory():
     cluster = FluidCluster(FluidSettings(1000))
-    cluster.submit(ClusterJob("1", 1000, 1000, 0, paired=False, malleable=Malleable(1)))
+    cluster.submit(ClusterJob("1", 1000, 1000, 0, paired=False, columns=Malleable(1)))
     cluster.enter(0)
     assert cluster.next(0) is not None
     cluster.start("1", 0)

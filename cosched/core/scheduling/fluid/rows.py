@@ -72,7 +72,7 @@ class Rows:
         Work left is rounded up.
         """
         known = self._job[self._row[job]]
-        known = replace(known, malleable=replace(known.malleable or Malleable(known.nodes), table=table))
+        known = replace(known, columns=replace(known.columns or Malleable(known.nodes), table=table))
         one = self.check(known)
         if len(self._curves.speeds) > self._most_entries:
             self._renew()
@@ -101,6 +101,8 @@ class Rows:
     def check(self, job: ClusterJob) -> FluidJobs:
         """Return the columns of a job; ValueError if it cannot run here, or its work cannot be counted."""
         one = _columns(job)
+        if one.least[0] > one.ideal[0]:
+            raise ValueError(f"least: {one.least[0]} is more than its nodes, {one.ideal[0]}")
         check_jobs(one, self._settings.nodes)
         return one
 
@@ -186,9 +188,9 @@ class Rows:
     def ends_by(self, row: int) -> int:
         """When a job that has started has run at the latest, if it has its least from its start on."""
         job, record = self._job[row], self.jobs[row]
-        if job.malleable is None or job.malleable.least == job.nodes:
+        if not job.columns or job.columns.least == job.nodes:
             return 0
-        return int(record["start"]) - (-job.requested * self.unit(row) // self._speed(row, job.malleable.least))
+        return int(record["start"]) - (-job.requested * self.unit(row) // self._speed(row, job.columns.least))
 
     def unit(self, row: int) -> int:
         """The work that the job does in a second on `ideal`."""
@@ -209,7 +211,7 @@ def _own(record: np.void, state: JobState) -> dict[str, Any]:
 
 
 def _columns(job: ClusterJob) -> FluidJobs:
-    how = job.malleable or Malleable(job.nodes)
+    how = job.columns or Malleable(job.nodes)
 
     def column(value: int) -> Ints:
         return np.array([value], np.int64)

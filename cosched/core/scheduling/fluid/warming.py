@@ -24,7 +24,7 @@ def use_kernels() -> None:
     """Use those that jobs need which come and go, and have mates."""
     cluster = FluidCluster(FluidSettings(2))
     for job in ("1", "2"):
-        cluster.submit(ClusterJob(job, 2, 9, 0, paired=True, malleable=Malleable(1)))
+        cluster.submit(ClusterJob(job, 2, 9, 0, paired=True, columns=Malleable(1)))
     cluster.next(0)
     cluster.hold("1", 0, 9)
     cluster.next(0)
@@ -40,7 +40,7 @@ def use_kernels() -> None:
 def use_kernels_of_slots() -> None:
     """Use those that jobs need which have slots."""
     cluster = FluidMeetingCluster(FluidSettings(2, slots=True))
-    cluster.submit(ClusterJob("1", 2, 9, 0, paired=True, malleable=Malleable(1)))
+    cluster.submit(ClusterJob("1", 2, 9, 0, paired=True, columns=Malleable(1)))
     cluster.quote(Quote("1", 1), 0)
     cluster.book(Book("1", 1, 1), 0)
     cluster.claim(Claim("1"), 1)

@@ -1,0 +1,27 @@
+"""What a scheduler reads of a job beyond its size, its time and its owner: a column of a CSV log, an option, a word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+UNKNOWN = -1
+
+
+class Column(NamedTuple):
+    """One of them, a whole number a job: how its text is read (ValueError: it cannot be), and written.
+
+    `default`: of a job that says nothing of it. `option`: what it is called in submissions; empty: as in logs.
+    """
+
+    name: str
+    read: Callable[[str], int]
+    write: Callable[[int], str] = str
+    default: int = UNKNOWN
+    help: str = ""
+    option: str = ""
+
+    @property
+    def asked(self) -> str:
+        """What it is called in submissions."""
+        return self.option or self.name
