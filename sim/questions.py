@@ -21,7 +21,7 @@ from cosched.workload.jobs import Ints
 from cosched.workload.pairing import Pairing
 
 
-class Questions:
+class VainQuestions:
     """Which ready jobs need not ask."""
 
     def __init__(self, tables: Tables) -> None:

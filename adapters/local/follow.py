@@ -23,7 +23,7 @@ POLL = 0.05  # seconds between looks at the record of a supervisor that another 
 _LOG = logging.getLogger(__name__)
 
 
-class Job:
+class LocalJob:
     """One launch: its slots, the last report, and its supervisor while we watch it."""
 
     def __init__(self, job_id: str, slots: list[int], *, found: bool = False) -> None:
@@ -80,7 +80,7 @@ class Job:
             watcher.send(signal.SIGTERM)
 
 
-async def follow(job: Job, spool: Spool, forks: ForkServer, tell: Callable[[Report], None]) -> None:
+async def follow(job: LocalJob, spool: Spool, forks: ForkServer, tell: Callable[[Report], None]) -> None:
     """Report what happens to a job until it has ended; during a shortage of descriptors or memory, wait."""
     told = False
     while True:
@@ -96,7 +96,7 @@ async def follow(job: Job, spool: Spool, forks: ForkServer, tell: Callable[[Repo
             await asyncio.sleep(PAUSE)
 
 
-async def _follow(job: Job, spool: Spool, forks: ForkServer, tell: Callable[[Report], None]) -> None:
+async def _follow(job: LocalJob, spool: Spool, forks: ForkServer, tell: Callable[[Report], None]) -> None:
     """Follow the job, with a new supervisor whenever one has died. OSError, one of SHORTAGES: call this again."""
     failures = 0
     while True:
@@ -124,7 +124,7 @@ async def _follow(job: Job, spool: Spool, forks: ForkServer, tell: Callable[[Rep
         failures += not adopted
 
 
-async def _until_exit(job: Job, spool: Spool, tell: Callable[[Report], None]) -> None:
+async def _until_exit(job: LocalJob, spool: Spool, tell: Callable[[Report], None]) -> None:
     process = job.process
     while process is not None and not process.exited:
         polling = job.found and job.last is None
@@ -150,7 +150,7 @@ def ended(job_id: str, state: Record) -> Ended:
     )
 
 
-def _give_up(job: Job, spool: Spool) -> list[Report]:
+def _give_up(job: LocalJob, spool: Spool) -> list[Report]:
     """End a job that no supervisor could end, on record if possible. Return nothing if a supervisor runs after all."""
     folder = spool.folder(job.job_id)
     complaint = spool.complaint(job.job_id)
@@ -176,7 +176,7 @@ def _give_up(job: Job, spool: Spool) -> list[Report]:
     return job.look(spool)
 
 
-def _end_unrecorded(job: Job, how: End, reason: str) -> Ended:
+def _end_unrecorded(job: LocalJob, how: End, reason: str) -> Ended:
     started = job.last.at if isinstance(job.last, Started) else None
     job.last = Ended(job.job_id, how, time.time_ns(), started, reason=record.one_line(reason))
     return job.last

@@ -14,7 +14,7 @@ from cosched.adapters.launcher import ElasticLauncher, JobSpec, NodesBusyError, 
 from cosched.adapters.local.checks import check_spec
 from cosched.adapters.local.environment import Account, account, environment, slot_name
 from cosched.adapters.local.files import SHORTAGES, BadFileError
-from cosched.adapters.local.follow import Job, follow
+from cosched.adapters.local.follow import LocalJob, follow
 from cosched.adapters.local.jobfile import JobFile
 from cosched.adapters.local.process import ForkServer
 from cosched.adapters.local.processes import boot
@@ -42,7 +42,7 @@ class LocalManager(ElasticLauncher):
         self._spool = Spool(settings.spool)
         self._forks = ForkServer(settings.spool)
         self._own = account(None)
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, LocalJob] = {}
         self._reports: asyncio.Queue[Report] = asyncio.Queue()
         self.may_have_forgotten = False
         self._boot_is_noted = False
@@ -55,7 +55,7 @@ class LocalManager(ElasticLauncher):
     async def open(self) -> dict[str, Report | None]:
         """See the protocol. Launches that were recorded but not started yet are started now."""
         for job_id in await asyncio.to_thread(self._spool.open):
-            self._jobs[job_id] = Job(job_id, self._slots_of(job_id), found=True)
+            self._jobs[job_id] = LocalJob(job_id, self._slots_of(job_id), found=True)
             self._jobs[job_id].look(self._spool)
         with contextlib.suppress(OSError):  # the first launch tries again
             self._forks.begin()
@@ -77,7 +77,7 @@ class LocalManager(ElasticLauncher):
             return
         check_spec(spec, self.nodes)
         slots = self._free_slots(spec.nodes) if spec.where is None else self._named_slots(spec.where)
-        job = self._jobs[spec.job_id] = Job(spec.job_id, slots)
+        job = self._jobs[spec.job_id] = LocalJob(spec.job_id, slots)
         try:
             who = await self._account(spec.user)
             self._commit(spec, slots, who)
@@ -138,7 +138,7 @@ class LocalManager(ElasticLauncher):
         if not job.ended and kept != job.slots:
             await self._note_slots(job, kept)
 
-    async def _note_slots(self, job: Job, slots: list[int]) -> None:
+    async def _note_slots(self, job: LocalJob, slots: list[int]) -> None:
         """Give a job these slots. While that is being recorded it has the old ones and the new ones."""
         before = job.slots
         job.slots = [*before, *(slot for slot in slots if slot not in before)]
@@ -149,7 +149,7 @@ class LocalManager(ElasticLauncher):
             raise ManagerError(f"job {job.job_id}: its nodes cannot be recorded: {error.strerror}") from error
         job.slots = slots
 
-    def _known(self, job_id: str) -> Job:
+    def _known(self, job_id: str) -> LocalJob:
         if (job := self._jobs.get(job_id)) is None:
             raise UnknownJobError(f"no job {job_id[:100]!a} was launched here")
         return job
@@ -195,7 +195,7 @@ class LocalManager(ElasticLauncher):
         await self._forks.close()
         self._spool.close()
 
-    def _follow(self, job: Job) -> None:
+    def _follow(self, job: LocalJob) -> None:
         job.task = asyncio.create_task(
             follow(job, self._spool, self._forks, self._reports.put_nowait), name=f"job {job.job_id}"
         )

@@ -11,9 +11,9 @@ import logging
 from collections.abc import Callable, Iterable
 
 from cosched.adapters.pbs import commands
-from cosched.adapters.pbs.book import Book, Job, Phase
 from cosched.adapters.pbs.calls import Pbs
 from cosched.adapters.pbs.commands import NodeRow
+from cosched.adapters.pbs.register import BatchJob, Phase, Register
 from cosched.adapters.programs import until_it_answers
 from cosched.adapters.tasks import OwnTasks
 
@@ -30,7 +30,7 @@ class HeldNodes:
     """
 
     def __init__(
-        self, pbs: Pbs, tasks: OwnTasks, clock: Callable[[], float], guard: float, lost: Callable[[Job], None]
+        self, pbs: Pbs, tasks: OwnTasks, clock: Callable[[], float], guard: float, lost: Callable[[BatchJob], None]
     ) -> None:
         self._pbs = pbs
         self._tasks = tasks
@@ -41,26 +41,26 @@ class HeldNodes:
         self._to_free: dict[str, str] = {}  # nodes that we still hold for a job that does not wait on them any more
         self._changing = asyncio.Lock()  # one change at a time of which nodes are offline, and for whom
 
-    def take_up(self, nodes: Iterable[NodeRow], book: Book) -> None:
+    def take_up(self, nodes: Iterable[NodeRow], register: Register) -> None:
         """Go on with the holds of an earlier service; nodes of jobs that do not wait any more are freed."""
         held: dict[str, dict[str, str]] = {}
         for node in nodes:
             if (holder := commands.held_for(node.holder)) is not None:
                 held.setdefault(holder[0], {})[node.name] = holder[1]
         for job_id, chunks in held.items():
-            job = book.jobs.get(job_id)
+            job = register.jobs.get(job_id)
             if job is not None and job.phase is Phase.QUEUED and job.nodes == len(chunks):
-                book.note_offer(job, commands.joined(chunks))
+                register.note_offer(job, commands.joined(chunks))
                 job.offline = True
-                book.report_offer(job)
+                register.report_offer(job)
             else:
                 self._to_free |= dict.fromkeys(chunks, job_id)
 
-    def keep(self, job: Job) -> None:
+    def keep(self, job: BatchJob) -> None:
         """Take the nodes of an offered job offline, if the answer takes long."""
         self._tasks.begin(self._keep(job, job.vnodes))
 
-    async def _keep(self, job: Job, vnodes: str) -> None:
+    async def _keep(self, job: BatchJob, vnodes: str) -> None:
         await asyncio.sleep(self._guard)
         async with job.order, self._changing:
             if not job.keeps(vnodes) or job.offline:
@@ -81,7 +81,7 @@ class HeldNodes:
                 return
         await self._pbs.schedule()  # others were turned away from these nodes: PBS is to try them on other ones
 
-    def free(self, job: Job) -> None:
+    def free(self, job: BatchJob) -> None:
         """Let others have the nodes of a job that does not wait on them any more."""
         if job.offline:
             self._to_free |= dict.fromkeys(commands.chunks(job.vnodes), job.job_id)
@@ -103,7 +103,7 @@ class HeldNodes:
             await self._pbs.let_go(ours)
             self._to_free = {node: job for node, job in self._to_free.items() if freed.get(node) != job}
 
-    async def check(self, jobs: Iterable[Job]) -> None:
+    async def check(self, jobs: Iterable[BatchJob]) -> None:
         """Find nodes of offered jobs that are lost or online again, and nodes that were to be freed and are not."""
         held = [job for job in jobs if job.phase is Phase.OFFERED]
         if not held and not self._to_free:
@@ -127,17 +127,17 @@ class HeldNodes:
         down = [node.name for node in nodes if set(node.states) & set(_DOWN)]
         self._down = {node: self._down.get(node, now) for node in down}
 
-    def _is_lost(self, job: Job) -> bool:
+    def _is_lost(self, job: BatchJob) -> bool:
         now = self._clock()
         return any(now >= self._down[node] + LOST_AFTER for node in job.kept & self._down.keys())
 
-    async def _keep_again(self, job: Job, vnodes: str) -> None:
+    async def _keep_again(self, job: BatchJob, vnodes: str) -> None:
         async with job.order, self._changing:
             if job.keeps(vnodes) and job.offline:
                 _LOG.warning("nodes of job %s are online: they are taken offline for it again", job.job_id)
                 await self._pbs.hold(job.job_id, vnodes)
 
 
-def _is_ours_online(node: NodeRow, job: Job) -> bool:
+def _is_ours_online(node: NodeRow, job: BatchJob) -> bool:
     held = commands.held_for(node.holder)
     return job.offline and held is not None and held[0] == job.job_id and "offline" not in node.states

@@ -19,11 +19,11 @@ from cosched.adapters.batch_system import BatchReport, BatchSystem, BatchSystemF
 from cosched.adapters.findings import Finding
 from cosched.adapters.manager import ManagerError, SlotsOnRecord, UnknownJobError
 from cosched.adapters.pbs import commands
-from cosched.adapters.pbs.book import Book, Job, Phase, known
 from cosched.adapters.pbs.calls import Pbs
 from cosched.adapters.pbs.ends import ended, gone
 from cosched.adapters.pbs.held_nodes import HeldNodes
 from cosched.adapters.pbs.hook_server import HookServer
+from cosched.adapters.pbs.register import BatchJob, Phase, Register, known
 from cosched.adapters.pbs.settings import PbsSettings, read_settings
 from cosched.adapters.pbs.start_notice import StartNotice
 from cosched.adapters.pbs.submitting import submit
@@ -50,7 +50,7 @@ class PbsManager(WatchedQueue, BatchSystem):
         self._pbs = Pbs(settings)
         self._tasks = OwnTasks(_LOG, logging.WARNING)
         self._reports: asyncio.Queue[BatchReport] = asyncio.Queue()
-        self._book = Book(
+        self._register = Register(
             self._reports.put_nowait,
             self._now,
             lambda job: self._held.keep(job),
@@ -58,8 +58,8 @@ class PbsManager(WatchedQueue, BatchSystem):
             look=lambda: self._watch.hint(),
         )
         self._watch = Watch(self._look, settings.poll_interval)
-        heard = self._book.asked, self._changing, self._watch.hint, self._ended
-        self._hooks = HookServer(settings.hook_socket, *heard, self._book.keeps_nodes, self._book.finding)
+        heard = self._register.asked, self._changing, self._watch.hint, self._ended
+        self._hooks = HookServer(settings.hook_socket, *heard, self._register.keeps_nodes, self._register.finding)
         self._held = HeldNodes(self._pbs, self._tasks, self._now, settings.guard, self._withdraw)
         self._nodes = 0
         self._notice = StartNotice(settings.start_lead)
@@ -80,13 +80,13 @@ class PbsManager(WatchedQueue, BatchSystem):
         self._nodes = len(nodes)
         rows = await self._pbs.history()
         for row in rows:
-            job = self._book.learn(row)
+            job = self._register.learn(row)
             if job is not None and row.state == "F":
-                self._book.ended(job, ended(row))
+                self._register.ended(job, ended(row))
         while not self._reports.empty():  # it only repeats what `open` returns
             self._reports.get_nowait()
             self._reports.task_done()
-        self._held.take_up(nodes, self._book)
+        self._held.take_up(nodes, self._register)
         try:
             await self._hooks.open()
         except OSError as error:
@@ -95,17 +95,17 @@ class PbsManager(WatchedQueue, BatchSystem):
         self._tasks.begin(self._watch.run())
         self._watch.hint()
         self._tasks.begin(self._schedule_later(0))  # PBS offers again what an earlier service did not keep
-        return {job.job_id: known(job) for job in self._book.jobs.values()}
+        return {job.job_id: known(job) for job in self._register.jobs.values()}
 
     def outlooks(self) -> dict[str, JobOutlook]:
         """See the protocol."""
-        return self._book.outlooks()
+        return self._register.outlooks()
 
     # Orders
 
     async def start(self, job_id: str, at: float | None = None) -> bool:
         """See the protocol. A job that cannot be started now is reported as withdrawn."""
-        job = self._book.jobs.get(job_id)
+        job = self._register.jobs.get(job_id)
         if job is None or job.phase is not Phase.OFFERED:
             return False
         starting = self._tasks.begin(self._start(job, at, job.number))
@@ -117,7 +117,7 @@ class PbsManager(WatchedQueue, BatchSystem):
         """See the protocol: the hook adds them to the job's own variables."""
         self._of(job_id).finding = dict(finding)
 
-    async def _start(self, job: Job, at: float | None, offer: int) -> None:
+    async def _start(self, job: BatchJob, at: float | None, offer: int) -> None:
         """Start a job on the nodes of this offer."""
         async with job.order:
             if at is not None:
@@ -131,7 +131,7 @@ class PbsManager(WatchedQueue, BatchSystem):
                 job.admitted = False
                 self._held.free(job)
 
-    async def _run(self, job: Job) -> None:
+    async def _run(self, job: BatchJob) -> None:
         began = self._now()
         try:
             await until_it_answers(lambda: self._pbs.run(job.job_id, job.vnodes))
@@ -141,16 +141,16 @@ class PbsManager(WatchedQueue, BatchSystem):
             await self._not_run(job, error)
         else:
             self._notice.note(self._now() - began)
-            self._book.runs(job, time.time())
+            self._register.runs(job, time.time())
 
-    async def _not_run(self, job: Job, error: ManagerError) -> None:
+    async def _not_run(self, job: BatchJob, error: ManagerError) -> None:
         """qrun has failed; it fails too for a job that runs already: an earlier call had no answer, or PBS was faster.
 
         The scheduler may start it on its nodes as soon as it is admitted.
         """
         rows = await until_it_answers(lambda: self._pbs.details([job.job_id]))
         if any(row.state in ("R", "E") or (row.state == "F" and row.started_at is not None) for row in rows):
-            self._book.runs(job, time.time())
+            self._register.runs(job, time.time())
             self._watch.hint()  # perhaps it has even ended
             return
         _LOG.warning("job %s cannot be started on its nodes: %s", job.job_id, error)
@@ -165,7 +165,7 @@ class PbsManager(WatchedQueue, BatchSystem):
         """See the protocol; continues if the caller is cancelled."""
         return await asyncio.shield(self._tasks.begin(self._give_back(self._of(job_id), OTHERS_TURN, offer)))
 
-    async def _give_back(self, job: Job, pause: float, offer: int | None) -> bool:
+    async def _give_back(self, job: BatchJob, pause: float, offer: int | None) -> bool:
         async with job.order:
             if job.phase is not Phase.OFFERED or offer not in (None, job.number):
                 return False
@@ -182,7 +182,7 @@ class PbsManager(WatchedQueue, BatchSystem):
             await self._wait_for_offer(job, self.settings.try_patience if patience is None else patience)
         return job.offered_as
 
-    async def _wait_for_offer(self, job: Job, patience: float) -> None:
+    async def _wait_for_offer(self, job: BatchJob, patience: float) -> None:
         wanted = job.wanted = asyncio.get_running_loop().create_future()
         try:
             with suppress(TimeoutError, ManagerError):
@@ -191,7 +191,7 @@ class PbsManager(WatchedQueue, BatchSystem):
                     await wanted
         except asyncio.CancelledError:
             if wanted.done() and not wanted.cancelled():
-                self._book.report_offer(job)  # nobody waits for it any more
+                self._register.report_offer(job)  # nobody waits for it any more
             raise
         finally:
             job.wanted = None
@@ -213,7 +213,7 @@ class PbsManager(WatchedQueue, BatchSystem):
 
     async def adopt(self, job_id: str, link: Link, owner: str) -> None:
         """See the protocol: the job's resources name the mate."""
-        if not self._book.names_no_mate(job_id):
+        if not self._register.names_no_mate(job_id):
             return
         for row in await self._pbs.details([job_id]):
             if row.owner == owner and row.state in ("Q", "H", "W") and not row.array:
@@ -252,8 +252,8 @@ class PbsManager(WatchedQueue, BatchSystem):
         self._watch.close()
         await self._hooks.close()
 
-    def _of(self, job_id: str) -> Job:
-        job = self._book.jobs.get(job_id)
+    def _of(self, job_id: str) -> BatchJob:
+        job = self._register.jobs.get(job_id)
         if job is None:
             raise UnknownJobError(f"no job {job_id[:64]!a} with a mate is known to PBS")
         return job
@@ -266,7 +266,7 @@ class PbsManager(WatchedQueue, BatchSystem):
 
     def _changing(self, job_id: str) -> str | None:
         """A user is about to change a job: the nodes that are kept for it may not fit it any more."""
-        job = self._book.jobs.get(job_id)
+        job = self._register.jobs.get(job_id)
         if job is None or job.phase is not Phase.OFFERED:
             return None
         if job.admitted:
@@ -275,35 +275,35 @@ class PbsManager(WatchedQueue, BatchSystem):
         return None
 
     def _ended(self, job_id: str) -> None:
-        if job_id in self._book.jobs:
+        if job_id in self._register.jobs:
             self._watch.hint()
 
     async def _look(self) -> None:
         began = self._now()
         rows = await self._pbs.queue()
-        if missing := self._book.missing(rows, began):
+        if missing := self._register.missing(rows, began):
             found = {row.job_id: row for row in await self._pbs.details(missing)}
             for job_id in missing:
-                self._miss(self._book.jobs[job_id], found.get(job_id))
-        self._book.see(rows, began)  # afterwards: a new job may have the mate of one that has ended
-        if self._book.namesakes:
-            self._book.namesakes.clear()
+                self._miss(self._register.jobs[job_id], found.get(job_id))
+        self._register.see(rows, began)  # afterwards: a new job may have the mate of one that has ended
+        if self._register.namesakes:
+            self._register.namesakes.clear()
             self._tasks.begin(self._schedule_later(0))
-        for job in self._book.held_back(rows, began):
+        for job in self._register.held_back(rows, began):
             self._withdraw(job)
-        await self._held.check(list(self._book.jobs.values()))
+        await self._held.check(list(self._register.jobs.values()))
 
-    def _miss(self, job: Job, row: commands.JobRow | None) -> None:
+    def _miss(self, job: BatchJob, row: commands.JobRow | None) -> None:
         """A job is not in the queue any more."""
         if row is not None and row.state != "F":
             return
-        self._book.ended(job, gone(job.job_id, job.started) if row is None else ended(row, job.started))
+        self._register.ended(job, gone(job.job_id, job.started) if row is None else ended(row, job.started))
         self._held.free(job)
 
-    def _withdraw(self, job: Job) -> None:
+    def _withdraw(self, job: BatchJob) -> None:
         """A job has lost what was kept for it."""
         self._held.free(job)
-        self._book.withdraw(job)
+        self._register.withdraw(job)
 
 
 def _make(domain: str, directory: Path, settings: Mapping[str, object]) -> PbsManager:  # noqa: ARG001

@@ -29,12 +29,12 @@ from cosched.adapters.manager import ManagerError, SlotsOnRecord, UnknownJobErro
 from cosched.adapters.permissions import Account
 from cosched.adapters.programs import until_it_answers
 from cosched.adapters.slurm import commands, comments
-from cosched.adapters.slurm.book import Book, Job, Phase
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.commands import JobRow
 from cosched.adapters.slurm.gate_folder import GateFolder
 from cosched.adapters.slurm.hook_protocol import HookEnd, Offer
 from cosched.adapters.slurm.hook_server import HookServer
+from cosched.adapters.slurm.register import BatchJob, Phase, Register
 from cosched.adapters.slurm.sequences import OTHERS_TURN, Sequences
 from cosched.adapters.slurm.settings import SlurmSettings, read_settings
 from cosched.adapters.slurm.slots import Slots
@@ -67,7 +67,7 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         self._slurm = Slurm(settings)
         self._reports: asyncio.Queue[BatchReport] = asyncio.Queue()
         self._waiting = WaitingFolder(settings.waiting_folder)
-        self._book = Book(self._reports.put_nowait, self._now, self._waiting.waits)
+        self._register = Register(self._reports.put_nowait, self._now, self._waiting.waits)
         self._watch = Watch(self._look, settings.poll_interval)
         self._learning = asyncio.Lock()
         self._tasks = OwnTasks(_LOG, logging.DEBUG)
@@ -98,17 +98,18 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         config = await self._slurm.config()
         self._nodes = await self._slurm.nodes()
         rows = await self._take_stock()
-        self._hooks = self._book.hooks = HookServer(
+        self._hooks = self._register.hooks = HookServer(
             self.settings.hook_socket,
             slurm_user=commands.parse_user(config.get("SlurmUser", "")),
             on_offer=self._offered,
             on_withdrawn=self._withdrawn,
             on_killed=self._killed,
-            on_starting=self._book.starting,
+            on_starting=self._register.starting,
             on_ended=self._ended,
             gate_lead=self.settings.gate_lead,
         )
-        self._sequences = Sequences(self._slurm, self._watch, self._hooks, self._book, self._now, requeue_delay(config))
+        delay = requeue_delay(config)
+        self._sequences = Sequences(self._slurm, self._watch, self._hooks, self._register, self._now, delay)
         self._slots = Slots(self._slurm, self._sequences)
         try:
             await self._hooks.open()
@@ -121,13 +122,13 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         for row in rows:
             self._tasks.begin(self._sequences.mend(row, _AFTER_A_RUN))
         self._requeue_unlaunched()
-        return {job.job_id: _known(job) for job in self._book.jobs.values()}
+        return {job.job_id: _known(job) for job in self._register.jobs.values()}
 
     async def _take_stock(self) -> list[JobRow]:
         """Load existing jobs, and drop reports that only repeat what `open` returns."""
-        rows = await self._slurm.details(self._book.unknown(await self._slurm.queue()))
+        rows = await self._slurm.details(self._register.unknown(await self._slurm.queue()))
         for row in rows:
-            self._book.learn(row)
+            self._register.learn(row)
         self._claim_pauses()
         told = [self._reports.get_nowait() for _ in range(self._reports.qsize())]
         for report in told:
@@ -139,17 +140,17 @@ class SlurmManager(WatchedQueue, MeetingSystem):
     def _claim_pauses(self) -> None:
         """Take over delays that an earlier service has set: no user has set a begin time so near."""
         latest = time.time() + max(self.settings.backoff, OTHERS_TURN)
-        for job in self._book.jobs.values():
+        for job in self._register.jobs.values():
             if job.restarts and job.eligible <= latest:
                 job.kept_back = job.eligible
 
     def outlooks(self) -> dict[str, JobOutlook]:
         """See the protocol: what `squeue --start` shows."""
-        return self._book.outlooks()
+        return self._register.outlooks()
 
     async def adopt(self, job_id: str, link: Link, owner: str) -> None:
         """See the protocol: the job's comment names the mate. The last look says which jobs there are."""
-        if not self._book.names_no_mate(job_id):
+        if not self._register.names_no_mate(job_id):
             return
         async with self._learning:
             for row in await self._slurm.details([job_id]):
@@ -162,14 +163,14 @@ class SlurmManager(WatchedQueue, MeetingSystem):
             return
         comment = comments.add(row.comment or "", link)
         await self._slurm.set_comment(row.job_id, comment)
-        self._book.learn(replace(row, comment=comment))
-        job, named = self._book.jobs[row.job_id], comments.find(comment)
+        self._register.learn(replace(row, comment=comment))
+        job, named = self._register.jobs[row.job_id], comments.find(comment)
         if job.link != named:
-            self._book.relink(job, named)
+            self._register.relink(job, named)
 
     async def start(self, job_id: str, at: float | None = None) -> bool:
         """See the protocol. If slurmctld restarts, loses the answer and offers the job again, we repeat the answer."""
-        job = self._book.jobs.get(job_id)
+        job = self._register.jobs.get(job_id)
         if job is None or job.phase is not Phase.OFFERED:
             return False
         if at is not None and not await self._announced(job, at):
@@ -185,7 +186,7 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         """See the protocol: the gate tells its tasks."""
         self._of(job_id).finding = dict(finding)
 
-    async def _announced(self, job: Job, at: float) -> bool:
+    async def _announced(self, job: BatchJob, at: float) -> bool:
         """Tell the gates of all nodes the instant. False: meanwhile the job's hook has gone."""
         offer = job.offer
         if self._gates is not None and self.settings.gate_lead:
@@ -211,7 +212,7 @@ class SlurmManager(WatchedQueue, MeetingSystem):
 
     async def take_up_slots(self, slots: Mapping[str, SlotOnRecord]) -> None:
         """See the protocol."""
-        await until_it_answers(lambda: self._slots.take_up(slots, self._book.jobs))
+        await until_it_answers(lambda: self._slots.take_up(slots, self._register.jobs))
 
     async def start_wanted(
         self, job_id: str, budget: Fraction, guards: dict[str, int], ready: Collection[str]
@@ -243,7 +244,7 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         await asyncio.shield(self._tasks.begin(self._slots.unbook(job_id)))
 
     def _remove_what_is_over(self) -> None:
-        for job_id in self._slots.over(self._book.jobs):
+        for job_id in self._slots.over(self._register.jobs):
             self._tasks.begin(self._slots.unbook(job_id))
 
     async def relink(self, job_id: str, link: Link) -> None:
@@ -283,8 +284,8 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         self._watch.close()
         await self._hooks.close()
 
-    def _of(self, job_id: str) -> Job:
-        job = self._book.jobs.get(job_id)
+    def _of(self, job_id: str) -> BatchJob:
+        job = self._register.jobs.get(job_id)
         if job is None:
             raise UnknownJobError(f"no job {job_id[:64]!a} with a mate is known to Slurm")
         return job
@@ -292,19 +293,19 @@ class SlurmManager(WatchedQueue, MeetingSystem):
     # Calls of the hook server
 
     def _offered(self, offer: Offer) -> None:
-        if not self._book.offered(offer) and self._learner is None:
+        if not self._register.offered(offer) and self._learner is None:
             self._learner = self._tasks.begin(self._learn_of_offers())
 
     def _withdrawn(self, job_id: str) -> None:
-        self._book.withdrawn(job_id)
+        self._register.withdrawn(job_id)
         self._watch.hint()
 
     def _killed(self, offer: Offer) -> None:
-        self._book.killed(offer)
+        self._register.killed(offer)
         self._watch.hint()
 
     def _ended(self, end: HookEnd) -> None:
-        if self._book.ended(end):
+        if self._register.ended(end):
             self._watch.hint()
         self._tell_freed()
 
@@ -318,39 +319,39 @@ class SlurmManager(WatchedQueue, MeetingSystem):
     async def _look(self) -> None:
         began = self._now()
         rows = await self._slurm.queue()
-        await self._learn(self._book.unknown(rows))
-        for row in self._book.see(rows, began):
+        await self._learn(self._register.unknown(rows))
+        for row in self._register.see(rows, began):
             self._tasks.begin(self._sequences.mend(row, 0))
         self._requeue_unlaunched()
-        self._hooks.keep_finding(self._book.jobs)
+        self._hooks.keep_finding(self._register.jobs)
         self._remove_what_is_over()
         self._tell_freed()
         await self._slots.sweep()
         await self._waiting.sweep(rows)
 
     def _requeue_unlaunched(self) -> None:
-        for job in self._book.take_unlaunched():
+        for job in self._register.take_unlaunched():
             self._tasks.begin(self._sequences.requeue(job))
 
     async def _learn(self, job_ids: list[str]) -> None:
         async with self._learning:
-            unknown = [job_id for job_id in job_ids if job_id not in self._book.jobs]
+            unknown = [job_id for job_id in job_ids if job_id not in self._register.jobs]
             for row in await self._slurm.details(unknown):
-                self._book.learn(row)
+                self._register.learn(row)
 
     async def _learn_of_offers(self) -> None:
         """Query the jobs of all offers that came during the last query, with one call of squeue."""
         try:
-            while unseen := list(self._book.unseen):
+            while unseen := list(self._register.unseen):
                 with suppress(ManagerError):  # its hooks will be gone soon
                     await self._learn(unseen)
-                if self._book.unseen.keys() & set(unseen):
+                if self._register.unseen.keys() & set(unseen):
                     await asyncio.sleep(PACE)
         finally:
             self._learner = None
 
 
-def _known(job: Job) -> Known:
+def _known(job: BatchJob) -> Known:
     offered, running = job.phase in (Phase.CHOSEN, Phase.OFFERED), job.phase is Phase.RUNNING
     submitted = job.job_id, job.first_submitted, job.nodes, job.owner, job.link, job.name, job.time_limit, job.account
     return Known(*submitted, offered, running, job.end)

@@ -15,34 +15,32 @@ from cosched.adapters.slurm.machine import KEPT_BACK
 _HELD = 0  # the priority of a job that somebody holds back
 
 
-class Turn(NamedTuple):
-    """A job that waits for nodes; turns are in order."""
+class Waiting(NamedTuple):
+    """A job that waits for nodes; those that wait are in order."""
 
     after: int  # the negative of its priority
     job: int
     partitions: tuple[str, ...]
 
 
-def turns(rows: Iterable[JobRow]) -> list[Turn]:
-    """Return the turns of the jobs that wait for nodes, and for nothing else."""
+def waiting_jobs(rows: Iterable[JobRow]) -> list[Waiting]:
+    """Return the jobs that wait for nodes, and for nothing else."""
     return [
-        Turn(-row.priority, int(row.job_id), tuple(row.partitions.split(",")))
+        Waiting(-row.priority, int(row.job_id), tuple(row.partitions.split(",")))
         for row in rows
         if row.state == "PENDING" and row.priority != _HELD and not row.reason.startswith(KEPT_BACK)
     ]
 
 
-def places(found: Sequence[Turn], wanted: Iterable[str]) -> Mapping[str, tuple[int, int]]:
+def places(found: Sequence[Waiting], wanted: Iterable[str]) -> Mapping[str, tuple[int, int]]:
     """Return the places of these jobs, from 1, and how many wait there: in its partition where it comes first."""
     lines: dict[str, list[tuple[int, int]]] = {}
-    for turn in sorted(found):
-        for partition in turn.partitions:
-            lines.setdefault(partition, []).append(turn[:2])
+    for job in sorted(found):
+        for partition in job.partitions:
+            lines.setdefault(partition, []).append(job[:2])
     jobs = {int(job) for job in wanted}
     return {
-        str(turn.job): min(
-            (bisect_right(line, turn[:2]), len(line)) for line in map(lines.get, turn.partitions) if line
-        )
-        for turn in found
-        if turn.job in jobs
+        str(job.job): min((bisect_right(line, job[:2]), len(line)) for line in map(lines.get, job.partitions) if line)
+        for job in found
+        if job.job in jobs
     }

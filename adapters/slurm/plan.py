@@ -30,7 +30,7 @@ class Allowance:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class EarlyStart:
     """A job may start now, on these nodes. `guard`: to be kept for the job `first`, if it is not None.
 
     `pushed`: by how many seconds it pushes that job; None: it is not before its turn.
@@ -71,7 +71,7 @@ class Plan:
 
     def may_start(
         self, job_id: str, budget: Fraction, guards: Mapping[str, int], ready: Collection[str]
-    ) -> Turn | None:
+    ) -> EarlyStart | None:
         """Return where a wanted job may start now, by rule 2, or None.
 
         `guards`: those that are kept for jobs. `ready`: jobs that wait for their mates, which have been ready. The job
@@ -163,7 +163,7 @@ def _beside(
     among: frozenset[str],
     budget: Fraction,
     guards: Mapping[str, int],
-) -> Turn | None:
+) -> EarlyStart | None:
     """Return where a job may start beside the first one of the queue, which it may push a little."""
     length = _length(first)
     if (turn := profile.fits(first.count, length, its_nodes)) is not None:  # it has its turn first
@@ -178,7 +178,7 @@ def _beside(
     pushed = profile.earliest(first.count, length, profile.now, its_nodes)
     if earliest is None or pushed is None or pushed.at > allowed.limit:
         return None
-    return Turn(found.nodes, first.job_id, allowed.guard, max(0, pushed.at - earliest.at))
+    return EarlyStart(found.nodes, first.job_id, allowed.guard, max(0, pushed.at - earliest.at))
 
 
 def _rank(job: MachineJob) -> tuple[int, int, int]:
@@ -207,5 +207,5 @@ def _end(start: int, job: MachineJob) -> int:
     return start + job.limit if job.limit else FOREVER
 
 
-def _turn(found: Opening | None) -> Turn | None:
-    return None if found is None else Turn(found.nodes)
+def _turn(found: Opening | None) -> EarlyStart | None:
+    return None if found is None else EarlyStart(found.nodes)

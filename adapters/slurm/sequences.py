@@ -17,10 +17,10 @@ from contextlib import suppress
 
 from cosched.adapters.manager import ManagerError, MustHoldError, UnknownJobError
 from cosched.adapters.programs import until_it_answers
-from cosched.adapters.slurm.book import Book, Job, Phase
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.commands import JobRow, NotPendingError
 from cosched.adapters.slurm.hook_server import HookServer
+from cosched.adapters.slurm.register import BatchJob, Phase, Register
 from cosched.adapters.watch import Watch
 
 _LOG = logging.getLogger(__name__)
@@ -40,18 +40,18 @@ class Sequences:
         slurm: Slurm,
         watch: Watch,
         hooks: HookServer,
-        book: Book,
+        register: Register,
         clock: Callable[[], float],
         requeue_delay: int,
     ) -> None:
         self._slurm = slurm
         self._watch = watch
         self._hooks = hooks
-        self._book = book
+        self._register = register
         self._clock = clock
         self._requeue_delay = requeue_delay
 
-    async def give_back(self, job: Job, backoff: float, offer: int | None = None) -> bool:
+    async def give_back(self, job: BatchJob, backoff: float, offer: int | None = None) -> bool:
         """Make a job yield, and keep it queued for `backoff` seconds.
 
         False: its hook does not wait, or another one than that of this offer. MustHoldError.
@@ -63,7 +63,7 @@ class Sequences:
                 await self._set_start(job, math.ceil(backoff))
             return True
 
-    async def release(self, job: Job, offer: int | None = None) -> bool:
+    async def release(self, job: BatchJob, offer: int | None = None) -> bool:
         """Make a job yield, let Slurm offer its nodes to all other jobs, then let the job take part again.
 
         False: as of `give_back`. MustHoldError.
@@ -77,13 +77,13 @@ class Sequences:
                 await self._set_start(job, 0)
             return True
 
-    async def try_start(self, job: Job, patience: float) -> int:
+    async def try_start(self, job: BatchJob, patience: float) -> int:
         """Make Slurm consider the queued job; return the offer that it has within `patience` seconds, 0 if none."""
         if job.phase in (Phase.QUEUED, Phase.CHOSEN, Phase.GIVING_BACK):
             await self._wait_for_offer(job, patience)
         return job.offered_as
 
-    async def _wait_for_offer(self, job: Job, patience: float) -> None:
+    async def _wait_for_offer(self, job: BatchJob, patience: float) -> None:
         wanted = job.wanted = asyncio.get_running_loop().create_future()
         try:
             with suppress(TimeoutError, ManagerError):
@@ -92,21 +92,21 @@ class Sequences:
                     await wanted
         except asyncio.CancelledError:
             if wanted.done() and not wanted.cancelled():
-                self._book.report_offer(job)  # nobody waits for it any more
+                self._register.report_offer(job)  # nobody waits for it any more
             raise
         finally:
             job.wanted = None
 
     async def mend(self, row: JobRow, delay: int) -> None:
         """Shorten the time that Slurm keeps a requeued job back to `delay` seconds."""
-        job = self._book.jobs.get(row.job_id)
+        job = self._register.jobs.get(row.job_id)
         if job is None:
             return
         async with job.sequence:
             if self._kept_back_by_slurm(job):
                 await self._set_start(job, delay)
 
-    async def requeue(self, job: Job) -> None:
+    async def requeue(self, job: BatchJob) -> None:
         """Requeue a job that Slurm shows as running but does not launch. Then `mend` lets it begin.
 
         Repeats the command until the queue shows the requeue: a slurmctld that is about to stop may forget it.
@@ -121,7 +121,7 @@ class Sequences:
                     _LOG.info("job %s is to be requeued: %s", job.job_id, error)
                 await self._watch.fresh()
 
-    def _give_back(self, job: Job, offer: int | None) -> bool:
+    def _give_back(self, job: BatchJob, offer: int | None) -> bool:
         if job.phase is not Phase.OFFERED or offer not in (None, job.number):
             return False
         if not job.can_yield:
@@ -131,7 +131,7 @@ class Sequences:
         job.phase, job.changed, job.reason = Phase.GIVING_BACK, self._clock(), ""
         return True
 
-    async def _requeued(self, job: Job) -> bool:
+    async def _requeued(self, job: BatchJob) -> bool:
         """Wait until the job is queued; False: it is offered again, or has ended."""
         while job.phase is Phase.GIVING_BACK:
             job.moved.clear()
@@ -142,14 +142,14 @@ class Sequences:
                 await self._watch.fresh()
         return job.phase is Phase.QUEUED
 
-    async def _considered(self, job: Job) -> None:
+    async def _considered(self, job: BatchJob) -> None:
         """Wait until Slurm has gone through the queue without this job, which its start time keeps back."""
         for _ in range(_MOST_LOOKS):
             if job.phase is not Phase.QUEUED or job.reason not in _NOT_CONSIDERED:
                 return
             await self._watch.fresh()
 
-    async def _set_start(self, job: Job, delay: int) -> None:
+    async def _set_start(self, job: BatchJob, delay: int) -> None:
         while job.phase is Phase.QUEUED:
             try:
                 await until_it_answers(lambda: self._slurm.set_start(job.job_id, delay))
@@ -166,20 +166,20 @@ class Sequences:
                 _LOG.error("job %s starts when Slurm likes, up to two minutes late: %s", job.job_id, error)
                 return
 
-    async def hasten(self, job: Job) -> None:
+    async def hasten(self, job: BatchJob) -> None:
         """Make Slurm consider the queued job now, unless its user wants it to begin later."""
         async with job.sequence:
             with suppress(NotPendingError):  # Slurm has chosen it, and its hook is about to connect
                 if job.phase is Phase.QUEUED and not self.begins_later(job):
                     await self._slurm.set_start(job.job_id, 0)
 
-    def begins_later(self, job: Job) -> bool:
+    def begins_later(self, job: BatchJob) -> bool:
         """Whether its user has set a begin time that is still ahead."""
         by_us = abs(job.eligible - job.kept_back) <= _CLOCK_TICKS
         later = job.eligible > time.time() + _CLOCK_TICKS
         return later and not by_us and not self._kept_back_by_slurm(job)
 
-    def _kept_back_by_slurm(self, job: Job) -> bool:
+    def _kept_back_by_slurm(self, job: BatchJob) -> bool:
         """Whether Slurm keeps the job back because of its requeue."""
         delay = job.eligible - job.submitted
         return job.restarts > 0 and abs(delay - self._requeue_delay) <= _CLOCK_TICKS

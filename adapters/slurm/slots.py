@@ -17,11 +17,11 @@ from fractions import Fraction
 from cosched.adapters.batch_system import SlotOnRecord, WantedStart
 from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
 from cosched.adapters.programs import until_it_answers
-from cosched.adapters.slurm.book import Job, Phase
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.commands import NotPendingError
 from cosched.adapters.slurm.plan import Plan
 from cosched.adapters.slurm.profile import Opening
+from cosched.adapters.slurm.register import BatchJob, Phase
 from cosched.adapters.slurm.reservations import IGNORE_JOBS, OVERLAP, Fault, ReservationError, new_name, whose
 from cosched.adapters.slurm.sequences import Sequences
 
@@ -64,7 +64,7 @@ class Slots:
         return self._slots.get(job_id)
 
     async def start_wanted(
-        self, job: Job, budget: Fraction, guards: dict[str, int], ready: Collection[str], patience: float
+        self, job: BatchJob, budget: Fraction, guards: dict[str, int], ready: Collection[str], patience: float
     ) -> WantedStart:
         """Make Slurm offer a wanted job now, before its turn, if the budget allows it (docs/meet.md, 2).
 
@@ -92,7 +92,7 @@ class Slots:
         await self.unbook(job.job_id)
         return REFUSED
 
-    async def quote(self, job: Job, not_before: int, paired: Collection[str], *, keep: bool = False) -> int | None:
+    async def quote(self, job: BatchJob, not_before: int, paired: Collection[str], *, keep: bool = False) -> int | None:
         """Return when the job could have a slot from `not_before` on (docs/meet.md, 4), or None.
 
         `keep`: if that is before the job's slot, its nodes are reserved until `book` or `forgo`.
@@ -105,11 +105,11 @@ class Slots:
             return await self._keep(job, not_before, paired)
         return None if found is None else found.at
 
-    def _is_earlier(self, job: Job, found: Opening | None) -> bool:
+    def _is_earlier(self, job: BatchJob, found: Opening | None) -> bool:
         slot = self._slots.get(job.job_id)
         return found is not None and slot is not None and found.at < slot.at
 
-    async def _keep(self, job: Job, not_before: int, paired: Collection[str]) -> int | None:
+    async def _keep(self, job: BatchJob, not_before: int, paired: Collection[str]) -> int | None:
         """Reserve the nodes of a quote: while its mate's domain answers, others would take them."""
         await self.forgo(job.job_id)
         async with job.sequence, self._planning:
@@ -137,7 +137,7 @@ class Slots:
                 self._seen = clock(), await self._slurm.plan(_now())
             return self._seen[1]
 
-    async def book(self, job: Job, generation: int, at: int, paired: Collection[str]) -> bool:
+    async def book(self, job: BatchJob, generation: int, at: int, paired: Collection[str]) -> bool:
         """Give a job the slot `at` instead of any that it has, if `quote` would tell it now.
 
         False: it keeps what it had. A job that is offered stays so, and is in its slot once it is queued again.
@@ -157,7 +157,7 @@ class Slots:
                 name = await self._make(job, generation, plan.now, at, found.nodes)
             return name is not None and await self._enter(job, name, at)
 
-    async def claim(self, job: Job, patience: float) -> int:
+    async def claim(self, job: BatchJob, patience: float) -> int:
         """Have the job offered on the nodes of its slot, which has come; the offer, or 0: it keeps the slot for later.
 
         Puts it into its reservation again: a slurmctld that was killed may have forgotten that. If it has forgotten the
@@ -185,7 +185,7 @@ class Slots:
         if slot is not None:
             await self._remove(slot.name)
 
-    def over(self, jobs: Mapping[str, Job]) -> list[str]:
+    def over(self, jobs: Mapping[str, BatchJob]) -> list[str]:
         """Return the jobs that need their slots no more: they were let go, or have ended."""
         given = [*self._slots, *(self._kept.keys() - self._slots.keys())]
         return [job_id for job_id in given if job_id not in jobs or jobs[job_id].phase not in _WAITING]
@@ -195,7 +195,7 @@ class Slots:
         slot = self._slots.get(job_id)
         return slot is not None and slot.at == NOW
 
-    async def take_up(self, current: Mapping[str, SlotOnRecord], jobs: Mapping[str, Job]) -> list[str]:
+    async def take_up(self, current: Mapping[str, SlotOnRecord], jobs: Mapping[str, BatchJob]) -> list[str]:
         """Go on with these jobs' slots, which an earlier service has booked, and remove all other reservations of ours.
 
         What Slurm has forgotten is booked again. Returns the names that were removed. UnavailableError: call it again.
@@ -237,7 +237,7 @@ class Slots:
 
     # Steps
 
-    async def _make(self, job: Job, generation: int, now: int, at: int, nodes: Sequence[str]) -> str | None:
+    async def _make(self, job: BatchJob, generation: int, now: int, at: int, nodes: Sequence[str]) -> str | None:
         """Make a reservation that the job is not in yet, beside any that it has; return its name. None: refused."""
         name = new_name(job.job_id, generation)
         start, end = (None if at <= now else at), max(at, now) + job.time_limit + SPARE
@@ -260,7 +260,7 @@ class Slots:
         await self._discard(name)
         return None
 
-    async def _enter(self, job: Job, name: str, at: int) -> bool:
+    async def _enter(self, job: BatchJob, name: str, at: int) -> bool:
         """Move the job into a reservation that was made for it, and remove the one in which it was."""
         try:
             if at <= _now():
@@ -277,7 +277,7 @@ class Slots:
             await self._remove(before.name)
         return True
 
-    async def _begin(self, job: Job, name: str) -> None:
+    async def _begin(self, job: BatchJob, name: str) -> None:
         """Let Slurm start the job in this reservation, in which it perhaps is, and which has begun."""
         if job.phase is Phase.QUEUED:
             with suppress(NotPendingError):  # Slurm has chosen it, and its hook is about to connect
@@ -285,7 +285,7 @@ class Slots:
                 return
         await self._slurm.put_in(job.job_id, name)
 
-    async def _put_in_again(self, job: Job, name: str) -> None:
+    async def _put_in_again(self, job: BatchJob, name: str) -> None:
         try:
             await self._slurm.put_in(job.job_id, name)
         except (ReservationError, UnknownJobError) as error:

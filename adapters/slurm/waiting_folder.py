@@ -2,7 +2,7 @@
 
 Before a job's hook asks the service, it writes a file there, whose name is the job's id, with the line
 `restarts=NUMBER` (how often the job was requeued). It removes the file when it lets the job start. If the file is still
-there and Slurm shows the job as running, the hook was killed and Slurm does not launch the job (see `book`).
+there and Slurm shows the job as running, the hook was killed and Slurm does not launch the job (see `register`).
 """
 
 from __future__ import annotations

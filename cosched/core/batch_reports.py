@@ -13,7 +13,7 @@ from cosched.core.events import Booked, Claimed, Event, NodesLost, Quoted, Reque
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.external import ExternalScheduler
-from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, Question
+from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, SlotOrder
 
 
 class BatchReports:
@@ -126,7 +126,7 @@ class SlotReports:
         has = self._scheduler.has(asked.job) if offer and asked.job in self._scheduler else None
         return self._tell(asked, Claimed(asked.job, has, asked.for_peer), now, yes=offer > 0)
 
-    def _tell(self, asked: Question, outcome: Quoted | Booked | Claimed, now: int, *, yes: bool) -> list[Change]:
+    def _tell(self, asked: SlotOrder, outcome: Quoted | Booked | Claimed, now: int, *, yes: bool) -> list[Change]:
         if not self._scheduler.awaits(asked):
             return []
         self._scheduler.answered(asked, yes)

@@ -323,7 +323,7 @@ class Proposed(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """Answer to SettleStart and SettleGroupStart: whether that slot, or booking, was in force."""
+    """Answer to SettleStart and SettleGroupStart: whether that slot, or promise of nodes, was in force."""
 
     current: bool
 

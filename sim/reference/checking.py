@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cosched.errors import InputError
 from cosched.sim.flags import replay_settings
-from cosched.sim.reference.results import NEVER, NUMBERS, Job, Results, number, read_results
+from cosched.sim.reference.results import NEVER, NUMBERS, JobKey, Results, number, read_results
 from cosched.sim.reference.suite import SUITE, Workload, known_mistakes, workloads
 from cosched.sim.results.staging import staged
 
@@ -136,7 +136,7 @@ def _say_missing(missing: Sequence[Workload], say: Say) -> None:
 # Schedules
 
 
-def _of_job(job: Job, expected: Row, found: Row) -> list[str]:
+def _of_job(job: JobKey, expected: Row, found: Row) -> list[str]:
     place = " job ".join(job)
     if not expected:
         started = number(found["start"]) != NEVER
@@ -155,13 +155,13 @@ def _equal(name: str, expected: str, found: str) -> bool:
     return number(expected) == number(found) if name in NUMBERS else expected == found
 
 
-def _starts(results: Results) -> dict[Job, object]:
+def _starts(results: Results) -> dict[JobKey, object]:
     """Return the start of each job that started."""
     values = {job: number(row["start"]) for job, row in results.items()}
     return {job: value for job, value in values.items() if value != NEVER}
 
 
-def _predicted(workload: Workload, mistake: str) -> dict[Job, object]:
+def _predicted(workload: Workload, mistake: str) -> dict[JobKey, object]:
     """Return the starts that a mistake would give."""
     if mistake not in workload.wrong:
         return _starts(workload.expected)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from cosched.errors import InputError
 
-Job = tuple[str, str]  # domain and job id
-Results = Mapping[Job, Mapping[str, str]]  # the columns of a job's row
+JobKey = tuple[str, str]  # domain and job id
+Results = Mapping[JobKey, Mapping[str, str]]  # the columns of a job's row
 
 NUMBERS = ("start", "end", "ready", "holds", "yields", "held_node_seconds")
 NEVER = -1  # instead of a time: it did not happen
@@ -42,7 +42,7 @@ def read_results(path: Path, only_domain: str | None = None) -> Results:
 
     InputError names the line of a repeated job, or of a value that is not a number.
     """
-    found: dict[Job, Mapping[str, str]] = {}
+    found: dict[JobKey, Mapping[str, str]] = {}
     columns = ("job_id", "start") if only_domain is not None else ("domain", "job_id", "start")
     for line, row in read_csv(path, columns):
         job = row.get("domain", only_domain or ""), row["job_id"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from cosched.sim.reference.results import Job, Results, read_csv, read_results
+from cosched.sim.reference.results import JobKey, Results, read_csv, read_results
 
 SUITE = Path(__file__).parent
 WORKLOADS = SUITE / "workloads"
@@ -51,9 +51,9 @@ class Workload:
         return read_results(self.folder / "expected.csv")
 
     @cached_property
-    def wrong(self) -> Mapping[str, Mapping[Job, str]]:
+    def wrong(self) -> Mapping[str, Mapping[JobKey, str]]:
         """The starts that each mistake gives, for mistakes that change any."""
-        found: dict[str, dict[Job, str]] = {}
+        found: dict[str, dict[JobKey, str]] = {}
         for _, row in read_csv(self.folder / "mistakes.csv", ("mistake", "domain", "job_id", "start")):
             found.setdefault(row["mistake"], {})[row["domain"], row["job_id"]] = row["start"]
         return found

@@ -285,7 +285,7 @@ class Besieged:
         names = [f"A/{job.id}/{job.calls}"]
         if group is not None:
             names += [name for name in (group.slot, group.started_by) if name]
-            names += [group.booking.proposal] if group.booking is not None else []
+            names += [group.promise.proposal] if group.promise is not None else []
         return names
 
     def outcome(self, call: Call) -> Event:

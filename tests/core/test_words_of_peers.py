@@ -135,7 +135,7 @@ def test_a_try_of_an_earlier_job_of_the_same_id_counts_for_nobody():
     core.forget(core.jobs["j"])
     core.handle(Submitted("j", GroupName("g", PEERS)), 0)
     assert core.handle(TriedReady("j", Allocation(4)), 0) == [GiveBack("j")]
-    assert core.jobs["j"].group.booking is None
+    assert core.jobs["j"].group.promise is None
 
 
 def test_an_offer_that_was_kept_aside_is_gone_once_a_try_has_used_it():

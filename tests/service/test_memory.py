@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.ledger import PairedJob, Untold
-from cosched.core.coscheduling.membership import Booking, Membership, Proposal
+from cosched.core.coscheduling.membership import Membership, Promise, Proposal
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     FOREVER,
@@ -87,8 +87,8 @@ GROUPS = st.builds(
     without=st.lists(TEXTS, max_size=2).map(tuple),
     instant=st.none() | NUMBERS,
     proposal=st.none() | st.builds(Proposal, NUMBERS, st.dictionaries(TEXTS, PROPOSALS, max_size=2)),
-    booking=st.none()
-    | st.builds(Booking, TEXTS, TEXTS, TEXTS, st.sampled_from(JobState), NUMBERS, NUMBERS, st.booleans()),
+    promise=st.none()
+    | st.builds(Promise, TEXTS, TEXTS, TEXTS, st.sampled_from(JobState), NUMBERS, NUMBERS, st.booleans()),
     started_by=TEXTS,
     held_by=st.dictionaries(TEXTS, NUMBERS, max_size=2),
     void=st.dictionaries(TEXTS, NUMBERS, max_size=2),

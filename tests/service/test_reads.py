@@ -1,4 +1,4 @@
-"""Reads beside the service: of bounded statements, one turn for each caller at a time, and nothing is missed."""
+"""Reads beside the service: of bounded statements, one at a time for each caller, and nothing is missed."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -187,12 +187,12 @@ async def reading(store: Store) -> AsyncIterator[Reads]:
     await reads.close()
 
 
-async def test_a_caller_has_one_turn_at_a_time_and_others_do_not_wait_for_it(store: Store) -> None:
+async def test_a_caller_reads_once_at_a_time_and_others_do_not_wait_for_it(store: Store) -> None:
     async with reading(store) as reads:
         order: list[str] = []
 
         async def read(caller: str, until: asyncio.Event) -> None:
-            async with reads.turn(caller):
+            async with reads.reading(caller):
                 order.append(caller)
                 await until.wait()
 
@@ -200,14 +200,14 @@ async def test_a_caller_has_one_turn_at_a_time_and_others_do_not_wait_for_it(sto
         greedy = [asyncio.create_task(read("ann", go)) for _ in range(5)]
         while not order:
             await asyncio.sleep(0)
-        async with reads.turn("bob"):
+        async with reads.reading("bob"):
             assert await reads.last_sequence() == JOBS * EVENTS_OF_A_JOB
         assert order == ["ann"]
         greedy[2].cancel()  # one that waits
         go.set()
         await asyncio.gather(*greedy, return_exceptions=True)
         assert order == ["ann"] * 4
-        assert not reads._turns
+        assert not reads._open
         assert not reads._wanting
 
 

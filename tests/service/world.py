@@ -385,7 +385,7 @@ class Node:
         assert self.domain.scheduler.free == 10
         for job in self.domain.core.jobs.values():
             assert job.slot is None
-            assert job.group is None or job.group.booking is None
+            assert job.group is None or job.group.promise is None
 
 
 World.node_kind = Node

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.sim.questions import Questions
+from cosched.sim.questions import VainQuestions
 from cosched.sim.world import DomainSetup
 from cosched.workload.generate import generate
 from cosched.workload.pairing import Pairing, groups_at_random
@@ -29,15 +29,15 @@ def federation(schemes: list[Scheme]) -> tuple[list[DomainSetup], Pairing]:
 def test_leaving_them_out_changes_nothing(monkeypatch, schemes):
     case = federation(schemes)
     left_out: list[bool] = []
-    monkeypatch.setattr(Questions, "in_vain", noting(Questions.in_vain, left_out))
+    monkeypatch.setattr(VainQuestions, "in_vain", noting(VainQuestions.in_vain, left_out))
     found = simulated(*case)
     assert sum(left_out) > 20
-    monkeypatch.setattr(Questions, "in_vain", lambda *_: False)
+    monkeypatch.setattr(VainQuestions, "in_vain", lambda *_: False)
     assert simulated(*case) == found
 
 
-def noting(answer: Callable[[Questions, int], bool], answers: list[bool]) -> Callable[[Questions, int], bool]:
-    def noted(questions: Questions, row: int) -> bool:
+def noting(answer: Callable[[VainQuestions, int], bool], answers: list[bool]) -> Callable[[VainQuestions, int], bool]:
+    def noted(questions: VainQuestions, row: int) -> bool:
         answers.append(answer(questions, row))
         return answers[-1]
 

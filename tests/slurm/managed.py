@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cosched.adapters.batch_system import Offered
-from cosched.adapters.slurm.book import Job
 from cosched.adapters.slurm.commands import JobRow, details, parse_rows, queue
 from cosched.adapters.slurm.manager import SlurmManager
+from cosched.adapters.slurm.register import BatchJob
 from cosched.adapters.slurm.settings import read_settings
 from deploy.slurm.lab import Cluster, Lab, LabError
 from deploy.slurm.lab.configuration import Options
@@ -67,9 +67,9 @@ class Managed(Reporting[SlurmManager]):
         self.cluster = cluster
 
     @property
-    def known(self) -> dict[str, Job]:
+    def known(self) -> dict[str, BatchJob]:
         """What the manager knows of each job."""
-        return self.manager._book.jobs
+        return self.manager._register.jobs
 
     @property
     def offers(self) -> list[Offered]:

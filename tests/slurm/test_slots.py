@@ -10,8 +10,8 @@ from fractions import Fraction
 import pytest
 
 from cosched.adapters.batch_system import SlotOnRecord
-from cosched.adapters.slurm.book import Job, Phase
 from cosched.adapters.slurm.calls import Slurm
+from cosched.adapters.slurm.register import BatchJob, Phase
 from cosched.adapters.slurm.reservations import Fault, ReservationError, new_name, whose
 from cosched.adapters.slurm.slots import REFUSED, Slots
 from deploy.slurm.lab import Cluster, clear
@@ -46,7 +46,7 @@ def slots_of(managed: Managed) -> Slots:
     return Slots(slurm_of(managed), managed.manager._sequences)
 
 
-async def queued(managed: Managed, *options: str) -> Job:
+async def queued(managed: Managed, *options: str) -> BatchJob:
     """A job that waits, once the manager knows it."""
     job_id = await managed.submit("true", *options)
     assert await managed.manager.look()
@@ -63,7 +63,7 @@ async def left_over(managed: Managed) -> list[str]:
     return [*names, *(job for jobs in inside.values() for job in jobs)]
 
 
-async def crowded(managed: Managed) -> tuple[Job, Job]:
+async def crowded(managed: Managed) -> tuple[BatchJob, BatchJob]:
     """Three of four nodes run; the first job wants all, and the second, which would delay it, one."""
     filler = await asyncio.to_thread(managed.cluster.sbatch, "sleep 1000", "--nodes=3", "--time=5")
     await asyncio.to_thread(managed.cluster.wait_for_state, filler, "RUNNING")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cosched.adapters.slurm.book import Job
+from cosched.adapters.slurm.register import BatchJob
 from cosched.adapters.slurm.slots import Slots
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.killing import AFTER, BEFORE, STEPS, Killer
@@ -64,7 +64,7 @@ async def test_a_slot_that_is_booked_moved_and_claimed_while_slurmctld_is_killed
         assert await left_over(slurm) == []
 
 
-async def claim_at_slot(slots: Slots, job: Job) -> bool:
+async def claim_at_slot(slots: Slots, job: BatchJob) -> bool:
     slot = slots.of(job.job_id)
     if slot is None:
         return False

@@ -154,7 +154,7 @@ class Allocations:
     def _gives_way(self, group: Membership, now: int) -> bool:
         """Whether a group that comes before this one waits for nodes here: no other holds any then (groups.md)."""
         others = (self.ledger.jobs[id].group for id in self.ledger.wanted)
-        return any(other is not None and other.turn < group.turn and now < other.wanted_until for other in others)
+        return any(other is not None and other.rank < group.rank and now < other.wanted_until for other in others)
 
     def _may_hold(self, job: PairedJob, scheme: Scheme, now: int) -> bool:
         """Whether the job would hold now, by scheme, cap and rule 5; leaves the hold's end in `held_until`."""

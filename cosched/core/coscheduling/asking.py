@@ -71,7 +71,7 @@ class Asking:
         for job in self.ledger.jobs.values():
             if not job.peers or (peer is not None and peer not in job.peers) or not these(job):
                 continue
-            if job.group is not None and job.group.booking is not None:
+            if job.group is not None and job.group.promise is not None:
                 continue  # it waits for an outcome
             if job.state is HOLDING:
                 effects += self.ask_again(job, now)

@@ -36,6 +36,6 @@ def _waits_for_try(job: PairedJob, tried: PairedJob) -> bool:
 
 def _rank(ledger: Ledger, job: PairedJob, minute: int) -> int:
     if job.group is not None:
-        return zlib.crc32(f"{job.group.turn} {minute}".encode())
+        return zlib.crc32(f"{job.group.rank} {minute}".encode())
     pair = sorted([(ledger.domain, job.id), (job.peer, job.mate or "")])
     return zlib.crc32(f"{pair} {minute}".encode())

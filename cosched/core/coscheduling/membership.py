@@ -65,7 +65,7 @@ class Agreement:
 
 
 @dataclass(slots=True)
-class Booking:
+class Promise:
     """The proposal by which the job's nodes are kept, and what the job was before."""
 
     proposal: str
@@ -95,7 +95,7 @@ class Membership:
     again: dict[Domain, None] = field(default_factory=dict)  # whom to ask again when the retry timer is due
     without: tuple[Domain, ...] = ()  # whose members the job goes on without
     proposal: Proposal | None = None
-    booking: Booking | None = None
+    promise: Promise | None = None
     kept_until: int = 0  # how long its nodes may be kept for proposals, however many; then others have their turn
     agreement: Agreement | None = None
     in_vain: int = 0  # proposals that were refused, as far as they count for the next pause
@@ -145,7 +145,7 @@ class Membership:
     @property
     def keeps_slot(self) -> bool:
         """Whether the member keeps its slot whatever others say: the group begins, or has begun, by slots only."""
-        return self.by_slots_only and (self.has_begun or self.booking is not None)
+        return self.by_slots_only and (self.has_begun or self.promise is not None)
 
     @property
     def has_begun(self) -> bool:
@@ -165,7 +165,7 @@ class Membership:
         return [peer for peer in self.others if peer not in self.without]
 
     @property
-    def turn(self) -> int:
+    def rank(self) -> int:
         """By which groups that wait for each other are put in order. Any order will do that all domains have."""
         return 1 + zlib.crc32("/".join((self.name, *self.domains)).encode())
 

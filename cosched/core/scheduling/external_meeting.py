@@ -21,7 +21,7 @@ from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.core.scheduling.starts import RecentStarts
 
 SOON = 1  # seconds before a slot: an offer that comes then is one at the slot
-Question = Quote | Book | Claim
+SlotOrder = Quote | Book | Claim
 
 
 class _Aside(NamedTuple):
@@ -62,7 +62,7 @@ class ExternalMeetingScheduler(ExternalScheduler):
         self.capabilities = replace(self.capabilities, slots=True)
         self.settings = settings
         self.starts = RecentStarts(settings.mate_budget_share)
-        self._asked: dict[tuple[JobId, type, bool], Question] = {}  # what is to be told later
+        self._asked: dict[tuple[JobId, type, bool], SlotOrder] = {}  # what is to be told later
         self._aside: dict[JobId, _Aside] = {}
         self._proposing: set[JobId] = set()  # jobs for which an earlier slot is perhaps kept free
         self._turns: dict[JobId, None] = {}  # jobs that could be before their slots; in order
@@ -210,18 +210,18 @@ class ExternalMeetingScheduler(ExternalScheduler):
             self._proposing.discard(job)
             self._orders.append(EndTurn(job))
 
-    def _ask(self, question: Question) -> bool:
+    def _ask(self, question: SlotOrder) -> bool:
         if question.job not in self._jobs:
             return False
         self._asked[_key(question)] = question
         self._orders.append(question)
         return True
 
-    def awaits(self, question: Question) -> bool:
+    def awaits(self, question: SlotOrder) -> bool:
         """Whether the outcome of this order still counts: no later one of its kind was given."""
         return self._asked.get(_key(question)) is question
 
-    def answered(self, question: Question, yes: bool) -> None:
+    def answered(self, question: SlotOrder, yes: bool) -> None:
         """What has come of an order for which it waits; it is told to the domain next."""
         del self._asked[_key(question)]
         known = self._jobs.get(question.job)
@@ -240,5 +240,5 @@ class ExternalMeetingScheduler(ExternalScheduler):
             self._take_back(job, now)
 
 
-def _key(question: Question) -> tuple[JobId, type, bool]:
+def _key(question: SlotOrder) -> tuple[JobId, type, bool]:
     return question.job, type(question), question.for_peer

@@ -159,36 +159,38 @@ class DomainApi(DomainServiceServicer):
     # Reads
 
     @asynccontextmanager
-    async def _turn(self, context: Context, look: Callable[[], Awaitable[None]] | None = None) -> AsyncIterator[None]:
-        """The turn of a caller who may read; `look` comes before it."""
+    async def _reading(
+        self, context: Context, look: Callable[[], Awaitable[None]] | None = None
+    ) -> AsyncIterator[None]:
+        """A caller that may read does so in the block; `look` comes before."""
         caller = checked_reader(self.domain, self._identify(context))
         if look is not None:
             await look()
-        async with self._reads.turn(caller.via):
+        async with self._reads.reading(caller.via):
             yield
 
     @answered
     async def GetJob(self, request: domain_pb2.GetJobRequest, context: Context) -> domain_pb2.GetJobResponse:
         """See the protocol."""
-        async with self._turn(context, partial(self._queue.look_for, request.job.job_id)):
+        async with self._reading(context, partial(self._queue.look_for, request.job.job_id)):
             return await self._get_job(request)
 
     @answered
     async def ListJobs(self, request: domain_pb2.ListJobsRequest, context: Context) -> domain_pb2.ListJobsResponse:
         """See the protocol."""
-        async with self._turn(context, self._queue.look):
+        async with self._reading(context, self._queue.look):
             return await self._list_jobs(request)
 
     @answered
     async def ListNodes(self, request: domain_pb2.ListNodesRequest, context: Context) -> domain_pb2.ListNodesResponse:
         """See the protocol."""
-        async with self._turn(context):
+        async with self._reading(context):
             return self._list_nodes(request)
 
     @answered
     async def GetDomain(self, request: domain_pb2.GetDomainRequest, context: Context) -> domain_pb2.GetDomainResponse:  # noqa: ARG002
         """See the protocol."""
-        async with self._turn(context):
+        async with self._reading(context):
             return domain_pb2.GetDomainResponse(domain=self._serving.about())
 
     async def _get_job(self, request: domain_pb2.GetJobRequest) -> domain_pb2.GetJobResponse:
@@ -251,7 +253,7 @@ class DomainApi(DomainServiceServicer):
 
     async def _events(self, request: domain_pb2.WatchEventsRequest, caller: str) -> AsyncIterator[EventRecord]:
         wanted = self._wanted(request)
-        async with self._reads.turn(caller):
+        async with self._reads.reading(caller):
             after = now = await self._reads.last_sequence()
             if request.HasField("after_sequence"):
                 await self._check_kept(request.after_sequence)
@@ -316,7 +318,7 @@ class _Story:
     async def told(self, until: int | None) -> AsyncIterator[EventRecord]:
         """Yield the next events, up to the number `until`; None: all there are."""
         while until is None or self.after < until:
-            async with self._reads.turn(self._caller):
+            async with self._reads.reading(self._caller):
                 events, after = await self._reads.events(self.after, self._jobs, self._kinds)
             await self._domain.turns.durable()
             if after is None:

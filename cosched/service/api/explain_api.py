@@ -65,7 +65,7 @@ class ExplainApi(ExplainServiceServicer):
         jobs = [self._own(f"jobs[{i}]", job) for i, job in enumerate(request.jobs)]
         if len(jobs) == 1:
             await self._serving.queue.look_for(jobs[0])
-        async with self._serving.reads.turn(caller.via):
+        async with self._serving.reads.reading(caller.via):
             found = [record for job in jobs if (record := await self._record(job)) is not None]
             if len(jobs) == 1 and not found:
                 raise self._serving.operations.jobs.no_job(jobs[0])
@@ -96,7 +96,7 @@ class ExplainApi(ExplainServiceServicer):
         caller = self._identify(context)
         for peer in {peer for peer, _, _ in asked}:
             self._check_peer(caller, peer)
-        async with self._serving.reads.turn(caller.via):
+        async with self._serving.reads.reading(caller.via):
             told = await self._serving.explaining.outlooks(asked)
         return explain_pb2.ExplainMatesResponse(outlooks=told)
 

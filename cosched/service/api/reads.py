@@ -1,7 +1,7 @@
 """Reads of jobs and events for users, in a thread, so that they never keep the service's loop waiting.
 
 The thread has its own connection to the database. It executes one statement at a time, each of which looks at a bounded
-number of rows. Each caller has one turn at a time, so that large requests do not keep others from reading.
+number of rows. Each caller reads once at a time, so that large requests do not keep others from reading.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cosched.service.store.reading import RANGE
 T = TypeVar("T")
 BATCH = 200  # events that are read at a time
 SLICE = 50  # jobs to look through or write before other work gets its turn
-_TURNS = 1  # concurrent reads of one caller; more wait
+_AT_ONCE = 1  # concurrent reads of one caller; more wait
 
 
 @dataclass(slots=True)
@@ -39,8 +39,8 @@ class Reads:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._thread = ThreadPoolExecutor(1, "reads")
-        self._turns: dict[str, asyncio.Semaphore] = {}
-        self._wanting: dict[str, int] = {}  # how many calls of each caller have a turn or wait for one
+        self._open: dict[str, asyncio.Semaphore] = {}
+        self._wanting: dict[str, int] = {}  # how many calls of each caller read or wait to
 
     async def close(self) -> None:
         """Wait for the running statement, and close the connection."""
@@ -48,19 +48,19 @@ class Reads:
         self._reader.close()
 
     @asynccontextmanager
-    async def turn(self, caller: str) -> AsyncIterator[None]:
-        """Hold this caller's turn to read, after its earlier reads have ended."""
-        turns = self._turns.setdefault(caller, asyncio.Semaphore(_TURNS))
+    async def reading(self, caller: str) -> AsyncIterator[None]:
+        """This caller reads in the block, after its earlier reads have ended."""
+        one_at_a_time = self._open.setdefault(caller, asyncio.Semaphore(_AT_ONCE))
         self._wanting[caller] = self._wanting.get(caller, 0) + 1
         try:
-            async with turns:
+            async with one_at_a_time:
                 yield
         finally:
             self._wanting[caller] -= 1
             if not self._wanting[caller]:
-                del self._wanting[caller], self._turns[caller]
+                del self._wanting[caller], self._open[caller]
 
-    # Within a caller's turn; all of them raise StoreError
+    # While a caller is reading; all of them raise StoreError
 
     async def job(self, id: int) -> JobRecord | None:
         """Return the job with this id."""

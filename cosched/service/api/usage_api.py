@@ -33,7 +33,7 @@ class UsageApi(UsageServiceServicer):
     async def ListUsage(self, request: usage_pb2.ListUsageRequest, context: Context) -> usage_pb2.ListUsageResponse:
         """See the protocol."""
         caller = checked_reader(self.domain, self._identify(context))
-        async with self._serving.reads.turn(caller.via):
+        async with self._serving.reads.reading(caller.via):
             return await sums(self._serving, request)
 
 

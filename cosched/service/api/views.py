@@ -9,7 +9,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.core.allocation import Allocation
-from cosched.core.coscheduling.membership import Booking
+from cosched.core.coscheduling.membership import Promise
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, GroupName, MateJobId, MateStatus
 from cosched.core.settings import Scheme
@@ -143,21 +143,21 @@ class Views:
             else:
                 message.hold_until.seconds = self._clock.to_wall(memory["held_until"])
 
-        elif (booking := self._booking(record)) is not None:
-            message.hold_until.seconds = self._clock.to_wall(booking.until)
+        elif (promise := self._promise(record)) is not None:
+            message.hold_until.seconds = self._clock.to_wall(promise.until)
 
-    def _booking(self, record: JobRecord) -> Booking | None:
+    def _promise(self, record: JobRecord) -> Promise | None:
         """Return the proposal for which the nodes of a ready job are kept."""
         job = self._domain.core.jobs.get(str(record.id))
-        return None if record.state is not JobState.READY or job is None or job.group is None else job.group.booking
+        return None if record.state is not JobState.READY or job is None or job.group is None else job.group.promise
 
     def _reason(self, record: JobRecord) -> str:
         if record.cancelled_by is not None and not record.state.final:
             return story.CANCELLING
         if record.user_hold:
             return story.HELD_BY_USER
-        if (booking := self._booking(record)) is not None:
-            return story.kept_for(booking.proposer, booking.caller)
+        if (promise := self._promise(record)) is not None:
+            return story.kept_for(promise.proposer, promise.caller)
         return story.HAS_SLOT if record.slot is not None else record.reason
 
     def _write_malleable(self, message: job_pb2.Malleable, record: JobRecord) -> None:
@@ -258,7 +258,7 @@ class Views:
         return groups
 
     def _holds(self, record: JobRecord) -> bool:
-        return record.state is JobState.HOLDING or self._booking(record) is not None
+        return record.state is JobState.HOLDING or self._promise(record) is not None
 
     def _time(self, instant: int | None) -> Timestamp | None:
         return Timestamp(seconds=self._clock.to_wall(instant)) if instant is not None else None

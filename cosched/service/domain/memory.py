@@ -14,7 +14,7 @@ from typing import Any
 
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.ledger import PairedJob, Untold
-from cosched.core.coscheduling.membership import Booking, Membership, Proposal
+from cosched.core.coscheduling.membership import Membership, Promise, Proposal
 from cosched.core.coscheduling.peers import Peers, Presence
 from cosched.core.job import JobState
 from cosched.core.protocol import (
@@ -120,14 +120,14 @@ def _recalled_allocation(memory: Mapping[str, Any]) -> Allocation | None:
 def _remembered_group(group: Membership) -> dict[str, Any]:
     """What is to be kept of a group: not the questions of a RunJob, which begins anew after a restart."""
     kept = {name: copy(value) for name in (*OF_GROUP, "windows") if (value := getattr(group, name))}
-    proposal, booking = group.proposal, group.booking
+    proposal, promise = group.proposal, group.promise
     if group.without:
         kept["without"] = [*group.without]
     kept |= {name: value for name in ("at", "instant") if (value := getattr(group, name)) is not None}
     if proposal is not None:
         kept["proposal"] = [proposal.since, {peer: [*asked] for peer, asked in proposal.requests.items()}]
-    if booking is not None:
-        kept["booking"] = asdict(booking)
+    if promise is not None:
+        kept["booking"] = asdict(promise)
     return kept
 
 
@@ -153,8 +153,8 @@ def _recall_group(group: Membership, kept: Mapping[str, Any]) -> None:
         since, requests = kept["proposal"]
         group.proposal = Proposal(since, {peer: _proposed(asked) for peer, asked in requests.items()})
     if "booking" in kept:
-        booking = kept["booking"]
-        group.booking = Booking(**booking | {"was": JobState(booking["was"])})
+        promise = kept["booking"]
+        group.promise = Promise(**promise | {"was": JobState(promise["was"])})
 
 
 def recalled_job(record: JobRecord, domain: Domain) -> PairedJob:

@@ -76,7 +76,7 @@ class JsonApi:
                 raise _RefusedError(403, "you may see your own jobs only")
             owner = viewer.name
         most, after = _whole(asked.get("limit", "100"), "limit", MOST_JOBS), _whole(asked.get("after", "0"), "after")
-        async with self._reads.turn(viewer.key):
+        async with self._reads.reading(viewer.key):
             found = await self._reads.jobs(
                 _states(asked.getlist("state")), owner, "paired" in asked, after - 1, most + 1
             )
@@ -88,7 +88,7 @@ class JsonApi:
 
     async def _explanation(self, request: Request) -> Any:
         record, viewer = await self._seen(request), request.state.viewer
-        async with self._reads.turn(viewer.key):
+        async with self._reads.reading(viewer.key):
             [explained] = await self._explained.explaining.explain([record], names=viewer.name == record.owner)
         return Explanation(await self._told.allowed(viewer, explained)).as_dict()
 
@@ -101,7 +101,7 @@ class JsonApi:
             await self._explained.queue.look_for(job)
             record = self._domain.jobs.get(job)
             if record is None:
-                async with self._reads.turn(viewer.key):
+                async with self._reads.reading(viewer.key):
                     record = await self._reads.job(id)
         if record is None or not self._policy.sees(viewer, record.owner):
             raise _RefusedError(404, "there is no such job that you may see")
@@ -121,7 +121,7 @@ class JsonApi:
         if "since" in asked:
             question.since.FromDatetime(self._described.now())
             question.since.seconds -= _span(asked["since"])
-        async with self._reads.turn(viewer.key):
+        async with self._reads.reading(viewer.key):
             found = await sums(self._explained, question)
         return [Usage(one).as_dict() for one in found.usages if by != "user" or self._policy.sees(viewer, one.name)]
 

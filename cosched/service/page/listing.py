@@ -118,11 +118,11 @@ class Listing:
     def __init__(self, described: Described) -> None:
         self._described = described
         self._listed: dict[int, Listed] = {}  # by the seconds of the past
-        self._turn = asyncio.Lock()
+        self._one_at_a_time = asyncio.Lock()
 
     async def jobs(self, past: int = 0) -> Listed:
         """Return the jobs, the ended ones of so many seconds."""
-        async with self._turn:
+        async with self._one_at_a_time:
             known = self._listed.get(past)
             if known is None or time.monotonic() - known.at >= FRESH:
                 known = self._listed[past] = await self._list(past)

@@ -71,7 +71,7 @@ class PageApi(PageServiceServicer):
         peer = check_domain("domain", request.domain)
         caller = self._identify(context)
         self._check_peer(caller, peer)
-        async with self._described.reads.turn(caller.via):
+        async with self._described.reads.reading(caller.via):
             return await self._describe(request, peer)
 
     async def _describe(self, request: page_pb2.DescribeJobsRequest, peer: Domain) -> page_pb2.DescribeJobsResponse:

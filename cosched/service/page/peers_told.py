@@ -40,7 +40,7 @@ class PeersTold:
         self._peers = peers
         self._patience = patience
         self._told: dict[tuple[DomainName, str], Told] = {}
-        self._turns: dict[DomainName, asyncio.Semaphore] = {}
+        self._room: dict[DomainName, asyncio.Semaphore] = {}
         self._last: dict[DomainName, tuple[Domain, float]] = {}  # how each has described itself, and when
 
     async def about(self, viewer: Viewer, wanted: Mapping[DomainName, Collection[str]]) -> dict[DomainName, Told]:
@@ -76,7 +76,7 @@ class PeersTold:
             return self._nothing(peer, f"{peer} gives no answer", asked)
         question = page_pb2.DescribeJobsRequest(domain=self._here, viewer=viewer, job_ids=ids, stories=stories)
         try:
-            async with asyncio.timeout(self._patience), self._turns.setdefault(peer, asyncio.Semaphore(4)):
+            async with asyncio.timeout(self._patience), self._room.setdefault(peer, asyncio.Semaphore(4)):
                 answer = await self._peers.describe(peer, question)
         except CallError as error:
             return self._nothing(peer, f"{peer} tells nothing: {error.problem}", asked)

@@ -32,7 +32,7 @@ from cosched.v1 import cluster_pb2 as states
 from cosched.v1.coscheduling_pb2 import CompareClocksRequest, TellPresenceRequest
 
 Told = TypeVar("Told")
-MAX_OPEN_CALLS = 256  # to one peer; more wait for their turn
+MAX_OPEN_CALLS = 256  # to one peer; more wait for room
 OLDEST_LINE = 3600.0  # seconds until a line with TLS is replaced
 _STATES: dict[Failure, int] = {
     Failure.REFUSED: states.PEER_STATE_REFUSED,
@@ -83,7 +83,7 @@ class PeerClient:
         self._made_at = 0.0  # by the loop's clock
         self._lines: weakref.WeakSet[Line] = weakref.WeakSet()  # including retired ones while they have calls
         self._closed = False
-        self._turns = asyncio.Semaphore(MAX_OPEN_CALLS)
+        self._room = asyncio.Semaphore(MAX_OPEN_CALLS)
         self._state: int = states.PEER_STATE_UNKNOWN
         self._since = time.time()
         self._round_trip: float | None = None
@@ -112,11 +112,11 @@ class PeerClient:
         """See PeerClients."""
         deadline = self._loop.time() + self._timeout
         try:
-            await self._take_turn(deadline)
+            await self._take_room(deadline)
             try:
                 reply = await self._call(request, deadline)
             finally:
-                self._turns.release()
+                self._room.release()
         except CallError as error:
             self._failed(error)
             raise
@@ -124,14 +124,14 @@ class PeerClient:
         self._answered()
         return reply
 
-    async def _take_turn(self, deadline: float) -> None:
+    async def _take_room(self, deadline: float) -> None:
         """Wait while there are too many open calls."""
-        if not self._turns.locked():
-            await self._turns.acquire()
+        if not self._room.locked():
+            await self._room.acquire()
             return
         try:
             async with asyncio.timeout_at(deadline):
-                await self._turns.acquire()
+                await self._room.acquire()
         except TimeoutError:
             raise CallError(Failure.UNREACHABLE, f"{MAX_OPEN_CALLS} calls to it are open") from None
 

@@ -125,8 +125,8 @@ class Reasons:
         domains = list(named.others) if isinstance(named, GroupName) else [named.peer] if named.peer else []
         text = f"it has its nodes, and {' and '.join(domains)} is asked now" if domains else "it is about to start"
         job = self._domain.core.jobs[str(record.id)]
-        if job.group is not None and (booking := job.group.booking) is not None:
-            text = f"it has its nodes, which are {story.kept_for(booking.proposer, booking.caller)}"
+        if job.group is not None and (promise := job.group.promise) is not None:
+            text = f"it has its nodes, which are {story.kept_for(promise.proposer, promise.caller)}"
         return Reason(asks_mate=explain_pb2.AsksMate(domains=domains), text=text)
 
     def _slot(self, record: JobRecord, slot: int) -> Reason:

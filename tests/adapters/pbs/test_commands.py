@@ -8,9 +8,9 @@ import pytest
 
 from cosched.adapters.manager import End, ManagerError, UnavailableError, UnknownJobError
 from cosched.adapters.pbs import commands
-from cosched.adapters.pbs.book import lines, places
 from cosched.adapters.pbs.commands import JobRow
 from cosched.adapters.pbs.ends import ended
+from cosched.adapters.pbs.register import lines, places
 
 RECORDED = Path(__file__).with_name("recorded")
 

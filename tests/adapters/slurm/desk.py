@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from cosched.adapters.batch_system import BatchReport
-from cosched.adapters.slurm.book import Book, Phase
 from cosched.adapters.slurm.commands import JobRow
 from cosched.adapters.slurm.hook_protocol import HookEnd, Offer
+from cosched.adapters.slurm.register import Phase, Register
 
 ROW = JobRow(
     job_id="7",
@@ -38,7 +38,8 @@ class Desk:
         self.reports: list[BatchReport] = []
         self.told: list[tuple[str, str, float | None]] = []
         self.noted: tuple[str, int] | None = None  # whose hook has noted that it waits, in which turn
-        self.book = Book(self.reports.append, lambda: self.now, lambda row: (row.job_id, row.restarts) == self.noted)
+        waits = lambda row: (row.job_id, row.restarts) == self.noted  # noqa: E731
+        self.book = Register(self.reports.append, lambda: self.now, waits)
         self.book.hooks = self
 
     def start(self, job_id: str, at: float | None = None) -> bool:

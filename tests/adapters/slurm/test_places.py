@@ -3,17 +3,17 @@
 from pathlib import Path
 
 from cosched.adapters.slurm import commands
-from cosched.adapters.slurm.places import places, turns
+from cosched.adapters.slurm.places import places, waiting_jobs
 
 RECORDED = Path(__file__).with_name("recorded") / "queue-order.txt"
 
 
 def test_jobs_come_by_priority_in_each_partition() -> None:
-    found = turns(commands.parse_rows(RECORDED.read_bytes()))
+    found = waiting_jobs(commands.parse_rows(RECORDED.read_bytes()))
     assert places(found, "123678") == {"2": (1, 4), "6": (2, 4), "3": (4, 4), "8": (1, 2), "7": (2, 2)}
 
 
 def test_a_job_that_is_held_or_delayed_has_no_place_and_is_in_nobody_s_way() -> None:
-    found = turns(commands.parse_rows(RECORDED.read_bytes()))
+    found = waiting_jobs(commands.parse_rows(RECORDED.read_bytes()))
     assert {str(turn.job) for turn in found}.isdisjoint("45")
     assert places(found, "45") == {}

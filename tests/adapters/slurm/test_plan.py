@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched.adapters.slurm.machine import MachineJob
-from cosched.adapters.slurm.plan import LATE, MARGIN, Allowance, Plan, Turn, allowance
+from cosched.adapters.slurm.plan import LATE, MARGIN, Allowance, EarlyStart, Plan, allowance
 from cosched.adapters.slurm.profile import Opening
 from cosched.adapters.slurm.reservations import Reservation, new_name
 
@@ -156,21 +156,21 @@ def test_the_budget_as_worked_out_by_hand() -> None:
     h, k = job(1, 6, 60), job(2, 2, 600)
     look = [running(9, NODES[:4], NOW + 300), h]
     assert plan(*look, k).may_start("2", HALF, {}, ()) is None
-    assert plan(*look, replace(k, limit=501)).may_start("2", HALF, {}, ()) == Turn(("n4", "n5"), "1", 1501, 200)
+    assert plan(*look, replace(k, limit=501)).may_start("2", HALF, {}, ()) == EarlyStart(("n4", "n5"), "1", 1501, 200)
     assert plan(*look, replace(k, limit=502)).may_start("2", HALF, {}, ()) is None
-    assert plan(*look, k).may_start("2", Fraction(1), {}, ()) == Turn(("n4", "n5"), "1", 1702, 299)
+    assert plan(*look, k).may_start("2", Fraction(1), {}, ()) == EarlyStart(("n4", "n5"), "1", 1702, 299)
     assert plan(*look, k).may_start("2", Fraction(1), {"1": 1599}, ()) is None
 
 
 def test_behind_a_job_that_waits_for_its_mate_there_is_no_limit() -> None:
     look = plan(running(9, NODES[:4], NOW + 300), job(1, 6, 60), job(2, 2, 600))
-    assert look.may_start("2", HALF, {}, ["1"]) == Turn(("n4", "n5"))
+    assert look.may_start("2", HALF, {}, ["1"]) == EarlyStart(("n4", "n5"))
 
 
 def test_jobs_that_do_not_wait_for_nodes_are_not_the_first() -> None:
     held, booked = job(1, 6, 60, kept_back=True), job(3, 6, 60, reservation="r")
     look = [running(9, NODES[:4], NOW + 300), held, booked]
-    assert plan(*look, job(4, 2, 600)).may_start("4", HALF, {}, ()) == Turn(("n4", "n5"))
+    assert plan(*look, job(4, 2, 600)).may_start("4", HALF, {}, ()) == EarlyStart(("n4", "n5"))
 
 
 def test_jobs_of_other_nodes_are_not_in_the_way() -> None:
@@ -221,7 +221,7 @@ def test_a_slot_is_beside_all_reservations_but_its_own() -> None:
 
 def test_a_job_that_we_keep_back_may_start_for_its_mate_and_one_that_its_user_holds_may_not() -> None:
     k = job(2, 2, 10, kept_back=True)
-    assert plan(replace(k, delayed=True)).may_start("2", HALF, {}, ()) == Turn(("n0", "n1"))
+    assert plan(replace(k, delayed=True)).may_start("2", HALF, {}, ()) == EarlyStart(("n0", "n1"))
     assert plan(k).may_start("2", HALF, {}, ()) is None
     assert plan(k).earliest("2", NOW, ()) is None
 

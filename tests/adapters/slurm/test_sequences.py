@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from cosched.adapters.batch_system import BatchReport
-from cosched.adapters.slurm.book import Book, Job, Phase
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.hook_protocol import Offer
 from cosched.adapters.slurm.hook_server import HookServer
+from cosched.adapters.slurm.register import BatchJob, Phase, Register
 from cosched.adapters.slurm.sequences import Sequences
 from cosched.adapters.slurm.settings import SlurmSettings
 from cosched.adapters.watch import Watch
@@ -35,7 +35,7 @@ class Desk:
         self.socket = folder / "hooks.sock"
         self.reports: list[BatchReport] = []
         now = asyncio.get_running_loop().time
-        self.book = Book(self.reports.append, now, lambda _: False)
+        self.book = Register(self.reports.append, now, lambda _: False)
         self.hooks = self.book.hooks = HookServer(
             self.socket,
             slurm_user=os.geteuid(),
@@ -60,7 +60,7 @@ class Desk:
     def kinds(self) -> list[str]:
         return [type(report).__name__ for report in self.reports]
 
-    def learn(self, delay: int, restarts: int) -> Job:
+    def learn(self, delay: int, restarts: int) -> BatchJob:
         """A job that was submitted or requeued now, and begins in so many seconds."""
         now = int(time.time())
         self.row = replace(ROW, submitted_at=now, eligible_at=now + delay, restarts=restarts)

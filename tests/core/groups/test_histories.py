@@ -110,7 +110,7 @@ def test_a_late_drop_by_another_name_ends_a_booking_that_is_decided(monkeypatch)
     settle = Promises.settle
 
     def any_drop(self, peer, request, now):
-        booking = self.ledger.jobs["j"].group.booking
+        booking = self.ledger.jobs["j"].group.promise
         if booking is not None and not request.start:
             request = request._replace(request_id=booking.proposal)
         return settle(self, peer, request, now)

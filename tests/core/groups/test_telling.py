@@ -19,7 +19,7 @@ def proposed(booked: str) -> World:
     """A's job has proposed a start; these members are booked, and their answers are under way."""
     world = World(dict.fromkeys("ABC", Scheme.YIELD), fits="BC")
     world.pending.append(("A", Ready("j", Allocation(4), FOREVER)))
-    while not all(world.job(name).group.booking for name in booked):
+    while not all(world.job(name).group.promise for name in booked):
         held_back = [to not in booked and _is(ProposeGroupStart, event) for to, event in world.pending]
         world.deliver(held_back.index(False))
     return world
@@ -54,10 +54,10 @@ def test_a_drop_that_was_lost_is_told_again_though_its_job_has_left_the_group():
     world = proposed("C")
     world.feed("A", Unlinked("j"))
     lose_what_is_told(world, "C")
-    assert world.job("C").group.booking is not None
+    assert world.job("C").group.promise is not None
     world.due("A", Timer.TELL)
     settle(world)
-    assert world.job("C").group.booking is None
+    assert world.job("C").group.promise is None
     assert world.started == ["A"]  # alone: it had nodes
     assert world.job("A").untold == {}
 
@@ -69,7 +69,7 @@ def test_a_proposal_of_which_its_living_proposer_knows_nothing_is_dropped():
     world.due("C", Timer.LEASE)
     assert isinstance(world.pending[0][1].request, GetProposal)
     settle(world)
-    assert world.job("C").group.booking is None
+    assert world.job("C").group.promise is None
     assert world.started == ["A"]
 
 

@@ -229,7 +229,7 @@ def _check(world: Planned) -> None:
         elif name in world.booked and job.state is JobState.RUNNING:
             assert world.started_at[name] >= world.booked[name], "nobody starts before its slot"
         if started:
-            by = job.group.started_by or (job.group.booking and job.group.booking.proposal)
+            by = job.group.started_by or (job.group.promise and job.group.promise.proposal)
             assert by == started[0], f"{name} neither starts nor is booked"
 
 

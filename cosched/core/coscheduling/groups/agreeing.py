@@ -145,9 +145,9 @@ class Agreeing:
         agreement.booked += answer.vote is Vote.BOOKED
         if len(agreement.told) < len(agreement.requests):
             return []
-        return self._all_told(job, agreement, now, booking=request.book)
+        return self._all_told(job, agreement, now, books=request.book)
 
-    def _all_told(self, job: PairedJob, agreement: Agreement, now: int, *, booking: bool) -> list[Effect]:
+    def _all_told(self, job: PairedJob, agreement: Agreement, now: int, *, books: bool) -> list[Effect]:
         group = membership(job)
         took, agreement.since = now - agreement.since, now
         if agreement.booked == len(agreement.requests):
@@ -155,7 +155,7 @@ class Agreeing:
         instant = max(agreement.instant, *(at - group.window(peer)[1] for peer, at in agreement.told.items()))
         if group.by_slots_only and instant < now + took and self.ledger.given_instant(job) is None:
             instant = now + ROUNDS_AHEAD * took
-        if booking or instant >= self._before(job, now):
+        if books or instant >= self._before(job, now):
             return self.give_up(job, agreement, now)
         if instant == agreement.instant:
             return self._ask(job, agreement, agreement.told, book=True)
@@ -238,7 +238,7 @@ class Agreeing:
 
     def due(self, job: PairedJob, event: SlotDue, now: int) -> list[Effect]:
         """The slot has come; a job that is booked waits for the outcome."""
-        if job.state is QUEUED and membership(job).booking is not None:
+        if job.state is QUEUED and membership(job).promise is not None:
             return [SetTimer(job.id, Timer.SLOT, now + self.ledger.settings.retry_interval)]
         return self.at_slot.due(job, event, now)
 

@@ -339,7 +339,7 @@ class Gathering:
         """It is time to ask those again that gave no answer, or were busy."""
         group = membership(job)
         if job.state is HOLDING:
-            return self.asking.ask_again(job, now) if job.missed and group.booking is None else []
+            return self.asking.ask_again(job, now) if job.missed and group.promise is None else []
         again = [(peer, request) for peer in group.again for request in self._open_requests(group, peer)]
         group.again.clear()
         if not again and job.state is QUEUED:  # others have started unasked, and its window begins

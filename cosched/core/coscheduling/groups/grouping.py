@@ -188,7 +188,7 @@ class Grouping:
             return [Reschedule(job.id)] if now >= passed_from else self.allocations.patience(job, now)
         job.alone = True
         noted = self.ledger.note(job, What.PATIENCE_ENDED)
-        if job.state is HOLDING and membership(job).booking is None:
+        if job.state is HOLDING and membership(job).promise is None:
             return noted + self.asking.ask_again(job, now)
         return [*noted, Reschedule(job.id)]
 
@@ -218,13 +218,13 @@ class Grouping:
     # Restart
 
     def recover(self, job: PairedJob, now: int) -> list[Effect]:
-        """What was undecided is dropped, what was decided is told again, and a booking waits for its outcome."""
+        """What was undecided is dropped, what was decided is told again, and a promise waits for its outcome."""
         group = membership(job)
         effects = self.gathering.stop_asking(job, now)
         if job.state in WAITING and group.wanted_until > now:
             self.ledger.wanted[job.id] = None
-        if group.booking is not None:
-            effects += self.promises.recover(job, group.booking, now)
+        if group.promise is not None:
+            effects += self.promises.recover(job, group.promise, now)
         elif job.state is READY:
             effects += self.asking.ask_for_mate(job, now)
         if job.slot is not None:

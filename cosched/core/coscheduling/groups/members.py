@@ -117,5 +117,5 @@ def _may_change(job: PairedJob) -> bool:
     """Whether the job's group may get another member: none has started, and no start is under way."""
     group = job.group
     assert group is not None
-    under_way = group.proposal or group.booking or group.agreement or group.slot or group.started_by
+    under_way = group.proposal or group.promise or group.agreement or group.slot or group.started_by
     return not under_way and job.state in WAITING

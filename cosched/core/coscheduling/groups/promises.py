@@ -1,6 +1,6 @@
 """What members of groups promise: their nodes, for a start that another member proposes, until they know the outcome.
 
-A booking ends by the word of its proposer alone, whatever the clock says: a member whose lease is over asks. The
+A promise ends by the word of its proposer alone, whatever the clock says: a member whose lease is over asks. The
 proposer drops an undecided proposal before it answers. Others are asked, too, if it does not answer; of them only "we
 have started by it" counts. A member that hears nothing for `peer_patience` treats the proposer as unreachable.
 
@@ -22,7 +22,7 @@ from cosched.core.coscheduling.groups.members import Members
 from cosched.core.coscheduling.groups.proposals import longest_lease, membership
 from cosched.core.coscheduling.groups.reserving import Reserving
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
-from cosched.core.coscheduling.membership import Booking
+from cosched.core.coscheduling.membership import Promise
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.effects import (
     Answer,
@@ -61,7 +61,7 @@ from cosched.core.story import What, Why
 
 @dataclass
 class Promises:
-    """The bookings of our members."""
+    """The promises of our members."""
 
     ledger: Ledger
     members: Members
@@ -85,7 +85,7 @@ class Promises:
         vote = self._vote(job, peer, request, now)
         if vote is not None:
             return self._answer(job, peer, request, vote)
-        if membership(job).booking is not None and now >= membership(job).kept_until:  # dropped, as the later one says
+        if membership(job).promise is not None and now >= membership(job).kept_until:  # dropped, as the later one says
             return [*self._end(job, now), *self._answer(job, peer, request, Vote.NO)]
         if job.state is not QUEUED:
             return self._book(job, peer, request, now, job.state)
@@ -106,8 +106,8 @@ class Promises:
         group, number = membership(job), call_number(request.request_id)
         if number <= group.void.get(peer, 0) or self.ledger.settled_by is not None or not self.ledger.settings.enabled:
             return Vote.NO
-        if group.booking is not None:
-            return self._vote_of_booked(group.booking, peer, number)
+        if group.promise is not None:
+            return self._vote_of_booked(group.promise, peer, number)
         if group.by_slots_only and request.slot != group.slot:
             return Vote.NO
         if job.state is READY and self._starts_later(job, now):
@@ -134,10 +134,10 @@ class Promises:
         return membership(job).by_slots_only and job.slot is not None and job.slot > now
 
     @staticmethod
-    def _vote_of_booked(booking: Booking, peer: Domain, number: int) -> Vote | None:
-        if booking.proposer != peer:
+    def _vote_of_booked(promise: Promise, peer: Domain, number: int) -> Vote | None:
+        if promise.proposer != peer:
             return Vote.BUSY
-        present = call_number(booking.proposal)
+        present = call_number(promise.proposal)
         if number < present:
             return Vote.NO
         return Vote.BOOKED if number == present else None  # a later one replaces it
@@ -159,15 +159,15 @@ class Promises:
     def _book(self, job: PairedJob, peer: Domain, request: ProposeGroupStart, now: int, was: JobState) -> list[Effect]:
         """Keep the nodes of a job that has some, for this proposal."""
         group = membership(job)
-        if group.booking is not None:
-            was = group.booking.was
-        release_due = group.booking is not None and group.booking.release_due
+        if group.promise is not None:
+            was = group.promise.was
+        release_due = group.promise is not None and group.promise.release_due
         dropped = self.gathering.stop_asking(job, now)
         if not group.kept_until:
             group.kept_until = now + longest_lease(self.ledger)
         until = min(now + request.lease, group.kept_until)
         self._count(job)
-        group.booking = Booking(request.request_id, peer, request.caller, was, now, until, release_due)
+        group.promise = Promise(request.request_id, peer, request.caller, was, now, until, release_due)
         noted = self.ledger.note(job, What.BOOKED, proposal=request.request_id)
         timer = SetTimer(job.id, Timer.LEASE, until)
         return [*dropped, *noted, timer, *self._answer(job, peer, request, Vote.BOOKED)]
@@ -177,11 +177,11 @@ class Promises:
         if job.state is READY:
             self.ledger.booked[job.id] = job.nodes
 
-    def recover(self, job: PairedJob, booking: Booking, now: int) -> list[Effect]:
-        """Take up a booking as it was recorded."""
-        booking.asked = False
+    def recover(self, job: PairedJob, promise: Promise, now: int) -> list[Effect]:
+        """Take up a promise as it was recorded."""
+        promise.asked = False
         self._count(job)
-        return [SetTimer(job.id, Timer.LEASE, max(now, booking.until))]
+        return [SetTimer(job.id, Timer.LEASE, max(now, promise.until))]
 
     def tried(self, job: PairedJob, event: TriedReady, now: int) -> list[Effect]:
         """The scheduler has tried to make the job ready."""
@@ -235,7 +235,7 @@ class Promises:
             return [*self.reserving.settle(job, request, now), Answer(peer, request, Settled(True))]
         if request.keep:
             return [Answer(peer, request, Settled(False))]
-        ours = group.booking is not None and group.booking.proposal == request.request_id
+        ours = group.promise is not None and group.promise.proposal == request.request_id
         if request.start:
             started = self._start(job, request.request_id, request.start_at, now) if ours else []
             return [*started, Answer(peer, request, Settled(ours or group.started_by == request.request_id))]
@@ -245,8 +245,8 @@ class Promises:
 
     def _start(self, job: PairedJob, proposal: str, at: float | None, now: int) -> list[Effect]:
         group = membership(job)
-        assert group.booking is not None
-        by, group.started_by = group.booking.proposer, proposal
+        assert group.promise is not None
+        by, group.started_by = group.promise.proposer, proposal
         unbooked = self.end(job)
         if job.state is QUEUED:
             return [*self.gathering.agreeing.fix(job, now), *unbooked]
@@ -254,40 +254,40 @@ class Promises:
         return [*started, *unbooked]
 
     def _end(self, job: PairedJob, now: int) -> list[Effect]:
-        """The booking ends without a start: the job is again what it was."""
+        """The promise ends without a start: the job is again what it was."""
         group = membership(job)
-        booking, kept_until = group.booking, group.kept_until
-        assert booking is not None
-        effects = [*self.ledger.note(job, What.NOT_BOOKED, proposal=booking.proposal), *self.end(job)]
+        promise, kept_until = group.promise, group.kept_until
+        assert promise is not None
+        effects = [*self.ledger.note(job, What.NOT_BOOKED, proposal=promise.proposal), *self.end(job)]
         if group.by_slots_only and job.state is QUEUED and not group.has_begun:
             return [*effects, MoveSlot(job.id, SlotMoves.WITH_GROUP)]
         if job.state is HOLDING:
-            return effects + (self.allocations.release(job, ReleaseDue(job.id), now) if booking.release_due else [])
+            return effects + (self.allocations.release(job, ReleaseDue(job.id), now) if promise.release_due else [])
         if job.state is not READY:
             return effects
-        if booking.was is QUEUED:
+        if promise.was is QUEUED:
             job.state = QUEUED
             return [*effects, GiveBack(job.id)]
         if now >= kept_until:
-            return [*effects, *self.allocations.wait(job, now, Why.MATE_QUEUING, Scheme.YIELD, peer=booking.proposer)]
+            return [*effects, *self.allocations.wait(job, now, Why.MATE_QUEUING, Scheme.YIELD, peer=promise.proposer)]
         group.kept_until = kept_until  # it keeps its nodes, and asks anew
         return [*effects, *self.asking.ask_for_mate(job, now)]
 
     def release(self, job: PairedJob, event: ReleaseDue, now: int) -> list[Effect]:
-        """The hold is to end: when the booking has ended, if the job is booked."""
-        booking = membership(job).booking
-        if booking is None:
+        """The hold is to end: when the promise has ended, if the job is booked."""
+        promise = membership(job).promise
+        if promise is None:
             return self.allocations.release(job, event, now)
-        booking.release_due = True
+        promise.release_due = True
         return []
 
     def end(self, job: PairedJob) -> list[Effect]:
         """The job has lost its nodes, or has ended: it is booked no longer."""
         group = membership(job)
         group.kept_until = 0
-        if group.booking is None:
+        if group.promise is None:
             return []
-        group.booking = None
+        group.promise = None
         self.ledger.booked.pop(job.id, None)
         return [ClearTimer(job.id, Timer.LEASE)]
 
@@ -296,45 +296,45 @@ class Promises:
     def lease_over(self, job: PairedJob, _: LeaseOver, now: int) -> list[Effect]:
         """No outcome has been told: ask for it, first the proposer alone, and then all."""
         group, settings = membership(job), self.ledger.settings
-        booking = group.booking
-        if booking is None:
+        promise = group.promise
+        if promise is None:
             return []
         if (
-            not booking.asked
+            not promise.asked
         ):  # patience begins when the proposer is asked, however late: this domain may have been down
-            booking.asked, booking.until = True, now
-        waited = now - booking.until
-        expected = waited <= settings.peer_patience + settings.peer_grace and self.peers.expects(booking.proposer, now)
+            promise.asked, promise.until = True, now
+        waited = now - promise.until
+        expected = waited <= settings.peer_patience + settings.peer_grace and self.peers.expects(promise.proposer, now)
         if waited > settings.peer_patience and not expected:
-            return self._give_up(job, booking, now)
-        asked = [booking.proposer] if waited <= 0 else [peer for peer in group.others if peer in group.jobs]
-        calls = [Call(peer, job.id, GetProposal(booking.proposal, group.jobs[peer], job.id)) for peer in asked]
+            return self._give_up(job, promise, now)
+        asked = [promise.proposer] if waited <= 0 else [peer for peer in group.others if peer in group.jobs]
+        calls = [Call(peer, job.id, GetProposal(promise.proposal, group.jobs[peer], job.id)) for peer in asked]
         again = now + max(settings.retry_interval, settings.peer_patience // 4)
         return [*calls, SetTimer(job.id, Timer.LEASE, again)]
 
     def told(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
         """What has become of the proposal, as somebody says."""
-        booking, answer, request = membership(job).booking, event.answer, event.request
+        promise, answer, request = membership(job).promise, event.answer, event.request
         assert isinstance(answer, ProposalOutcome)
         assert isinstance(request, GetProposal)
-        if booking is None or booking.proposal != request.request_id:
+        if promise is None or promise.proposal != request.request_id:
             return []
         if answer.outcome is Outcome.STARTED:
-            return self._start(job, booking.proposal, answer.start_at, now)
-        if event.peer == booking.proposer:  # UNKNOWN, too: its job has left the group, and so has dropped it
-            membership(job).void[event.peer] = call_number(booking.proposal)
+            return self._start(job, promise.proposal, answer.start_at, now)
+        if event.peer == promise.proposer:  # UNKNOWN, too: its job has left the group, and so has dropped it
+            membership(job).void[event.peer] = call_number(promise.proposal)
             return self._end(job, now)
         return []
 
-    def _give_up(self, job: PairedJob, booking: Booking, now: int) -> list[Effect]:
+    def _give_up(self, job: PairedJob, promise: Promise, now: int) -> list[Effect]:
         """The outcome cannot be known: the proposer counts as unreachable, and the story says so."""
-        membership(job).void[booking.proposer] = call_number(booking.proposal)
+        membership(job).void[promise.proposer] = call_number(promise.proposal)
         if self.ledger.settings.on_peer_unreachable is not OnUnreachable.START:
             return [*self._end(job, now), Reschedule(job.id)]
         if job.state is QUEUED:
-            return self._start(job, booking.proposal, None, now)
+            return self._start(job, promise.proposal, None, now)
         unbooked = self.end(job)
-        started = self.allocations.start(job, now, Why.OUTCOME_UNKNOWN, proposal=booking.proposal)
+        started = self.allocations.start(job, now, Why.OUTCOME_UNKNOWN, proposal=promise.proposal)
         return [*started, *unbooked]
 
     # GetProposal

@@ -62,7 +62,7 @@ class Reserving:
         agreement = group.agreement
         if agreement is not None and (self.ledger.domain < peer or agreement.planning):
             return Vote.BUSY
-        if group.booking is not None or (job.state is READY and agreement is None):
+        if group.promise is not None or (job.state is READY and agreement is None):
             return Vote.BUSY
         if self.asked.get(job.id, (peer,))[0] != peer:
             return Vote.BUSY

@@ -8,9 +8,9 @@ import pytest
 
 from cosched.adapters.batch_system import Appeared, BatchReport, JobOutlook, Offered
 from cosched.adapters.manager import End, Ended
-from cosched.adapters.pbs.book import NAMESAKE, TAKEN, WAITS, Book, Job, Phase
 from cosched.adapters.pbs.commands import JobRow
 from cosched.adapters.pbs.hook_server import Asked
+from cosched.adapters.pbs.register import NAMESAKE, TAKEN, WAITS, BatchJob, Phase, Register
 
 HERE, THERE = "(a1:ncpus=1)+(a2:ncpus=1)", "(a3:ncpus=1)+(a4:ncpus=1)"
 ASKED = Asked("7", array=False, vnodes=HERE, owner="ann", name="", requestor="Scheduler", resources={"pair": "p"})
@@ -23,29 +23,31 @@ def reports() -> list[BatchReport]:
 
 
 @pytest.fixture
-def book(reports: list[BatchReport]) -> Book:
-    return Book(reports.append, lambda: 100.0, lambda _: None, lambda: None, lambda: None)
+def book(reports: list[BatchReport]) -> Register:
+    return Register(reports.append, lambda: 100.0, lambda _: None, lambda: None, lambda: None)
 
 
 @pytest.fixture
-def offered(book: Book) -> Job:
+def offered(book: Register) -> BatchJob:
     assert book.asked(ASKED) == WAITS
     return book.jobs["7"]
 
 
-def test_a_job_that_we_start_runs_on_the_nodes_that_it_was_offered_and_on_no_others(book: Book, offered: Job) -> None:
+def test_a_job_that_we_start_runs_on_the_nodes_that_it_was_offered_and_on_no_others(
+    book: Register, offered: BatchJob
+) -> None:
     offered.admitted = True
     assert book.asked(replace(ASKED, vnodes=THERE)) == WAITS  # the scheduler's doing, while qrun is under way
     assert book.asked(ASKED) is None
 
 
-def test_others_get_none_of_the_nodes_that_are_kept(book: Book, offered: Job) -> None:
+def test_others_get_none_of_the_nodes_that_are_kept(book: Register, offered: BatchJob) -> None:
     other = replace(ASKED, job_id="8", resources={}, vnodes="(a2:ncpus=1)+(a3:ncpus=1)")
     assert book.asked(other) == f"its nodes are kept for job {offered.job_id} (cosched)"
     assert book.asked(replace(other, vnodes=THERE)) is None
 
 
-def test_a_cycle_that_began_before_we_started_a_job_offers_nobody_its_nodes(book: Book, offered: Job) -> None:
+def test_a_cycle_that_began_before_we_started_a_job_offers_nobody_its_nodes(book: Register, offered: BatchJob) -> None:
     other = replace(ASKED, job_id="8", vnodes="(a2:ncpus=1)+(a3:ncpus=1)", resources={"pair": "q"})
     offered.admitted = True
     book.runs(offered, 50.0)
@@ -55,13 +57,13 @@ def test_a_cycle_that_began_before_we_started_a_job_offers_nobody_its_nodes(book
     assert book.asked(other) == WAITS  # a cycle asks once for each job: they are to share the nodes
 
 
-def test_nodes_of_a_job_that_pbs_has_started_are_pbs_s_affair(book: Book, offered: Job) -> None:
+def test_nodes_of_a_job_that_pbs_has_started_are_pbs_s_affair(book: Register, offered: BatchJob) -> None:
     book.runs(offered, 50.0)
     assert book.asked(replace(ASKED, job_id="8", resources={"pair": "q"})) == WAITS
 
 
 def test_a_new_job_with_the_name_of_one_that_was_perhaps_deleted_waits_for_a_look(
-    book: Book, offered: Job, reports: list[BatchReport]
+    book: Register, offered: BatchJob, reports: list[BatchReport]
 ) -> None:
     """PBS tells nobody of queued jobs that are deleted. Two jobs have one mate: the second would start alone."""
     second = replace(ASKED, job_id="8", vnodes=THERE)
@@ -74,32 +76,32 @@ def test_a_new_job_with_the_name_of_one_that_was_perhaps_deleted_waits_for_a_loo
     assert [report.job_id for report in reports if isinstance(report, Appeared | Ended)] == ["7", "9", "7", "8"]
 
 
-def test_an_offered_job_that_its_user_holds_back_is_found(book: Book, offered: Job) -> None:
+def test_an_offered_job_that_its_user_holds_back_is_found(book: Register, offered: BatchJob) -> None:
     held = replace(ROW, state="H")
     assert book.held_back([ROW], 101.0) == []
     assert book.held_back([held], 101.0) == [offered]
     assert book.held_back([held], 99.0) == []  # seen before the offer
 
 
-def test_a_job_array_is_refused_once(book: Book, reports: list[BatchReport]) -> None:
+def test_a_job_array_is_refused_once(book: Register, reports: list[BatchReport]) -> None:
     for _ in range(2):
         assert book.asked(replace(ASKED, array=True)) is None
     assert [type(report).__name__ for report in reports] == ["Refused"]
 
 
-def test_an_older_look_does_not_undo_what_the_hook_has_seen(book: Book, offered: Job) -> None:
+def test_an_older_look_does_not_undo_what_the_hook_has_seen(book: Register, offered: BatchJob) -> None:
     book.see([replace(ROW, state="R", started_at=50)], 99.0)
     assert offered.phase is Phase.OFFERED
     assert book.missing([], 99.0) == []
     assert book.missing([], 101.0) == ["7"]
 
 
-def test_what_pbs_expects_of_jobs_that_wait(book: Book) -> None:
+def test_what_pbs_expects_of_jobs_that_wait(book: Register) -> None:
     book.learn(replace(ROW, expected=5000, comment="Not Running: no nodes"))
     assert book.outlooks() == {"7": JobOutlook(5000, "Not Running: no nodes")}
 
 
-def test_a_place_is_that_among_the_jobs_of_its_queue_that_wait_as_qstat_lists_them(book: Book) -> None:
+def test_a_place_is_that_among_the_jobs_of_its_queue_that_wait_as_qstat_lists_them(book: Register) -> None:
     others = [replace(ROW, job_id=str(id), resources={}, queue="workq") for id in (3, 9)]
     runs, held = (replace(others[0], job_id=id, state=state) for id, state in (("4", "R"), ("5", "H")))
     elsewhere = replace(others[0], job_id="6", queue="express")
@@ -108,7 +110,7 @@ def test_a_place_is_that_among_the_jobs_of_its_queue_that_wait_as_qstat_lists_th
 
 
 def test_an_offer_names_the_account_by_the_hook_s_word_or_else_by_qstat_s(
-    book: Book, reports: list[BatchReport]
+    book: Register, reports: list[BatchReport]
 ) -> None:
     book.learn(replace(ROW, account="climate"))
     book.asked(ASKED)

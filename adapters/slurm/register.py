@@ -1,4 +1,4 @@
-"""The book of jobs that name a mate. squeue's rows and the hooks' messages change it; changes become reports."""
+"""The register of jobs that name a mate. squeue's rows and the hooks' messages change it; changes become reports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from cosched.adapters.slurm import states
 from cosched.adapters.slurm.commands import JobRow, number
 from cosched.adapters.slurm.comments import ARRAY, HET, CommentError, find
 from cosched.adapters.slurm.hook_protocol import HookEnd, Offer
-from cosched.adapters.slurm.places import Turn, places, turns
+from cosched.adapters.slurm.places import Waiting, places, waiting_jobs
 from cosched.adapters.slurm.states import SECOND, Stage
 
 _LOG = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class Phase(Enum):
 
 
 @dataclass
-class Job:
+class BatchJob:
     """A job that names a mate. Times are in seconds since 1970, but `changed` is by the event loop's clock."""
 
     job_id: str
@@ -87,7 +87,7 @@ class Job:
 
 
 class Hooks(Protocol):
-    """The part of the hook server that the book uses."""
+    """The part of the hook server that the register uses."""
 
     def start(self, job_id: str, at: float | None = None) -> bool:
         """Let a job start, at an instant (seconds since 1970) if given. False: no hook waits."""
@@ -96,13 +96,13 @@ class Hooks(Protocol):
         """End a stale hook. False: no hook waits."""
 
 
-class Book:
+class Register:
     """Reports go to `report`; `clock` is the loop's; `waits` says whether a job's hook has noted that it waits."""
 
     def __init__(
         self, report: Callable[[BatchReport], None], clock: Callable[[], float], waits: Callable[[JobRow], bool]
     ) -> None:
-        self.jobs: dict[str, Job] = {}
+        self.jobs: dict[str, BatchJob] = {}
         self.unseen: dict[str, Offer] = {}  # offers of jobs that we have to look up first
         self.hooks: Hooks
         self._report = report
@@ -110,8 +110,8 @@ class Book:
         self._waits = waits
         self._others: dict[str, int] = {}  # jobs without a mate: when they were submitted
         self._refused: set[str] = set()
-        self._unlaunched: list[Job] = []
-        self._turns: list[Turn] = []  # of all jobs that wait, by the last look
+        self._unlaunched: list[BatchJob] = []
+        self._waiting_jobs: list[Waiting] = []  # of all jobs that wait, by the last look
         self._numbers = itertools.count(1)  # of offers
 
     # Rows of squeue
@@ -138,7 +138,7 @@ class Book:
             if offer is not None:
                 self.hooks.start(row.job_id)
             return
-        job = self.jobs[row.job_id] = Job(
+        job = self.jobs[row.job_id] = BatchJob(
             row.job_id, row.user, link, row.nodes, row.can_yield, row.submitted_at, row.submitted_at, row.restarts,
             name=row.name, time_limit=row.time_limit, account=row.account,
             phase=Phase.CHOSEN if states.stage(row.state) is Stage.CHOSEN else Phase.QUEUED,
@@ -156,7 +156,7 @@ class Book:
         Returns the jobs that Slurm has requeued although their hooks waited, were about to connect, or were killed.
         """
         known = {row.job_id: row for row in rows}
-        self._turns = turns(known.values())
+        self._waiting_jobs = waiting_jobs(known.values())
         waiting = (Phase.CHOSEN, Phase.OFFERED, Phase.UNLAUNCHED)
         chosen = [job for job in self.jobs.values() if job.hung_up or job.phase in waiting]
         for job in list(self.jobs.values()):
@@ -168,7 +168,7 @@ class Book:
         self._refused &= {name for row in known.values() for name in (row.job_id, row.array, row.het) if name}
         return [known[job.job_id] for job in chosen if job.phase is Phase.QUEUED and not job.hung_up]
 
-    def _follow(self, job: Job, row: JobRow) -> None:
+    def _follow(self, job: BatchJob, row: JobRow) -> None:
         now = states.stage(row.state)
         if now is not Stage.BETWEEN:  # on a requeue Slurm counts the restart first, and notes the submission later
             job.submitted, job.restarts = row.submitted_at, row.restarts
@@ -187,7 +187,7 @@ class Book:
             self._ended(job, states.ended(job.job_id, row.state, row.exit_code, row.signal, at, started))
         job.moved.set()
 
-    def _queued(self, job: Job) -> None:
+    def _queued(self, job: BatchJob) -> None:
         before, job.phase, job.hung_up = job.phase, Phase.QUEUED, False
         if before is Phase.OFFERED:
             self.hooks.end(job.job_id)  # Slurm has requeued the job, and calls no new hook while this one lives
@@ -195,7 +195,7 @@ class Book:
             self._report(Withdrawn(job.job_id))
         job.started = None
 
-    def _running(self, job: Job, row: JobRow) -> None:
+    def _running(self, job: BatchJob, row: JobRow) -> None:
         if self._is_unlaunched(job, row):
             self._note_unlaunched(job, row)
         elif job.phase not in (Phase.OFFERED, Phase.RUNNING):  # offered: we are about to notice that its hook has ended
@@ -204,7 +204,7 @@ class Book:
             job.told_nodes = row.nodes
             self._report(Resized(job.job_id, row.nodes))
 
-    def _is_unlaunched(self, job: Job, row: JobRow) -> bool:
+    def _is_unlaunched(self, job: BatchJob, row: JobRow) -> bool:
         """Whether Slurm will not launch a job that it shows as running.
 
         Hooks are killed when slurmctld is stopped: by Slurm 25.05.7, 25.11.4 and later, and by systemd with any
@@ -216,11 +216,11 @@ class Book:
         gave_up = job.phase is Phase.GIVING_BACK and job.offer is not None and job.offer.restarts == row.restarts
         return job.killed == row.restarts or gave_up or self._was_killed_unseen(job, row)
 
-    def _was_killed_unseen(self, job: Job, row: JobRow) -> bool:
+    def _was_killed_unseen(self, job: BatchJob, row: JobRow) -> bool:
         """Whether the hook was killed while no service was connected."""
         return job.offer is None and job.phase is not Phase.RUNNING and self._waits(row)
 
-    def _note_unlaunched(self, job: Job, row: JobRow) -> None:
+    def _note_unlaunched(self, job: BatchJob, row: JobRow) -> None:
         if job.phase is not Phase.UNLAUNCHED:
             if job.phase is Phase.CHOSEN:
                 self._report(Withdrawn(job.job_id))
@@ -228,14 +228,14 @@ class Book:
             self._unlaunched.append(job)
             _LOG.warning("job %s is requeued: Slurm has killed its hook (a restart of slurmctld?)", job.job_id)
 
-    def _started(self, job: Job, row: JobRow) -> None:
+    def _started(self, job: BatchJob, row: JobRow) -> None:
         if job.phase is not Phase.LET_GO and job.link is not None:
             _LOG.warning("job %s has started without permission", job.job_id)
         job.phase, job.hung_up = Phase.RUNNING, False
         job.started = job.started or float(row.started_at or time.time())
         self._report(Started(job.job_id, round(job.started * SECOND)))
 
-    def _miss(self, job: Job, began: float) -> None:
+    def _miss(self, job: BatchJob, began: float) -> None:
         if job.phase is Phase.ENDED:
             del self.jobs[job.job_id]
         elif job.changed < began:
@@ -247,12 +247,12 @@ class Book:
         if job is not None and row.submitted_at > job.submitted and row.restarts <= job.restarts:
             self._lose(job)
 
-    def _lose(self, job: Job) -> None:
+    def _lose(self, job: BatchJob) -> None:
         del self.jobs[job.job_id]
         if job.phase is not Phase.ENDED:
             self._ended(job, states.gone(job.job_id, time.time(), job.started))
 
-    def _ended(self, job: Job, end: Ended) -> None:
+    def _ended(self, job: BatchJob, end: Ended) -> None:
         job.phase, job.end = Phase.ENDED, end
         job.moved.set()
         self._report(end)
@@ -260,7 +260,7 @@ class Book:
     def outlooks(self) -> dict[str, JobOutlook]:
         """Return what Slurm expects of the jobs that wait."""
         queued = [job for job in self.jobs.values() if job.phase is Phase.QUEUED]
-        found = places(self._turns, (job.job_id for job in queued))
+        found = places(self._waiting_jobs, (job.job_id for job in queued))
         return {
             job.job_id: JobOutlook(
                 job.expected, "" if job.reason == "None" else job.reason, *found.get(job.job_id, (0, 0))
@@ -268,7 +268,7 @@ class Book:
             for job in queued
         }
 
-    def take_unlaunched(self) -> list[Job]:
+    def take_unlaunched(self) -> list[BatchJob]:
         """Return the jobs, found since the last call, that Slurm does not launch and that must be requeued."""
         found, self._unlaunched = self._unlaunched, []
         return found
@@ -288,7 +288,7 @@ class Book:
         self._take_offer(job, offer)
         return True
 
-    def _take_offer(self, job: Job, offer: Offer) -> None:
+    def _take_offer(self, job: BatchJob, offer: Offer) -> None:
         job.hung_up, job.killed, job.let_go = False, None, None  # they concerned an earlier hook
         if not self._keeps_its_mate(job, offer):
             return
@@ -306,7 +306,7 @@ class Book:
             return
         self.report_offer(job)
 
-    def report_offer(self, job: Job) -> None:
+    def report_offer(self, job: BatchJob) -> None:
         """Report the job's offer, if it has one."""
         if job.offer is not None and job.phase is Phase.OFFERED:
             on = job.offer.nodes, job.offer.nodelist
@@ -315,7 +315,7 @@ class Book:
             told = Offered(job.job_id, job.submitted, *on, *of, job.can_yield, job.number, job.account)
             self._report(told)
 
-    def _keeps_its_mate(self, job: Job, offer: Offer) -> bool:
+    def _keeps_its_mate(self, job: BatchJob, offer: Offer) -> bool:
         """Return whether the job's present comment still names a mate; if not, let the job start."""
         if job.phase is Phase.ENDED:
             _LOG.warning("job %s was requeued after its end: it starts alone", job.job_id)
@@ -368,7 +368,7 @@ class Book:
         self._ended(job, states.ended(job.job_id, end.state, number(code), number(signal), at, started))
         return False
 
-    def _requeued(self, job: Job, at: int | None) -> bool:
+    def _requeued(self, job: BatchJob, at: int | None) -> bool:
         ran = job.started is not None and at is not None and at >= int(job.started)
         if job.phase is not Phase.GIVING_BACK and not ran:
             return True  # this may be a late message about an earlier turn: squeue knows
@@ -393,7 +393,7 @@ class Book:
             self._refuse(row.array or row.het or row.job_id, row.user, reason)
         return None
 
-    def relink(self, job: Job, link: Link | None) -> None:
+    def relink(self, job: BatchJob, link: Link | None) -> None:
         """Note that a job names another mate, or none."""
         job.link = link
         self._report(Relinked(job.job_id, link))

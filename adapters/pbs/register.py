@@ -47,7 +47,7 @@ class Phase(Enum):
 
 
 @dataclass(eq=False)
-class Job:
+class BatchJob:
     """A job that names a mate; instants by the loop's clock, but for `submitted` and `started`."""
 
     job_id: str
@@ -90,7 +90,7 @@ class Job:
         return self.phase is Phase.OFFERED and self.vnodes == vnodes
 
 
-class Book:
+class Register:
     """Reports go to `report`; `clock` is the loop's.
 
     `on_offer` gets each job that is offered now; `ask_again` makes PBS schedule once more; `look` looks at the queue.
@@ -100,11 +100,11 @@ class Book:
         self,
         report: Callable[[BatchReport], None],
         clock: Callable[[], float],
-        on_offer: Callable[[Job], None],
+        on_offer: Callable[[BatchJob], None],
         ask_again: Callable[[], object],
         look: Callable[[], object],
     ) -> None:
-        self.jobs: dict[str, Job] = {}
+        self.jobs: dict[str, BatchJob] = {}
         self.namesakes: set[str] = set()  # jobs that wait for a look
         self._report = report
         self._clock = clock
@@ -132,7 +132,7 @@ class Book:
         if job is None and link is not None:
             nodes, just_now = len(commands.chunks(asked.vnodes)), int(time.time())
             job = self._add(
-                Job(asked.job_id, asked.owner, link, nodes, just_now, asked.name, account=asked.account or "")
+                BatchJob(asked.job_id, asked.owner, link, nodes, just_now, asked.name, account=asked.account or "")
             )
         if job is None:
             return None
@@ -153,13 +153,13 @@ class Book:
         """Whether nodes are kept for a job."""
         return any(job.phase is Phase.OFFERED for job in self.jobs.values())
 
-    def _keeper(self, asked: Asked) -> Job | None:
+    def _keeper(self, asked: Asked) -> BatchJob | None:
         """Return another job for which one of the nodes is kept."""
         nodes = commands.chunks(asked.vnodes).keys()
         rivals = (job for job in self.jobs.values() if job.job_id != asked.job_id and not job.kept.isdisjoint(nodes))
         return next(rivals, None)
 
-    def _offer(self, job: Job, vnodes: str) -> str:
+    def _offer(self, job: BatchJob, vnodes: str) -> str:
         if job.phase is Phase.OFFERED:
             return WAITS
         if self._clock() < job.turned_away:
@@ -177,7 +177,7 @@ class Book:
             self.report_offer(job)
         return WAITS
 
-    def _taken(self, job: Job, vnodes: str) -> bool:
+    def _taken(self, job: BatchJob, vnodes: str) -> bool:
         """Whether one of the nodes went to a job that we started while this cycle of the scheduler had begun already.
 
         The cycle still sees these nodes as free. A cycle asks once for each job, so that of those that ask again the
@@ -193,11 +193,11 @@ class Book:
                 return True
         return False
 
-    def note_offer(self, job: Job, vnodes: str) -> None:
+    def note_offer(self, job: BatchJob, vnodes: str) -> None:
         """Note that a job is offered on these nodes from now on."""
         job.phase, job.vnodes, job.number = Phase.OFFERED, vnodes, next(self._numbers)
 
-    def report_offer(self, job: Job) -> None:
+    def report_offer(self, job: BatchJob) -> None:
         """Report the job's offer, if it has one."""
         if job.phase is Phase.OFFERED:
             told = job.job_id, job.submitted, job.nodes, job.vnodes, job.owner, job.link
@@ -226,7 +226,7 @@ class Book:
                 self._follow(job, row)
         self._others &= seen.keys()
 
-    def held_back(self, rows: Iterable[JobRow], began: float) -> list[Job]:
+    def held_back(self, rows: Iterable[JobRow], began: float) -> list[BatchJob]:
         """Return the offered jobs that their users hold back, as a look that began at `began` found them."""
         held = {row.job_id for row in rows if row.state == "H"}
         offered = (job for job in self.jobs.values() if job.phase is Phase.OFFERED and not job.admitted)
@@ -242,24 +242,24 @@ class Book:
         job = self.jobs.get(job_id)
         return job is not None and job.phase is Phase.OFFERED
 
-    def learn(self, row: JobRow) -> Job | None:
+    def learn(self, row: JobRow) -> BatchJob | None:
         """Take up a job that was not known; None: it names no mate, or cannot have one."""
         link = self._link(row.job_id, row.owner, row.resources, row.array)
         if link is None:
             self._others.add(row.job_id)
             return None
-        job = Job(row.job_id, row.owner, link, row.nodes, row.submitted_at, row.name, row.walltime, row.account)
+        job = BatchJob(row.job_id, row.owner, link, row.nodes, row.submitted_at, row.name, row.walltime, row.account)
         self._add(job)
         self._follow(job, row)
         return job
 
-    def _add(self, job: Job) -> Job:
+    def _add(self, job: BatchJob) -> BatchJob:
         self.jobs[job.job_id] = job
         self._others.discard(job.job_id)
         self._report(Appeared(*_told(job)))
         return job
 
-    def _follow(self, job: Job, row: JobRow) -> None:
+    def _follow(self, job: BatchJob, row: JobRow) -> None:
         job.submitted, job.time_limit = row.submitted_at, row.walltime
         job.expected, job.comment, job.account = row.expected, row.comment, row.account
         link = self._link(row.job_id, row.owner, row.resources, row.array)
@@ -270,7 +270,7 @@ class Book:
         elif row.state in ("Q", "H", "W", "T") and job.phase is Phase.RUNNING:
             self.withdraw(job)
 
-    def runs(self, job: Job, at: float | None) -> None:
+    def runs(self, job: BatchJob, at: float | None) -> None:
         """Note that a job has started, by our word or without."""
         if not job.admitted and job.link is not None and job.phase is not Phase.RUNNING:
             _LOG.warning("job %s has started without permission", job.job_id)
@@ -279,12 +279,12 @@ class Book:
             job.by_us, job.too_late = job.changed, set()
         self._report(Started(job.job_id, round((at or 0) * SECOND)))
 
-    def withdraw(self, job: Job) -> None:
+    def withdraw(self, job: BatchJob) -> None:
         """Note that a job has lost its nodes, and is queued again."""
         job.phase, job.vnodes, job.started, job.changed = Phase.QUEUED, "", None, self._clock()
         self._report(Withdrawn(job.job_id))
 
-    def ended(self, job: Job, end: Ended) -> None:
+    def ended(self, job: BatchJob, end: Ended) -> None:
         """Note a job's end."""
         if job.phase is not Phase.ENDED:
             job.phase, job.end, job.changed = Phase.ENDED, end, self._clock()
@@ -308,7 +308,7 @@ class Book:
         mine = (job for job in self.jobs.values() if job.owner == owner and job.phase is not Phase.ENDED)
         return any(job.link is not None and _name(job.link) == _name(link) for job in mine)
 
-    def relink(self, job: Job, link: Link | None) -> None:
+    def relink(self, job: BatchJob, link: Link | None) -> None:
         """Note that a job names another mate, or none."""
         job.link = link
         self._report(Relinked(job.job_id, link))
@@ -336,12 +336,12 @@ def _name(link: Link) -> tuple[str, str]:
     return (link.pair, "") if link.pair is not None else (link.peer, link.mate or "")
 
 
-def known(job: Job) -> Known:
+def known(job: BatchJob) -> Known:
     """Return a job and its state, for `open`."""
     return Known(*_told(job), offered=job.phase is Phase.OFFERED, running=job.phase is Phase.RUNNING, end=job.end)
 
 
-def _told(job: Job) -> tuple[str, int, int, str, Link | None, str, int, str]:
+def _told(job: BatchJob) -> tuple[str, int, int, str, Link | None, str, int, str]:
     """Return the fields of Appeared."""
     return job.job_id, job.submitted, job.nodes, job.owner, job.link, job.name, job.time_limit, job.account
 
