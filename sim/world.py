@@ -13,7 +13,7 @@ from typing import Any, Protocol, assert_never
 
 import numpy as np
 
-from cosched.core.allocation import Resized
+from cosched.core.allocation import SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.domain import TIMER_EVENTS, PolicyDomain
@@ -208,7 +208,7 @@ class World:
                     self.timers.set((domain, change.job, change.timer), change.at)
                 case ClearTimer():
                     self.timers.clear((domain, change.job, change.timer))
-                case Start() | Wanted() | Ready() | Resized() | Requeued() | CancelJob():
+                case Start() | Wanted() | Ready() | SizeChanged() | Requeued() | CancelJob():
                     pass  # a job starts, which needs no launch here, or is wanted; batch schedulers do nothing else
                 case _:
                     assert_never(change)

@@ -45,7 +45,7 @@ NOT_NOW: Final = Refused.NOT_NOW
 
 
 @message
-class Resized:
+class SizeChanged:
     """A running job has another allocation from now on. `gave_to`: the job for which nodes were taken from it."""
 
     job: JobId

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cosched.core.allocation import Allocation, Resized
+from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.coscheduling.crossing import gives_way
 from cosched.core.coscheduling.mates import WAITING
 from cosched.core.domain import Change, PolicyDomain
@@ -56,7 +56,7 @@ class BatchReports:
         if self._state(job) is JobState.RUNNING:
             self._scheduler.resize(job, nodes)
             had = self._jobs[job].allocation or Allocation(nodes)
-            self._policy.coscheduler.resized(Resized(job, replace(had, nodes=nodes)))
+            self._policy.coscheduler.resized(SizeChanged(job, replace(had, nodes=nodes)))
 
     # Tries, which take a while
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import assert_never, get_args
 
-from cosched.core.allocation import NOT_NOW, Resized
+from cosched.core.allocation import NOT_NOW, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import IllegalEvent
 from cosched.core.effects import (
@@ -71,9 +71,9 @@ from cosched.core.events import (
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.scheduler import ElasticScheduler, GroupScheduler, MeetingScheduler, Scheduler
 
-# What is left for a shell. Ready: a job is so for the first time. Start: launch the job, on its allocation. Resized,
-# Requeued: what the scheduler has done to a running job; before a Start, to give that job nodes.
-Change = Record | Ready | Resized | Requeued | Wanted | Start | CancelJob | Call | Answer | SetTimer | ClearTimer
+# What is left for a shell. Ready: a job is so for the first time. Start: launch the job, on its allocation.
+# SizeChanged, Requeued: what the scheduler has done to a running job; before a Start, to give that job nodes.
+Change = Record | Ready | SizeChanged | Requeued | Wanted | Start | CancelJob | Call | Answer | SetTimer | ClearTimer
 
 FOR_SCHEDULER = frozenset(get_args(ForScheduler))
 

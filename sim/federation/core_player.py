@@ -10,7 +10,7 @@ from functools import partial
 from typing import assert_never
 
 from cosched.adapters.replay.trace import TraceJob
-from cosched.core.allocation import Allocation, Resized
+from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.domain import TIMER_EVENTS, Change, PolicyDomain
 from cosched.core.effects import Answer, Call, CancelJob, ClearTimer, Record, SetTimer, Start, Wanted
@@ -193,7 +193,7 @@ class CorePlayer:
                 self._reply = change.answer
             case Start():
                 self._start(change)
-            case Resized():
+            case SizeChanged():
                 self._resize(change)
             case Requeued():
                 self._elastic = True
@@ -215,7 +215,7 @@ class CorePlayer:
         self._allocate(start.job, start.allocation)
         self._tell_start(start)
 
-    def _resize(self, resized: Resized) -> None:
+    def _resize(self, resized: SizeChanged) -> None:
         self._elastic = True
         self._allocate(resized.job, resized.allocation)
         gave_to = {} if resized.gave_to is None else {"gave_to": resized.gave_to}

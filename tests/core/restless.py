@@ -15,7 +15,7 @@ from itertools import zip_longest
 from random import Random
 from typing import NamedTuple
 
-from cosched.core.allocation import NOT_NOW, Allocation, Refused, Resized
+from cosched.core.allocation import NOT_NOW, Allocation, Refused, SizeChanged
 from cosched.core.events import Ready, Requeued
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER
@@ -65,7 +65,7 @@ class Restless(SchedulerBase):
         self._random = random
         self._acts = acts
         self._acts_at = 0
-        self._events: list[Resized | Requeued] = []
+        self._events: list[SizeChanged | Requeued] = []
         self._now = 0
 
     # Jobs in and out
@@ -160,7 +160,7 @@ class Restless(SchedulerBase):
     def take_changed(self) -> tuple[()]:
         return ()
 
-    def take_events(self) -> list[Resized | Requeued]:
+    def take_events(self) -> list[SizeChanged | Requeued]:
         events, self._events = self._events, []
         return events
 
@@ -203,7 +203,7 @@ class Restless(SchedulerBase):
         self.free += job.nodes - size
         job.nodes = size
         job.resumes = max(job.resumes, now) + self._random.choice((0, 0, 1, 7))
-        self._events.append(Resized(job.asked.id, self._allocation(job, now)))
+        self._events.append(SizeChanged(job.asked.id, self._allocation(job, now)))
         self.done["resized"] += 1
 
     def _running(self) -> list[RestlessJob]:

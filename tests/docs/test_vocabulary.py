@@ -6,7 +6,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 HERE = ("core", "service", "sim")
-WORDS = ("Book", "Question", "Questions", "Turn", "Promise", "Job", "SlotOrder")  # that had several meanings
+WORDS = (
+    "Book",
+    "Job",
+    "Promise",
+    "Question",
+    "Questions",
+    "Resized",
+    "SizeChanged",
+    "SlotOrder",
+    "Turn",
+)  # once ambiguous
 
 
 def test_each_word_is_defined_once():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cosched.core.allocation import Allocation, Resized
+from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.domain.charges import HOUR, Accounts
@@ -95,7 +95,7 @@ def test_a_job_is_charged_for_the_nodes_that_it_has_not_for_those_that_it_asked_
     a.submit(1, 4, 1000, "p")
     world.run(1400)
     with a.domain.turns.take():
-        a.domain.core.resized(Resized("1", Allocation(1)))
+        a.domain.core.resized(SizeChanged("1", Allocation(1)))
     record = a.domain.jobs["1"]
     assert (record.state, record.nodes) == (JobState.HOLDING, 4)
     assert a.domain.records.charges.used("group", world.now) == world.now - record.memory["held_since"]

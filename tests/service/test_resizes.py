@@ -8,7 +8,7 @@ from collections.abc import Collection
 import pytest
 
 from cosched.adapters.launcher import NodesBusyError
-from cosched.core.allocation import Allocation, Resized
+from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.domain.memory import nodes_of
@@ -83,7 +83,7 @@ class Site:
         others = sum(nodes_of(record) for number, record in self.domain.jobs.items() if number != job)
         nodes = self.chance.randint(1, NODES - others)
         if nodes != nodes_of(self.domain.jobs[job]):
-            resized = Resized(job, Allocation(nodes, 0, 9))
+            resized = SizeChanged(job, Allocation(nodes, 0, 9))
             with self.domain.turns.take():
                 self.domain.core.resized(resized)
                 self.domain.sizes.change(resized)

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from cosched.core.allocation import Resized
+from cosched.core.allocation import SizeChanged
 from cosched.core.effects import Record, Start
 from cosched.core.job import JobState
 from cosched.core.story import What, Why
@@ -38,12 +38,12 @@ class WatchedFluid(Watched):
             self.seen["pairs"] += self._core.jobs[change.job].mate is not None
             self.sizes[change.job] = change.allocation.nodes
             self._check_size(change.job)
-        elif type(change) is Resized:
+        elif type(change) is SizeChanged:
             self._check_resize(change)
         elif type(change) is Record:
             self._check_slot(change)
 
-    def _check_resize(self, resized: Resized) -> None:
+    def _check_resize(self, resized: SizeChanged) -> None:
         """Only running jobs give, and they give to one that starts at once."""
         had, has = self.sizes[resized.job], resized.allocation.nodes
         assert (has < had) == (resized.gave_to is not None)

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cosched.core.allocation import Resized
+from cosched.core.allocation import SizeChanged
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, RUNNING, Allocations
 from cosched.core.coscheduling.answers import Answers
 from cosched.core.coscheduling.asking import Asking
@@ -192,7 +192,7 @@ class Coscheduler:
         started = self.grouping.handle(job, StartedUnasked(job.id, event.allocation), now) if starts else []
         return started + self.incoming.tried(job, event, now)
 
-    def resized(self, event: Resized) -> None:
+    def resized(self, event: SizeChanged) -> None:
         """A running job has another allocation."""
         if (job := self.jobs.get(event.job)) is not None:
             job.allocation = event.allocation

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Protocol, runtime_checkable
 
-from cosched.core.allocation import Allocation, Refused, Resized, Table
+from cosched.core.allocation import Allocation, Refused, SizeChanged, Table
 from cosched.core.effects import (
     Book,
     Claim,
@@ -143,7 +143,7 @@ class ElasticScheduler(Scheduler, Protocol):
     the job cannot hold (Ready).
     """
 
-    def take_events(self) -> list[Resized | Requeued]:
+    def take_events(self) -> list[SizeChanged | Requeued]:
         """What it has done to running jobs since the last time, in order. Starts are not among it."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cosched.core.allocation import Resized
+from cosched.core.allocation import SizeChanged
 from cosched.core.effects import Answer, Call, ClearTimer, SetTimer, Start
 from cosched.core.protocol import Domain, JobId, MutatingReply, Reply
 from cosched.core.scheduling.scheduler import Order as SchedulersOrder
@@ -29,7 +29,7 @@ class Preempt(NamedTuple):
     job: JobId
 
 
-LauncherOrder = Start | Resized | Preempt  # what is told to a manager that runs what our scheduler has chosen
+LauncherOrder = Start | SizeChanged | Preempt  # what is told to a manager that runs what our scheduler has chosen
 SystemOrder = Start | SchedulersOrder  # to a batch system
 Order = LauncherOrder | SystemOrder | Cancel
 

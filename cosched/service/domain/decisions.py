@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterable
 from typing import assert_never
 
-from cosched.core.allocation import Resized
+from cosched.core.allocation import SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import IllegalEvent
 from cosched.core.domain import Change, PolicyDomain
@@ -176,7 +176,7 @@ class Decisions:
                 self._first_ready(change)
             case Start():
                 self._start(change)
-            case Resized() | Requeued():
+            case SizeChanged() | Requeued():
                 self._of_running(change)
             case Wanted():
                 self._records.set_reason(change.job, MATE_HOLDS)
@@ -195,9 +195,9 @@ class Decisions:
             self.sizes.begin(start.job, start.allocation)
         self._journal.changes.orders.append(start)
 
-    def _of_running(self, change: Resized | Requeued) -> None:
+    def _of_running(self, change: SizeChanged | Requeued) -> None:
         """A job has other nodes by its scheduler, or none any more: then its manager is to end its run."""
-        if isinstance(change, Resized):
+        if isinstance(change, SizeChanged):
             self.sizes.change(change)
             self._journal.changes.orders.append(change)
             return

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
 
-from cosched.core.allocation import Allocation, Resized
+from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.protocol import JobId
 from cosched.service.domain.malleable import is_sized, least_of
 from cosched.service.domain.memory import nodes_of, remembered_allocation
@@ -100,7 +100,7 @@ class Sizes:
             self._save(record, Sizing())
             self._note(job, Noted.ALLOCATED, nodes=allocation.nodes, ideal=record.nodes)
 
-    def change(self, resized: Resized) -> None:
+    def change(self, resized: SizeChanged) -> None:
         """The scheduler has changed the size of a running job."""
         job, allocation, gave_to = resized.job, resized.allocation, resized.gave_to
         if (record := self._records.jobs.get(job)) is None:

@@ -12,7 +12,7 @@ from typing import assert_never
 
 from cosched.adapters.launcher import JobSpec, Launcher, NodesBusyError, NoRoomError, PlayingLauncher
 from cosched.adapters.manager import End, Ended, ManagerError, Report, Started, UnknownJobError
-from cosched.core.allocation import Allocation, Resized
+from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.coscheduling.mates import WAITING
 from cosched.core.effects import Start
 from cosched.core.job import JobState
@@ -116,7 +116,7 @@ class Launches(Work[LauncherOrder, Report]):
         match order:
             case Start():
                 await self._start(order)
-            case Resized():
+            case SizeChanged():
                 await self._resize(order)
             case Preempt():
                 self._preemptions.begin(order.job)
@@ -128,7 +128,7 @@ class Launches(Work[LauncherOrder, Report]):
             await self._launch(record)
             self._play(start.job, start.allocation)
 
-    async def _resize(self, resized: Resized) -> None:
+    async def _resize(self, resized: SizeChanged) -> None:
         if self.resizes is not None:
             await self.resizes.settle()
         self._play(resized.job, resized.allocation)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cosched.core.allocation import NOT_NOW, Allocation, Counts, Refused, Resized, Table
+from cosched.core.allocation import NOT_NOW, Allocation, Counts, Refused, SizeChanged, Table
 from cosched.core.events import NOT_HOLDABLE, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
@@ -38,7 +38,7 @@ class FluidCluster(OpenIteration):
         self.nodes = settings.nodes
         self.starts = RecentStarts()  # none: nobody starts before their turn
         self._rows = Rows(settings)
-        self._resized: list[Resized] = []
+        self._resized: list[SizeChanged] = []
         self._have_changed: dict[JobId, None] = {}
         self._sizes = self._started = 0  # noted by kernels so far; sizes at a start, too
         self._harvested = 0  # jobs that have left, and gave some
@@ -183,7 +183,7 @@ class FluidCluster(OpenIteration):
         promises.release(self._rows.state, self._rows[job], now)
         self._changed = True
 
-    def take_events(self) -> list[Resized]:
+    def take_events(self) -> list[SizeChanged]:
         """See ElasticScheduler."""
         resized, self._resized = self._resized, []
         return resized
@@ -203,7 +203,7 @@ class FluidCluster(OpenIteration):
             self._sizes += 1
             self._have_changed[job] = None
             allocation = Allocation(procs, at, expected, rate, resumes, ends_by=self._rows.ends_by(row))
-            self._resized.append(Resized(job, allocation, None if gave_to == NONE else self._rows.id(gave_to)))
+            self._resized.append(SizeChanged(job, allocation, None if gave_to == NONE else self._rows.id(gave_to)))
 
     # What peers ask for
 
