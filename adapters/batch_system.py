@@ -299,12 +299,14 @@ class BatchSystemFactory:
     user must correct, and ManagerError. None: users submit with the batch system's own command. `can_meet`: whether it
     gives slots and starts wanted jobs before their turn (meet.md). `can_group`: whether its jobs can name groups
     (`Link.others`), and `submit` takes the options `group` and `members`; else its domains take no members of groups.
+    `names_nodes`: whether `submit` takes the option `nodelist`, names of nodes joined by commas.
     """
 
     make: Callable[[str, Path, Mapping[str, object]], BatchSystem]
     submit: Submit | None = None
     can_meet: bool = False
     can_group: bool = False
+    names_nodes: bool = False
 
     def __call__(self, domain: str, directory: Path, settings: Mapping[str, object]) -> BatchSystem:
         """See `loading.ManagerFactory`."""

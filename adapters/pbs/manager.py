@@ -311,4 +311,4 @@ def _make(domain: str, directory: Path, settings: Mapping[str, object]) -> PbsMa
     return PbsManager(read_settings(directory, settings))
 
 
-create = BatchSystemFactory(_make, submit, can_group=True)  # the entry point `pbs` of the group `cosched.adapters`
+create = BatchSystemFactory(_make, submit, can_group=True, names_nodes=True)  # entry point of `cosched.adapters`

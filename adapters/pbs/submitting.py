@@ -30,7 +30,9 @@ def submit(submission: Submission) -> Accepted:
 
 def _options(given: Mapping[str, Any]) -> list[str]:
     options: list[str] = []
-    if "nodes" in given:
+    if given.get("nodelist") is not None:
+        options += ["-l", f"select={_vnodes(given['nodelist'], given.get('nodes'))}"]
+    elif "nodes" in given:
         options += ["-l", f"select={given['nodes']}", "-l", "place=scatter"]
     if given.get("time_limit") is not None:
         options += ["-l", f"walltime={given['time_limit']}"]
@@ -39,6 +41,14 @@ def _options(given: Mapping[str, Any]) -> list[str]:
     if "export" in given:
         options += _environment(given["export"])
     return [*options, "-h"] if given.get("hold") else options
+
+
+def _vnodes(nodelist: str, nodes: int | None) -> str:
+    """Return the chunks of a job that has these vnodes; InputError."""
+    names = nodelist.split(",")
+    if nodes not in (None, len(names)):
+        raise InputError("--nodelist", None, f"names {len(names)} of the {nodes} nodes of --nodes: PBS wants them all")
+    return "+".join(f"1:vnode={name}" for name in names)
 
 
 def _environment(export: str) -> list[str]:

@@ -363,4 +363,4 @@ def _make(domain: str, directory: Path, settings: Mapping[str, object]) -> Slurm
 
 
 # The entry point `slurm` of the group `cosched.adapters`.
-create = BatchSystemFactory(_make, submit, can_meet=True, can_group=True)
+create = BatchSystemFactory(_make, submit, can_meet=True, can_group=True, names_nodes=True)

@@ -37,7 +37,8 @@ def submit(submission: Submission) -> Accepted:
 
 def sbatch_options(given: Mapping[str, Any]) -> list[str]:
     """Return the options for sbatch, except those that go into the job's comment."""
-    options = {"nodes": given.get("nodes"), "job-name": given.get("name"), "export": given.get("export")}
+    taken = {"nodes": "nodes", "nodelist": "nodelist", "job-name": "name", "export": "export"}
+    options = {option: given.get(name) for option, name in taken.items()}
     if given.get("time_limit") is not None:
         minutes, seconds = divmod(given["time_limit"], 60)
         options["time"] = f"{minutes}:{seconds:02}"

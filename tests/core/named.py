@@ -7,6 +7,7 @@ from dataclasses import replace
 from cosched.core.allocation import Allocation
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.plain import PlainJob, PlainScheduler
+from cosched.core.scheduling.scheduler import ClusterJob
 
 
 class Named(PlainScheduler):
@@ -19,13 +20,27 @@ class Named(PlainScheduler):
         super().__init__(nodes)
         self.names = [f"slot{number}" for number in range(nodes)]  # as the local manager calls them
 
+    def check(self, job: ClusterJob) -> None:
+        """See OpenScheduler."""
+        if unknown := set(job.nodelist) - set(self.names):
+            raise ValueError(f"there is no node {min(unknown)} here")
+        if len(job.nodelist) > job.nodes:
+            raise ValueError(f"{len(job.nodelist)} nodes are named, {job.nodes} wanted")
+
+    def _free_names(self) -> list[str]:
+        """Those that no job has, the last first."""
+        taken = {name for other in self.jobs.values() for name in other.kept.get("where", ())}
+        return [name for name in reversed(self.names) if name not in taken]
+
+    def _can_have(self, job: PlainJob, free: int) -> bool:
+        return super()._can_have(job, free) and set(job.asked.nodelist) <= set(self._free_names())
+
     def _give(self, job: PlainJob, nodes: int) -> None:
         super()._give(job, nodes)
-        had = job.kept.pop("where", [])[:nodes]
-        taken = {name for other in self.jobs.values() for name in other.kept.get("where", ())}
-        free = [name for name in self.names if name not in taken and name not in had]
+        where = job.kept.pop("where", [])
         if nodes:
-            job.kept["where"] = had + free[len(free) - nodes + len(had) :]
+            chosen = [*job.asked.nodelist, *(name for name in self._free_names() if name not in job.asked.nodelist)]
+            job.kept["where"] = where or sorted(chosen[:nodes])
 
     def _allocation(self, job: PlainJob) -> Allocation:
         return replace(super()._allocation(job), where=tuple(job.kept["where"]))

@@ -138,6 +138,9 @@ def test_a_mistyped_pair_name_is_asked_for_beside_it(service, make_service):
 def test_what_it_refuses_is_one_line(service):
     said = service.run("submit", "--nodes", "2", "job.sh", cwd=service.folder)
     assert (said.returncode, said.stdout, said.stderr) == (1, "", "cosched: the moon has no nodes\n")
+    said = service.run("submit", "--nodelist", "crater1", "job.sh", cwd=service.folder)
+    why = "--nodelist: moon, which schedules jobs of a, takes no names of nodes"
+    assert (said.returncode, said.stdout, said.stderr) == (2, "", f"cosched: {why}\n")
 
 
 def test_a_mate_that_is_not_clear_is_named_in_its_own_words(service):

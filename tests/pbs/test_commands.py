@@ -52,6 +52,17 @@ def test_a_job_is_submitted_by_qsub_and_shown(run: Run, mira: Pbs) -> None:
     assert "flow" in run("show", job).stdout
 
 
+def test_a_job_has_the_vnode_that_its_user_names_also_while_it_holds(run: Run, mira: Pbs) -> None:
+    last = mira.cluster.nodes[-1]
+    submitted = run("submit", "--parsable", "--nodelist", last, "--pair", "run7", "job.sh")
+    assert submitted.returncode == 0, submitted.stderr
+    job = submitted.stdout.strip()
+    wait_for(lambda: " HO " in run("queue").stdout, "its hold", interval=0.2)
+    assert run("unlink", job).returncode == 0
+    wait_for(lambda: mira.cluster.job(f"{job}.mira")["job_state"] == "R", "its start")
+    assert mira.cluster.job(f"{job}.mira")["exec_vnode"].startswith(f"({last}:")
+
+
 def test_what_qsub_refuses_is_the_user_s_answer(run: Run, mira: Pbs) -> None:
     refused = run("submit", "--mate", "nobody:1", "job.sh")
     assert refused.returncode != 0

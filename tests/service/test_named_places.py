@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import json
 from pathlib import Path
 
 import pytest
@@ -32,8 +33,13 @@ class NamedNode(Node):
     def _scheduler(self):
         return Named(NODES)
 
+    def submit(self, job: int, nodes: int, run: int, pair: str | None, *, nodelist: str = "") -> None:
+        self.nodelist = nodelist
+        super().submit(job, nodes, run, pair)
+
     def _submit(self, record: JobRecord) -> None:
         record.owner = getpass.getuser()
+        record.columns = json.dumps({"nodelist": self.nodelist}) if self.nodelist else None
         script = JobScript(SCRIPT, (), str(self.path.parent), {})
         with self.domain.turns.take():
             self.domain.add(record, script)
@@ -91,10 +97,13 @@ def test_a_job_starts_on_the_nodes_that_its_scheduler_names_though_the_service_d
         async with machine(place, NODES) as here:
             service = Service(world, here, launches=True)
             await service.take_up()
-            node.submit(2, 1, 10**6, None)
-            assert await here.line("2") == "1 slot1"
+            node.submit(2, 1, 10**6, None, nodelist="slot0")
+            node.submit(3, 1, 10**6, None, nodelist="slot0")  # it waits
+            node.submit(4, 1, 10**6, None)
+            assert (await here.line("2"), await here.line("4")) == ("1 slot0", "1 slot1")
+            assert service.domain.state("3") is JobState.QUEUED
             (place / "end").touch()
-            await until(lambda: all(here.manager._jobs[job].ended for job in "12"))
+            await until(lambda: all(here.manager._jobs[job].ended for job in "124"))
             await service.tasks.close()
 
     asyncio.run(lives())

@@ -26,6 +26,7 @@ from cosched.service.manager.runner import Runner
 from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
 from cosched.service.wire.callers import Caller
+from cosched.service.wire.errors import Refusal
 from cosched.service.wire.submissions import Submission
 from tests.service.world import SCRIPT, Faults, Node, World
 from tests.waiting import until
@@ -131,6 +132,21 @@ async def test_one_request_id_is_that_of_one_method(site: Site) -> None:
     with pytest.raises(Exception, match="request_id: was used for SubmitJob before"):
         await site.cancel("same")
     assert (await first).id == 1
+
+
+# What the scheduler cannot
+
+
+async def test_nodes_by_name_are_refused_before_all_where_the_scheduler_gives_none(
+    site: Site,
+) -> None:
+    with pytest.raises(Refusal, match="nodelist: a batch scheduler gives no nodes by name: leave it out") as refused:
+        await site.submit(columns={"nodelist": "slot1"})
+    assert refused.value.reason == "NO_NAMED_NODES"
+    assert (site.domain.store.next_job_id(), list(site.domain.jobs)) == (1, [])
+    site.domain.scheduler.capabilities = replace(site.domain.scheduler.capabilities, named_places=True)
+    record = await site.submit("again", columns={"nodelist": "slot1,slot2"})
+    assert site.domain.known(record).nodelist == ("slot1", "slot2")
 
 
 # A cancellation is an order on record

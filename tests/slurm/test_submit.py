@@ -285,3 +285,13 @@ def test_what_a_site_s_plugin_says_is_passed_on_once(
         assert (result.stdout, result.stderr) == ("Submitted job 1 to intrepid\n", f"sbatch: {NO_REQUEUE}\n")
         result = cosched("submit", "--comment=a,cosched:pair=x", script(), exit_code=1)
         assert result.stderr.startswith("cosched: sbatch: comment: not of the form cosched:mate=DOMAIN/JOBID")
+
+
+def test_a_job_starts_on_the_nodes_that_its_user_names(submitted: Any, script: Any, cluster: Cluster) -> None:
+    second = cluster.nodes[1]
+    job = submitted("-w", second, script("#SBATCH -t 5", "sleep 60"))
+    assert (job["ReqNodeList"], job["NumNodes"].split("-")[0]) == (second, "1")
+    cluster.wait_for(lambda: cluster.job(int(job["JobId"]))["JobState"] == "RUNNING", "its start")
+    assert cluster.job(int(job["JobId"]))["NodeList"] == second
+    cluster.scancel(int(job["JobId"]))
+    assert submitted("--hold", script(f"#COSCHED --nodelist={second}"))["ReqNodeList"] == second

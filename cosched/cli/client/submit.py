@@ -42,7 +42,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 MAX_SCRIPT = 1 << 20  # bytes, as the protocol has it
 HEADINGS = {
-    "Job": ("nodes", "column", "time_limit", "name", "hold", "directory", "export", "comment"),
+    "Job": ("nodes", "nodelist", "column", "time_limit", "name", "hold", "directory", "export", "comment"),
     "Mate": ("mate", "pair", "pair_domain", "or_alone"),
     "Group": ("group", "members", "destinations"),
     "Timing": ("at", "within", "start_after", "windows", "end_together"),
@@ -54,6 +54,7 @@ def job_options(command: Command) -> Command:
     """Add the options that may stand in the script as well."""
     options = [
         click.option("-N", "--nodes", type=click.IntRange(min=1), default=1, help="How many nodes (1)."),
+        click.option("-w", "--nodelist", metavar="NAME,...", help="The names of nodes that it must have."),
         click.option("--column", multiple=True, metavar="NAME=TEXT", help="What else its scheduler reads of it."),
         click.option("-t", "--time", "time_limit", type=TimeLimit(), help="How long it may run: D-HH:MM:SS."),
         click.option("-J", "--job-name", "--name", "name", metavar="NAME", help="Its name (the script's file name)."),
@@ -214,6 +215,10 @@ def _asked(
     if to_all:  # what parts the jobs of a group may stand in the script of each
         given |= {key: value for key, value in directives.items() if key in WHEN and key not in given}
     asked = {**options, **{key: value for key, value in given.items() if key in options or key.startswith(PREFIX)}}
+    if asked["nodelist"] is not None and not all(map(str.strip, asked["nodelist"].split(","))):
+        raise click.UsageError("--nodelist needs names of nodes, joined by commas")
+    if asked["nodelist"] is not None and "nodes" not in given:
+        asked["nodes"] = len(asked["nodelist"].split(","))
     if not to_all:
         _check_mate(asked)
     check_windows(asked)
@@ -257,7 +262,8 @@ def _specification(asked: Mapping[str, Any], script: str, domain: Domain) -> dic
     job = {
         key: value for key, value in asked.items() if key not in WHEN and key != "column" and not key.startswith(PREFIX)
     }
-    job["columns"] = columns_given(asked)
+    named = {} if (nodelist := job.pop("nodelist")) is None else {"nodelist": nodelist}
+    job["columns"] = {**columns_given(asked), **named}
     if job.pop("comment") is not None:
         raise InputError("--comment", None, f"jobs of {domain.name} have no comments, as those of Slurm do")
     job["members"] = job["members"] or ()

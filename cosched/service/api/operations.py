@@ -22,7 +22,7 @@ from cosched.service.api.owned_jobs import OwnedJobs, wrong_state
 from cosched.service.api.requests import Requests, UserRequest, not_owner
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.malleable import least_of
+from cosched.service.domain.malleable import NODELIST, least_of
 from cosched.service.domain.memory import fields_of
 from cosched.service.manager.queues import Queue
 from cosched.service.manager.runner import Runner
@@ -154,11 +154,15 @@ class Operations:
         )
 
     def _columns(self, said: Mapping[str, str]) -> str | None:
-        """Return what is put on record of a job's columns; Refusal."""
-        kind = self._domain.kind
+        """Return what is put on record of a job's columns, and of the nodes that it must have; Refusal."""
+        kind, nodelist = self._domain.kind, {name: text for name, text in said.items() if name == NODELIST}
+        if nodelist and not self._domain.scheduler.capabilities.named_places:
+            why = f"nodelist: {kind.title} gives no nodes by name: leave it out"
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_NAMED_NODES", why)
+        columns = {name: text for name, text in said.items() if name != NODELIST}
         try:
-            check_columns(kind, said)
-            said = self._submitted(said)
+            check_columns(kind, columns)
+            said = {**self._submitted(columns), **nodelist}
             kind.read(said)
         except ValueError as error:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_SUCH_COLUMN", str(error)) from None

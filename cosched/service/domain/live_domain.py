@@ -29,7 +29,7 @@ from cosched.service.domain.changes import Journal
 from cosched.service.domain.charges import NO_ACCOUNTS, Accounts, Charges
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.draining import Draining
-from cosched.service.domain.malleable import columns_of, is_sized
+from cosched.service.domain.malleable import columns_of, is_sized, nodelist_of
 from cosched.service.domain.predictions import Prediction, counted
 from cosched.service.domain.presence import Presence
 from cosched.service.domain.questions import Questions
@@ -137,7 +137,7 @@ class LiveDomain:
             nodes = self.scheduler.rounded(nodes)
         return ClusterJob(
             str(record.id), nodes, record.time_limit, record.submitted_at, paired=False, state=record.state,
-            owner=record.owner, columns=columns_of(record, self.kind),
+            owner=record.owner, columns=columns_of(record, self.kind), nodelist=nodelist_of(record),
         )  # fmt: skip
 
     # What running jobs tell

@@ -13,6 +13,7 @@ from cosched.service.domain.predictions import Prediction, as_told, counted
 from cosched.service.store import JobRecord
 
 LEAST = "least"  # what tells the fewest nodes of a job whose size its scheduler chooses
+NODELIST = "nodelist"  # and on which nodes it must run, joined by commas: of any scheduler that gives nodes by name
 
 
 @lru_cache(maxsize=512)
@@ -30,6 +31,11 @@ def columns_of(record: JobRecord, kind: SchedulerKind) -> Any:
     """Return what its scheduler reads of the job; also what a running one predicts of its sizes. ValueError."""
     columns = kind.read(said_of(record))
     return replace(columns, table=counted(told)) if (told := predictions_of(record)) else columns
+
+
+def nodelist_of(record: JobRecord) -> tuple[str, ...]:
+    """Return the names of nodes that the job must have; empty: any will do."""
+    return tuple(filter(None, said_of(record).get(NODELIST, "").split(",")))
 
 
 def predictions_of(record: JobRecord) -> tuple[Prediction, ...]:

@@ -85,3 +85,10 @@ def test_without_qsub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ManagerError, match="qsub is not found in PATH"):
         submit(Submission("mira", ["eureka"], "job.sh", SCRIPT, (), {}))
+
+
+def test_nodes_by_name_are_chunks_of_their_own(run: Run, tmp_path: Path) -> None:
+    run(nodelist="mira[0],mira[2]", nodes=2)
+    assert (tmp_path / "qsub.arguments").read_text().strip() == "-l select=1:vnode=mira[0]+1:vnode=mira[2]"
+    with pytest.raises(InputError, match="--nodelist: names 2 of the 3 nodes of --nodes: PBS wants them all"):
+        run(nodelist="mira[0],mira[2]", nodes=3)

@@ -55,6 +55,16 @@ def test_the_help_has_all_options_under_headings(cosched):
     assert len(re.findall(r"^    cosched submit ", told, re.MULTILINE)) == 3
 
 
+def test_nodes_by_name_are_sent_as_a_column_and_are_as_many_as_they_are(asked, script):
+    request = asked("--nodelist", "slot3,slot1", script())
+    assert (request.nodes, dict(request.columns)) == (2, {"nodelist": "slot3,slot1"})
+
+
+def test_nodes_by_name_need_names(cosched, script):
+    refused = cosched("submit", "-w", "slot3,,slot1", script(), exit_code=2)
+    assert "--nodelist needs names of nodes, joined by commas" in refused.stderr
+
+
 def test_it_says_id_and_domain(cosched, script):
     result = cosched("submit", script())
     assert (result.stdout, result.stderr) == ("Submitted job 17 to intrepid\n", "")
