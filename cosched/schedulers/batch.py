@@ -10,9 +10,10 @@ from pydantic import Field
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.pools import Partitions, parse_node_pool
-from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
+from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings, OpenScheduler
 from cosched.core.settings import ReleaseOrder
 from cosched.schedulers.kind import Ended, SchedulerKind
+from cosched.schedulers.waits import Waits
 from cosched.validation.mistakes import KeyedError
 from cosched.validation.policies import ordering_of
 from cosched.validation.sections import CoschedulingFields
@@ -77,6 +78,12 @@ class BatchKind(SchedulerKind):
         from cosched.core.scheduling.batch.forecast import Forecast  # imports the compiler
 
         return Forecast
+
+    def why(self, scheduler: OpenScheduler, job: ClusterJob, ahead: int, word: str) -> Waits:
+        """See SchedulerKind."""
+        told = super().why(scheduler, job, ahead, word)
+        ordered = told.what == "others_first"
+        return told._replace(change=f"{told.change}; the order is `policy` of [manager]") if ordered else told
 
     def kernels(self) -> Mapping[str, Callable[[], None]]:
         """See SchedulerKind."""

@@ -8,9 +8,13 @@ from typing import Any
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalSettings, external_scheduler
+from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.schedulers.kind import Ended, SchedulerKind
+from cosched.schedulers.waits import SHORTER, Waits
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.types import Settings
+
+OF_THE_QUEUE = ("Resources", "Priority")  # Slurm's words for a job that just waits for its turn
 
 
 class ExternalKind(SchedulerKind):
@@ -30,6 +34,12 @@ class ExternalKind(SchedulerKind):
     def open(self, settings: ExternalSettings) -> ExternalScheduler:
         """See SchedulerKind."""
         return external_scheduler(settings)
+
+    def why(self, scheduler: OpenScheduler, job: ClusterJob, ahead: int, word: str) -> Waits:  # noqa: ARG002
+        """See SchedulerKind."""
+        change = SHORTER if word in OF_THE_QUEUE else "the batch system's own commands tell more of the job"
+        said = f"the batch system lets it wait{f': {word}' if word else ''}"
+        return Waits("batch_system_says", said, change, {"word": word})
 
     def facts(self, keys: Any, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:  # noqa: ARG002
         """See SchedulerKind; there are no replays of it."""

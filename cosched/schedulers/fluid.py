@@ -13,10 +13,11 @@ from pydantic import Field
 from cosched.core.allocation import Malleable
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
-from cosched.core.scheduling.scheduler import OpenScheduler
+from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import ReleaseOrder
 from cosched.quantities import count, duration
 from cosched.schedulers.kind import Ended, PlayedAlone, SchedulerKind
+from cosched.schedulers.waits import Waits, waits_for_nodes
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.text import shown
 from cosched.validation.types import Number, Seconds, Settings, Switch, Whole
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # a service beside a batch system does without arrays
     from cosched.workload.jobs import Ints, Workload
 
 LEAST_NODES = "least"  # the option of the fewest nodes
+NO_ESTIMATE = "running jobs may give it some at its turn, so no start is estimated"
 MODELS = ("linear", "parabolic")
 RULES = ("harvesting", "distribution", "level", "resizes", "max_harvests", "protect_age", "benefit")
 
@@ -101,6 +103,13 @@ class FluidKind(SchedulerKind):
         return fluid_cluster(settings)
 
     # What users read
+
+    def why(self, scheduler: OpenScheduler, job: ClusterJob, ahead: int, word: str) -> Waits:  # noqa: ARG002
+        """See SchedulerKind; running jobs may give it nodes at its turn, so no start is estimated."""
+        least = job.columns.least if job.columns else job.nodes
+        told = waits_for_nodes(least, scheduler.free, ahead)
+        needs = told.text.partition(", but")[0]
+        return told._replace(text=f"{needs}; {NO_ESTIMATE}", change="submit it with a smaller --least")
 
     def facts(self, keys: FluidKeys, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:
         """See SchedulerKind; the means are over the jobs that have ended."""

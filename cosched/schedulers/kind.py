@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from cosched.core.scheduling.capabilities import Capabilities
-from cosched.core.scheduling.scheduler import OpenScheduler
+from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
+from cosched.schedulers.waits import Waits, waits_for_nodes
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.types import Settings
 
@@ -101,6 +102,10 @@ class SchedulerKind(ABC):
     def forecast(self) -> type[Forecast] | None:
         """Return what foresees the starts of a scheduler's jobs; None: nobody can."""
         return None
+
+    def why(self, scheduler: OpenScheduler, job: ClusterJob, ahead: int, word: str) -> Waits:  # noqa: ARG002
+        """Return why a queued job waits; `ahead`: for so many before it; `word`: a batch system's own."""
+        return waits_for_nodes(job.nodes, scheduler.free, ahead)
 
     # Jobs that say more than their size and time
 

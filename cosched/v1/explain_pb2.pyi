@@ -162,7 +162,7 @@ class Accuracy(_message.Message):
     def __init__(self, earliest: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., latest: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., within: _Optional[int] = ..., of: _Optional[int] = ...) -> None: ...
 
 class Reason(_message.Message):
-    __slots__ = ("nodes_busy", "others_first", "on_hold", "asks_mate", "mate_waits", "mate_unsubmitted", "no_such_mate", "holds_capped", "peer_absent", "domain_drains", "has_slot", "member_lost", "is_cancelled", "batch_system_says", "holds_over_budget", "instant_passed", "window_ahead", "text", "change")
+    __slots__ = ("nodes_busy", "others_first", "on_hold", "asks_mate", "mate_waits", "mate_unsubmitted", "no_such_mate", "holds_capped", "peer_absent", "domain_drains", "has_slot", "member_lost", "is_cancelled", "batch_system_says", "holds_over_budget", "instant_passed", "window_ahead", "scheduler_says", "text", "change")
     NODES_BUSY_FIELD_NUMBER: _ClassVar[int]
     OTHERS_FIRST_FIELD_NUMBER: _ClassVar[int]
     ON_HOLD_FIELD_NUMBER: _ClassVar[int]
@@ -180,6 +180,7 @@ class Reason(_message.Message):
     HOLDS_OVER_BUDGET_FIELD_NUMBER: _ClassVar[int]
     INSTANT_PASSED_FIELD_NUMBER: _ClassVar[int]
     WINDOW_AHEAD_FIELD_NUMBER: _ClassVar[int]
+    SCHEDULER_SAYS_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     CHANGE_FIELD_NUMBER: _ClassVar[int]
     nodes_busy: NodesBusy
@@ -199,9 +200,10 @@ class Reason(_message.Message):
     holds_over_budget: HoldsOverBudget
     instant_passed: InstantPassed
     window_ahead: WindowAhead
+    scheduler_says: SchedulerSays
     text: str
     change: str
-    def __init__(self, nodes_busy: _Optional[_Union[NodesBusy, _Mapping]] = ..., others_first: _Optional[_Union[OthersFirst, _Mapping]] = ..., on_hold: _Optional[_Union[OnHold, _Mapping]] = ..., asks_mate: _Optional[_Union[AsksMate, _Mapping]] = ..., mate_waits: _Optional[_Union[MateWaits, _Mapping]] = ..., mate_unsubmitted: _Optional[_Union[MateUnsubmitted, _Mapping]] = ..., no_such_mate: _Optional[_Union[NoSuchMate, _Mapping]] = ..., holds_capped: _Optional[_Union[HoldsCapped, _Mapping]] = ..., peer_absent: _Optional[_Union[PeerAbsent, _Mapping]] = ..., domain_drains: _Optional[_Union[DomainDrains, _Mapping]] = ..., has_slot: _Optional[_Union[HasSlot, _Mapping]] = ..., member_lost: _Optional[_Union[MemberLost, _Mapping]] = ..., is_cancelled: _Optional[_Union[IsCancelled, _Mapping]] = ..., batch_system_says: _Optional[_Union[BatchSystemSays, _Mapping]] = ..., holds_over_budget: _Optional[_Union[HoldsOverBudget, _Mapping]] = ..., instant_passed: _Optional[_Union[InstantPassed, _Mapping]] = ..., window_ahead: _Optional[_Union[WindowAhead, _Mapping]] = ..., text: _Optional[str] = ..., change: _Optional[str] = ...) -> None: ...
+    def __init__(self, nodes_busy: _Optional[_Union[NodesBusy, _Mapping]] = ..., others_first: _Optional[_Union[OthersFirst, _Mapping]] = ..., on_hold: _Optional[_Union[OnHold, _Mapping]] = ..., asks_mate: _Optional[_Union[AsksMate, _Mapping]] = ..., mate_waits: _Optional[_Union[MateWaits, _Mapping]] = ..., mate_unsubmitted: _Optional[_Union[MateUnsubmitted, _Mapping]] = ..., no_such_mate: _Optional[_Union[NoSuchMate, _Mapping]] = ..., holds_capped: _Optional[_Union[HoldsCapped, _Mapping]] = ..., peer_absent: _Optional[_Union[PeerAbsent, _Mapping]] = ..., domain_drains: _Optional[_Union[DomainDrains, _Mapping]] = ..., has_slot: _Optional[_Union[HasSlot, _Mapping]] = ..., member_lost: _Optional[_Union[MemberLost, _Mapping]] = ..., is_cancelled: _Optional[_Union[IsCancelled, _Mapping]] = ..., batch_system_says: _Optional[_Union[BatchSystemSays, _Mapping]] = ..., holds_over_budget: _Optional[_Union[HoldsOverBudget, _Mapping]] = ..., instant_passed: _Optional[_Union[InstantPassed, _Mapping]] = ..., window_ahead: _Optional[_Union[WindowAhead, _Mapping]] = ..., scheduler_says: _Optional[_Union[SchedulerSays, _Mapping]] = ..., text: _Optional[str] = ..., change: _Optional[str] = ...) -> None: ...
 
 class NodesBusy(_message.Message):
     __slots__ = ("required", "available")
@@ -220,6 +222,14 @@ class OthersFirst(_message.Message):
     available: int
     ahead: int
     def __init__(self, required: _Optional[int] = ..., available: _Optional[int] = ..., ahead: _Optional[int] = ...) -> None: ...
+
+class SchedulerSays(_message.Message):
+    __slots__ = ("scheduler", "word")
+    SCHEDULER_FIELD_NUMBER: _ClassVar[int]
+    WORD_FIELD_NUMBER: _ClassVar[int]
+    scheduler: str
+    word: str
+    def __init__(self, scheduler: _Optional[str] = ..., word: _Optional[str] = ...) -> None: ...
 
 class OnHold(_message.Message):
     __slots__ = ()

@@ -24,6 +24,7 @@ from cosched.core.protocol import (
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, ExternalSettings
 from cosched.core.settings import CoschedulingSettings
+from cosched.schedulers.external import EXTERNAL
 from cosched.service.domain.changes import Order
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.offered_jobs import OfferedJobs
@@ -80,7 +81,7 @@ class Site:
         self.store, self.clock, self.outside = store, Clock(), Outside()
         chosen = CoschedulingSettings(**{"release_jitter": Decimal(0), "max_held_fraction": Decimal(1), **settings})
         scheduler = ExternalScheduler(10) if meets is None else ExternalMeetingScheduler(meets)
-        self.domain = LiveDomain("a", chosen, scheduler, store, self.clock, METRICS)
+        self.domain = LiveDomain("a", chosen, scheduler, store, self.clock, METRICS, kind=EXTERNAL)
         self.scheduler = scheduler
         self.offered = OfferedJobs(self.domain, scheduler, lambda *asked: self.outside.agreed_start(*asked))
         recover(self.domain, self.outside)

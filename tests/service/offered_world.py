@@ -15,6 +15,7 @@ from cosched.core.effects import Answer, Call, PassOver, Release, Reschedule, St
 from cosched.core.job import JobState
 from cosched.core.protocol import GroupName
 from cosched.core.scheduling.external import ExternalScheduler
+from cosched.schedulers.external import EXTERNAL
 from cosched.service.domain.changes import Order
 from cosched.service.domain.late_answers import Late, reply_to
 from cosched.service.domain.live_domain import LiveDomain
@@ -85,7 +86,8 @@ class SlurmNode(Node):
     def _live(self) -> None:
         self.outside = self._outside()
         scheduler = self._scheduler()
-        self.domain = LiveDomain(self.name, self.settings, scheduler, self.store, WorldClock(self.world), METRICS)
+        clock = WorldClock(self.world)
+        self.domain = LiveDomain(self.name, self.settings, scheduler, self.store, clock, METRICS, kind=EXTERNAL)
         self.offered = OfferedJobs(self.domain, scheduler, lambda *_: None)
         recover(self.domain, self.outside)
         self._recovered()

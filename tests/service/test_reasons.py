@@ -8,6 +8,7 @@ from cosched.core.coscheduling.peers import Presence
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 from cosched.core.story import Why
+from cosched.schedulers.external import EXTERNAL
 from cosched.service.api.views import Views
 from cosched.service.domain import story
 from cosched.service.manager.plans import Plan
@@ -168,5 +169,6 @@ def test_what_is_none_of_its_mates(domain):
 
 
 def test_the_batch_systems_own(domain):
+    domain.kind = EXTERNAL
     told = reason(domain, "3", Plan(NOW, words={"3": "Dependency"}))
     assert (told.batch_system_says.word, told.text) == ("Dependency", "the batch system lets it wait: Dependency")

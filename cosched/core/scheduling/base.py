@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cosched.core.allocation import Table
@@ -38,6 +38,10 @@ class SchedulerBase:
 
     def recall(self, kept: Mapping[str, Any]) -> None:
         """See OpenScheduler."""
+
+    def in_order(self, now: int) -> Sequence[JobId]:  # noqa: ARG002
+        """See OpenScheduler."""
+        return ()
 
     def counts(self) -> Mapping[str, Any]:
         """See OpenScheduler."""

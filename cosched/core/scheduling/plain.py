@@ -254,6 +254,10 @@ class PlainScheduler(OpenIteration):
 
     # Numbers
 
+    def in_order(self, now: int) -> list[JobId]:
+        """See OpenScheduler."""
+        return [job.asked.id for job in self._in_order(now)]
+
     def used(self) -> dict[JobState, int]:
         """See OpenScheduler."""
         return {state: sum(j.nodes for j in self.jobs.values() if j.state is state) for state in WITH_NODES}

@@ -256,6 +256,9 @@ class OpenScheduler(Scheduler, Protocol):
     def take_changed(self) -> Sequence[JobId]:
         """The jobs of which more is to be kept since the last time, though nothing was told of them."""
 
+    def in_order(self, now: int) -> Sequence[JobId]:
+        """The queued jobs in the order of their turns, for people who wait; empty: nobody can say it."""
+
     def used(self) -> dict[JobState, int]:
         """Nodes of ready, holding and running jobs."""
 

@@ -18,7 +18,7 @@ from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.domain.offered_slots import OfferedSlots
 from cosched.service.manager.launches import SERVER, Launches
 from cosched.service.manager.offers import Offers
-from cosched.service.manager.plans import no_plan, planned
+from cosched.service.manager.plans import planned
 from cosched.service.manager.queues import BatchQueue, Queue
 from cosched.service.manager.resizes import ResizeRules, Resizes
 from cosched.service.manager.runner import Runner
@@ -74,5 +74,4 @@ def _launches(launcher: Launcher, ours: SchedulerKind, around: Around) -> tuple[
     if domain.scheduler.capabilities.resize and isinstance(launcher, ElasticLauncher):
         resizes = Resizes(domain, launcher, around.resize_rules)
     launches = Launches(domain, launcher, tasks, around.finding, resizes)
-    planner = no_plan if forecast is None else partial(planned, domain, forecast)
-    return Runner(domain, launcher, launches, tasks), Queue(launcher, planner)
+    return Runner(domain, launcher, launches, tasks), Queue(launcher, partial(planned, domain, forecast))

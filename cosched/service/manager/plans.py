@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -38,10 +38,12 @@ async def no_plan() -> Plan:
     return Plan()
 
 
-async def planned(domain: LiveDomain, forecast: Callable[[Any, int], Forecast]) -> Plan:
+async def planned(domain: LiveDomain, forecast: Callable[[Any, int], Forecast] | None) -> Plan:
     """Return the plan of our scheduler, by turns with the other work of this service."""
     now = domain.clock.now()
-    foreseen, starts = forecast(domain.scheduler, now), {}
+    if forecast is None:
+        return Plan(now, places=_places(domain.scheduler.in_order(now)))
+    foreseen, starts = forecast(domain.scheduler, now), dict[JobId, int]()
     spent, since = 0.0, time.monotonic()
     for job, at in foreseen.starts():
         starts[job] = at
@@ -51,5 +53,8 @@ async def planned(domain: LiveDomain, forecast: Callable[[Any, int], Forecast]) 
                 break
             await asyncio.sleep(0)
             since = time.monotonic()
-    queued = len(foreseen.order)
-    return Plan(now, OUR_PLAN, starts, {job: (place, queued) for place, job in enumerate(foreseen.order, 1)})
+    return Plan(now, OUR_PLAN, starts, _places(foreseen.order))
+
+
+def _places(order: Sequence[JobId]) -> Mapping[JobId, tuple[int, int]]:
+    return {job: (place, len(order)) for place, job in enumerate(order, 1)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.core.coscheduling.holds import held_node_cap
@@ -15,7 +16,7 @@ from cosched.service.domain import story
 from cosched.service.domain.charges import HOUR
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import least_of
-from cosched.service.domain.memory import nodes_of
+from cosched.service.domain.memory import nodes_of, recalled_place
 from cosched.service.manager.plans import Plan
 from cosched.service.store import JobRecord
 from cosched.service.wire.message_parts import PROBLEM
@@ -35,10 +36,11 @@ _ABSENT_TEXTS: Mapping[str, str] = {
     Why.PEER_BUSY: "{peer} is too busy to answer",
     Why.PEER_REFUSED: "{peer} refuses this domain: a misconfiguration",
 }
-OF_THE_QUEUE = ("Resources", "Priority")  # Slurm's words for a job that just waits for its turn
-NO_ESTIMATE = "running jobs may give it some at its turn, so no start is estimated"
-FEWER = "submit it with a smaller --least"
-SHORTER = "cosched submit -N (fewer nodes) or -t (a shorter time limit) lets it start earlier"
+OF_QUEUES: Mapping[str, Callable[..., Message]] = {
+    "nodes_busy": explain_pb2.NodesBusy,
+    "others_first": explain_pb2.OthersFirst,
+    "batch_system_says": explain_pb2.BatchSystemSays,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,28 +96,15 @@ class Reasons:
     # It waits in the queue
 
     def _in_queue(self, record: JobRecord, plan: Plan) -> Reason:
-        job, scheduler = str(record.id), self._domain.scheduler
-        if (word := plan.words.get(job)) or not scheduler.capabilities.all_jobs:
-            return Reason(
-                batch_system_says=explain_pb2.BatchSystemSays(word=word or ""),
-                text=f"the batch system lets it wait{f': {word}' if word else ''}",
-                change=SHORTER if word in OF_THE_QUEUE else "the batch system's own commands tell more of the job",
-            )
-        busy = least_of(record) > scheduler.free
+        job, domain = str(record.id), self._domain
+        known = domain.known(record).with_kept(recalled_place(record.memory or {}))
         ahead = max(0, plan.places.get(job, (1, 0))[0] - 1)
-        nodes = {"required": least_of(record), "available": scheduler.free}
-        needs = f"it needs {_nodes(least_of(record))}, {_are_free(scheduler.free)}"
-        if scheduler.capabilities.resize:
-            told = Reason(text=f"{needs}; {NO_ESTIMATE}", change=FEWER)
-        elif busy:
-            told = Reason(text=needs, change=SHORTER)
+        what, text, change, detail = domain.kind.why(domain.scheduler, known, ahead, plan.words.get(job, ""))
+        told = Reason(text=text, change=change)
+        if what in OF_QUEUES:
+            getattr(told, what).CopyFrom(OF_QUEUES[what](**detail))
         else:
-            others = f"{needs}, but others come first: {ahead}"
-            told = Reason(text=others, change=f"{SHORTER}; the order is `policy` of [manager]")
-        if busy:
-            told.nodes_busy.CopyFrom(explain_pb2.NodesBusy(**nodes))
-        else:
-            told.others_first.CopyFrom(explain_pb2.OthersFirst(**nodes, ahead=ahead))
+            told.scheduler_says.scheduler, told.scheduler_says.word = domain.kind.name, what
         return told
 
     # It waits for its mate
@@ -302,10 +291,6 @@ class Reasons:
 
 def _nodes(count: int) -> str:
     return f"{count:,} node{'s' if count != 1 else ''}"
-
-
-def _are_free(count: int) -> str:
-    return f"{count:,} {'is' if count == 1 else 'are'} free"
 
 
 _OF_WORDS: Mapping[str, Callable[[Reasons, JobRecord], Reason]] = {
