@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalSettings, external_scheduler
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
-from cosched.schedulers.kind import Ended, SchedulerKind
+from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.waits import SHORTER, Waits
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.types import Settings
@@ -40,10 +39,6 @@ class ExternalKind(SchedulerKind):
         change = SHORTER if word in OF_THE_QUEUE else "the batch system's own commands tell more of the job"
         said = f"the batch system lets it wait{f': {word}' if word else ''}"
         return Waits("batch_system_says", said, change, {"word": word})
-
-    def facts(self, keys: Any, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:  # noqa: ARG002
-        """See SchedulerKind; there are no replays of it."""
-        return {}
 
 
 EXTERNAL = ExternalKind()

@@ -19,7 +19,6 @@ from cosched.quantities import count, duration
 from cosched.schedulers.kind import Ended, PlayedAlone, SchedulerKind
 from cosched.schedulers.waits import Waits, waits_for_nodes
 from cosched.validation.sections import CoschedulingFields
-from cosched.validation.text import shown
 from cosched.validation.types import Number, Seconds, Settings, Switch, Whole
 from cosched.workload.column import Column
 
@@ -140,7 +139,7 @@ class FluidKind(SchedulerKind):
         least = Column(
             "min", _read_whole, help="its size may be N to --nodes, and change as it runs", option=LEAST_NODES
         )
-        model = Column("model", _read_model, MODELS.__getitem__, 0, "linear or parabolic (as the domain says)")
+        model = Column.of_words("model", *MODELS, help="linear or parabolic (as the domain says)")
         cost = Column("resize_s", _read_seconds, str, 0, "for how long a change of size stops it (as the domain says)")
         data = Column("resize_bytes", _read_whole, str, 0, "the bytes on each node that a change of size moves (0)")
         return least, model, cost, data
@@ -232,12 +231,6 @@ def _read_seconds(text: str) -> int:
     from cosched.workload.traces.values import seconds
 
     return seconds(text)
-
-
-def _read_model(text: str) -> int:
-    if text not in MODELS:
-        raise ValueError(f"{shown(text)} is neither linear nor parabolic")
-    return MODELS.index(text)
 
 
 def _times(ended: Ended) -> dict[str, Any]:

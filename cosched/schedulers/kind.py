@@ -84,12 +84,13 @@ class SchedulerKind(ABC):
     def open(self, settings: Any) -> OpenScheduler:
         """Return a scheduler whose jobs come and go."""
 
-    @abstractmethod
-    def facts(self, keys: Any, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:
+    def facts(self, keys: Any, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:  # noqa: ARG002
         """Return what is special to a domain's part of a summary.
 
         That is `policy`, `backfill` and `node_pool`; all else stands under the name of the kind.
         """
+        own = {key: getattr(keys, key) for key in self.keys.model_fields} | dict(counts)
+        return {"policy": self.name, "backfill": "none", "node_pool": "flat", self.name: own}
 
     def words(self, facts: Mapping[str, Any]) -> list[str]:
         """Return the rules in words, from a domain's part of a summary."""
@@ -126,7 +127,7 @@ class SchedulerKind(ABC):
     def each(self, jobs: Any, count: int) -> Sequence[Any]:
         """Return for each of these jobs what its ClusterJob has as `columns`."""
         names = [known.name for known in self.columns()]
-        if not names:
+        if not names or jobs is None:  # they were never asked for columns
             return [{}] * count
         rows = zip(*(jobs.columns[name].tolist() for name in names), strict=True)
         return [dict(zip(names, row, strict=True)) for row in rows]

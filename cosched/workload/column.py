@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from cosched.validation.text import shown
+
 UNKNOWN = -1
 
 
@@ -20,6 +22,17 @@ class Column(NamedTuple):
     default: int = UNKNOWN
     help: str = ""
     option: str = ""
+
+    @classmethod
+    def of_words(cls, name: str, *words: str, help: str = "") -> Column:
+        """Return one whose text is one of these words, of which the first is the default."""
+
+        def read(text: str) -> int:
+            if text not in words:
+                raise ValueError(f"{shown(text)} is neither {' nor '.join(words)}")
+            return words.index(text)
+
+        return cls(name, read, words.__getitem__, 0, help)
 
     @property
     def asked(self) -> str:

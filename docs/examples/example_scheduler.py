@@ -1,11 +1,11 @@
 """A scheduler of one's own (CONTRIBUTING.md): short jobs come first, and take the nodes of longer ones.
 
-A job that loses its nodes is queued again in its place, and begins anew.
+A job that loses its nodes is queued again in its place, and begins anew. Those submitted `--steady yes` lose none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -13,9 +13,13 @@ from pydantic import Field
 
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.plain import RUNNING, PlainJob, PlainScheduler
-from cosched.schedulers.kind import Ended, SchedulerKind
+from cosched.schedulers.kind import ClusterJob, SchedulerKind
+from cosched.schedulers.waits import Waits
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.types import Seconds, Settings
+from cosched.workload.column import Column
+
+STEADY = Column.of_words("steady", "no", "yes", help="yes: it gives its nodes to no short job (no)")
 
 
 class ExpressKeys(Settings):
@@ -34,14 +38,14 @@ class ExpressSettings:
 
 
 class Express(PlainScheduler):
-    """The queue and the nodes."""
+    """The queue and the nodes; of each job, and of all, it keeps how often nodes were taken."""
 
     capabilities = Capabilities(preempt=True)
+    keeps = PlainScheduler.keeps | {"preempted"}
 
     def __init__(self, settings: ExpressSettings) -> None:
         super().__init__(settings.nodes)
-        self._express = settings.express
-        self.preempted = 0
+        self._express, self.preempted = settings.express, 0
 
     def _is_short(self, job: PlainJob) -> bool:
         return job.asked.requested <= self._express
@@ -53,15 +57,23 @@ class Express(PlainScheduler):
         """Those that were submitted last give first."""
         if not self._is_short(job):
             return []
-        return [other for other in reversed(self.jobs.values()) if other.state is RUNNING and not self._is_short(other)]
+        running = [other for other in reversed(self.jobs.values()) if other.state is RUNNING]
+        return [other for other in running if not self._is_short(other) and not other.asked.columns.get("steady")]
 
     def _preempt(self, job: PlainJob) -> None:
         super()._preempt(job)
+        job.kept["preempted"] = job.kept.get("preempted", 0) + 1
         self.preempted += 1
 
     def counts(self) -> Mapping[str, Any]:
         """See OpenScheduler."""
         return {"preempted": self.preempted}
+
+    kept_of_domain = counts
+
+    def recall(self, kept: Mapping[str, Any]) -> None:
+        """See OpenScheduler."""
+        self.preempted = kept["preempted"]
 
 
 class ExpressKind(SchedulerKind):
@@ -73,7 +85,7 @@ class ExpressKind(SchedulerKind):
     capabilities = Express.capabilities
     without = ("mate_budget", "yield_boost")
 
-    def settings(self, keys: ExpressKeys, nodes: int, coscheduling: CoschedulingFields) -> ExpressSettings:  # noqa: ARG002
+    def settings(self, keys: ExpressKeys, nodes: int, _: CoschedulingFields) -> ExpressSettings:
         """See SchedulerKind."""
         return ExpressSettings(nodes, keys.express)
 
@@ -81,10 +93,15 @@ class ExpressKind(SchedulerKind):
         """See SchedulerKind."""
         return Express(settings)
 
-    def facts(self, keys: ExpressKeys, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:  # noqa: ARG002
+    def columns(self) -> Sequence[Column]:
         """See SchedulerKind."""
-        express = {"express": keys.express, **counts}
-        return {"policy": "short jobs first", "backfill": "none", "node_pool": "flat", self.name: express}
+        return (STEADY,)
+
+    def why(self, scheduler: Express, job: ClusterJob, ahead: int, word: str) -> Waits:  # type: ignore[override]
+        """See SchedulerKind."""
+        told, lost = super().why(scheduler, job, ahead, word), job.kept.get("preempted", 0)
+        gave = f"{told.text}; so often it gave its nodes to short jobs: {lost}"
+        return Waits("gave_way", gave, "submit it with --steady yes") if lost else told
 
     def line(self, facts: Mapping[str, Any]) -> str:
         """See SchedulerKind."""
