@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
+from cosched.cli.client.columns import ColumnOptions
 from cosched.cli.main import main
 
 TOP = Path(__file__).resolve().parents[2]
@@ -38,6 +39,8 @@ def unknown(words: list[str]) -> str:
         if below is None:
             return name
         command, context = below, click.Context(below, parent=context, **below.context_settings)
+    if isinstance(command, ColumnOptions):
+        command.add_columns()
     known = {option for parameter in command.get_params(context) for option in parameter.opts}
     if not context.allow_interspersed_args:
         words = _before_arguments(words, command.get_params(context))

@@ -1,12 +1,22 @@
 """Kinds of schedulers are found by entry points; what is wrong with one is told in one line."""
 
+import re
+from collections.abc import Iterator
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
 from cosched.errors import InputError
 from cosched.schedulers import loading
 
+TOP = Path(__file__).resolve().parents[2]
+OWN = ("cosched/core/scheduling/fluid/", "cosched/schedulers/", "sim/studies/")
+RUNNING_JOBS = ("cosched/v1/adaptive", "cosched/client/adaptive", "cosched/service/api/adaptive")  # their own protocol
+NAME_FLUID = {  # a study of it; logs, and a study that stands by a page of docs
+    "sim/commands/study.py", "sim/commands/options.py", "cosched/workload/applications.py",
+}  # fmt: skip
+PROTOCOL = re.compile(r"isinstance\([^)]*(Scheduler|Settings|Cluster)\b")
 OURS = {"batch": "cosched.schedulers.batch:BATCH", "fluid": "cosched.schedulers.fluid:FLUID"}
 
 
@@ -44,3 +54,20 @@ def test_two_kinds_with_the_same_key(monkeypatch):
     with pytest.raises(InputError, match="scheduler other:benefit: is a key of fluid, too: give it another name"):
         found(monkeypatch, {**OURS, "other": "cosched.schedulers.fluid:OTHER"})
     assert FLUID.keys is Other.keys
+
+
+def product() -> Iterator[tuple[str, str]]:
+    """The files that users have, by their paths, and their texts."""
+    for folder in ("cosched", "sim", "adapters"):
+        for path in (TOP / folder).rglob("*.py"):
+            yield path.relative_to(TOP).as_posix(), path.read_text(encoding="utf-8")
+
+
+def test_hardly_any_file_knows_a_kind_by_name():
+    names = {path for path, text in product() if re.search(r"\bfluid\b", text, re.IGNORECASE)}
+    assert {path for path in names if not path.startswith((*OWN, *RUNNING_JOBS))} <= NAME_FLUID
+
+
+def test_outside_the_core_nobody_asks_what_a_scheduler_or_its_settings_are_instances_of():
+    asked = {path for path, text in product() if PROTOCOL.search(text)}
+    assert not {path for path in asked if not path.startswith("cosched/core/")}
