@@ -9,6 +9,7 @@ from pydantic import create_model, model_validator
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.loading import DEFAULT, kinds
 from cosched.validation.mistakes import KeyedError
+from cosched.validation.sections import CoschedulingFields
 from cosched.validation.types import Settings
 
 
@@ -26,7 +27,6 @@ class SchedulerChoice(Settings):
     def _of_one_kind(self) -> Self:
         chosen = kinds()[self.scheduler]
         owners = {key: kind for kind in kinds().values() if kind is not chosen for key in kind.keys.model_fields}
-        owners |= dict.fromkeys(chosen.refused, kinds()[DEFAULT])
         for key, owner in owners.items():
             if key in self.model_fields_set:
                 raise KeyedError((key,), not_of(chosen, owner))
@@ -38,6 +38,16 @@ def not_of(chosen: SchedulerKind, owner: SchedulerKind) -> str:
     if chosen.name == DEFAULT:
         return f"only {owner.title} has it: give scheduler={owner.name}, too"
     return f"{chosen.title} has none: remove it, or give scheduler={owner.name}"
+
+
+def not_for(chosen: SchedulerKind, section: CoschedulingFields) -> tuple[str, str] | None:
+    """Return the key of coscheduling that a kind cannot follow, and why; None if it can follow all."""
+    given = next((key for key in chosen.refused if key in section.model_fields_set), None)
+    if given is not None:
+        return given, not_of(chosen, kinds()[DEFAULT])
+    if section.meeting.slots and not chosen.capabilities.slots:
+        return "scheme", f"{section.scheme.value}: {chosen.title} gives no slots: let pairs hold or yield"
+    return None
 
 
 if TYPE_CHECKING:

@@ -15,9 +15,8 @@ from cosched.adapters.manager import SettingError
 from cosched.core.protocol import Domain
 from cosched.core.settings import NO_SLOT_BOUND, CoschedulingSettings, OnMateUnknown
 from cosched.errors import InputError
-from cosched.schedulers.keys import not_of
+from cosched.schedulers.keys import not_for
 from cosched.schedulers.kind import MachineSettings
-from cosched.schedulers.loading import DEFAULT, kinds
 from cosched.service.configuration_sections import (
     Account,
     Coscheduling,
@@ -91,10 +90,8 @@ class Configuration(Settings):
 
     @model_validator(mode="after")
     def _means_something_to_the_scheduler(self) -> Self:
-        chosen = self.manager.scheduler_kind
-        for key in chosen.refused:
-            if key in self.coscheduling.model_fields_set:
-                raise KeyedError(("coscheduling", key), not_of(chosen, kinds()[DEFAULT]))
+        if (wrong := not_for(self.manager.scheduler_kind, self.coscheduling)) is not None:
+            raise KeyedError(("coscheduling", wrong[0]), wrong[1])
         return self
 
     @model_validator(mode="after")

@@ -9,9 +9,11 @@ from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings
 from cosched.schedulers.batch import BATCH
 from cosched.schedulers.fluid import FLUID
+from cosched.schedulers.keys import not_for
 from cosched.schedulers.loading import check_columns
 from cosched.service.manager.plans import planned
 from cosched.service.planning.reasons import Reasons
+from cosched.validation.sections import CoschedulingFields
 from tests.conformance.schedulers.kinds import example
 from tests.conformance.schedulers.worlds import ExpressNode, ExpressWorld
 from tests.service.world import Faults
@@ -46,7 +48,9 @@ def test_a_job_gives_its_nodes_says_so_and_that_is_kept(node):
     node.world.run(1055)
     assert states(node) == {"1": JobState.QUEUED, "2": JobState.RUNNING}
     for _ in range(2):
-        told = Reasons(node.domain).of(node.domain.jobs["1"], asyncio.run(planned(node.domain, None)))
+        plan = asyncio.run(planned(node.domain, None))
+        assert plan.places == {"1": (1, 1)}
+        told = Reasons(node.domain).of(node.domain.jobs["1"], plan)
         assert (told.scheduler_says.scheduler, told.scheduler_says.word) == ("express", "gave_way")
         assert told.text == "it needs 8 nodes, 2 are free; so often it gave its nodes to short jobs: 1"
         assert told.change == "submit it with --steady yes"
@@ -92,3 +96,15 @@ def test_a_column_that_the_scheduler_does_not_read_names_those_that_do(kind, nam
 def test_what_cannot_be_read_is_told_by_its_name(kind, said, wrong):
     with pytest.raises(ValueError, match=wrong):
         kind.read(said)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"scheme": "meet"}, ("scheme", "meet: an express scheduler gives no slots: let pairs hold or yield")),
+        ({"slots": True}, ("slots", "an express scheduler has none: remove it, or give scheduler=batch")),
+        ({"scheme": "yield"}, None),
+    ],
+)
+def test_slots_are_refused_where_the_scheduler_gives_none(given, said):
+    assert not_for(example.EXPRESS, CoschedulingFields(**given)) == said

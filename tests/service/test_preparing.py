@@ -1,15 +1,18 @@
 """What `serve` refuses before it opens anything, `serve --check` refuses in the same words."""
 
+import asyncio
 import json
 import socket
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from cosched.adapters.local.manager import LocalManager
 from cosched.core.scheduling.capabilities import Capabilities
+from cosched.doctor.manager import check_manager
 from cosched.errors import InputError
 from cosched.schedulers.fluid import FluidKind
 from cosched.service.configuration import read_configuration
@@ -86,6 +89,9 @@ def test_a_manager_that_cannot_do_what_its_scheduler_needs(write, monkeypatch):
     monkeypatch.setattr(LocalManager, "preempts", False)
     cannot = "local cannot end running jobs and launch them again: leave it out, or give scheduler=batch"
     assert refusal(path) == f"manager:scheduler: {cannot}"
+    monkeypatch.setattr("cosched.doctor.manager.load_manager", lambda _: lambda *_: SimpleNamespace(preempts=False))
+    (told,) = asyncio.run(check_manager(read_configuration(path), None))
+    assert (told.subject, told.found) == ("scheduler", "local cannot change the sizes of running jobs")
 
 
 def test_files_of_tls_that_do_not_belong_together(write, pki):
