@@ -2,7 +2,6 @@
 
 import os
 import re
-import subprocess
 import sys
 import tarfile
 import tomllib
@@ -14,22 +13,11 @@ import pytest
 
 from cosched.version import VERSION
 from tests.deploy import yaml_subset
+from tests.deploy.conftest import TOP, environment, run, the
 from tests.live import services
 from tests.live.services import Service
 
-TOP = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text())
-# Of another process: one that inherits nothing from this one's environment.
-PLAIN = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "NUMBA", "COSCHED"))}
-
-
-def run(folder: Path, *command: object, **environment: str) -> str:
-    ran = subprocess.run(
-        [str(part) for part in command],
-        cwd=folder, env=PLAIN | environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    return ran.stdout
 
 
 def sources() -> Iterator[tuple[str, str]]:
@@ -75,19 +63,6 @@ def test_how_to_cite_it_is_said_of_this_version() -> None:
         assert said in bibtex[1].partition("@inproceedings")[2]
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory) -> Path:
-    """The folder with both distributions, built and checked as `make dist` does."""
-    folder = tmp_path_factory.mktemp("dist")
-    run(TOP, "sh", "deploy/dist.sh", folder, PYTHON=sys.executable)
-    return folder
-
-
-def the(kind: str, made: Path) -> Path:
-    (path,) = made.glob(kind)
-    return path
-
-
 @pytest.mark.soak
 def test_a_source_distribution_has_what_a_developer_of_a_package_needs(made: Path) -> None:
     with tarfile.open(the("*.tar.gz", made)) as archive:
@@ -116,14 +91,8 @@ def test_a_source_distribution_installs_what_the_wheel_does(made: Path, tmp_path
 
 @pytest.fixture(scope="module")
 def installed(made: Path, tmp_path_factory) -> Path:
-    """The `bin` of an empty environment that got the wheel and what the simulator needs."""
-    folder = tmp_path_factory.mktemp("installed")
-    lines = (TOP / "requirements.lock").read_text().splitlines()
-    versions = [line.split()[0] for line in lines if line[:1].isalnum() and "==" in line]
-    (folder / "versions").write_text("\n".join(versions))
-    run(folder, sys.executable, "-m", "venv", "venv")
-    run(folder, "venv/bin/pip", "install", "--quiet", "--constraint", "versions", f"{the('*.whl', made)}[sim]")
-    return folder / "venv/bin"
+    """The `bin` of an environment with the wheel alone."""
+    return environment(tmp_path_factory.mktemp("installed"), made)
 
 
 @pytest.mark.soak
