@@ -7,8 +7,10 @@ import sys
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
+from random import Random
 from types import ModuleType
 
+from cosched.core.allocation import Malleable
 from cosched.core.scheduling.fluid.settings import FluidSettings, Harvesting
 from cosched.core.scheduling.plain import PlainScheduler
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
@@ -17,7 +19,6 @@ from cosched.core.scheduling.pools import parse_node_pool
 from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
 from cosched.schedulers.batch import BATCH
 from cosched.schedulers.fluid import FLUID
-from tests.core.named import Named
 
 NODES = 8
 POOLS = ("flat", "partitioned:4x2")
@@ -66,6 +67,12 @@ SCHEDULERS: Mapping[str, Callable[[], OpenScheduler]] = {
     **{f"batch-{name}": lambda chosen=chosen: BATCH.open(chosen) for name, chosen in BATCH_SETTINGS.items()},
     **{f"fluid-{name}": lambda chosen=chosen: FLUID.open(chosen) for name, chosen in FLUID_SETTINGS.items()},
     "plain": lambda: PlainScheduler(NODES),
-    "named": lambda: Named(NODES),
     "express": lambda: example.EXPRESS.open(example.ExpressSettings(NODES, 10)),
 }
+
+
+def columns(name: str, random: Random, nodes: int) -> object:
+    """What a job says beyond its size, as a scheduler of this kind has read it."""
+    if name.startswith("fluid"):
+        return random.choice([None, Malleable(random.randint(1, nodes))])
+    return {"steady": random.choice([0, 0, 1])} if name == "express" else {}

@@ -17,7 +17,7 @@ def test_answers_may_be_late_and_anything_happens_meanwhile(name, seed):
     """ "If something else changes in the domain meanwhile, the iteration is abandoned and another begins"
     (coscheduling.md)"""
     for case in range(CASES):
-        waiting = Waiting(SCHEDULERS[name], (seed, case))
+        waiting = Waiting(name, (seed, case))
         for _ in range(STEPS):
             waiting.step()
         waiting.finish()

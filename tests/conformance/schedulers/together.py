@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
@@ -28,6 +27,7 @@ from cosched.sim.world import DomainSetup
 from cosched.workload.allocations import Allocations
 from cosched.workload.pairing import Pairing
 from tests.conformance.schedulers.kinds import example
+from tests.conformance.schedulers.waiting import plain
 from tests.sim import fluid_exact
 from tests.sim.exact import ref_domain, setup_of, some_jobs
 
@@ -45,8 +45,10 @@ def setup(random: Random, name: str, kind: str, most: int = 12, **settings: obje
 
 
 def express(of: DomainSetup, seconds: int) -> DomainSetup:
-    """The same domain with the scheduler of the example."""
-    return replace(of, cluster=example.ExpressSettings(of.cluster.nodes, seconds), kind=example.EXPRESS)
+    """The same domain with the scheduler of the example; each third job is steady."""
+    work = replace(of.workload, columns={"steady": np.arange(len(of.workload)) % 3 // 2})
+    cluster, kind = example.ExpressSettings(of.cluster.nodes, seconds), example.EXPRESS
+    return replace(of, workload=work, cluster=cluster, kind=kind, jobs=kind.jobs(None, work, cluster.nodes))
 
 
 # Kinds that play otherwise
@@ -81,8 +83,9 @@ def restarting(open_scheduler: Callable[[], OpenScheduler]) -> OpenScheduler:
             instants.append(now)
             fresh = open_scheduler()
             fresh.starts = self.starts
+            fresh.recall(plain(self.kept_of_domain()))
             for job in map(self.job, jobs):
-                fresh.submit(replace(job, kept=json.loads(json.dumps(job.kept))))
+                fresh.submit(replace(job, kept=plain(job.kept)))
             self.__dict__ = fresh.__dict__
         of.enter(self, now)
 

@@ -6,11 +6,13 @@ keeps to). Now and then it begins anew from what is kept of its jobs, as in a se
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import ceil
 from random import Random
+from typing import Any
 
-from cosched.core.allocation import Malleable
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import NOT_HOLDABLE, MayBeEarlier, Ready, Requeued
 from cosched.core.job import JobState
@@ -22,17 +24,23 @@ from cosched.core.scheduling.scheduler import (
     OpenScheduler,
 )
 from cosched.core.scheduling.starts import Starts
+from tests.conformance.schedulers.kinds import SCHEDULERS, columns
 
 QUEUED, READY, HOLDING, RUNNING = JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING
+
+
+def plain(kept: Mapping[str, Any]) -> Mapping[str, Any]:
+    """As it comes back from a record."""
+    return json.loads(json.dumps(kept))
 
 
 class Waiting:
     """A scheduler, and what is known of its jobs by what it was told and has said."""
 
-    def __init__(self, open_scheduler: Callable[[], OpenScheduler], seed: object) -> None:
+    def __init__(self, kind: str, seed: object) -> None:
         self.random, self.now = Random(str(seed)), 0
-        self._open = open_scheduler
-        self.scheduler = open_scheduler()
+        self.kind = kind
+        self.scheduler = SCHEDULERS[kind]()
         self.states: dict[str, JobState] = {}
         self.kept: set[str] = set()  # ready, since their groups are asked
         self.holdable: set[str] = set()
@@ -107,9 +115,8 @@ class Waiting:
         self.submitted += 1
         draw, job = self.random, str(self.submitted)
         nodes, asked = self.scheduler.rounded(draw.randint(1, 8)), draw.randint(1, 20)
-        malleable = Malleable(draw.randint(1, nodes)) if draw.random() < 0.5 else None
-        owner, paired = draw.choice("ab"), draw.random() < 0.8
-        self.scheduler.submit(ClusterJob(job, nodes, asked, self.now, paired, owner=owner, columns=malleable))
+        owner, paired, says = draw.choice("ab"), draw.random() < 0.8, columns(self.kind, draw, nodes)
+        self.scheduler.submit(ClusterJob(job, nodes, asked, self.now, paired, owner=owner, columns=says))
         self.states[job] = QUEUED
 
     def runs(self, job: str) -> None:
@@ -216,17 +223,19 @@ class Waiting:
 
     def restart(self) -> None:
         """What is kept of all jobs is all that the next life knows; and it decides as the one that goes on."""
-        old, self.scheduler = self.scheduler, self._open()
+        old, self.scheduler = self.scheduler, SCHEDULERS[self.kind]()
+        self.scheduler.recall(plain(old.kept_of_domain()))
         self.scheduler.enter(self.now)
         self.counted |= old.starts.take_changed()
         self.scheduler.starts.recall((*key, starts) for key, starts in self.counted.items())
         for job in self.states:
             if job in self.wanted and isinstance(self.scheduler, MeetingScheduler):
                 self.scheduler.want(job, True)  # its mate asks again
-            self.scheduler.submit(old.job(job))
+            self.scheduler.submit(replace(known := old.job(job), kept=plain(known.kept)))
         self.kept.clear()
         assert [self.scheduler.job(job) for job in self.states] == [old.job(job) for job in self.states]
         assert (self.scheduler.used(), self.scheduler.free) == (old.used(), old.free)
+        assert self.scheduler.kept_of_domain() == old.kept_of_domain()
         assert self.decided(self.scheduler) == self.decided(old)
         for job, state in self.states.items():
             self.states[job] = self.scheduler.job(job).state
@@ -271,9 +280,7 @@ class Waiting:
     def most_booked(self) -> int:
         """The nodes of slots at one instant, at most; jobs that can be resized have their least."""
         jobs = [self.scheduler.job(job) for job in self.slots]
-        spans = [
-            (self.slots[j.id], self.slots[j.id] + j.requested, j.columns.least if j.columns else j.nodes) for j in jobs
-        ]
+        spans = [(self.slots[j.id], self.slots[j.id] + j.requested, getattr(j.columns, "least", j.nodes)) for j in jobs]
         return max((sum(n for start, end, n in spans if start <= at < end) for at, _, _ in spans), default=0)
 
     def check_starts(self) -> None:

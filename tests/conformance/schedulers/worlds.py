@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.schedulers.fluid import FLUID
@@ -38,6 +39,16 @@ class ExpressNode(Node):
 
     def _scheduler(self):
         return example.EXPRESS.open(example.ExpressSettings(10, self.express))
+
+    def columns(self, record):
+        return json.dumps({"steady": "yes"}) if record.id % 4 == 3 else None
+
+    def check_over(self) -> None:
+        """What the scheduler keeps is what the stories tell, whatever was taken back."""
+        super().check_over()
+        told = Counter(event.job for event in self.store.events(0, [], [], 10**6) if event.what == "is queued again")
+        assert told.total() == self.domain.scheduler.preempted
+        assert not any(self.columns(self.store.job(job)) for job in told)
 
 
 class ExpressWorld(MeetingWorld):
