@@ -32,6 +32,7 @@ class Cluster:
         self._pass_over, self._release = direct(answers.pass_over), direct(answers.release)
         self._try_start, self._try_ready = direct(answers.try_start), direct(answers.try_ready)
         self._requeue = direct(answers.requeue)
+        self._size, self._requested = tables.jobs["nodes"].item, tables.jobs["requested"].item
         self._configure(settings)
 
     def _configure(self, settings: ClusterSettings) -> None:
@@ -99,12 +100,11 @@ class Cluster:
 
     def has(self, row: int) -> Allocation:
         """What a ready job has."""
-        return Allocation(int(self.tables.jobs[row]["nodes"]))
+        return Allocation(self._size(row))
 
     def has_from(self, row: int, start: int) -> Allocation:
         """What a job has that starts then."""
-        record = self.tables.jobs[row]
-        return Allocation(int(record["nodes"]), start, start + int(record["requested"]))
+        return Allocation(self._size(row), start, start + self._requested(row))
 
     def cancel(self, row: int, now: int) -> None:
         """The job leaves, whatever its state; a job that has ended stays as it is."""
