@@ -2,8 +2,8 @@
 
 How the core's effects map to it:
 
-* `Start` is `launch`. `Hold`, `Yield`, `Release`, `Try` and `Reschedule` concern the embedded scheduler only: a job
-  that does not run yet has no processes.
+* `Start` is `launch`, on what the job's allocation says: how many nodes, or which (`JobSpec.where`). `Hold`, `Yield`,
+  `Release`, `Try` and `Reschedule` concern the embedded scheduler only: a job that does not run yet has no processes.
 * A running job that its scheduler preempts (`Requeued`) is `preempt`; its `Ended` is not the job's end. It is forgotten
   then, and launched again when it starts again.
 * The report `Ended` becomes the event `Finished`, with the state that `Ended.succeeded` and `Ended.how` give. Nodes
@@ -125,6 +125,9 @@ _CANNOT: Mapping[str, Callable[[Any], str | None]] = {  # by what a scheduler ne
     ),
     "preempt": lambda manager: None if manager.preempts else "cannot end running jobs and launch them again",
     "named_places": lambda manager: None if manager.names_nodes else "cannot start jobs on named nodes",
+    "resize_by_name": lambda manager: (
+        None if isinstance(manager, PlayingLauncher) else "cannot give running jobs other nodes by name"
+    ),
 }
 
 

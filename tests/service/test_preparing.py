@@ -87,11 +87,16 @@ def test_a_manager_that_cannot_do_what_its_scheduler_needs(write, monkeypatch):
     monkeypatch.setattr(FluidKind, "capabilities", Capabilities(resize=True, preempt=True))
     prepare(read_configuration(path))
     monkeypatch.setattr(LocalManager, "preempts", False)
-    cannot = "local cannot end running jobs and launch them again: leave it out, or give scheduler=batch"
-    assert refusal(path) == f"manager:scheduler: {cannot}"
-    monkeypatch.setattr("cosched.doctor.manager.load_manager", lambda _: lambda *_: SimpleNamespace(preempts=False))
-    (told,) = asyncio.run(check_manager(read_configuration(path), None))
+    batch = "leave it out, or give scheduler=batch"
+    assert refusal(path) == f"manager:scheduler: local cannot end running jobs and launch them again: {batch}"
+    with monkeypatch.context() as patch:
+        patch.setattr("cosched.doctor.manager.load_manager", lambda _: lambda *_: SimpleNamespace(preempts=False))
+        (told,) = asyncio.run(check_manager(read_configuration(path), None))
     assert (told.subject, told.found) == ("scheduler", "local cannot change the sizes of running jobs")
+    monkeypatch.setattr(FluidKind, "capabilities", Capabilities(resize=True, named_places=True))
+    assert refusal(path) == f"manager:scheduler: local cannot give running jobs other nodes by name: {batch}"
+    monkeypatch.setattr(LocalManager, "names_nodes", False)
+    assert refusal(path) == f"manager:scheduler: local cannot start jobs on named nodes: {batch}"
 
 
 def test_files_of_tls_that_do_not_belong_together(write, pki):

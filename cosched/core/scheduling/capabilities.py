@@ -25,3 +25,5 @@ class Capabilities:
     def needs(self) -> Iterator[str]:
         """Yield by name what a launcher must be able to."""
         yield from (name for name in ("resize", "preempt", "named_places") if getattr(self, name))
+        if self.resize and self.named_places:
+            yield "resize_by_name"
