@@ -1,7 +1,5 @@
 """A scheduler that resizes, preempts and restarts running jobs as chance will have it; jobs run on any size.
 
-Or it leaves them the size that they ask for, and only preempts: then it can serve a live domain, over restarts.
-
 Twice the nodes are twice the speed, up to the size that a job asks for. What each job had is noted in `told`.
 """
 
@@ -49,15 +47,14 @@ class RestlessJob:
 
 
 class Restless(SchedulerBase):
-    """`acts`: how often it changes something about a running job of its own accord; `resizes`: not only preempts it."""
+    """`acts`: how often it changes something about a running job of its own accord."""
 
     capabilities = Capabilities(groups=False, preempt=True)
     counts_work = False
 
-    def __init__(self, nodes: int, random: Random, acts: int, *, resizes: bool = True) -> None:
+    def __init__(self, nodes: int, random: Random, acts: int) -> None:
         self.nodes = self.free = nodes
         self.starts = RecentStarts()
-        self._resizes = resizes
         self.jobs: dict[str, RestlessJob] = {}
         self.told: dict[str, list[Allocation | Stop]] = defaultdict(list)
         self.done: Counter[str] = Counter()  # what it did to running jobs
@@ -71,9 +68,7 @@ class Restless(SchedulerBase):
     # Jobs in and out
 
     def submit(self, job: ClusterJob) -> None:
-        self.jobs[job.id] = known = RestlessJob(job)
-        if job.state in WITH_NODES:  # after a restart
-            self._give_nodes(known, job.state, job.nodes)
+        self.jobs[job.id] = RestlessJob(job)
 
     def leave(self, job: str, now: int, how: JobState) -> None:  # noqa: ARG002
         self._take_nodes(self.jobs.pop(job))
@@ -108,7 +103,6 @@ class Restless(SchedulerBase):
     def _some_size(self, job: RestlessJob) -> int:
         """On how many nodes the job is to start; 0: not now."""
         least, most = self._random.choice((1, job.asked.nodes, job.asked.nodes)), min(self.free, job.asked.nodes)
-        least = least if self._resizes else job.asked.nodes
         return self._random.randint(least, most) if least <= most else 0
 
     @property
@@ -187,7 +181,7 @@ class Restless(SchedulerBase):
     def _change(self, job: RestlessJob, now: int, more: int) -> None:
         """Preempt a job, or give it another size: at most `more` nodes more than it has."""
         most = min(job.asked.nodes, job.nodes + more)
-        if not self._resizes or most < 1 or self._random.random() < 0.4:
+        if most < 1 or self._random.random() < 0.4:
             self._preempt(job, now)
         else:
             self._resize(job, now, self._random.randint(1, most))

@@ -11,34 +11,29 @@ from cosched.core.scheduling.fluid.cluster import FluidCluster
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.errors import InputError
-from cosched.schedulers.batch import BATCH, BatchKind
+from cosched.schedulers.batch import BATCH
 from cosched.schedulers.fluid import FLUID
 from cosched.service.manager.plans import Plan
 from cosched.service.planning.reasons import Reasons
-from tests.core.restless import Restless
+from tests.conformance.schedulers.kinds import example
 from tests.service.world import Faults, Node, World
-
-
-class RestlessKind(BatchKind):
-    name = "restless"
-
-
-RESTLESS = RestlessKind()
 
 
 class EitherNode(Node):
     """Its scheduler changes with each life."""
 
     fluid_lives = ()
-    restless_lives = ()  # these preempt jobs, or would if they could act
+    express_lives = ()
 
     @property
     def kind(self):
-        return RESTLESS if self.lives in self.restless_lives else FLUID if self.lives in self.fluid_lives else BATCH
+        return (
+            example.EXPRESS if self.lives in self.express_lives else FLUID if self.lives in self.fluid_lives else BATCH
+        )
 
     def _scheduler(self):
-        if self.lives in self.restless_lives:
-            return Restless(10, self.world.random, acts=0, resizes=False)
+        if self.lives in self.express_lives:
+            return example.EXPRESS.open(example.ExpressSettings(10, 0))
         return FluidCluster(FluidSettings(10)) if self.lives in self.fluid_lives else super()._scheduler()
 
 
@@ -51,9 +46,9 @@ def restarted(tmp_path, monkeypatch):
     """A domain with a job that runs; of its lives, these are fluid."""
     worlds = []
 
-    def made(*fluid_lives, restless=()):
+    def made(*fluid_lives, express=()):
         monkeypatch.setattr(EitherNode, "fluid_lives", fluid_lives)
-        monkeypatch.setattr(EitherNode, "restless_lives", restless)
+        monkeypatch.setattr(EitherNode, "express_lives", express)
         worlds.append(EitherWorld(tmp_path, 1, {"a": CoschedulingSettings()}, Faults()))
         node = worlds[0].nodes["a"]
         node.submit(1, 4, 1000, None)
@@ -100,7 +95,7 @@ def test_the_same_kind_goes_on(restarted):
 
 
 def test_a_scheduler_that_preempts_and_counts_no_work_goes_on(restarted):
-    node = restarted(restless=(1, 2))
+    node = restarted(express=(1, 2))
     assert node.domain.scheduler.free == 6
     node.submit(2, 8, 1000, None)
     node.world.run(1200)
@@ -109,8 +104,8 @@ def test_a_scheduler_that_preempts_and_counts_no_work_goes_on(restarted):
 
 
 def test_it_takes_up_no_job_of_a_fluid_one(restarted):
-    with pytest.raises(InputError, match=r"job 1 has nodes of the scheduler fluid: .* make it restless when"):
-        restarted(1, restless=(2,))
+    with pytest.raises(InputError, match=r"job 1 has nodes of the scheduler fluid: .* make it express when"):
+        restarted(1, express=(2,))
 
 
 def test_once_all_have_ended_it_can_be_another(restarted):

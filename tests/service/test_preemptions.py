@@ -15,9 +15,10 @@ from cosched.service.manager.launches import Launches
 from cosched.service.manager.queues import Queue
 from cosched.service.manager.runner import Runner
 from cosched.service.tasks import Tasks
-from tests.core.restless import Restless
+from tests.conformance.schedulers.kinds import example
+from tests.conformance.schedulers.worlds import ExpressNode
 from tests.service.outside import Outside
-from tests.service.world import Faults, Node, World
+from tests.service.world import Faults, World
 from tests.tiers import seeds
 from tests.waiting import until
 
@@ -82,18 +83,20 @@ class Launcher:
             await asyncio.sleep(0)
 
 
-class RestlessNode(Node):
+class PreemptedNode(ExpressNode):
     """Its scheduler preempts when the test says so."""
 
     def _scheduler(self):
-        return Restless(NODES, self.world.random, 0, resizes=False)
+        return example.EXPRESS.open(example.ExpressSettings(NODES, 0))
 
     def launch(self, job: str) -> None:
         """The runner does."""
 
+    preempt = launch
 
-class RestlessWorld(World):
-    node_kind = RestlessNode
+
+class PreemptedWorld(World):
+    node_kind = PreemptedNode
 
 
 class Site:
@@ -101,7 +104,7 @@ class Site:
 
     def __init__(self, folder, chance: random.Random) -> None:
         self.chance, self.launcher = chance, Launcher(chance)
-        self.world = RestlessWorld(folder, 1, {"a": CoschedulingSettings(scheme=Scheme.OFF)}, Faults())
+        self.world = PreemptedWorld(folder, 1, {"a": CoschedulingSettings(scheme=Scheme.OFF)}, Faults())
         self.node = self.world.nodes["a"]
         self.tasks: Tasks | None = None
 
@@ -133,9 +136,9 @@ class Site:
 
     def preempt(self) -> None:
         scheduler = self.domain.scheduler
-        if running := scheduler._running():
+        if running := [job for job in scheduler.jobs.values() if job.state is JobState.RUNNING]:
             with self.domain.turns.take():
-                scheduler._preempt(self.chance.choice(running), self.world.now)
+                scheduler._preempt(self.chance.choice(running))
                 self.domain.decisions.carry_out([])
 
     def cancel(self) -> None:
