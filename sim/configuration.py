@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError, model_validator
 
 from cosched.core.protocol import MAX_MEMBERS
-from cosched.schedulers.keys import SchedulerKeys, not_for
+from cosched.schedulers.keys import SchedulerKeys
 from cosched.schedulers.kind import MachineSettings
 from cosched.sim.mistakes import Locate, input_error, inside
 from cosched.validation.mistakes import KeyedError
@@ -39,8 +39,6 @@ class Domain(CoschedulingFields, SchedulerKeys, JobLog):
         partitions = self.partitions
         if partitions and self.nodes not in (None, partitions.nodes):
             raise ValueError(f"nodes: {self.node_pool} has {partitions.nodes} nodes, not {self.nodes}")
-        if (wrong := not_for(self.scheduler_kind, self)) is not None:
-            raise KeyedError((wrong[0],), wrong[1])
         return self
 
     def machine_settings(self, nodes: int) -> MachineSettings:

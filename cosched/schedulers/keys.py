@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import create_model, model_validator
@@ -9,7 +10,7 @@ from pydantic import create_model, model_validator
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.loading import DEFAULT, kinds
 from cosched.validation.mistakes import KeyedError
-from cosched.validation.sections import CoschedulingFields
+from cosched.validation.schemes import SchemeChoice
 from cosched.validation.types import Settings
 
 
@@ -30,7 +31,18 @@ class SchedulerChoice(Settings):
         for key, owner in owners.items():
             if key in self.model_fields_set:
                 raise KeyedError((key,), not_of(chosen, owner))
+        for key, reason in refusals(chosen, self):
+            raise KeyedError((key,), reason)
         return self
+
+
+def refusals(chosen: SchedulerKind, section: Settings) -> Iterator[tuple[str, str]]:
+    """Yield what a section of a domain's settings says that means nothing to this kind, and why it is refused."""
+    for key in chosen.refused:
+        if key in section.model_fields_set:
+            yield key, not_of(chosen, kinds()[DEFAULT])
+    if not chosen.capabilities.slots and getattr(section, "scheme", None) is SchemeChoice.MEET:
+        yield "scheme", f"meet needs slots, and {chosen.title} has none: give hold or yield, or scheduler={DEFAULT}"
 
 
 def not_of(chosen: SchedulerKind, owner: SchedulerKind) -> str:
@@ -38,16 +50,6 @@ def not_of(chosen: SchedulerKind, owner: SchedulerKind) -> str:
     if chosen.name == DEFAULT:
         return f"only {owner.title} has it: give scheduler={owner.name}, too"
     return f"{chosen.title} has none: remove it, or give scheduler={owner.name}"
-
-
-def not_for(chosen: SchedulerKind, section: CoschedulingFields) -> tuple[str, str] | None:
-    """Return the key of coscheduling that a kind cannot follow, and why; None if it can follow all."""
-    given = next((key for key in chosen.refused if key in section.model_fields_set), None)
-    if given is not None:
-        return given, not_of(chosen, kinds()[DEFAULT])
-    if section.meeting.slots and not chosen.capabilities.slots:
-        return "scheme", f"{section.scheme.value}: {chosen.title} gives no slots: let pairs hold or yield"
-    return None
 
 
 if TYPE_CHECKING:

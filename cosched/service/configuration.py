@@ -15,7 +15,7 @@ from cosched.adapters.manager import SettingError
 from cosched.core.protocol import Domain
 from cosched.core.settings import NO_SLOT_BOUND, CoschedulingSettings, OnMateUnknown
 from cosched.errors import InputError
-from cosched.schedulers.keys import not_for
+from cosched.schedulers.keys import refusals
 from cosched.schedulers.kind import MachineSettings
 from cosched.service.configuration_sections import (
     Account,
@@ -90,8 +90,8 @@ class Configuration(Settings):
 
     @model_validator(mode="after")
     def _means_something_to_the_scheduler(self) -> Self:
-        if (wrong := not_for(self.manager.scheduler_kind, self.coscheduling)) is not None:
-            raise KeyedError(("coscheduling", wrong[0]), wrong[1])
+        for key, reason in refusals(self.manager.scheduler_kind, self.coscheduling):
+            raise KeyedError(("coscheduling", key), reason)
         return self
 
     @model_validator(mode="after")

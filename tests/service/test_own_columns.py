@@ -9,11 +9,9 @@ from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings
 from cosched.schedulers.batch import BATCH
 from cosched.schedulers.fluid import FLUID
-from cosched.schedulers.keys import not_for
 from cosched.schedulers.loading import check_columns
 from cosched.service.manager.plans import planned
 from cosched.service.planning.reasons import Reasons
-from cosched.validation.sections import CoschedulingFields
 from tests.conformance.schedulers.kinds import example
 from tests.conformance.schedulers.worlds import ExpressNode, ExpressWorld
 from tests.service.world import Faults
@@ -96,15 +94,3 @@ def test_a_column_that_the_scheduler_does_not_read_names_those_that_do(kind, nam
 def test_what_cannot_be_read_is_told_by_its_name(kind, said, wrong):
     with pytest.raises(ValueError, match=wrong):
         kind.read(said)
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"scheme": "meet"}, ("scheme", "meet: an express scheduler gives no slots: let pairs hold or yield")),
-        ({"slots": True}, ("slots", "an express scheduler has none: remove it, or give scheduler=batch")),
-        ({"scheme": "yield"}, None),
-    ],
-)
-def test_slots_are_refused_where_the_scheduler_gives_none(given, said):
-    assert not_for(example.EXPRESS, CoschedulingFields(**given)) == said

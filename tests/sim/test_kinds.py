@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from cosched.core.scheduling.capabilities import Capabilities
 from cosched.errors import InputError
 from cosched.schedulers import loading
+from cosched.schedulers.fluid import FLUID, FluidKind
+from cosched.service.configuration import Configuration
+from cosched.sim.configuration import Domain
 
 TOP = Path(__file__).resolve().parents[2]
 OWN = ("cosched/core/scheduling/fluid/", "cosched/schedulers/", "sim/studies/")
@@ -45,8 +49,6 @@ def test_mistakes_are_one_line(monkeypatch, installed, said):
 
 
 def test_two_kinds_with_the_same_key(monkeypatch):
-    from cosched.schedulers.fluid import FLUID, FluidKind
-
     class Other(FluidKind):
         name = "other"
 
@@ -54,6 +56,25 @@ def test_two_kinds_with_the_same_key(monkeypatch):
     with pytest.raises(InputError, match="scheduler other:benefit: is a key of fluid, too: give it another name"):
         found(monkeypatch, {**OURS, "other": "cosched.schedulers.fluid:OTHER"})
     assert FLUID.keys is Other.keys
+
+
+def of_a_replay(scheme: str) -> None:
+    Domain(name="a", trace=".", scheduler="fluid", scheme=scheme)
+
+
+def of_a_service(scheme: str) -> None:
+    domain = {"name": "a", "listen": "127.0.0.1:1", "plaintext": True, "state": "a.db"}
+    manager = {"kind": "local", "scheduler": "fluid"}
+    Configuration(domain=domain, coscheduling={"scheme": scheme}, manager=manager)
+
+
+@pytest.mark.parametrize("read", [of_a_replay, of_a_service])
+def test_a_domain_without_slots_that_is_to_meet_is_refused(monkeypatch, read):
+    monkeypatch.setattr(FluidKind, "capabilities", Capabilities(resize=True))
+    said = "meet needs slots, and a fluid scheduler has none: give hold or yield, or scheduler=batch"
+    with pytest.raises(ValueError, match=said):
+        read("meet")
+    read("hold")
 
 
 def product() -> Iterator[tuple[str, str]]:
