@@ -18,7 +18,8 @@ class ColumnOptions(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """See click."""
         known = {name for param in self.params for name in param.opts}
-        if any(word.startswith("--") and word.partition("=")[0] not in known for word in args):
+        new = (word.startswith("--") and word.partition("=")[0] not in known for word in args)
+        if any(new) or not set(args).isdisjoint(ctx.help_option_names):
             self.add_columns()
         return super().parse_args(ctx, args)
 

@@ -41,8 +41,10 @@ def asked(cosched, domain):
     return run
 
 
-def test_the_help_has_all_options_under_headings(cosched):
-    told = cosched("submit", "--help").stdout
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_the_help_has_all_options_under_headings(cosched, option):
+    told = cosched("submit", option).stdout
+    assert "--least N" in told  # of a kind of scheduler
     parts = re.split(r"^(\w+):\n", told, flags=re.MULTILINE)
     options = {heading: re.findall(r"^  (?:-\w, )*(--[\w-]+)", part, re.MULTILINE) for heading, part in
                zip(parts[1::2], parts[2::2], strict=True)}  # fmt: skip
