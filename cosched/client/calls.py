@@ -26,10 +26,10 @@ from cosched.v1.rendezvous_pb2_grpc import RendezvousServiceStub
 from cosched.v1.usage_pb2_grpc import UsageServiceStub
 from cosched.validation.group_names import wrong_group_name, wrong_members
 from cosched.validation.pair_names import ALLOWED, is_pair_name
+from cosched.workload.column import LEAST_NODES
 
 WATCH = "WatchEvents"
 EXPLAINED_AT_ONCE = 500  # jobs
-LEAST = "least"  # the column of the fewest nodes
 UNNAMED_GROUP = "members, windows and an instant need the name of their group"
 Span = float | timedelta  # seconds
 Windows = Mapping[str, tuple[Span, Span]]
@@ -77,7 +77,7 @@ def submit(
 ) -> Call[Job]:
     """See Client.submit."""
     columns = dict(columns or {})
-    if least is None and (text := columns.get(LEAST, "")).isdecimal():
+    if least is None and (text := columns.get(LEAST_NODES, "")).isdecimal():
         least = int(text)
     request = wire.SubmitJobRequest(
         request_id=_request_id(),

@@ -20,14 +20,13 @@ from cosched.schedulers.kind import Ended, PlayedAlone, SchedulerKind
 from cosched.schedulers.waits import Waits, waits_for_nodes
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.types import Number, Seconds, Settings, Switch, Whole
-from cosched.workload.column import Column
+from cosched.workload.column import LEAST_NODES, Column
 
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
     from cosched.core.scheduling.fluid.machine import FluidJobs
     from cosched.workload.columns import Columns
     from cosched.workload.jobs import Ints, Workload
 
-LEAST_NODES = "least"  # the option of the fewest nodes
 NO_ESTIMATE = "running jobs may give it some at its turn, so no start is estimated"
 MODELS = ("linear", "parabolic")
 RULES = ("harvesting", "distribution", "level", "resizes", "max_harvests", "protect_age", "benefit")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from cosched.validation.text import shown
 
 UNKNOWN = -1
+LEAST_NODES = "least"  # what submissions call the fewest nodes of a job whose size its scheduler chooses
 
 
 class Column(NamedTuple):

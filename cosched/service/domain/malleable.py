@@ -11,8 +11,8 @@ from typing import Any
 from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain.predictions import Prediction, as_told, counted
 from cosched.service.store import JobRecord
+from cosched.workload.column import LEAST_NODES
 
-LEAST = "least"  # what tells the fewest nodes of a job whose size its scheduler chooses
 NODELIST = "nodelist"  # and on which nodes it must run, joined by commas: of any scheduler that gives nodes by name
 
 
@@ -45,9 +45,9 @@ def predictions_of(record: JobRecord) -> tuple[Prediction, ...]:
 
 def is_sized(record: JobRecord) -> bool:
     """Whether the size of the job may change while it runs."""
-    return LEAST in said_of(record)
+    return LEAST_NODES in said_of(record)
 
 
 def least_of(record: JobRecord) -> int:
     """Return the fewest nodes on which the job runs."""
-    return int(said_of(record).get(LEAST, record.nodes))
+    return int(said_of(record).get(LEAST_NODES, record.nodes))

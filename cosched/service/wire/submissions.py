@@ -12,6 +12,7 @@ from cosched.service.wire.group_messages import read_at, read_windows
 from cosched.v1 import domain_pb2, job_pb2
 from cosched.validation.group_names import wrong_group_name, wrong_members
 from cosched.validation.pair_names import ALLOWED, is_pair_name
+from cosched.workload.column import LEAST_NODES
 
 MAX_NAME = 256
 MAX_WORD = 32768  # characters of an argument, a variable, a path
@@ -19,7 +20,6 @@ MAX_WORDS = 4096  # arguments, variables
 MAX_SCRIPT = 1 << 20
 MAX_NODES = 10**9
 MAX_COLUMNS = 32
-LEAST = "least"  # the column that older clients send as least_nodes
 MAX_TIME_LIMIT = 10 * 366 * 86400
 DEFAULT_TIME_LIMIT = 3600
 EXCLUSIVE = "excludes mates: a job has a mate, or is in a group that names all its members"
@@ -85,7 +85,7 @@ def _columns(message: domain_pb2.SubmitJobRequest) -> Mapping[str, str]:
     if not 0 <= message.least_nodes <= nodes:
         raise FieldError("least_nodes", f"{message.least_nodes} is not between 1 and nodes, {nodes}")
     if message.least_nodes:
-        columns.setdefault(LEAST, str(message.least_nodes))
+        columns.setdefault(LEAST_NODES, str(message.least_nodes))
     if len(columns) > MAX_COLUMNS:
         raise FieldError("columns", f"are {MAX_COLUMNS} at most, not {len(columns)}")
     for name, text in columns.items():
