@@ -24,6 +24,9 @@ PROTOCOL = re.compile(r"isinstance\([^)]*(Scheduler|Settings|Cluster)\b")
 OURS = {"batch": "cosched.schedulers.batch:BATCH", "fluid": "cosched.schedulers.fluid:FLUID"}
 
 
+OURS_ALONE = {"fluid": FLUID}
+
+
 def found(monkeypatch, installed):
     entries = [EntryPoint(name, value, loading.GROUP) for name, value in installed.items()]
     monkeypatch.setattr(loading, "entry_points", lambda **_: entries)
@@ -56,6 +59,17 @@ def test_two_kinds_with_the_same_key(monkeypatch):
     with pytest.raises(InputError, match="scheduler other:benefit: is a key of fluid, too: give it another name"):
         found(monkeypatch, {**OURS, "other": "cosched.schedulers.fluid:OTHER"})
     assert FLUID.keys is Other.keys
+
+
+def test_a_batch_system_has_a_kind_that_no_key_chooses(monkeypatch):
+    external = {**OURS, "external": "cosched.schedulers.external:EXTERNAL"}
+    known = found(monkeypatch, external)
+    monkeypatch.setattr(loading, "installed", lambda: known)
+    assert list(loading.kinds.__wrapped__()) == ["batch", "fluid"]
+    assert loading.kind_of_batch_systems.__wrapped__().name == "external"
+    monkeypatch.setattr(loading, "installed", lambda: OURS_ALONE)
+    with pytest.raises(InputError, match=r"cosched\.schedulers:external: is no installed entry point"):
+        loading.kind_of_batch_systems.__wrapped__()
 
 
 def of_a_replay(scheme: str) -> None:
