@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cosched.core.allocation import NOT_NOW, Allocation, Refused
+from cosched.core.allocation import NOT_NOW, Allocation, Given
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import Booked, Claimed, Quoted, Ready
 from cosched.core.job import SlotMoves
@@ -60,18 +60,12 @@ class BatchDomain:
         self.holds.end(row, now, HoldEnd.RELEASED)
         self.cluster.release(row, now)
 
-    def try_start(
-        self,
-        job: JobId,
-        now: int,
-        wanted_until: int,
-        start_at: float | None = None,  # noqa: ARG002
-    ) -> Allocation | Refused:
+    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> Given:  # noqa: ARG002
         """See the protocol."""
         row = self.row[job]
         return self.cluster.has_from(row, now) if self.cluster.try_start(row, now, wanted_until) else NOT_NOW
 
-    def try_ready(self, job: JobId, now: int) -> Allocation | Refused:
+    def try_ready(self, job: JobId, now: int) -> Given:
         """See the protocol."""
         row = self.row[job]
         return self.cluster.has(row) if self.cluster.try_ready(row, now) else NOT_NOW

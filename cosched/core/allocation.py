@@ -42,6 +42,7 @@ class Refused(Enum):
 
 
 NOT_NOW: Final = Refused.NOT_NOW
+Given = Allocation | Refused
 
 
 @message

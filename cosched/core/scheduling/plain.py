@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cosched.core.allocation import NOT_NOW, Allocation, Refused
+from cosched.core.allocation import NOT_NOW, Allocation, Given
 from cosched.core.events import NOT_HOLDABLE, Ready, Requeued
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
@@ -203,13 +203,7 @@ class PlainScheduler(OpenIteration):
 
     # What peers ask for
 
-    def try_start(
-        self,
-        job: JobId,
-        now: int,
-        wanted_until: int,
-        start_at: float | None = None,  # noqa: ARG002
-    ) -> Allocation | Refused:
+    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> Given:  # noqa: ARG002
         """See Scheduler."""
         if not self._would_start(job, now):
             self.want_until(job, wanted_until)
@@ -227,7 +221,7 @@ class PlainScheduler(OpenIteration):
                 free -= other.asked.nodes
         return False
 
-    def try_ready(self, job: JobId, now: int) -> Allocation | Refused:
+    def try_ready(self, job: JobId, now: int) -> Given:
         """See GroupScheduler."""
         if not self._would_start(job, now):
             return NOT_NOW

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Protocol, runtime_checkable
 
-from cosched.core.allocation import Allocation, Refused, SizeChanged, Table
+from cosched.core.allocation import Allocation, Given, SizeChanged, Table
 from cosched.core.effects import (
     Book,
     Claim,
@@ -121,9 +121,7 @@ class Scheduler(Protocol):
     def release(self, job: JobId, now: int) -> None:
         """End a hold by force."""
 
-    def try_start(
-        self, job: JobId, now: int, wanted_until: int, start_at: float | None = None
-    ) -> Allocation | Refused | None:
+    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> Given | None:
         """TryStartMate: start a queued job if an iteration run now would; else it is wanted until then. None: later.
 
         `start_at`: the instant at which its mate could start, in seconds since 1970.
@@ -152,7 +150,7 @@ class ElasticScheduler(Scheduler, Protocol):
 class GroupScheduler(Scheduler, Protocol):
     """One that keeps the nodes of a queued job while the other members of its group are asked (groups.md)."""
 
-    def try_ready(self, job: JobId, now: int) -> Allocation | Refused | None:
+    def try_ready(self, job: JobId, now: int) -> Given | None:
         """Make a queued job ready if an iteration run now would start it. None: it is told later (TriedReady)."""
 
     def give_back(self, job: JobId, now: int) -> None:

@@ -184,7 +184,7 @@ class LiveDomain:
         if record.cancelled_by is not None:
             self.end(job, JobState.CANCELLED, f"by {record.cancelled_by}")
         elif self.state(job) is JobState.RUNNING:
-            self.journal.changes.orders.append(Start(job))
+            self.journal.changes.orders.append(Start(job, None, self.core.jobs[job].allocation))
 
     # Time
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from cosched.core.allocation import NOT_NOW, Allocation, Refused
+from cosched.core.allocation import NOT_NOW, Allocation, Given
 from cosched.core.events import MayBeEarlier, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
@@ -142,7 +142,7 @@ class OpenCluster(OpenIteration):
         """End a hold by force."""
         self._cluster.release(self._known(job), now)
 
-    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> Allocation | Refused:  # noqa: ARG002
+    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> Given:  # noqa: ARG002
         """TryStartMate: start a queued job if an iteration run now would; else it is wanted until then.
 
         A job that is not here, since its user holds it, does not start.
@@ -154,7 +154,7 @@ class OpenCluster(OpenIteration):
         self._forget_completions()
         return self._cluster.has_from(row, now)
 
-    def try_ready(self, job: JobId, now: int) -> Allocation | Refused:
+    def try_ready(self, job: JobId, now: int) -> Given:
         """See GroupScheduler."""
         row, changed = self._row.get(job), self.changed
         if row is None or not self._cluster.try_ready(row, now):

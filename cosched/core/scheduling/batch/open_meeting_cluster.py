@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from cosched.core.allocation import NOT_NOW, Allocation, Refused
+from cosched.core.allocation import NOT_NOW, Allocation, Given
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import Booked, Claimed, MayBeEarlier, Quoted, Ready
 from cosched.core.job import JobState, SlotMoves
@@ -67,7 +67,7 @@ class OpenMeetingCluster(OpenCluster):
         else:
             self._wanted_early.discard(job)
 
-    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> Allocation | Refused:
+    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> Given:
         """See OpenCluster; the job is wanted from now on."""
         row = self._row.get(job)
         if row is None:
@@ -80,7 +80,7 @@ class OpenMeetingCluster(OpenCluster):
             self._count_start(job, now)
         return started
 
-    def try_ready(self, job: JobId, now: int) -> Allocation | Refused:
+    def try_ready(self, job: JobId, now: int) -> Given:
         """See OpenCluster; the job is wanted from now on. It counts as started when it starts."""
         row = self._row.get(job)
         if row is None:

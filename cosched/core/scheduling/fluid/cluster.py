@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cosched.core.allocation import NOT_NOW, Allocation, Counts, Refused, SizeChanged, Table
+from cosched.core.allocation import NOT_NOW, Allocation, Counts, Given, SizeChanged, Table
 from cosched.core.events import NOT_HOLDABLE, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
@@ -207,13 +207,7 @@ class FluidCluster(OpenIteration):
 
     # What peers ask for
 
-    def try_start(
-        self,
-        job: JobId,
-        now: int,
-        wanted_until: int,
-        start_at: float | None = None,  # noqa: ARG002
-    ) -> Allocation | Refused:
+    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> Given:  # noqa: ARG002
         """TryStartMate: start a queued job if an iteration run now would; else it is wanted until then.
 
         A job that is not here, since its user holds it, does not start.
@@ -235,7 +229,7 @@ class FluidCluster(OpenIteration):
             return False
         return bool(iteration.can_be_had(rows.state, row, now))
 
-    def try_ready(self, job: JobId, now: int) -> Allocation | Refused:
+    def try_ready(self, job: JobId, now: int) -> Given:
         """See GroupScheduler."""
         if job not in self._rows or not self._can_start(job, now):
             return NOT_NOW
