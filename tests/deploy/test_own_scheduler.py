@@ -88,6 +88,15 @@ def test_results_reports_and_sweeps_tell_of_it(cosched: Path, tmp_path: Path) ->
     assert (tmp_path / "sweep/report.html").exists()
 
 
+def test_its_column_of_logs_is_read(cosched: Path, tmp_path: Path) -> None:
+    jobs = ["1,0,4,1000,yes", "2,10,4,50,", "3,2000,4,1000,no", "4,2010,4,50,no"]
+    (tmp_path / "log.csv").write_text("\n".join(["job_id,submit,nodes,run,steady", *jobs, ""]))
+    domain = "a,trace=log.csv,nodes=4,scheduler=express,express=100"
+    run(tmp_path, cosched, "replay", "--domain", domain, "--out", "run", "--no-report")
+    rows = [line.split(",") for line in (tmp_path / "run/jobs.csv").read_text().splitlines()[1:]]
+    assert [int(start) for *_, start in (row[:5] for row in rows)] == [0, 1000, 2000, 2010]
+
+
 # Services
 
 
@@ -146,24 +155,44 @@ def test_a_job_loses_its_nodes_and_runs_again_whenever_the_service_dies(pair: Pa
     long = submitted(a, LONG, "long", "--nodes", "3")
     becomes(a, long, "running")
     a.restart()  # while it runs
-    short = submitted(a, SHORT, "short", "--nodes", "2")
-    a.restart()  # while the run is to end
-    becomes(a, short, "running")
-    becomes(a, long, "queued")
-    a.restart()  # while it waits
-    for command in ("show", "explain"):
-        assert "it needs 3 nodes, 2 are free" in told(a, command, long)
-    assert "preempted: queued again, its nodes are others'" in told(a, "show", long)
-    assert re.search(rf"^ +{short} .* R .*\n? +{long} .* PD |^ +{long} .* PD ", told(a, "queue"), re.MULTILINE)
-    for words in ("long.sh", "it needs 3 nodes, 2 are free", "preempted"):
-        assert words in page(a, long)
-    (tmp_path / "short").touch()
-    becomes(a, short, "completed")
-    becomes(a, long, "running")
+    ran = [long]
+    for times in (1, 2):
+        short = submitted(a, SHORT, f"short{times}", "--nodes", "2")
+        a.restart()  # while the run is to end
+        becomes(a, short, "running")
+        becomes(a, long, "queued")
+        a.restart()  # while it waits
+        why = f"it needs 3 nodes, 2 are free; so often it gave its nodes to short jobs: {times}"
+        for said in (told(a, "show", long), told(a, "explain", long), page(a, long)):
+            assert why in said
+            assert "submit it with --steady yes" in said
+        assert "preempted: queued again, its nodes are others'" in told(a, "show", long)
+        assert re.search(rf"^ +{long} .* PD ", told(a, "queue"), re.MULTILINE)
+        (tmp_path / f"short{times}").touch()
+        becomes(a, short, "completed")
+        becomes(a, long, "running")
+        ran += [short, long]
+        wait_until(lambda ran=ran: [job for _, job, *_ in noted(tmp_path)] == ran, "it runs again")
     (tmp_path / "long").touch()
     becomes(a, long, "completed")
-    assert [job for _, job, *_ in noted(tmp_path)] == [long, short, long]
     assert "problem" not in a.run("doctor", "--config", str(a.folder / "config.toml")).stdout.replace("0 problem", "")
+
+
+def test_a_steady_job_keeps_its_nodes(pair: Pair, tmp_path: Path) -> None:
+    a = pair.a
+    steady = submitted(a, LONG, "steady", "--nodes", "3", "--steady", "yes")
+    becomes(a, steady, "running")
+    a.restart()
+    short = submitted(a, SHORT, "short", "--nodes", "2")
+    a.restart()
+    assert "it needs 2 nodes, 1 is free" in told(a, "explain", short)
+    assert re.search(r"^says +steady\W+yes$", told(a, "show", steady), re.MULTILINE)
+    (tmp_path / "steady").touch()
+    becomes(a, short, "running")
+    (tmp_path / "short").touch()
+    becomes(a, short, "completed")
+    wrong = a.run("submit", "--steady", "perhaps", "steady.sh")
+    assert (wrong.returncode, "'perhaps' is neither no nor yes" in wrong.stderr) == (1, True)
 
 
 def test_a_pair_starts_together_whenever_the_service_dies(pair: Pair, tmp_path: Path) -> None:
