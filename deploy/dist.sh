@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 
 # Build a copy: a build leaves folders in the tree, and would include what is in them.
 mkdir "$work/tree" "$work/made"
-cp -R CHANGELOG.md CONTRIBUTING.md LICENSE MANIFEST.in README.md adapters cosched deploy docs proto \
+cp -R CHANGELOG.md CITATION.cff CONTRIBUTING.md LICENSE MANIFEST.in README.md adapters cosched deploy docs proto \
     pyproject.toml setup.py sim "$work/tree"
 
 echo "dist: the source distribution"
