@@ -66,8 +66,11 @@ def kind_told_by(facts: Mapping[str, object]) -> SchedulerKind:
 def _loaded(entry: EntryPoint) -> SchedulerKind:
     try:
         kind = entry.load()
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # whatever others have written there
         raise InputError(f"scheduler {entry.name}", None, f"cannot be loaded: {error}") from error
-    if not isinstance(kind, SchedulerKind) or kind.name != entry.name:
+    if not isinstance(kind, SchedulerKind) or getattr(kind, "name", None) != entry.name:
         raise InputError(f"scheduler {entry.name}", None, f"{entry.value} is no SchedulerKind of this name")
+    for what in ("purpose", "keys"):
+        if not hasattr(kind, what):
+            raise InputError(f"scheduler {entry.name}", what, f"is missing in {entry.value}")
     return kind

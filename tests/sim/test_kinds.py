@@ -11,6 +11,7 @@ from cosched.core.scheduling.capabilities import Capabilities
 from cosched.errors import InputError
 from cosched.schedulers import loading
 from cosched.schedulers.fluid import FLUID, FluidKind
+from cosched.schedulers.kind import SchedulerKind
 from cosched.service.configuration import Configuration
 from cosched.sim.configuration import Domain
 
@@ -25,6 +26,23 @@ OURS = {"batch": "cosched.schedulers.batch:BATCH", "fluid": "cosched.schedulers.
 
 
 OURS_ALONE = {"fluid": FLUID}
+
+
+class Bare(SchedulerKind):
+    """It says nothing of itself."""
+
+    name, purpose = "bare", "none"
+    settings = open = None
+    unfinished: SchedulerKind
+
+
+Bare.unfinished = Bare()
+
+
+def __getattr__(name: str) -> SchedulerKind:
+    if name == "BROKEN":
+        raise TypeError("broken")
+    raise AttributeError(name)
 
 
 def found(monkeypatch, installed):
@@ -42,6 +60,8 @@ def test_ours(monkeypatch):
     [
         ({}, "cosched.schedulers:batch: is no installed entry point: install this version of cosched again"),
         ({**OURS, "gone": "no_such_module:KIND"}, "scheduler gone: cannot be loaded: No module named 'no_such_module'"),
+        ({**OURS, "bare": "tests.sim.test_kinds:Bare.unfinished"}, "scheduler bare:keys: is missing in tests.sim."),
+        ({**OURS, "mine": "tests.sim.test_kinds:BROKEN"}, "scheduler mine: cannot be loaded: broken"),
         ({**OURS, "mine": OURS["fluid"]}, "scheduler mine: cosched.schedulers.fluid:FLUID is no SchedulerKind"),
     ],
 )
