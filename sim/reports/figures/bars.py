@@ -1,4 +1,4 @@
-"""Grouped bars with intervals, a base line and differences from it, as in the figures of Tang et al. (2011)."""
+"""Grouped bars with intervals, a base line and differences from it; what a paper has can be drawn over them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
 from cosched.sim.reports.figures.figure import Figure
-from cosched.sim.reports.figures.style import DOMAINS, INK, PURPLE, SCHEMES, Look
+from cosched.sim.reports.figures.style import DOMAINS, INK, SCHEMES, Look
 from cosched.sim.results.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -30,14 +30,18 @@ INTERVALS = {"capsize": 2, "elinewidth": 0.8, "capthick": 0.8}  # error bars of 
 
 Values = Sequence[Estimate | None]
 
+Stated = tuple[str, str | None, float | None, float | None]
+"""A range that a paper states: the group, the series (None: the greatest of the group), low, high (None: no bound)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Panel:
     """One diagram: each of the `series` of bars has a value for each of the `groups` (None: no bar).
 
     `label`, with the unit, is for the y-axis, `group_label` for the groups. `base` is a line through each group;
-    `differences` from it are points joined by a line, a value for each bar. `second` is another scale of the same
-    axis: a factor and a label. `looks` are by series; schemes have looks already.
+    `differences` from it are bars in a diagram below, a value for each bar. `second` is another scale of the same
+    axis: a factor and a label. `looks` are by series; schemes have looks already. `paper` and `paper_differences` are
+    what a paper has in place of bars and of differences.
     """
 
     title: str
@@ -49,6 +53,8 @@ class Panel:
     differences: Mapping[str, Values] = field(default_factory=dict)
     second: tuple[float, str] | None = None
     looks: Mapping[str, Look] = field(default_factory=dict)
+    paper: Sequence[Stated] = ()
+    paper_differences: Sequence[Stated] = ()
 
     def look(self, name: str) -> Look:
         """Return the look of a series."""
@@ -62,7 +68,8 @@ class Panel:
 
 def grouped_bars(name: str, title: str, caption: str, panels: Sequence[Panel], legend: str = "") -> Figure:
     """Return a figure of panels, two a row; `legend` is the heading of the series' legend."""
-    size = (10.4 if len(panels) > 1 else 5.6, 0.5 + 3.1 * math.ceil(len(panels) / COLUMNS))
+    height = 4.6 if _has_below(panels) else 3.1
+    size = (10.4 if len(panels) > 1 else 5.6, 0.5 + height * math.ceil(len(panels) / COLUMNS))
     return Figure(name, title, caption, bars_table(panels), partial(_draw, panels=panels, legend=legend), size)
 
 
@@ -93,32 +100,32 @@ def _numbers(estimate: Estimate | None) -> tuple[float | None, float | None]:
 
 def _draw(canvas: Canvas, panels: Sequence[Panel], legend: str) -> None:
     columns = min(len(panels), COLUMNS)
-    for place, panel in enumerate(panels, 1):
-        _draw_panel(canvas.add_subplot(math.ceil(len(panels) / columns), columns, place), panel)
+    rows = math.ceil(len(panels) / columns)
+    below = _has_below(panels)
+    grid = canvas.add_gridspec(rows * (1 + below), columns, height_ratios=([1.6, 1] if below else [1]) * rows)
+    for at, panel in enumerate(panels):
+        row, column = divmod(at, columns)
+        _draw_panel(canvas.add_subplot(grid[row * (1 + below), column]), panel)
+        if below:
+            _draw_differences(canvas.add_subplot(grid[row * 2 + 1, column]), panel)
     canvas.legend(
         handles=_legend(panels), loc="outside lower center", ncols=8, title=legend or None, title_fontsize=8.5
     )
 
 
+def _has_below(panels: Sequence[Panel]) -> bool:
+    return any(panel.differences for panel in panels)
+
+
 def _draw_panel(axes: Axes, panel: Panel) -> None:
-    for at, (name, values) in enumerate(panel.series.items()):
-        there = [(panel.place(g, at), value) for g, value in enumerate(values) if value is not None]
-        places, means, halves = _columns(there)
-        width = WIDTH / len(panel.series)
-        below = [min(half, abs(mean)) for mean, half in zip(means, halves, strict=True)]  # a wait is not negative
-        axes.bar(places, means, width, yerr=(below, halves), error_kw=INTERVALS, **panel.look(name).bar)
+    _draw_bars(axes, panel, panel.series, panel.paper, negative=False)
     for g, base in enumerate(panel.base):
         if base is not None:
             axes.hlines(base.mean, g - 0.48, g + 0.48, colors=INK, linestyles="--", linewidth=1.4, zorder=3)
-    _draw_differences(axes, panel)
     axes.set_title(panel.title)
     axes.set_ylabel(panel.label)
-    axes.set_xlabel(panel.group_label)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    axes.set_xticks(range(len(panel.groups)), panel.groups)
-    axes.set_xlim(-0.5, max(len(panel.groups) - 0.5, 0.5))
-    axes.grid(axis="x", visible=False)
-    _limit(axes, panel)
+    axes.set_xlabel("" if panel.differences else panel.group_label)
+    _limit(axes, (*panel.series.values(), panel.base), panel.paper)
     if panel.second:
         factor, label = panel.second
         second = axes.secondary_yaxis("right", functions=(partial(mul, factor), partial(mul, 1 / factor)))
@@ -126,13 +133,40 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
 
 
 def _draw_differences(axes: Axes, panel: Panel) -> None:
-    """Draw a line through the points of each group; groups are not joined, since their bases differ."""
-    for g in range(len(panel.groups)):
-        drawn = [(panel.place(g, at), values[g]) for at, values in enumerate(panel.differences.values())]
-        places, means, halves = _columns([(place, value) for place, value in drawn if value is not None])
-        axes.errorbar(places, means, halves, color=PURPLE, marker="o", markersize=3.5, linewidth=1.2, capsize=2)
-    if panel.differences:
-        axes.axhline(0, color=INK, linewidth=0.7)
+    _draw_bars(axes, panel, panel.differences, panel.paper_differences, negative=True)
+    axes.axhline(0, color=INK, linewidth=0.7)
+    axes.set_ylabel("difference\nto the base")
+    axes.set_xlabel(panel.group_label)
+    _limit(axes, tuple(panel.differences.values()), panel.paper_differences)
+
+
+def _draw_bars(
+    axes: Axes, panel: Panel, series: Mapping[str, Values], paper: Sequence[Stated], *, negative: bool
+) -> None:
+    for at, (name, values) in enumerate(series.items()):
+        there = [(panel.place(g, at), value) for g, value in enumerate(values) if value is not None]
+        places, means, halves = _columns(there)
+        below = halves if negative else [min(half, abs(mean)) for mean, half in zip(means, halves, strict=True)]
+        axes.bar(places, means, WIDTH / len(series), yerr=(below, halves), error_kw=INTERVALS, **panel.look(name).bar)
+    for stated in paper:
+        _draw_stated(axes, panel, stated)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axes.set_xticks(range(len(panel.groups)), panel.groups)
+    axes.set_xlim(-0.5, max(len(panel.groups) - 0.5, 0.5))
+    axes.grid(axis="x", visible=False)
+
+
+def _draw_stated(axes: Axes, panel: Panel, stated: Stated) -> None:
+    """Draw a range over its bar, or over its group; a bound alone has a mark on the side that it allows."""
+    group, name, low, high = stated
+    g, width = panel.groups.index(group), WIDTH if name is None else WIDTH / len(panel.series)
+    place = g if name is None else panel.place(g, list(panel.series).index(name))
+    there = [end for end in (low, high) if end is not None]
+    axes.hlines(there, place - width / 2, place + width / 2, colors=INK, linewidth=1.6, zorder=4)
+    if low is not None and high is not None:
+        axes.vlines(place, low, high, colors=INK, linestyles=":", linewidth=1.2, zorder=4)
+    else:
+        axes.plot([place], there, color=INK, marker="^" if high is None else "v", markersize=3.5, linestyle="none")
 
 
 def _columns(values: Sequence[tuple[float, Estimate]]) -> tuple[list[float], list[float], list[float]]:
@@ -145,10 +179,10 @@ def _columns(values: Sequence[tuple[float, Estimate]]) -> tuple[list[float], lis
     )
 
 
-def _limit(axes: Axes, panel: Panel) -> None:
+def _limit(axes: Axes, drawn: Sequence[Values], paper: Sequence[Stated]) -> None:
     """Show 0 and all means. Cut intervals at `ROOM` times the greatest mean: very wide ones would flatten the rest."""
-    drawn = (*panel.series.values(), panel.base, *panel.differences.values())
     means = [0.0, *(value.mean for values in drawn for value in values if value is not None)]
+    means += [end for stated in paper for end in stated[2:] if end is not None]
     room = ROOM * (max(map(abs, means)) or 1.0)
     low, high = axes.get_ylim()
     axes.set_ylim(max(min(low, 0), min(means) - room), max(min(high, max(means) + room), room / (20 * ROOM)))
@@ -159,6 +193,6 @@ def _legend(panels: Sequence[Panel]) -> list[Any]:
     handles: list[Any] = [Patch(label=name, **panel.look(name).bar) for name in panel.series]
     if any(panel.base):
         handles.append(Line2D([], [], color=INK, linestyle="--", linewidth=1.4, label="base: no coscheduling"))
-    if panel.differences:
-        handles.append(Line2D([], [], color=PURPLE, marker="o", markersize=3.5, label="difference to the base"))
+    if any(each.paper or each.paper_differences for each in panels):
+        handles.append(Line2D([], [], color=INK, linewidth=1.6, label="the paper's number, range or bound"))
     return handles
