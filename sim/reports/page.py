@@ -87,9 +87,9 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A whole report. `facts` (name, value) say what was run, `tiles` what the results are.
+    """A whole report. `first` is what one reads first; `facts` say what was run, `tiles` what the results are.
 
-    It was made by `command` with `version` of cosched.
+    The former two are names with text. It was made by `command` with `version` of cosched.
     """
 
     title: str
@@ -99,6 +99,7 @@ class Page:
     facts: Sequence[tuple[str, str]]
     sections: Sequence[Section]
     tiles: Sequence[Tile] = ()
+    first: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from cosched.sim.results.staging import COMPARISON, SUMMARY, writing
 
 # By the file that shows what a folder holds: module and function that make its report.
 MAKERS = {
-    "study.json": ("cosched.sim.studies.folder", "rebuild"),
+    "study.json": ("cosched.sim.studies.running", "rebuild"),
     "sweep.json": ("cosched.sim.reports.of_sweep", "rebuild"),
     COMPARISON: ("cosched.sim.reports.of_comparison", "write_comparison"),
     SUMMARY: ("cosched.sim.reports.of_replay", "write_report"),

@@ -56,6 +56,11 @@ def shown(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.{_digits(abs(value))}f}"
 
 
+def shown3(value: float) -> str:
+    """Format a number rounded to three digits."""
+    return shown(float(f"{value:.3g}"))
+
+
 def _digits(size: float) -> int:
     """Return the number of digits after the point."""
     return next((digits for least, digits in ((99.95, 0), (9.995, 1), (0.0995, 2)) if size >= least), 3)

@@ -1,1 +1,1 @@
-"""Studies: repetitions of published experiments, one package each."""
+"""Studies: experiments with several replications, published ones among them. Each package says what is its own."""

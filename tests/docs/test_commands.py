@@ -19,6 +19,9 @@ IN_A_LINE = re.compile(r"`cosched ([a-z][^`]*)`")
 END = {"|", ">", "2>", "&", "&&", ";", "||", "<", ">>", "2>>", "#"}
 
 
+OF_EXAMPLES = {"boosts"}  # a study that is not installed here; another test installs and runs it
+
+
 def shown(page: Path) -> Iterator[list[str]]:
     """The words after `cosched` of each command."""
     text = page.read_text(encoding="utf-8").replace("\\\n", " ")
@@ -37,7 +40,7 @@ def unknown(words: list[str]) -> str:
         name, *words = words
         below = command.get_command(context, name)
         if below is None:
-            return name
+            return "" if name in OF_EXAMPLES else name
         command, context = below, click.Context(below, parent=context, **below.context_settings)
     if isinstance(command, ColumnOptions):
         command.add_columns()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,26 +48,6 @@ FLUID = (
     _fluid("low_impact", 30),
     _fluid("even", 50, COST_S),
 )
-SETUP = (
-    "Months as in section V-E of Tang et al. (2011): Intrepid and Eureka have the same number of jobs, and a share of "
-    "Intrepid's is paired. Intrepid has WFP and EASY backfilling, and so has a batch Eureka. A fluid Eureka admits "
-    "jobs in the order of submission, favours running jobs and has no level. Holds last at most 20 minutes, and "
-    "the whole machine may be held. All places see the same jobs in a replication."
-)
-MEANING = (
-    "A letter for Intrepid and one for Eureka: H holds, Y yields, M meets (with slots). A fluid Eureka is named by its "
-    "harvesting, the least share of their size to which jobs can shrink, and what a resize costs; run times are linear."
-)
-
-
-def points(quick: bool) -> Iterator[tuple[Kind, float]]:
-    """Yield each scheduler of Eureka with the shares of pairs at which it is tried."""
-    for kind in (BATCH, MAIN) if quick else (BATCH, *FLUID):
-        yield kind, MEDIUM_SHARE
-    if not quick:
-        for share in FEW_SHARES:
-            for kind in (BATCH, MAIN):
-                yield kind, share
 
 
 def settings(kind: Kind, share: float, schemes: str, replication: int, seed: int, days: float) -> dict[str, Any]:

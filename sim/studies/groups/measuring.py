@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from cosched.sim.results.metrics import Floats
 from cosched.sim.results.result import DomainResult, ReplayResult
-from cosched.sim.studies.groups.setup import CLASSES
+from cosched.sim.studies.cases import StudyCase, on_same_jobs
+from cosched.sim.studies.groups.setup import CLASSES, under
+from cosched.sim.studies.meet.measuring import MINUTE, spread
+from cosched.sim.studies.tang2011.setup import BASE
 from cosched.sim.sweeps.case import Row
 from cosched.workload.jobs import UNKNOWN
 from cosched.workload.pairing import Group, Pairing, paired
@@ -26,8 +28,6 @@ SYNC = "sync time"  # of a member: from when it was ready first to its start
 HELD = "held"  # per cent of the node-time
 WAIT, P99, LONGEST = "other wait", "other wait p99", "other wait longest"
 OTHERS_NEVER = "others never started"
-
-MINUTE = 60
 
 
 def all_groups(pairing: Pairing) -> list[Group]:
@@ -47,7 +47,16 @@ def in_pairs(groups: Sequence[Group]) -> Pairing:
     return paired([Group(row, members) for row, members in enumerate(found, 1)])
 
 
-def measures(result: ReplayResult, groups: Sequence[Group]) -> Row:
+def measures(case: StudyCase) -> Row:
+    """Replay a case; `more` says whether the members of a group are in pairs instead."""
+    jobs, here = on_same_jobs(case, under(dict(case.settings), BASE))
+    groups = all_groups(jobs.pairing)
+    if case.more[0]:
+        here.pairing = in_pairs(groups)
+    return measured(here.run(), groups)
+
+
+def measured(result: ReplayResult, groups: Sequence[Group]) -> Row:
     """Return the measures of a replay, of whose jobs these were drawn as groups."""
     domains = list(result.domains.values())
     row = _of_groups(domains, groups)
@@ -77,10 +86,10 @@ def _of_groups(domains: Sequence[DomainResult], groups: Sequence[Group]) -> Row:
         waits.append((max(starts) - submitted) / MINUTE)
         gaps.append((max(starts) - min(starts)) / MINUTE)
     apart = [gap for gap in gaps if gap]
-    mean, p95, longest = _spread(np.array(waits), 95)
+    mean, p95, longest = spread(np.array(waits), 95)
     return {
         GROUP_WAIT: mean, GROUP_P95: p95, GROUP_LONGEST: longest, GROUPS: len(groups),
-        TOGETHER: len(gaps) - len(apart), APART: len(apart), NEVER: never, GAP: _spread(np.array(apart))[0],
+        TOGETHER: len(gaps) - len(apart), APART: len(apart), NEVER: never, GAP: spread(np.array(apart))[0]
     }  # fmt: skip
 
 
@@ -90,23 +99,16 @@ def _sync(domains: Sequence[DomainResult]) -> float | None:
         for of in domains
         if of.settings.scheme != "off"
     ]
-    mean: float | None = _spread(np.concatenate([np.empty(0), *times]))[0]
+    mean: float | None = spread(np.concatenate([np.empty(0), *times]))[0]
     return mean
 
 
 def _of_class(machines: Sequence[tuple[DomainResult, Any]]) -> Row:
     """Measure the jobs that are in no group, which are given for each machine."""
     waits = [((of.jobs.start - of.workload.submit)[others & of.started]) / MINUTE for of, others in machines]
-    mean, p99, longest = _spread(np.concatenate(waits), 99)
+    mean, p99, longest = spread(np.concatenate(waits), 99)
     return {
         HELD: 100 * float(np.mean([of.metrics["held_share"] for of, _ in machines])),
         WAIT: mean, P99: p99, LONGEST: longest,
-        OTHERS_NEVER: sum(int((others & ~of.started).sum()) for of, others in machines),
+        OTHERS_NEVER: sum(int((others & ~of.started).sum()) for of, others in machines)
     }  # fmt: skip
-
-
-def _spread(values: Floats, *percentiles: int) -> list[Any]:
-    """Return the mean, these percentiles and the maximum; None without values."""
-    if not len(values):
-        return [None] * (len(percentiles) + 2)
-    return [float(values.mean()), *map(float, np.percentile(values, percentiles)), float(values.max())]

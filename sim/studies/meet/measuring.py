@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cosched.sim.results.metrics import Bools, Floats, slowdown
 from cosched.sim.results.result import DomainResult, ReplayResult
+from cosched.sim.studies.cases import StudyCase, on_same_jobs
+from cosched.sim.studies.meet.schemes import under
+from cosched.sim.studies.tang2011.setup import BASE
 from cosched.sim.sweeps.case import Row
-from cosched.workload.jobs import UNKNOWN, Ints
+from cosched.workload.jobs import UNKNOWN, Ints, Workload
+
+if TYPE_CHECKING:
+    from cosched.sim.replaying import Replay
 
 # Of the pairs.
 PAIR_WAIT = "pair wait"  # from the later submission to the start of the mate that starts last
@@ -29,6 +38,27 @@ WINNERS, GAIN = "winners", "gain of winners"
 
 MINUTE = 60
 NOTABLE = 1.0  # a job loses or wins that waits a minute longer or shorter
+
+
+def measured(case: StudyCase) -> Row:
+    """Replay a case, and compare it with the same jobs without coscheduling.
+
+    `more`: how many times the run time users request (0: what the log says), and whether calls are counted.
+    """
+    requested, counts_calls = case.more
+    jobs, here = on_same_jobs(case, under(dict(case.settings), BASE), events=counts_calls)
+    here.workloads, base = _without_coscheduling(jobs, requested)
+    return measures(base if case.labels["schemes"] == BASE else here.run(), base)
+
+
+@lru_cache(maxsize=1)  # one after another, the cases of a workload share it
+def _without_coscheduling(jobs: Replay, requested: float) -> tuple[list[Workload], ReplayResult]:
+    here = copy.copy(jobs)
+    if requested:
+        here.workloads = [
+            replace(work, requested=np.ceil(work.run * requested).astype(np.int64)) for work in jobs.workloads
+        ]
+    return here.workloads, here.run()
 
 
 def measures(result: ReplayResult, base: ReplayResult) -> Row:
@@ -81,7 +111,7 @@ def _of_machine(domain: DomainResult) -> Row:
         SYNC: spread((jobs.start - jobs.ready)[synchronised] / MINUTE)[0],
         HELD: 100 * whole["held_share"],
         IDLE: _idle(domain),
-        NEVER: whole["never_started"],
+        NEVER: whole["never_started"]
     }  # fmt: skip
 
 
@@ -92,7 +122,7 @@ def _beside_base(domain: DomainResult, base: DomainResult) -> Row:
     count = max(len(more), 1)
     return {
         LOSERS: 100 * len(lost) / count, LOSS: spread(lost)[0], MOST_LOST: spread(lost)[-1],
-        WINNERS: 100 * len(won) / count, GAIN: spread(won)[0],
+        WINNERS: 100 * len(won) / count, GAIN: spread(won)[0]
     }  # fmt: skip
 
 

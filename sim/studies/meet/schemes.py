@@ -23,10 +23,6 @@ LETTERS: Mapping[str, Mapping[str, Any]] = {
     "S": {"scheme": "yield", "slots": True},
     "O": {"scheme": "off"},
 }
-MEANING = (
-    "A letter for each machine, Intrepid's first: H holds, Y yields, M meets, B has meet's budget alone, S has slots "
-    'alone, O is off; "none": no coscheduling.'
-)
 
 
 def under(settings: Settings, schemes: str) -> Settings:
@@ -45,3 +41,8 @@ def _off(domain: Mapping[str, Any]) -> Settings:
 def everybody_meets(schemes: str) -> bool:
     """Whether all machines meet."""
     return set(schemes) == {"M"}
+
+
+def of_the_paper(schemes: str) -> bool:
+    """Whether all machines hold or yield."""
+    return schemes != BASE and set(schemes) <= set("HY")

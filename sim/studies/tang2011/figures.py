@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from dataclasses import replace
 
-from cosched.sim.reports.figures.bars import Panel, Values, grouped_bars
+from cosched.sim.reports.figures.bars import Panel, Stated, Values, grouped_bars
 from cosched.sim.reports.figures.figure import Figure
 from cosched.sim.reports.figures.style import BLUE, VERMILION, Look
+from cosched.sim.results.estimate import Estimate
+from cosched.sim.studies.paper import MEANS
+from cosched.sim.studies.study import words_of
 from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
-from cosched.sim.studies.tang2011.results import EXTRA, LOSS, SLOWDOWN, SYNC, WAIT, Results
+from cosched.sim.studies.tang2011.comparisons import statements
+from cosched.sim.studies.tang2011.results import EXTRA, LOSS, SLOWDOWN, SYNC, TOGETHER, WAIT, Results
+from cosched.sim.studies.tang2011.sensitivity import Sensitivity
 from cosched.sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES
 
+CAPTIONS = words_of(__file__)["captions"]
 INTERVALS = "Error bars are 95 % intervals of the mean over replications."
 LETTERS = "HH: both hold; HY: Intrepid holds, Eureka yields; YH: the reverse; YY: both yield."
 HOURS = 24
 
 AXES = {BY_LOAD: "load of Eureka", BY_SHARE: "paired share of Intrepid's jobs (%)"}
 POINTS = {BY_LOAD: LOADS, BY_SHARE: SHARES}
+OF_SENSITIVITY = ((WAIT + EXTRA, "extra wait (min)"), (SYNC, "sync time (min)"))
 LOCAL = {"local hold": Look(VERMILION, "////"), "local yield": Look(BLUE, "")}
 
 
@@ -26,24 +33,12 @@ def paper_figures(results: Results, days: float) -> list[Figure]:
     found = []
     for first, experiment in ((3, BY_LOAD), (7, BY_SHARE)):
         what = "load of Eureka" if experiment == BY_LOAD else "share of paired jobs"
+        names = [(f"figure-{number:02}", f"Fig. {number}: {{}} by {what}") for number in range(first, first + 4)]
         found += [
-            _overall(
-                results, experiment, f"figure-{first:02}", f"Fig. {first}: average wait by {what}", WAIT, "wait (min)"
-            ),
-            _overall(
-                results,
-                experiment,
-                f"figure-{first + 1:02}",
-                f"Fig. {first + 1}: average slowdown by {what}",
-                SLOWDOWN,
-                SLOWDOWN,
-            ),
-            _sync(
-                results, experiment, f"figure-{first + 2:02}", f"Fig. {first + 2}: sync time of paired jobs by {what}"
-            ),
-            _loss(
-                results, experiment, f"figure-{first + 3:02}", f"Fig. {first + 3}: service units lost by {what}", days
-            ),
+            _overall(results, experiment, names[0], "average wait", WAIT, "wait (min)"),
+            _overall(results, experiment, names[1], "average slowdown", SLOWDOWN, SLOWDOWN),
+            _sync(results, experiment, names[2], "sync time of paired jobs"),
+            _loss(results, experiment, names[3], "service units lost", days),
         ]
     return found
 
@@ -53,18 +48,19 @@ def point_label(experiment: str, point: float) -> str:
     return f"{point:g}" if experiment == BY_LOAD else f"{100 * point:g}"
 
 
-def _overall(results: Results, experiment: str, name: str, title: str, measure: str, label: str) -> Figure:
+def _overall(results: Results, experiment: str, name: tuple[str, str], what: str, measure: str, label: str) -> Figure:
     panels = [_overall_panel(results, experiment, machine, measure, label) for machine in MACHINES]
-    caption = (
-        f"Means of all jobs of a machine, the base without coscheduling, and differences to it. {LETTERS} {INTERVALS}"
-    )
-    return grouped_bars(name, title, caption, panels)
+    caption = f"{CAPTIONS['overall']} {LETTERS} {INTERVALS}"
+    return grouped_bars(name[0], name[1].format(what), caption, panels)
 
 
 def _overall_panel(results: Results, experiment: str, machine: str, measure: str, label: str) -> Panel:
     points = POINTS[experiment]
     column = f"{machine} {measure}"
-    mean = partial(results.mean, experiment)
+
+    def mean(point: float, schemes: str, measure: str) -> Estimate | None:
+        return results.mean((experiment, point, schemes), measure)
+
     return Panel(
         _title(machine),
         f"average {label}",
@@ -73,50 +69,50 @@ def _overall_panel(results: Results, experiment: str, machine: str, measure: str
         {schemes: [mean(point, schemes, column) for point in points] for schemes in SCHEMES},
         base=[mean(point, BASE, column) for point in points],
         differences={schemes: [mean(point, schemes, column + EXTRA) for point in points] for schemes in SCHEMES},
+        paper=list(_stated(experiment, column)),
+        paper_differences=list(_stated(experiment, column + EXTRA)),
     )
 
 
-def _sync(results: Results, experiment: str, name: str, title: str) -> Figure:
+def _stated(experiment: str, measure: str) -> Iterator[Stated]:
+    """Yield what the paper states of a measure under the combinations of schemes."""
+    for each in statements():
+        of, _, arguments = each.selected.partition(": ")
+        place = arguments.split("; ")
+        if place[0] == experiment and place[-1] == measure and place[2] != BASE:
+            points = [point_label(experiment, float(point)) for point in place[1].split()]
+            if of == MEANS:
+                yield from ((point, name, each.low, each.high) for point in points for name in place[2].split())
+            elif len(points) == 1:
+                yield points[0], None, each.low, each.high
+
+
+def _sync(results: Results, experiment: str, name: tuple[str, str], what: str) -> Figure:
     panels = [
-        Panel(
-            _title(machine),
+        _by_scheme(
+            experiment,
+            machine,
             "average sync time (min)",
-            f"{AXES[experiment]} / scheme of the other machine",
-            [label for label, _, _ in _by_remote(experiment)],
             {f"local {word}": _local(results, experiment, machine, letter, SYNC) for word, letter in LETTER.items()},
-            looks=LOCAL,
         )
         for machine in MACHINES
     ]
-    caption = (
-        "From the instant a paired job was ready to its start, in the mean over the paired jobs of a machine; grouped "
-        f"by the other machine's scheme. {INTERVALS}"
-    )
-    return grouped_bars(name, title, caption, panels)
+    return grouped_bars(name[0], name[1].format(what), f"{CAPTIONS['sync']} {INTERVALS}", panels)
 
 
-def _loss(results: Results, experiment: str, name: str, title: str, days: float) -> Figure:
-    panels = [_loss_panel(results, experiment, machine, days) for machine in MACHINES]
-    caption = (
-        "Node-hours that holding jobs occupied where the machine holds, and their share of all node-hours in the span. "
-        f"{INTERVALS}"
-    )
-    return grouped_bars(name, title, caption, panels)
+def _loss(results: Results, experiment: str, name: tuple[str, str], what: str, days: float) -> Figure:
+    panels = []
+    for machine in MACHINES:
+        nodes = results.mean((experiment, POINTS[experiment][0], BASE), f"{machine} nodes")
+        second = (100 / ((nodes.mean if nodes else 1) * days * HOURS), "share of all node-hours (%)")
+        series = {"local hold": _local(results, experiment, machine, "H", LOSS)}
+        panels.append(replace(_by_scheme(experiment, machine, "lost node-hours", series), second=second))
+    return grouped_bars(name[0], name[1].format(what), f"{CAPTIONS['loss']} {INTERVALS}", panels)
 
 
-def _loss_panel(results: Results, experiment: str, machine: str, days: float) -> Panel:
-    values = _local(results, experiment, machine, "H", LOSS)
-    nodes = results.mean(experiment, POINTS[experiment][0], BASE, f"{machine} nodes")
-    capacity = (nodes.mean if nodes else 1) * days * HOURS
-    return Panel(
-        _title(machine),
-        "lost node-hours",
-        f"{AXES[experiment]} / scheme of the other machine",
-        [label for label, _, _ in _by_remote(experiment)],
-        {"local hold": values},
-        second=(100 / capacity, "share of all node-hours (%)"),
-        looks=LOCAL,
-    )
+def _by_scheme(experiment: str, machine: str, label: str, series: dict[str, Values]) -> Panel:
+    axis, groups = f"{AXES[experiment]} / scheme of the other machine", [name for name, _, _ in _by_remote(experiment)]
+    return Panel(_title(machine), label, axis, groups, series, looks=LOCAL)
 
 
 LETTER = {"hold": "H", "yield": "Y"}
@@ -133,10 +129,32 @@ def _local(results: Results, experiment: str, machine: str, letter: str, measure
     """Return a value for each group; `letter` is the machine's own scheme."""
     first = machine == MACHINES[0]
     return [
-        results.mean(experiment, point, letter + remote if first else remote + letter, f"{machine} {measure}")
+        results.mean((experiment, point, letter + remote if first else remote + letter), f"{machine} {measure}")
         for _, point, remote in _by_remote(experiment)
     ]
 
 
 def _title(machine: str) -> str:
     return f"({'ab'[MACHINES.index(machine)]}) {machine.capitalize()}"
+
+
+def sensitivity_figure(results: Results, sensitivity: Sensitivity) -> Figure:
+    """Show extra waits and sync times of both machines, and how many pairs start together if some may not."""
+    grid = [(f"{machine} {measure}", label) for measure, label in OF_SENSITIVITY for machine in MACHINES]
+    panels = [
+        _of_sensitivity(results, sensitivity, f"({letter}) {column.partition(' ')[0].capitalize()}", column, label)
+        for letter, (column, label) in zip("abcd", grid, strict=True)
+    ]
+    if sensitivity.splits_pairs:
+        panels.append(_of_sensitivity(results, sensitivity, "(e) Pairs", TOGETHER, "pairs that start together (%)"))
+    share = sensitivity.share
+    where = "At a medium load of Eureka (0.5)" if share is None else f"V-E, {100 * share:g} % of Intrepid's jobs paired"
+    caption = f"{where}: {CAPTIONS['sensitivity']} {LETTERS} {INTERVALS}"
+    return grouped_bars(f"sensitivity-{sensitivity.name}", sensitivity.title, caption, panels)
+
+
+def _of_sensitivity(results: Results, of: Sensitivity, title: str, measure: str, label: str) -> Panel:
+    series = {
+        schemes: [results.mean((of.name, point, schemes), measure) for point in of.points] for schemes in of.schemes
+    }
+    return Panel(title, label, of.axis, [of.label(point) for point in of.points], series)

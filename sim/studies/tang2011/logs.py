@@ -12,7 +12,7 @@ import numpy as np
 from cosched.errors import InputError
 from cosched.sim.configuration import replay_config
 from cosched.sim.replaying import read_machine
-from cosched.sim.studies.tang2011.setup import LOADS, MACHINES, MEDIUM, Settings
+from cosched.sim.studies.tang2011.setup import LOADS, MACHINES, MEDIUM, GeneratedMonths, Settings
 from cosched.workload import traces
 from cosched.workload.jobs import Workload
 
@@ -45,17 +45,17 @@ def read_log(option: str, settings: Mapping[str, str], say: Callable[[str], None
     return Log(_in_order(jobs), nodes)
 
 
-@dataclass(frozen=True, slots=True)
-class LogMonths:
+@dataclass(frozen=True)
+class LogMonths(GeneratedMonths):
     """The windows that `cut_months` has written: a file for each machine, purpose and replication."""
 
     folder: Path
     nodes: tuple[int, int]
-    longer: bool = False
-    generated: bool = False
+
+    longer = generated = False
 
     @property
-    def partitioned(self) -> bool:
+    def partitioned(self) -> bool:  # type: ignore[override]
         """Whether the log is from a machine like Intrepid."""
         return self.nodes[0] == RACKS_NODES
 
@@ -67,7 +67,7 @@ class LogMonths:
         """Return as much of Eureka's log as makes this load, packed into the length of a window."""
         return self._settings(1, f"{load:g}", replication)
 
-    def eureka_of_many(self, replication: int, days: float) -> Settings:  # noqa: ARG002
+    def eureka_of_many(self, replication: int, days: float, load: float = MEDIUM) -> Settings:  # noqa: ARG002
         """Return as many jobs as Intrepid's window has, in the same span, with scaled run times."""
         return self._settings(1, "many", replication)
 

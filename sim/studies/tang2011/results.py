@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import polars
 from polars import DataFrame, Expr, col, lit
 
 from cosched.sim.results.estimate import Estimate
-from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE, LABELS, LAST, LONG, LONG_NO_TIMER
+from cosched.sim.studies.cases import LABELS
+from cosched.sim.studies.measured import Measured, Place
+from cosched.sim.studies.tang2011.cases import ALIKE, BY_LOAD, BY_SHARE, LAST, LONG, LONG_NO_TIMER
 from cosched.sim.studies.tang2011.sensitivity import Sensitivity
 from cosched.sim.studies.tang2011.setup import BASE, MACHINES, MEDIUM
 from cosched.sim.sweeps.averages import INTERVAL, averages
@@ -37,93 +38,59 @@ OTHERS_SLOWDOWN = "slowdown of unpaired jobs"
 
 COMPARED = (WAIT, SLOWDOWN, OTHERS_WAIT, OTHERS_SLOWDOWN)
 
-Place = tuple[str, float, str]  # experiment, point, schemes
-
 COUNTS = ("pairs.pairs", "pairs.together", "stalled", "error")
 
 
 @dataclass(frozen=True)
-class Results:
-    """The cases of a study (one row each, in the paper's units) and their means over replications."""
+class Results(Measured):
+    """The cases of a study (one row each, in the paper's units) and their means over replications.
 
-    cases: DataFrame
+    `facts` are those of study.json, on the set-up.
+    """
+
     sensitivities: Sequence[Sensitivity]
+    facts: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, rows: DataFrame, days: float, sensitivities: Sequence[Sensitivity]) -> Results:
+    def of(
+        cls, rows: DataFrame, days: float, sensitivities: Sequence[Sensitivity], facts: Mapping[str, float]
+    ) -> Results:
         """Make results from the rows of the cases (results.parquet); `days` is the length of a month."""
         rows = _with_measures(rows, days)
-        rows = polars.concat([rows, *_defaults(rows, sensitivities)])
+        rows = polars.concat([rows, *_usual(rows, sensitivities)])
         own_base = {s.name for s in sensitivities if s.own_base}
-        return cls(_with_differences(rows, own_base), sensitivities)
-
-    @property
-    def failed(self) -> int:
-        """The number of cases without measures."""
-        return int(self.cases["error"].is_not_null().sum())
+        return cls(_with_differences(rows, own_base), sensitivities, facts)
 
     @cached_property
     def means(self) -> DataFrame:
         """One row for each experiment, point and combination of schemes: "n", means and half-widths of intervals."""
-        measures = [name for name in self.cases.columns if name not in (*LABELS, *COUNTS, "case")]
-        return averages(self.cases, LABELS[:3], measures)
+        measures = [name for name in self.rows.columns if name not in (*LABELS, *COUNTS, "case")]
+        return averages(self.rows, LABELS[:3], measures)
 
     @cached_property
-    def _by_place(self) -> dict[tuple[str, float, str], dict[str, Any]]:
+    def _means_by_place(self) -> dict[Place, dict[str, float]]:
         return {(row["experiment"], row["point"], row["schemes"]): row for row in self.means.iter_rows(named=True)}
 
-    def mean(self, experiment: str, point: float, schemes: str, measure: str) -> Estimate | None:
+    def mean(self, place: Place, measure: str) -> Estimate | None:
         """Return the mean of a measure ("intrepid wait"); None if there is none."""
-        row = self._by_place.get((experiment, float(point), schemes), {})
-        value = row.get(measure)
-        return None if value is None else Estimate(value, row.get(measure + INTERVAL))
+        row = self._means_by_place.get(place, {})
+        return None if row.get(measure) is None else Estimate(row[measure], row[measure + INTERVAL])
 
     def means_of(
         self, experiment: str, points: Sequence[float], schemes: Sequence[str], measure: str
     ) -> dict[tuple[float, str], Estimate]:
         """Return the means at several points under several combinations of schemes, where there are any."""
-        found = {(p, s): self.mean(experiment, p, s, measure) for p in points for s in schemes}
+        found = {(p, s): self.mean((experiment, p, s), measure) for p in points for s in schemes}
         return {place: estimate for place, estimate in found.items() if estimate is not None}
-
-    def difference(self, experiment: str, point: float, schemes: tuple[str, str], measure: str) -> Estimate | None:
-        """Return how much greater a measure is under the first schemes than under the second, on the same workloads."""
-        first, second = ((experiment, point, name) for name in schemes)
-        return self._difference(first, second, measure)
-
-    def step(self, experiment: str, points: tuple[float, float], schemes: str, measure: str) -> Estimate | None:
-        """Return how much greater a measure is at the second point than at the first, in the same replications."""
-        before, after = ((experiment, point, schemes) for point in points)
-        return self._difference(after, before, measure)
-
-    def _difference(self, first: Place, second: Place, measure: str) -> Estimate | None:
-        sides = [self._replications(place, measure) for place in (first, second)]
-        joined = (
-            sides[0]
-            .join(sides[1], on="replication", suffix=" other")
-            .with_columns((col(measure) - col(f"{measure} other")).alias("difference"), lit(None).alias("error"))
-        )
-        row = averages(joined, [], ["difference"]).row(0, named=True)
-        return None if row["difference"] is None else Estimate(row["difference"], row["difference" + INTERVAL])
-
-    def _replications(self, place: Place, measure: str) -> DataFrame:
-        experiment, point, schemes = place
-        chosen = (col("experiment") == experiment) & (col("point") == point) & (col("schemes") == schemes)
-        return self.cases.filter(chosen, col("error").is_null()).select("replication", measure)
 
     def of_experiment(self, *names: str) -> DataFrame:
         """Return those cases of some experiments that have measures."""
-        return self.cases.filter(col("experiment").is_in(names), col("error").is_null())
+        return self.rows.filter(col("experiment").is_in(names), col("error").is_null())
 
 
 def _with_measures(rows: DataFrame, days: float) -> DataFrame:
-    labels = [
-        col("experiment").cast(polars.String),
-        col("point").cast(polars.Float64),
-        col("schemes"),
-        col("replication"),
-    ]
-    counts = [col(name) for name in COUNTS]
-    return rows.select("case", *labels, *counts, *_measures(days))
+    labels = [col("experiment").cast(polars.String), col("point").cast(polars.Float64)]
+    return rows.select("case", *labels, "schemes", "replication", *COUNTS, *_measures(days))
 
 
 def _measures(days: float) -> Iterator[Expr]:
@@ -155,15 +122,15 @@ def _of_machine(m: str, days: float) -> dict[str, Expr]:
     }
 
 
-def _defaults(rows: DataFrame, sensitivities: Sequence[Sensitivity]) -> Iterator[DataFrame]:
-    """Yield the rows for the default of each sensitivity: the case of V-D at a medium load, or of V-E."""
+def _usual(rows: DataFrame, sensitivities: Sequence[Sensitivity]) -> Iterator[DataFrame]:
+    """Yield the rows for the usual value of each sensitivity: the case of V-D at a medium load, or of V-E."""
     for sensitivity in sensitivities:
         share = sensitivity.share
         of, point = (BY_LOAD, MEDIUM) if share is None else (BY_SHARE, share)
         usual = rows.filter(col("experiment") == of, col("point") == point)
         wanted = usual.filter(col("schemes").is_in([*sensitivity.schemes, BASE]))
         yield wanted.with_columns(
-            lit(sensitivity.name).alias("experiment"), lit(float(sensitivity.default)).alias("point")
+            lit(sensitivity.name).alias("experiment"), lit(float(sensitivity.usual)).alias("point")
         )
 
 
@@ -186,14 +153,7 @@ def _with_differences(rows: DataFrame, own_base: set[str]) -> DataFrame:
 
 def _base_places(own_base: set[str]) -> list[Expr]:
     """Return the experiment and the point of a case's base."""
-    own = [BY_LOAD, BY_SHARE, *own_base]
-    share = col("experiment") == LAST
-    return [
-        polars.when(col("experiment").is_in(own))
-        .then(col("experiment"))
-        .when(share)
-        .then(lit(BY_SHARE))
-        .otherwise(lit(BY_LOAD))
-        .alias("base experiment"),
-        polars.when(col("experiment").is_in(own) | share).then(col("point")).otherwise(MEDIUM).alias("base point"),
-    ]
+    own, share = col("experiment").is_in([BY_LOAD, BY_SHARE, ALIKE, *own_base]), col("experiment") == LAST
+    experiment = polars.when(own).then(col("experiment")).when(share).then(lit(BY_SHARE)).otherwise(lit(BY_LOAD))
+    point = polars.when(own | share).then(col("point")).otherwise(MEDIUM)
+    return [experiment.alias("base experiment"), point.alias("base point")]

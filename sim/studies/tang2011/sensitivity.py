@@ -1,26 +1,17 @@
-"""Sensitivity beyond the paper: one setting at a time, at a medium load of Eureka (V-D), or in V-E."""
+"""Sensitivity beyond the paper: one setting at a time (sensitivities.toml)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 
-from cosched.sim.studies.tang2011.setup import (
-    HOLDING,
-    MACHINES,
-    RELEASE_MIN,
-    SCHEMES,
-    SHARES,
-    WINDOW_S,
-    YIELDING,
-    Plan,
-    Settings,
-    everywhere,
-)
+from cosched.sim.studies.tang2011 import setup
 
 DAY_S = 86_400
 CUT_S = 3_600  # mean time for which the machines cannot reach each other
@@ -31,150 +22,72 @@ PARTITIONED = "partitioned:intrepid"
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """One setting: its values (`points`), the paper's value (`default`), and a function that changes a replay.
+    """One setting: its values (`points`), and the usual one; see sensitivities.toml.
 
-    `own_base`: the setting also changes what happens without coscheduling. `splits_pairs`: mates may start apart.
-    `labels` are the names of points. `share`: it is V-E with this share of paired jobs that is varied, else V-D.
+    `splits_pairs`: mates may start apart. `labels` are the names of points. `riddle`: it looks for what decides how
+    long Eureka's jobs wait in V-D. `needs`: what the months must be.
     """
 
     name: str
     title: str
     axis: str
     points: tuple[float, ...]
-    default: float
-    schemes: tuple[str, ...]
-    vary: Callable[[Settings, float], Settings]
+    usual: float
+    key: str
+    schemes: tuple[str, ...] = setup.SCHEMES
+    of: str = ""
     own_base: bool = False
     splits_pairs: bool = False
     labels: tuple[str, ...] = ()
     share: float | None = None
+    riddle: bool = False
+    needs: str = ""
 
     def label(self, point: float) -> str:
         """Return the name of a point."""
         return self.labels[self.points.index(point)] if self.labels else f"{point:g}"
 
     def fewer(self) -> Sensitivity:
-        """Return the same with only the least, the default and the greatest value."""
-        keep = sorted({self.points[0], self.default, self.points[-1]}, key=self.points.index)
+        """Return the same with only the least, the usual and the greatest value."""
+        keep = sorted({self.points[0], self.usual, self.points[-1]}, key=self.points.index)
         return replace(self, points=tuple(keep), labels=tuple(self.label(point) for point in keep))
 
+    def vary(self, settings: setup.Settings, point: float, days: float) -> setup.Settings:
+        """Return a replay with this value, in a month of so many days."""
+        if self.of == setup.MACHINES[1]:
+            return _of_eureka(settings, self.key, f"{point:g}")
+        change = VARY.get(self.key)
+        return setup.everywhere(settings, self.key, point) if change is None else change(settings, point, days)
 
-def sensitivities(plan: Plan) -> list[Sensitivity]:
-    """Return all sensitivities; quick studies have fewer points, and partitions need a machine like Intrepid."""
-    found = [*_of_policies(), *_of_workloads(), _unreachable(plan)]
-    if plan.months.partitioned:
-        found.append(_partitions())
-    if plan.months.generated:
-        found += _of_many()
+
+def sensitivities(plan: setup.Plan) -> list[Sensitivity]:
+    """Return all sensitivities; quick studies have fewer points, and some need a machine or months of one kind."""
+    rows = tomllib.loads(Path(__file__).with_name("sensitivities.toml").read_text())["sensitivity"]
+    frozen: list[dict[str, Any]] = [
+        {key: tuple(of) if isinstance(of, list) else of for key, of in row.items()} for row in rows
+    ]
+    found = [Sensitivity(**row) for row in frozen if "needs" not in row or getattr(plan.months, row["needs"])]
     return [sensitivity.fewer() for sensitivity in found] if plan.quick else found
 
 
-def _of_policies() -> Iterator[Sensitivity]:
-    """Yield the enhancements of section IV-E."""
-    minutes = (5, 10, RELEASE_MIN, 40, 60)
-    yield Sensitivity(
-        "release-interval",
-        "Release interval",
-        "release interval (min)",
-        minutes,
-        RELEASE_MIN,
-        HOLDING,
-        _release_interval,
-    )
-    cap = partial(_everywhere, "max_held_fraction")
-    yield Sensitivity("held-cap", "Cap on held nodes", "share of the nodes", (0.1, 0.25, 0.5, 1), 1, HOLDING, cap)
-    limit = partial(_everywhere, "max_yields")
-    labels = ("none", "1", "3", "10", "30")
-    yield Sensitivity(
-        "yield-limit", "Yield limit", "yields before a hold", (0, 1, 3, 10, 30), 0, YIELDING, limit, labels=labels
-    )
-    boost = partial(_everywhere, "yield_boost")
-    yield Sensitivity("yield-boost", "Yield boost", "boost at each yield", (0, 0.05, 0.2, 1), 0, YIELDING, boost)
-
-
-def _of_workloads() -> Iterator[Sensitivity]:
-    """Yield settings of the workload: which jobs are paired, and how well users know their run times."""
-    windows = (0.5, 1, WINDOW_S / 60, 5, 10)
-    yield Sensitivity("pair-window", "Pair window", "window (min)", windows, WINDOW_S / 60, SCHEMES, _pair_window)
-    yield Sensitivity(
-        "estimates",
-        "Estimates of run times",
-        "excess of the estimates, times that of the log",
-        (0, 0.5, 1, 2, 4),
-        1,
-        SCHEMES,
-        partial(_everywhere, "estimates"),
-        own_base=True,
-    )
-
-
-def _unreachable(plan: Plan) -> Sensitivity:
-    cut = partial(_cut_off, days=plan.days)
-    shares = (0, 0.01, 0.05, 0.1, 0.2)
-    labels = ("0", "1", "5", "10", "20")
-    return Sensitivity(
-        "unreachable",
-        "Unreachable peers",
-        "share of the time (%)",
-        shares,
-        0,
-        SCHEMES,
-        cut,
-        splits_pairs=True,
-        labels=labels,
-    )
-
-
-def _partitions() -> Sensitivity:
-    return Sensitivity(
-        "partitions",
-        "Flat and partitioned Intrepid",
-        "Intrepid's nodes",
-        (0, 1),
-        0,
-        SCHEMES,
-        _partitioned,
-        own_base=True,
-        labels=("flat", "partitioned"),
-    )
-
-
-def _of_many() -> Iterator[Sensitivity]:
-    """Yield what the paper does not say of Eureka's month in V-E, at the greatest share of paired jobs."""
-    properties = (
-        ("sessions", "Bursts of Eureka's jobs", "jobs that a user submits in a row", (1, 1.5, 5, 20, 80), 1.5),
-        ("swing", "Daily cycle of Eureka's jobs", "swing around the mean rate", (0, 0.4, 0.7, 1), 0.4),
-        ("large", "Large jobs of Eureka", "share on 50 nodes or more", (0.0008, 0.01, 0.04, 0.1), 0.0008),
-        ("spread", "Spread of Eureka's run times", "times the usual sigma", (0.5, 0.75, 1, 1.25), 1),
-    )
-    for key, title, axis, points, usual in properties:
-        vary = partial(_eureka_varied, key)
-        yield Sensitivity(f"eureka-{key}", title, axis, points, usual, SCHEMES, vary, own_base=True, share=SHARES[-1])
-
-
-def _eureka_varied(key: str, settings: Settings, value: float) -> Settings:
+def _of_eureka(settings: setup.Settings, key: str, value: str) -> setup.Settings:
+    """Change the generated month of Eureka."""
     intrepid, eureka = settings["domains"]
-    return {**settings, "domains": [intrepid, {**eureka, "trace": f"{eureka['trace']}/{key}={value:g}"}]}
+    return {**settings, "domains": [intrepid, {**eureka, "trace": f"{eureka['trace']}/{key}={value}"}]}
 
 
-def _everywhere(key: str, settings: Settings, value: float) -> Settings:
-    return everywhere(settings, key, value)
+def _paired(settings: setup.Settings, share: float, _: float) -> setup.Settings:
+    """Draw the pairs, so that they are a share of Eureka's jobs; the setting counts those of Intrepid."""
+    others = {key: value for key, value in settings.items() if key != "pair_window"}
+    return {**others, "pair_fraction": f"{share * setup.EUREKA_JOBS / setup.MONTH_JOBS:.6g}"}
 
 
-def _release_interval(settings: Settings, minutes: float) -> Settings:
-    return everywhere(settings, "release_interval", f"{minutes:g}m")
-
-
-def _pair_window(settings: Settings, minutes: float) -> Settings:
-    return {**settings, "pair_window": round(60 * minutes)}
-
-
-def _partitioned(settings: Settings, _: float) -> Settings:
+def _partitioned(settings: setup.Settings, _: float, __: float) -> setup.Settings:
     intrepid, eureka = settings["domains"]
     return {**settings, "domains": [{**intrepid, "node_pool": PARTITIONED}, eureka]}
 
 
-def _cut_off(settings: Settings, share: float, days: float) -> Settings:
+def _cut_off(settings: setup.Settings, share: float, days: float) -> setup.Settings:
     lines = ["# times in which the machines do not reach each other\n", *_cuts(settings["seed"], share, days)]
     return {**settings, "script": "".join(lines)}
 
@@ -186,5 +99,15 @@ def _cuts(seed: int, share: float, days: float) -> Iterator[str]:
     time, end = rng.exponential(up_s), (days + COOLING_DAYS) * DAY_S
     while time < end:
         down = max(1, round(rng.exponential(CUT_S)))
-        yield f"{round(time)} cut {' '.join(MACHINES)} {down}\n"
+        yield f"{round(time)} cut {' '.join(setup.MACHINES)} {down}\n"
         time += down + max(1.0, rng.exponential(up_s))
+
+
+VARY: Mapping[str, Callable[[setup.Settings, float, float], setup.Settings]] = {
+    "release_interval": lambda settings, minutes, _: setup.everywhere(settings, "release_interval", f"{minutes:g}m"),
+    "pair_window": lambda settings, minutes, _: {**settings, "pair_window": round(60 * minutes)},
+    "unreachable": _cut_off,
+    "partitions": _partitioned,
+    "jobs": lambda settings, jobs, days: _of_eureka(settings, "jobs", f"{jobs * days / setup.MONTH_DAYS:.0f}"),
+    "paired": _paired,
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 MACHINES = ("intrepid", "eureka")  # the names of the policy domains, whichever logs are used
 
@@ -23,6 +23,7 @@ RELEASE_MIN = 20  # V-A
 WINDOW_S = 120  # V-D
 MONTH_DAYS = 30
 MONTH_JOBS = 9_219  # V-D: jobs in Intrepid's month
+EUREKA_JOBS = 1_760  # of a generated month of Eureka at a medium load
 NATIVE_LOAD = 0.25  # V-D: the load of the Eureka log before several of its months are packed into one
 
 # V-A: WFP and backfilling. V-B: the whole machine may be held. The paper's timer has no jitter.
@@ -37,52 +38,29 @@ COMMON: Mapping[str, Any] = {
 Settings = dict[str, Any]
 
 
-class Months(Protocol):
-    """The source of the jobs of each replication (from 1): it gives settings of a domain, including its trace."""
-
-    @property
-    def longer(self) -> bool:
-        """Whether spans longer than a month are available."""
-
-    @property
-    def partitioned(self) -> bool:
-        """Whether Intrepid is the machine whose partitions are known."""
-
-    @property
-    def generated(self) -> bool:
-        """Whether the jobs are drawn, so that their properties can be varied."""
-
-    def intrepid(self, replication: int, days: float) -> Settings:
-        """Intrepid's jobs in so many days."""
-
-    def eureka(self, replication: int, load: float, days: float) -> Settings:
-        """Return Eureka's jobs: its log packed into `days` so that it makes this load."""
-
-    def eureka_of_many(self, replication: int, days: float) -> Settings:
-        """Return Eureka's jobs for V-E: as many as Intrepid has, in the same span, at a medium load."""
-
-
-@dataclass(frozen=True, slots=True)
 class GeneratedMonths:
-    """Generated months, drawn with the replay's seed (workload.generate)."""
+    """The source of the jobs of each replication (from 1): it gives settings of a domain, including its trace.
 
-    longer: bool = True
-    partitioned: bool = True
-    generated: bool = True
+    Here months are drawn with the replay's seed (workload.generate). `longer`: there are spans longer than a month;
+    `partitioned`: Intrepid is the machine whose partitions are known; `generated`: the jobs are drawn, so that their
+    properties can be varied.
+    """
+
+    longer = partitioned = generated = True
 
     def intrepid(self, replication: int, days: float) -> Settings:  # noqa: ARG002  (the seed tells them apart)
         """Intrepid's jobs in so many days."""
         return {"trace": f"generated:intrepid/days={days:g}"}
 
     def eureka(self, replication: int, load: float, days: float) -> Settings:  # noqa: ARG002
-        """Return several months at a low load, packed into one."""
+        """Return Eureka's jobs: several months at a low load, packed into `days` so that they make this load."""
         native = days * load / NATIVE_LOAD
         return {"trace": f"generated:eureka/days={native:g}/utilisation={NATIVE_LOAD}", "load": load}
 
-    def eureka_of_many(self, replication: int, days: float) -> Settings:  # noqa: ARG002
-        """Return as many jobs as Intrepid has, with scaled run times."""
+    def eureka_of_many(self, replication: int, days: float, load: float = MEDIUM) -> Settings:  # noqa: ARG002
+        """Return Eureka's jobs for V-E: as many as Intrepid has, in the same span, with scaled run times."""
         jobs = round(MONTH_JOBS * days / MONTH_DAYS)
-        return {"trace": f"generated:eureka/jobs={jobs}/days={days:g}/utilisation={MEDIUM}"}
+        return {"trace": f"generated:eureka/jobs={jobs}/days={days:g}/utilisation={load:g}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +71,7 @@ class Plan:
     seed: int
     quick: bool
     days: float
-    months: Months
+    months: GeneratedMonths
 
     def by_load(self, schemes: str, load: float, replication: int, days: float | None = None) -> Settings:
         """Return a replay of V-D: Eureka at a load, pairs by the window."""
@@ -101,9 +79,10 @@ class Plan:
         machines = self.months.intrepid(replication, span), self.months.eureka(replication, load, span)
         return self._replay(schemes, machines, replication, pair_window=WINDOW_S)
 
-    def by_share(self, schemes: str, share: float, replication: int) -> Settings:
+    def by_share(self, schemes: str, share: float, replication: int, load: float = MEDIUM) -> Settings:
         """Return a replay of V-E: the same number of jobs on both machines, a share of Intrepid's paired."""
-        machines = self.months.intrepid(replication, self.days), self.months.eureka_of_many(replication, self.days)
+        eureka = self.months.eureka_of_many(replication, self.days, load)
+        machines = self.months.intrepid(replication, self.days), eureka
         return self._replay(schemes, machines, replication, pair_fraction=str(share))
 
     def _replay(

@@ -12,17 +12,8 @@ from cosched.core.scheduling.fluid.machine import FluidJobs, FluidTrace
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.sim.configuration import replay_config
 from cosched.sim.replaying import read_machine, run, setup_of
-from cosched.sim.studies.weissman2004.setup import (
-    ALL_RULES,
-    BACKFILL,
-    BEST,
-    EASY,
-    IDEAL_ONLY,
-    MOLDABLE,
-    batch,
-    column,
-    rules,
-)
+from cosched.sim.studies.weissman2004 import setup
+from cosched.sim.studies.weissman2004.setup import BEST, column
 from cosched.sim.sweeps.case import Row
 
 Ints = NDArray[np.int64]
@@ -32,7 +23,7 @@ WAIT, EXEC, TOTAL, RATE = "wait", "run", "total", "jobs an hour"
 SUCCESS, EVENTS, BETTER = "harvests that succeed", "harvests a job", "= or better"  # %, a number, %
 MINUTE, HOUR = 60, 3600
 
-BATCH = {IDEAL_ONLY: "none", BACKFILL: "conservative", EASY: "easy"}
+BATCH = {setup.IDEAL_ONLY: "none", setup.BACKFILL: "conservative", setup.EASY: "easy"}
 
 
 def jobs_of(settings: Mapping[str, Any]) -> tuple[FluidJobs, int]:
@@ -47,14 +38,14 @@ def on_ideal(trace: str) -> Row:
     """Measure the schedulers that give every job its ideal."""
     row: Row = {}
     for name, backfill in BATCH.items():
-        domain = run(replay_config("case", batch(trace, backfill))).domains["machine"]
+        domain = run(replay_config("case", setup.batch(trace, backfill))).domains["machine"]
         row |= _named(name, times(domain.workload.submit, domain.jobs.start, domain.jobs.end))
     return row
 
 
 def final(jobs: FluidJobs, nodes: int) -> Row:
     """Measure MOLDABLE and the best policy."""
-    ran = {MOLDABLE: FluidSettings(nodes, resizes=False), BEST: rules(*ALL_RULES[BEST], nodes)}
+    ran = {setup.MOLDABLE: FluidSettings(nodes, resizes=False), BEST: setup.rules(*setup.ALL_RULES[BEST], nodes)}
     return {
         key: value for name, of in ran.items() for key, value in _named(name, _times_of(jobs, played(jobs, of))).items()
     }
@@ -62,14 +53,14 @@ def final(jobs: FluidJobs, nodes: int) -> Row:
 
 def policies(jobs: FluidJobs, nodes: int) -> Row:
     """Measure all policies at all levels, beside the same rules without harvests, and MOLDABLE."""
-    row = _named(MOLDABLE, _times_of(jobs, played(jobs, FluidSettings(nodes, resizes=False))))
+    row = _named(setup.MOLDABLE, _times_of(jobs, played(jobs, FluidSettings(nodes, resizes=False))))
     unharvested: dict[tuple[object, int | None], Ints] = {}
-    for name, (policy, level) in ALL_RULES.items():
-        without = rules(policy, level, nodes, harvests=False)
+    for name, (policy, level) in setup.ALL_RULES.items():
+        without = setup.rules(policy, level, nodes, harvests=False)
         key = without.distribution, without.level
         if key not in unharvested:
             unharvested[key] = played(jobs, without).state.jobs["end"].copy()
-        trace = played(jobs, rules(policy, level, nodes))
+        trace = played(jobs, setup.rules(policy, level, nodes))
         machine, ended = trace.state.machine[0], trace.state.jobs["end"]
         tried, had = int(machine["tried"]), int(machine["had"])
         row |= _named(name, _times_of(jobs, trace))

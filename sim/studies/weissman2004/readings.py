@@ -89,19 +89,15 @@ class Reader:
 
     def _admitted(self, now: int, *, harvest: bool) -> bool:
         """Start one queued job, if one can be had."""
-        row = next((row for row in self._candidates() if self._machine["avail"] >= self._least(row)), None)
+        jobs, free = self._state.jobs, int(self._machine["avail"])
+        candidates = self._queue if self._reading == OVERTAKING else self._queue[:1]
+        row = next((row for row in candidates if free >= jobs[row]["least"]), None)
         if row is None:
             if not (harvest and self._queue and can_be_had(self._state, self._queue[0], now)):
                 return False
             row = self._queue[0]
             carry_out(self._state, now)
-        most = self._least(row) if self._reading == LEAST else int(self._state.jobs[row]["ideal"])
+        most = int(jobs[row]["least" if self._reading == LEAST else "ideal"])
         self._queue.remove(row)
         begin(self._state, row, min(int(self._machine["avail"]), most), now)
         return True
-
-    def _candidates(self) -> list[int]:
-        return self._queue if self._reading == OVERTAKING else self._queue[:1]
-
-    def _least(self, row: int) -> int:
-        return int(self._state.jobs[row]["least"])

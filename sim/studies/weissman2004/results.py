@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from cosched.sim.results.estimate import Estimate, estimate
 from cosched.sim.studies.measured import Measured, Place, Values
-from cosched.sim.studies.weissman2004.setup import (
-    BEST,
-    IDEAL,
-    LOADS,
-    SHARES,
-    column,
-    percent,
-)
+from cosched.sim.studies.paper import Named
+from cosched.sim.studies.weissman2004 import setup
+from cosched.sim.studies.weissman2004.setup import BEST, column, percent
 
 Of = tuple[Place, str]  # a place and a measure
 LEAST_MIN = 1.0  # ratios to shorter times say nothing
@@ -28,15 +23,20 @@ def grid(model: str, share: float, name: str, measure: str) -> Of:
     return (model, share, ""), column(name, measure=measure)
 
 
+def linear(share: float, policy: str, level: str, measure: str) -> Of:
+    """Return where the measure of a policy is for linear jobs."""
+    return grid(setup.LINEAR, share, column(policy, level), measure)
+
+
 def at_load(source: str, load: float, name: str, measure: str) -> list[Of]:
     """Return where the measure of a policy is in figure 14: for all shares, or for jobs on their ideal."""
-    places = [percent(share) for share in SHARES] if chooses(name) else [IDEAL]
-    return [((LOADS, load, f"{source}, {place}"), column(name, measure=measure)) for place in places]
+    places = [percent(share) for share in setup.SHARES] if chooses(name) else [setup.IDEAL]
+    return [((setup.LOADS, load, f"{source}, {place}"), column(name, measure=measure)) for place in places]
 
 
 def of_user(application: str, beta: float, share: float, name: str, measure: str) -> Of:
     """Return where the measure of a policy is in figures 15 and 16, and in table 3."""
-    place = percent(share) if chooses(name) else IDEAL
+    place = percent(share) if chooses(name) else setup.IDEAL
     return (application, beta, place), column(name, measure=measure)
 
 
@@ -64,6 +64,10 @@ class Results(Measured):
         """Return how much more there is of one measure than of another, on the same traces."""
         pairs = self._pairs(of, than)
         return estimate([one - other for one, other in pairs]) if pairs else None
+
+    def named(self, lines: Iterable[tuple[str, Of | list[Of], Of | list[Of]]]) -> list[Named]:
+        """Return how much more there is of the first of each two, by their name."""
+        return [(name, self.more(of, than)) for name, of, than in lines]
 
     def ratio(self, of: Of | Sequence[Of], to: Of | Sequence[Of]) -> Estimate | None:
         """Return the ratio of the means over traces. Its interval is that of the residuals one - ratio x other."""
@@ -95,8 +99,3 @@ class Results(Measured):
         if least is None or least.mean < LEAST_MIN:
             return None
         return self.ratio(of_user(application, beta, share, name, measure), best)
-
-    def user_share(self, application: str, beta: float, share: float, name: str, measure: str) -> Estimate | None:
-        """Return what share of a baseline's time the best policy has."""
-        best = of_user(application, beta, share, BEST, measure)
-        return self.ratio(best, of_user(application, beta, share, name, measure))

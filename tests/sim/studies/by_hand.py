@@ -5,7 +5,8 @@ from typing import Any
 
 import polars
 
-from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE, LABELS
+from cosched.sim.studies.cases import LABELS
+from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
 from cosched.sim.studies.tang2011.results import Results
 from cosched.sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES
 
@@ -55,4 +56,4 @@ def results(change: Change = lambda _: None, extra: list[Row] | None = None) -> 
     rows = [*grid(), *(extra or [])]
     for made in rows:
         change(made)
-    return Results.of(polars.DataFrame(rows, infer_schema_length=None), 30, [])
+    return Results.of(polars.DataFrame(rows, infer_schema_length=None), 30, [], {"replications": 2})

@@ -4,14 +4,23 @@ from pathlib import Path
 
 import pytest
 
-from cosched.sim.studies.folder import Told
-from cosched.sim.studies.tang2011.running import Wish, run_study
+from cosched.sim.studies.running import carry_out
+from cosched.sim.studies.study import Told
+from cosched.sim.studies.tang2011 import TANG
 from cosched.sim.sweeps.local_workers import local_workers
 from cosched.sim.sweeps.workers import Workers
 from cosched.sim.warm_up import run_all_kernels
 from tests.once import made_once
 
-TINY = Wish("cosched study tang2011 --quick ...", quick=True, replications=1, seed=5, days=1.0)
+TINY = {
+    "command": "cosched study tang2011 --quick ...",
+    "quick": True,
+    "replications": 1,
+    "seed": 5,
+    "days": 1.0,
+    "intrepid": None,
+    "eureka": None,
+}
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -22,7 +31,7 @@ def kernels() -> None:
 
 def run_tiny(folder: Path, workers: Workers, *, resume: bool = False, told: Told | None = None) -> Path:
     """Carry it out; the folder."""
-    run_study(TINY, folder, workers, told or Told(print, lambda _: None), resume=resume)
+    carry_out(TANG, TINY, folder, workers, told or Told(print, lambda _: None), resume=resume)
     return folder
 
 

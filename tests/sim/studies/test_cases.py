@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 
 from cosched.sim.configuration import replay_config
-from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE, LABELS, LAST, LONG_NO_TIMER, cases
+from cosched.sim.studies.cases import LABELS
+from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE, LAST, LONG_NO_TIMER, cases
 from cosched.sim.studies.tang2011.sensitivity import sensitivities
 from cosched.sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES, GeneratedMonths, Plan
 
@@ -82,22 +83,23 @@ def test_a_sensitivity_changes_one_setting_at_both_ends():
     names = {sensitivity.name for sensitivity in sensitivities(WHOLE)}
     assert names == {
         "release-interval", "held-cap", "yield-limit", "yield-boost", "pair-window", "estimates", "unreachable",
-        "partitions", "eureka-sessions", "eureka-swing", "eureka-large", "eureka-spread",
+        "partitions", "eureka-sessions", "eureka-swing", "eureka-large", "eureka-spread", "month-jobs", "month-large",
+        "month-paired",
     }  # fmt: skip
     for sensitivity in sensitivities(WHOLE):
         share = sensitivity.share
         settings = WHOLE.by_load("HH", 0.5, 1) if share is None else WHOLE.by_share("HH", share, 1)
-        assert sensitivity.default in sensitivity.points
+        assert sensitivity.usual in sensitivity.points
         for point in sensitivity.points:
-            if point != sensitivity.default:
-                assert sensitivity.vary(settings, point) != settings
+            if point != sensitivity.usual:
+                assert sensitivity.vary(settings, point, 30) != settings
 
 
 def test_the_link_is_down_for_the_share_that_is_asked_for():
     unreachable = next(s for s in sensitivities(WHOLE) if s.name == "unreachable")
     down = 0
     for seed in range(40):
-        script = unreachable.vary({"seed": seed, "domains": []}, 0.1)["script"]
+        script = unreachable.vary({"seed": seed, "domains": []}, 0.1, 30)["script"]
         cuts = [tuple(map(int, found)) for found in re.findall(r"^(\d+) cut intrepid eureka (\d+)$", script, re.M)]
         assert all(end[0] >= begin[0] + begin[1] for begin, end in itertools.pairwise(cuts))
         down += sum(length for _, length in cuts)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from cosched.sim.studies.claims import Verdict
+from cosched.sim.studies.paper import Verdict
 from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
-from cosched.sim.studies.tang2011.paper.claims import claims
+from cosched.sim.studies.tang2011.claims import claims
 from tests.sim.studies.by_hand import MINUTE, Change, Row, results, row
 
 HOUR = 3600
@@ -148,4 +148,4 @@ def test_exceptions_are_named_with_what_was_measured():
             made["intrepid.all.wait_s.mean"] -= (4 + made["replication"]) * MINUTE
 
     verdict = decide("Intrepid waits longer with coscheduling, always", change)
-    assert verdict.reason == "1 of 12 do not: HY at 0.25 (-4.50 ± 6.35 min); their intervals leave it open"
+    assert verdict.reason == "1 of 12 do not fit: HY at 0.25 (-4.50 ± 6.35 min); their intervals leave it open"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cosched.sim.studies.tang2011.paper.claims import claims
-from cosched.sim.studies.tang2011.paper.numbers import statements
+from cosched.sim.studies.tang2011.claims import claims
+from cosched.sim.studies.tang2011.comparisons import statements
 from cosched.workload import traces
 from cosched.workload.generate import generate
 from tests.browser import opened
@@ -58,10 +58,10 @@ def check_tables(out: Path) -> None:
     assert [row["what"] for row in numbers] == [statement.what for statement in statements()]
     assert all(row["ours"] for row in numbers)
     together = next(row for row in numbers if row["what"] == "Pairs that start together (%)")
-    assert together["agrees"] == "yes"
+    assert together["agrees"] == "holds"
     checked = read_table(out / "tables" / "claims.csv")
     assert [row["claim"] for row in checked] == [claim.text for claim in claims()]
-    assert all(row["holds"] == "yes" or row["reason"] for row in checked)
+    assert all(row["verdict"] == "holds" or row["reason"] for row in checked)
     markdown = (out / "paper.md").read_text()
     assert all(f"| {statement.what} |" in markdown for statement in statements())
 
@@ -82,7 +82,7 @@ def test_the_report_of_a_study_is_made_anew(cosched, tiny, tmp_path):
     for name in ("study.json", "results.parquet"):
         (out / name).write_bytes((tiny / name).read_bytes())
     assert cosched("report", "out").stdout == "out/report.html\n"
-    assert (out / "paper.md").read_text().startswith("# The paper's numbers and claims beside ours\n")
+    assert (out / "paper.md").read_text().startswith("# Job coscheduling on coupled systems\n")
 
 
 def test_each_study_shows_its_own_options(cosched):
@@ -91,6 +91,15 @@ def test_each_study_shows_its_own_options(cosched):
     assert "--check" in of_reference
     assert "--replications" not in of_reference
     assert all(name in cosched("study", "-h").stdout for name in ("tang2011", "meet", "reference"))
+
+
+def test_without_a_name_the_studies_are_listed_with_their_times(cosched):
+    listed = cosched("study").stdout
+    assert [line.split()[0] for line in listed.splitlines()[:7]] == [
+        "study", "tang2011", "meet", "groups", "fluid", "weissman2004", "reference"
+    ]  # fmt: skip
+    assert "two minutes" in next(line for line in listed.splitlines() if line.startswith("tang2011"))
+    assert "--resume continues it" in listed
 
 
 def test_an_unknown_study(cosched):

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cosched.sim.studies.tang2011.paper.claims import claims
-from cosched.sim.studies.tang2011.paper.numbers import statements
+from cosched.sim.studies.tang2011.claims import claims
+from cosched.sim.studies.tang2011.comparisons import statements
 
 TEXT = Path(__file__).resolve().parents[3].parent / "shared" / "seeds" / "tang-2011-job-coscheduling.txt"
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")

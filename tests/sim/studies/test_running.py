@@ -9,10 +9,11 @@ import polars
 import pytest
 
 from cosched.errors import InputError
-from cosched.sim.studies.folder import STUDY, Told
-from cosched.sim.studies.tang2011.cases import cases
-from cosched.sim.studies.tang2011.report import read_found, tables
-from cosched.sim.studies.tang2011.running import read_study
+from cosched.sim.studies.running import STUDY, found_in, read_study
+from cosched.sim.studies.study import Told
+from cosched.sim.studies.tang2011.claims import claims
+from cosched.sim.studies.tang2011.design import WORK, plan_of
+from cosched.sim.studies.tang2011.results import Results
 from cosched.sim.sweeps.dask_workers import dask_workers
 from cosched.sim.sweeps.local_workers import local_workers
 from tests.sim.studies.conftest import run_tiny
@@ -20,7 +21,7 @@ from tests.sim.studies.conftest import run_tiny
 
 def csv(folder: Path) -> dict[str, str]:
     """All tables of a study's folder."""
-    return {name: table.write_csv() for name, table in tables(read_found(folder))}
+    return {name: table.write_csv() for name, table in found_in(folder).tables}
 
 
 def at_case(number: int, act: Callable[[], None]) -> Told:
@@ -35,16 +36,19 @@ def at_case(number: int, act: Callable[[], None]) -> Told:
 
 
 def test_every_case_has_its_row(tiny):
-    said, plan = read_study(tiny)
+    said = read_study(tiny)
     rows = polars.read_parquet(tiny / "results.parquet")
-    assert len(rows) == len(cases(plan))
+    assert len(rows) == len(WORK.cases(said, tiny))
     assert rows["error"].null_count() == len(rows)
     assert said["facts"]["intrepid nodes"] == 40_960
     assert said["facts"]["intrepid largest"] <= 32_768
 
 
 def test_pairs_start_together_and_all_jobs_start(tiny):
-    verdicts = {checked.claim.text: checked.verdict for checked in read_found(tiny).claims}
+    said = read_study(tiny)
+    assert plan_of(said, tiny).quick
+    results = Results.of(polars.read_parquet(tiny / "results.parquet"), said["days"], [], said["facts"])
+    verdicts = {claim.text: claim.check(results) for claim in claims()}
     assert verdicts["All pairs start together, whatever the schemes, loads and shares"].holds
     assert verdicts["With the timer deadlocks never happen"].holds
 
@@ -87,14 +91,23 @@ def test_another_study_is_not_gone_on_with(tiny, tmp_path):
         run_tiny(tmp_path, one, resume=True)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"logs": 1}'])
-def test_a_file_that_is_no_study(tmp_path, text):
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "is not what `cosched study NAME` writes"),
+        ("[]", "is not what `cosched study NAME` writes"),
+        ("{}", "no study is called None; there are tang2011, meet, "),
+        ('{"study": "tang2011", "logs": 1}', "is not what `cosched study tang2011` writes"),
+    ],
+)
+def test_a_file_that_is_no_study(tmp_path, text, reason):
     (tmp_path / STUDY).write_text(text)
-    with pytest.raises(InputError, match=r"study.json: is not what `cosched study tang2011` writes"):
-        read_study(tmp_path)
+    with pytest.raises(InputError) as refused:
+        found_in(tmp_path)
+    assert str(refused.value).startswith(f"{tmp_path / STUDY}: {reason}")
 
 
 def test_results_that_are_missing(tiny, tmp_path):
     (tmp_path / STUDY).write_bytes((tiny / STUDY).read_bytes())
     with pytest.raises(InputError, match=r"results.parquet: cannot be read"):
-        read_found(tmp_path)
+        found_in(tmp_path)

@@ -6,19 +6,20 @@ from typing import Any
 import polars
 import pytest
 
-from cosched.sim.studies.fluid.cases import cases
-from cosched.sim.studies.fluid.report import Found
-from cosched.sim.studies.fluid.results import COMPARED, Results
-from cosched.sim.studies.fluid.setup import BATCH, COMBINATIONS, FLUID, MAIN, points, settings
+from cosched.sim.studies.cases import LABELS
+from cosched.sim.studies.design import Found
+from cosched.sim.studies.fluid.design import COMPARED, WORK, compared, experiments, verdict
+from cosched.sim.studies.fluid.setup import BATCH, COMBINATIONS, FLUID, MAIN, settings
 from cosched.sim.studies.meet.measuring import PAIRS, TOGETHER
-from cosched.sim.studies.tang2011.cases import LABELS
+
+SAID = {"replications": 1, "seed": 1, "days": 1.0, "quick": True}
 
 
 def test_a_tiny_study(cosched, tmp_path):
     small = ("--quick", "--days", 1, "--replications", 1)
     said = cosched("study", "fluid", *small, "--workers", 1, "--out", "out").stdout
     rows = polars.read_parquet(tmp_path / "out" / "results.parquet")
-    assert len(rows) == len(cases(1, 1, 1.0, quick=True)) == rows["error"].null_count()
+    assert len(rows) == len(WORK.cases(SAID, tmp_path)) == rows["error"].null_count()
     assert rows["pairs"].sum() == rows["pairs together"].sum() > 0
     assert rows.filter(polars.col("experiment") == MAIN.name)["eureka changes of size per job"].min() > 0
     assert "Nothing is decided" in said
@@ -40,10 +41,10 @@ def test_only_the_scheduler_of_eureka_differs():
 
 def rows(replications: int) -> Iterator[dict[str, Any]]:
     """With a fluid Eureka everything takes two thirds of the time, but for Intrepid's other jobs."""
-    for kind, share in points(quick=True):
+    for kind in (BATCH, MAIN):
         for schemes in COMBINATIONS:
             for number in range(1, replications + 1):
-                row: dict[str, Any] = dict(zip(LABELS, (kind.name, share, schemes, number), strict=True))
+                row: dict[str, Any] = dict(zip(LABELS, (kind.name, 0.1, schemes, number), strict=True))
                 time = 60.0 + number if kind is BATCH else 40.0 + 1.01 * number
                 row |= {"error": None, PAIRS: 10, TOGETHER: 10, **dict.fromkeys(COMPARED, time)}
                 yield row | {"intrepid unpaired wait": 10.0 + number}
@@ -51,8 +52,8 @@ def rows(replications: int) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("replications", [4, 6])
 def test_the_verdict_says_what_the_numbers_say(replications):
-    found = Found({}, Results(polars.DataFrame(list(rows(replications)), infer_schema_length=None)))
-    told = "\n".join(found.verdict())
+    made = polars.DataFrame(list(rows(replications)), infer_schema_length=None)
+    told = "\n".join(verdict(Found(made, SAID, experiments(SAID), compared)))
     assert f"Of {100 * replications} pairs in all cases {100 * replications} started together." in told
     if replications < 5:
         assert "comparisons need at least 5 replications" in told

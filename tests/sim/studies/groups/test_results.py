@@ -1,12 +1,15 @@
 """Pairs made of groups, and the verdict, from results made by hand."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import polars
 import pytest
 
-from cosched.sim.studies.groups.cases import places
+from cosched.sim.studies.cases import LABELS
+from cosched.sim.studies.design import Found
+from cosched.sim.studies.groups.design import WORK, compared, experiments
 from cosched.sim.studies.groups.measuring import (
     GAP,
     GROUP_WAIT,
@@ -18,14 +21,11 @@ from cosched.sim.studies.groups.measuring import (
     all_groups,
     in_pairs,
 )
-from cosched.sim.studies.groups.pages import results_in_markdown
-from cosched.sim.studies.groups.results import Results
-from cosched.sim.studies.groups.setup import EXPERIMENTS, IN_PAIRS, under
+from cosched.sim.studies.groups.setup import IN_PAIRS, settings, under
 from cosched.sim.studies.groups.verdict import verdict
-from cosched.sim.studies.tang2011.cases import LABELS
 from cosched.workload.pairing import Group
 
-SAID = {"version": "0", "replications": 6, "seed": 1, "days": 30.0}
+SAID = {"study": "groups", "version": "0", "command": "", "quick": False, "replications": 6, "seed": 1, "days": 30.0}
 
 
 def members(*domains: int) -> tuple[tuple[int, int], ...]:
@@ -42,39 +42,44 @@ def test_groups_in_pairs():
 
 
 def test_schemes_of_the_machines():
-    settings = EXPERIMENTS[0].settings(3, 5, 1.0)
-    assert [domain["scheme"] for domain in under(settings, "HY")["domains"]] == ["hold"] * 2 + ["yield"] * 3
-    assert {domain["scheme"] for domain in under(settings, "none")["domains"]} == {"off"}
-    assert len({domain["trace"] for domain in settings["domains"]}) == 5
+    said = settings("size", 3, 5, 1.0)
+    assert [domain["scheme"] for domain in under(said, "HY")["domains"]] == ["hold"] * 2 + ["yield"] * 3
+    assert {domain["scheme"] for domain in under(said, "none")["domains"]} == {"off"}
+    assert len({domain["trace"] for domain in said["domains"]}) == 5
 
 
 def rows(replications: int) -> Iterator[dict[str, Any]]:
     """A group waits 60 minutes, in pairs 20 less; other jobs wait the same whatever is done, and nothing is held."""
-    for experiment in EXPERIMENTS:
-        for point in experiment.points:
-            for place in places(experiment, point):
-                for number in range(1, replications + 1):
-                    row: dict[str, Any] = dict(zip(LABELS, (experiment.name, point, place, number), strict=True))
-                    wait = (40.0 if place.endswith(IN_PAIRS) else 60.0) + number * (1.1 if place == "HH" else 1)
-                    row |= {"error": None, GROUP_WAIT: wait, SYNC: wait / 2, GROUPS: 10, TOGETHER: 10, GAP: None}
-                    yield row | {f"{name} {of}": 30.0 + number for name in ("large", "small") for of in (WAIT, HELD)}
+    for experiment in experiments(SAID):
+        for name, point, place in experiment.places:
+            for number in range(1, replications + 1):
+                row: dict[str, Any] = dict(zip(LABELS, (name, point, place, number), strict=True))
+                wait = (40.0 if place.endswith(IN_PAIRS) else 60.0) + number * (1.1 if place == "HH" else 1)
+                row |= {"error": None, GROUP_WAIT: wait, SYNC: wait / 2, GROUPS: 10, TOGETHER: 10, GAP: None}
+                yield row | {f"{name} {of}": 30.0 + number for name in ("large", "small") for of in (WAIT, HELD)}
+
+
+def found_of(replications: int) -> Found:
+    made = polars.DataFrame(list(rows(replications)), infer_schema_length=None)
+    return Found(made, SAID, experiments(SAID), compared)
 
 
 @pytest.mark.parametrize("replications", [4, 6])
 def test_the_verdict_says_what_the_numbers_say(replications):
-    results = Results(polars.DataFrame(list(rows(replications)), infer_schema_length=None))
-    told = "\n".join(verdict(results))
+    found = found_of(replications)
+    told = "\n".join(verdict(found))
     assert "groups in all cases with coscheduling" in told
     if replications < 5:
         assert "comparisons need at least 5 replications" in told
         return
-    assert {each.verdict for each in results.comparisons if each.measure == "large other wait"} == {"open"}
-    assert all(each.other.endswith(IN_PAIRS) for each in results.comparisons if each.verdict == "worse")
+    assert {each.verdict for each in found.compared if each.measure == "large other wait"} == {"open"}
+    assert all(each.other[2].endswith(IN_PAIRS) for each in found.compared if each.verdict == "worse")
     assert "groups are better in 0 of 270 comparisons and worse in 90; 180 are open. Worse: group wait (45;" in told
 
 
 def test_the_page_has_a_row_for_each_place():
-    results = Results(polars.DataFrame(list(rows(2)), infer_schema_length=None))
-    page = results_in_markdown({**SAID, "replications": 2}, results, verdict(results))
-    assert page.count("| YY |") >= 10
-    assert "There are fewer replications than comparisons need" in page
+    made = polars.DataFrame(list(rows(2)), infer_schema_length=None)
+    report = WORK.report({**SAID, "replications": 2}, Path(), made)
+    assert "\n".join(report.markdown).count("| YY |") >= 10
+    assert report.warning == "Not for conclusions: fewer than 5 replications."
+    assert len(report.first) == 5

@@ -5,11 +5,12 @@ from typing import Any
 
 import polars
 
+from cosched.sim.studies.cases import LABELS
+from cosched.sim.studies.design import Found
+from cosched.sim.studies.meet.design import compared
 from cosched.sim.studies.meet.experiments import BY_LOAD, by_load
 from cosched.sim.studies.meet.measuring import HELD, LONGEST, NEVER, PAIR_LONGEST, PAIR_WAIT, PAIRS, TOGETHER, WAIT
-from cosched.sim.studies.meet.results import Results
 from cosched.sim.studies.meet.schemes import MOST
-from cosched.sim.studies.tang2011.cases import LABELS
 from cosched.sim.studies.tang2011.setup import LOADS, MACHINES, GeneratedMonths, Plan
 
 Row = dict[str, Any]
@@ -31,10 +32,10 @@ def rows(replications: int) -> Iterator[Row]:
                 yield row
 
 
-def results(change: Callable[[Row], None] = lambda _: None, replications: int = 5) -> Results:
+def results(change: Callable[[Row], None] = lambda _: None, replications: int = 5) -> Found:
     """The results of these rows, every one changed."""
     made = list(rows(replications))
     for row in made:
         change(row)
     plan = Plan(replications, 1, False, 30, GeneratedMonths())
-    return Results(polars.DataFrame(made, infer_schema_length=None), [by_load(plan)])
+    return Found(polars.DataFrame(made, infer_schema_length=None), {}, [by_load(plan)], compared)

@@ -3,21 +3,21 @@
 import pytest
 from scipy.special import stdtrit
 
-from cosched.sim.studies.measured import BETTER, OPEN, WORSE
+from cosched.sim.studies.measured import BETTER, FAILS, HOLDS, OPEN, WORSE
 from cosched.sim.studies.meet import ideas
-from cosched.sim.studies.meet.asked import NO, WITHIN, YES, figures
+from cosched.sim.studies.meet.asked import figures
 from cosched.sim.studies.meet.experiments import BY_LOAD
 from cosched.sim.studies.meet.measuring import NEVER, PAIR_WAIT, TOGETHER, WAIT
-from cosched.sim.studies.meet.verdict import verdict
+from cosched.sim.studies.meet.verdict import values, verdict
 from tests.sim.studies.meet.by_hand import Row, results
 
 
 def test_intervals_are_corrected_for_the_number_of_comparisons():
     found = results()
-    compared = found.comparisons
+    compared = found.compared
     number = len(compared)
-    one = next(each for each in compared if (each.point, each.measure, each.other) == (0.5, PAIR_WAIT, "YY"))
-    assert (one.meet, one.rival) == (pytest.approx(23.3), pytest.approx(63))
+    one = next(each for each in compared if (each.place[1], each.measure, each.other[2]) == (0.5, PAIR_WAIT, "YY"))
+    assert (one.mean.mean, one.rival.mean) == (pytest.approx(23.3), pytest.approx(63))
     assert one.difference.mean == pytest.approx(-40 + 0.3)
     error = 0.1 * (2.5 / 5) ** 0.5  # of 0.1, 0.2, ... 0.5
     assert one.difference.half == pytest.approx(stdtrit(4, 1 - 0.05 / (2 * number)) * error)
@@ -32,12 +32,12 @@ def test_differences_are_those_on_the_same_workload():
 
     found = results(months_differ)
     assert found.difference((BY_LOAD, 0.5, "MM"), (BY_LOAD, 0.5, "HH"), PAIR_WAIT).half == pytest.approx(0, abs=1e-9)
-    assert {each.verdict for each in found.comparisons if each.measure == PAIR_WAIT} == {WORSE}
+    assert {each.verdict for each in found.compared if each.measure == PAIR_WAIT} == {WORSE}
 
 
 def test_equal_values_and_single_replications_decide_nothing():
-    assert {each.verdict for each in results().comparisons if each.measure == f"eureka {WAIT}"} == {OPEN}
-    assert results(replications=1).comparisons == []
+    assert {each.verdict for each in results().compared if each.measure == f"eureka {WAIT}"} == {OPEN}
+    assert results(replications=1).compared == []
     assert any("Nothing is decided" in paragraph for paragraph in verdict(results(replications=1)))
 
 
@@ -57,9 +57,14 @@ def reached(found: list, what: str) -> list[str]:
 
 def test_what_was_asked_is_reached():
     found = figures(results())
-    assert {each.reached for each in found} == {YES, WITHIN}
+    assert {each.reached for each in found} == {HOLDS, OPEN}
     # A pair waits 16.3 ± 2.2 minutes at 0.25, which were to be 16, 23.3 at 0.5 and 53.3 at 0.75.
-    assert reached(found, "Wait of a pair") == [WITHIN, WITHIN, YES]
+    assert reached(found, "Wait of a pair") == [OPEN, OPEN, HOLDS]
+
+
+def test_few_replications_leave_what_was_asked_open():
+    assert {each.reached for each in figures(results(replications=3)) if "Wait" in each.what} == {OPEN}
+    assert "nothing is decided" in values(results(replications=3))["counted"]
 
 
 def worse(row: Row) -> None:
@@ -73,7 +78,7 @@ def worse(row: Row) -> None:
 
 def test_what_was_asked_is_missed():
     found = figures(results(worse))
-    assert {each.reached for each in found if "held" not in each.what} == {NO}
+    assert {each.reached for each in found if "held" not in each.what} == {FAILS}
     share = next(each for each in found if "Eureka's jobs without mates at Eureka's load 0.5" in each.what)
     assert share.measured == "60.6 ± 0.0 %: 53.0 ± 2.0 and 33.0 ± 2.0 min"
     assert next(each.measured for each in found if "together" in each.what) == "135 of 150"
@@ -105,9 +110,9 @@ def test_rules_that_were_tried_are_compared_on_the_same_months(monkeypatch):
     monkeypatch.setattr(ideas, "_measured", lambda: rows)
     tried = ideas.tried({"days": 30, "seed": 7}, found)
     assert [(each.rule, each.load, each.months) for each in tried] == [
-        (ideas.IDEAS[rule], load, 3) for rule in ("pass", "half") for load in (0.5, 0.75)
+        (ideas.WORDS["ideas"][rule], load, 3) for rule in ("pass", "half") for load in (0.5, 0.75)
     ]
     assert tried[0].differences[PAIR_WAIT].mean == pytest.approx(-1)
-    assert ideas.dominating(tried) == [ideas.IDEAS["pass"]]
-    assert ideas.IDEAS["pass"] in ideas.told(tried)
+    assert ideas.dominating(tried) == [ideas.WORDS["ideas"]["pass"]]
+    assert ideas.WORDS["ideas"]["pass"] in ideas.told(tried)
     assert ideas.tried({"days": 2, "seed": 7}, found) == []

@@ -7,10 +7,10 @@ import polars
 import pytest
 
 from cosched.sim.configuration import replay_config
-from cosched.sim.studies.meet.cases import cases
-from cosched.sim.studies.meet.experiments import ONE_SIDE, REQUESTS
-from cosched.sim.studies.meet.report import read_found
-from cosched.sim.studies.meet.running import read_study
+from cosched.sim.studies.measured import Measured
+from cosched.sim.studies.meet.design import WORK
+from cosched.sim.studies.meet.experiments import ONE_SIDE, REQUESTS, experiments
+from cosched.sim.studies.running import read_study
 from cosched.workload import traces
 from cosched.workload.generate import generate
 from tests.once import made_once
@@ -38,18 +38,18 @@ def study(cosched, tmp_path, tmp_path_factory) -> Path:
 
 
 def test_every_case_has_its_row(study):
-    said, experiments = read_study(study)
+    said = read_study(study)
     rows = polars.read_parquet(study / "results.parquet")
-    assert len(rows) == len(cases(experiments))
+    assert len(rows) == len(WORK.cases(said, study))
     assert rows["error"].null_count() == len(rows)
     assert said["windows"][0]["name"] == "intrepid and eureka"
-    assert {experiment.name for experiment in experiments} == set(rows["experiment"])
+    assert {experiment.name for experiment in experiments(said, study)} == set(rows["experiment"])
     assert {row[0] for row in rows.select("experiment").rows()} >= {REQUESTS, ONE_SIDE, "logs 1", "three machines"}
 
 
 def test_every_case_is_a_replay_of_its_schemes(study):
     words = {"H": "hold", "Y": "yield", "M": "meet", "B": "yield", "S": "yield", "O": "off"}
-    for case in cases(read_study(study)[1]):
+    for case in WORK.cases(read_study(study), study):
         config = replay_config("case", dict(case.settings))
         schemes = str(case.labels["schemes"])
         said = ["off"] * len(config.domains) if schemes == "none" else [words[letter] for letter in schemes]
@@ -68,7 +68,7 @@ def test_pairs_start_together_and_no_node_is_held(study):
 
 
 def test_off_on_one_side_is_no_coscheduling(study):
-    found = read_found(study).results
+    found = Measured(polars.read_parquet(study / "results.parquet"))
     for machine in ("intrepid", "eureka"):
         waits = [
             found.values(place, f"{machine} unpaired wait")[1]
@@ -104,7 +104,7 @@ def test_the_report_of_a_study_is_made_anew(cosched, study, tmp_path):
 
 def test_recorded_numbers(study):
     """A change of the engine or of the study that changes them must be meant."""
-    found = read_found(study).results
+    found = Measured(polars.read_parquet(study / "results.parquet"))
     waits = {load: round(found.mean(("load", load, "MM"), "pair wait").mean, 2) for load in (0.25, 0.5, 0.75)}
     assert waits == {0.25: 4.04, 0.5: 7.01, 0.75: 9.07}
 

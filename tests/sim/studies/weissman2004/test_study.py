@@ -9,17 +9,17 @@ import polars
 import pytest
 
 from cosched.sim.results.estimate import Estimate
-from cosched.sim.studies.folder import Told
-from cosched.sim.studies.statements import INSIDE, OUTSIDE, WITHIN
-from cosched.sim.studies.tang2011.cases import LABELS
-from cosched.sim.studies.weissman2004 import measuring, readings, running
+from cosched.sim.studies.cases import LABELS
+from cosched.sim.studies.measured import FAILS, HOLDS, OPEN
+from cosched.sim.studies.paper import INPUT, compare
+from cosched.sim.studies.running import carry_out, rebuild
+from cosched.sim.studies.study import Told
+from cosched.sim.studies.weissman2004 import WEISSMAN, design, measuring, readings
 from cosched.sim.studies.weissman2004.cases import cases
+from cosched.sim.studies.weissman2004.comparisons import statements
 from cosched.sim.studies.weissman2004.goodness import goodness
 from cosched.sim.studies.weissman2004.measuring import TOTAL, WAIT
-from cosched.sim.studies.weissman2004.paper.numbers import INPUT, NEAR, _compared, statements
-from cosched.sim.studies.weissman2004.report import rebuild
 from cosched.sim.studies.weissman2004.results import Results, at_load
-from cosched.sim.studies.weissman2004.running import Wish, run_study
 from cosched.sim.studies.weissman2004.setup import BACKFILL, BEST, IDEAL_ONLY, LOAD, MOLDABLE, SDSC, Plan, fluid
 from cosched.sim.sweeps.case import run_case
 from cosched.sim.sweeps.local_workers import local_workers
@@ -39,16 +39,17 @@ def log(tmp_path):
 @pytest.mark.soak
 def test_a_tiny_study(tmp_path, monkeypatch, log):
     """All cases run; every number has a result, every claim a verdict, and every figure is drawn."""
-    monkeypatch.setattr(running, "QUICK_JOBS", 60)
-    monkeypatch.setattr(running, "USER_JOBS", 12)
-    wish = Wish("cosched study weissman2004 --quick", quick=True, traces=1, seed=5, logs=[log])
+    monkeypatch.setattr(design, "QUICK_JOBS", 60)
+    monkeypatch.setattr(design, "USER_JOBS", 12)
+    given = {"command": "cosched study weissman2004 --quick", "quick": True, "traces": 1, "seed": 5, "logs": [log]}
     out = tmp_path / "out"
     with local_workers(1) as one:
-        run_study(wish, out, one, Told(print, lambda _: None), resume=False)
-    found = rebuild(out)
-    assert (found.results.failed, len(found.results.rows)) == (0, len(cases(found.plan)))
-    assert "no result" not in {each.agrees for each in found.numbers if "Wait" not in each.statement.what}
+        carry_out(WEISSMAN, given, out, one, Told(print, lambda _: None), resume=False)
+    assert rebuild(out).failed == 0
+    said = json.loads((out / "study.json").read_text())
+    assert len(polars.read_parquet(out / "results.parquet")) == len(cases(design.plan_of(said)))
     text = (out / "paper.md").read_text()
+    assert not [line for line in text.splitlines() if "| no result |" in line and "Wait" not in line]
     assert "## Goodness of fit" in text
     assert "| sp2, load 0.654 |" in text
     assert "whoever fits overtakes" in text
@@ -108,17 +109,20 @@ def test_a_ratio_is_that_of_means_with_the_interval_of_its_residuals():
 @pytest.mark.parametrize(
     ("low", "high", "given", "mean", "half", "agrees"),
     [
-        (70, None, False, 71, 0.1, INSIDE),
-        (70, None, False, 69, 2, WITHIN),
-        (1.5, 20.5, False, 21, 0.1, NEAR),
-        (2.445, 2.455, False, 3.2, 0.1, OUTSIDE),
-        (1.775, 1.785, True, 1.78, 0.1, INPUT),
-        (1.775, 1.785, True, 1.9, 0.01, OUTSIDE),
+        (70, None, "", 71, 0.1, HOLDS),
+        (70, None, "", 69, 2, OPEN),
+        (1.5, 20.5, "", 21, 0.1, FAILS),
+        (2.445, 2.455, "", 3.2, 0.1, FAILS),
+        (1.775, 1.785, "set", 1.78, 0.1, INPUT),
+        (1.775, 1.785, "fitted", 1.9, 0.01, INPUT),
     ],
 )
 def test_what_agrees(low, high, given, mean, half, agrees):
-    one = replace(statements()[0], low=low, high=high, given=given, ours=lambda _: {"": Estimate(mean, half)})
-    assert _compared(one, results([1], [1])).agrees == agrees
+    one = replace(statements()[0], low=low, high=high, input=given, ours=lambda _: {"": Estimate(mean, half)})
+    compared = compare(one, results([1], [1]))
+    assert compared.agrees == agrees
+    assert ("off by 5 % at most" in compared.ours) is (mean == 21)
+    assert ("not met" in compared.ours) is (mean == 1.9)
 
 
 def test_goodness_of_fit(log):

@@ -1,0 +1,34 @@
+"""The studies that are installed: ours, and the entry points of the group `cosched.studies`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from cosched.errors import InputError
+from cosched.sim.studies.fluid import FLUID
+from cosched.sim.studies.groups import GROUPS
+from cosched.sim.studies.meet import MEET
+from cosched.sim.studies.study import Study
+from cosched.sim.studies.tang2011 import TANG
+from cosched.sim.studies.weissman2004 import WEISSMAN
+
+GROUP = "cosched.studies"
+OWN = {study.name: study for study in (TANG, MEET, GROUPS, FLUID, WEISSMAN)}
+
+
+@cache
+def studies() -> Mapping[str, Study]:
+    """Return all studies by name, ours first; InputError if one of another package cannot be loaded."""
+    return {**OWN, **{entry.name: _loaded(entry) for entry in sorted(entry_points(group=GROUP))}}
+
+
+def _loaded(entry: EntryPoint) -> Study:
+    try:
+        study = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"study {entry.name}", None, f"cannot be loaded: {error}") from error
+    if not isinstance(study, Study) or study.name != entry.name or study.name in OWN:
+        raise InputError(f"study {entry.name}", None, f"{entry.value} is no Study with this name, or ours has it")
+    return study

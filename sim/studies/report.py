@@ -1,0 +1,110 @@
+"""The report of a study: a page in Markdown, report.html, tables as CSV, and lines for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from polars import DataFrame
+
+from cosched.sim.reports.page import REPORT, Page, Section, Tile, write_page
+from cosched.sim.studies.measured import LEAST
+from cosched.sim.studies.tables import in_markdown
+from cosched.sim.sweeps.storage import RESULTS
+from cosched.workload.traces.atomic import replacing
+
+TABLES = "tables"
+FIRST = ("Asked", "Found", "Agrees", "Does not, and why", "For a site")  # what the five first sentences say
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a study found. `page` is the file of the page in Markdown, and `markdown` its lines below the first ones.
+
+    `first`: the five sentences that one reads first, in the order of FIRST. `told`: what the terminal shows below
+    them, text or tables. `count`: the replications of the places that have fewest. `files`: what the page and the
+    tables hold.
+    """
+
+    said: Mapping[str, Any]
+    count: int
+    page: str
+    title: str
+    subtitle: str
+    first: Sequence[str]
+    facts: Sequence[tuple[str, str]]
+    sections: Sequence[Section]
+    markdown: Iterable[str]
+    tables: Iterable[tuple[str, DataFrame]]
+    told: Sequence[Any]
+    failed: int
+    tiles: Sequence[Tile] = ()
+    files: tuple[str, str] = ("the verdict and all tables", "all means and comparisons, as CSV")
+
+    @property
+    def warning(self) -> str:
+        """Why nobody should conclude from it; empty if one may."""
+        if self.said["quick"]:
+            return f"Not for conclusions: a quick run, with {self.count} replications."
+        if self.count < LEAST:
+            return f"Not for conclusions: fewer than {LEAST} replications."
+        return ""
+
+    def summary(self, folder: Path) -> Iterator[Any]:
+        """Yield what the terminal shows."""
+        yield from filter(None, [self.warning])
+        yield from (f"{name}: {text}" for name, text in zip(FIRST, self.first, strict=True))
+        yield ""
+        yield from self.told
+        yield ""
+        yield f"{folder / self.page}, {folder / REPORT}: {self.files[0]}"
+        yield f"{folder / TABLES}: {self.files[1]}"
+        yield f"{folder / RESULTS}: a row a case"
+
+    def write(self, folder: Path) -> None:
+        """Write the page in Markdown, each tables/NAME.csv, the figures and report.html. OSError."""
+        (folder / TABLES).mkdir(exist_ok=True)
+        for name, table in self.tables:
+            with replacing(folder / TABLES / f"{name}.csv") as stream:
+                stream.write(table.write_csv().encode())
+        with replacing(folder / self.page) as stream:
+            stream.write("".join(f"{line}\n" for line in self._lines()).encode())
+        first = list(zip(FIRST, self.first, strict=True))
+        write_page(
+            Page(
+                title=self.title,
+                subtitle=self.subtitle,
+                command=self.said["command"],
+                version=self.said["version"],
+                first=[("Beware", self.warning), *first] if self.warning else first,
+                facts=self.facts,
+                tiles=self.tiles,
+                sections=[replace(each, text=each.text.replace("**", "")) for each in self.sections],
+            ),
+            folder,
+        )
+
+    def _lines(self) -> Iterator[str]:
+        yield from (f"# {self.title}", "")
+        if self.warning:
+            yield from (f"**{self.warning}**", "")
+        yield from (f"* **{name}.** {text}" for name, text in zip(FIRST, self.first, strict=True))
+        yield ""
+        yield from self.markdown
+
+
+def sections_in_markdown(sections: Iterable[Section]) -> Iterator[str]:
+    """Yield the lines of sections: one of text, or of one table, has its title; of others each table has its own."""
+    for section in sections:
+        if section.text or not section.tables:
+            yield from (f"## {section.title}", "")
+        for paragraph in filter(None, section.text.split("\n\n")):
+            yield from (paragraph, "")
+        for table in section.tables:
+            if not section.text:
+                yield from (f"## {table.title}", "")
+            elif len(section.tables) > 1:
+                yield from (f"{table.title}:", "")
+            yield from in_markdown(table)

@@ -1,0 +1,158 @@
+"""Ours beside the numbers of 4.4 (numbers.csv), the differences that claims are about, and other readings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from cosched.sim.results.estimate import Estimate
+from cosched.sim.studies.measured import Place
+from cosched.sim.studies.paper import Finder, Found, Named, Statement, read_statements
+from cosched.sim.studies.weissman2004 import setup
+from cosched.sim.studies.weissman2004.measuring import EVENTS, RATE, TOTAL
+from cosched.sim.studies.weissman2004.readings import HIGH, READ
+from cosched.sim.studies.weissman2004.results import Of, Results, at_load, grid, linear, of_user
+from cosched.sim.studies.weissman2004.setup import GAUSS, column, percent
+
+SHOWN = (GAUSS, setup.MIXED)  # "we show GE and the MIXED workload only"
+SHARES_3 = (0.5, 0.3, 0.1)
+KINDS = {"Even-H": (setup.EVEN_FQ, setup.EVEN_FR), "Low-Imp": (setup.LOW_FQ, setup.LOW_FR)}
+MOST_FAVOURED = HIGH
+
+
+def ideal(name: str, measure: str) -> list[Of]:
+    """Return where a baseline is that needs no min_%_of_ideal; it is the same for both models."""
+    return at_load(setup.SDSC, setup.LOAD, name, measure)
+
+
+def baseline(model: str, share: float, name: str, measure: str) -> Of | list[Of]:
+    """Return where a baseline is."""
+    return grid(model, share, name, measure) if name == setup.MOLDABLE else ideal(name, measure)
+
+
+def names(models: Sequence[str], shares: Sequence[float] = setup.SHARES) -> Iterator[tuple[str, str, float]]:
+    """Yield the places of figure 9 with their names."""
+    for model in models:
+        for share in shares:
+            yield f"{model}, {percent(share)}", model, share
+
+
+def less_than_baselines(
+    results: Results, name: str, measure: str, models: Sequence[str], shares: Sequence[float] = setup.SHARES
+) -> list[Named]:
+    """Return how much less a policy has than each baseline."""
+    return results.named(
+        (f"{other}, {place}", baseline(model, share, other, measure), grid(model, share, name, measure))
+        for place, model, share in names(models, shares) for other in setup.BASELINES
+    )  # fmt: skip
+
+
+def running_first(
+    results: Results, measure: str, shares: Sequence[float], levels: Sequence[str], sign: int = 1
+) -> list[Named]:
+    """Return how much more FR has than FQ; `sign` -1: how much less."""
+    return results.named(
+        (f"{kind}, M = {m} at {percent(s)}", linear(s, first, m, measure), linear(s, then, m, measure))
+        for kind, pair in KINDS.items() for first, then in [pair[::-sign]] for s in shares for m in levels
+    )  # fmt: skip
+
+
+def reading(results: Results, kind: str, name: str, share: float, measure: str) -> Estimate | None:
+    """Return the mean of a policy by another reading."""
+    return results.mean((setup.READINGS, share, ""), f"{kind}: {column(name, measure=measure)}")
+
+
+def reading_of_totals(results: Results) -> str:
+    """Say in how many places FR has the lower total at high M, by each reading."""
+    told = []
+    for kind in READ:
+        lower = there = 0
+        for queued, running in KINDS.values():
+            for share in setup.SHARES:
+                pair = [
+                    ((setup.READINGS, share, ""), f"{kind}: {column(policy, HIGH, TOTAL)}")
+                    for policy in (running, queued)
+                ]
+                difference = results.more(*pair)
+                there += difference is not None
+                lower += difference is not None and difference.mean < 0
+        told.append(f"{kind} {lower} of {there}")
+    return f"places where FR has the lower total at M = {HIGH}, by reading: {', '.join(told)}"
+
+
+def reading_of_moldable(results: Results) -> str:
+    """Say by how much the total of Even-H-FQ without a limit is below that of MOLDABLE at 10 %, by each reading."""
+    return f"below MOLDABLE by reading: {_less(results, setup.MOLDABLE)}"
+
+
+def reading_of_limits(results: Results) -> str:
+    """Say by how much the total of Even-H-FQ falls from M = 12 to no limit at 10 %, by each reading."""
+    less = _less(results, column(setup.EVEN_FQ, HIGH))
+    return f"Even-H-FQ falls from M = {HIGH} to no limit at 10 % by reading: {less}"
+
+
+def _less(results: Results, name: str) -> str:
+    """Return by how much the total of Even-H-FQ without a limit is below another at 10 %, by each reading."""
+    place, told = (setup.READINGS, setup.SHARES[-1], ""), []
+    for kind in READ:
+        columns = [f"{kind}: {column(each, measure=TOTAL)}" for each in (name, column(setup.EVEN_FQ, setup.NO_LIMIT))]
+        if (less := results.more((place, columns[0]), (place, columns[1]))) is not None:
+            told.append(f"{kind} {less} min")
+    return ", ".join(told)
+
+
+def events_by_reading(results: Results, kind: str) -> tuple[Estimate | None, Estimate | None]:
+    """Return the harvest events a job of Even-H-FQ and Even-H-FR by a reading, over all min_%_of_ideal."""
+    found = [
+        results.average(
+            [((setup.READINGS, share, ""), f"{kind}: {column(policy, HIGH, EVENTS)}") for share in setup.SHARES]
+        )
+        for policy in (setup.EVEN_FQ, setup.EVEN_FR)
+    ]
+    return found[0], found[1]
+
+
+@cache
+def statements() -> list[Statement[Results]]:
+    """Return all statements, in the order of the paper."""
+    finders: dict[str, Finder] = {
+        "factor": lambda results, name, measure: {"": results.factor(setup.SDSC, setup.LOAD, name, measure)},
+        "less": _below,
+        "everywhere": _everywhere,
+        "over all": lambda results, *of: {"": results.average(over_all(*of))},
+        "by user": _by_user,
+        "throughput": lambda results, beta, share, name: {
+            "": results.average(of_user(GAUSS, float(beta), float(share), name, RATE))
+        },
+    }
+    return read_statements(Path(__file__).with_name("numbers.csv"), finders)
+
+
+def over_all(model: str, policy: str, measure: str) -> list[tuple[Place, str]]:
+    """Return where a measure is for all M and shares: table 2 has "an average over all values"."""
+    return [
+        grid(model, share, setup.column(policy, level), measure) for share in setup.SHARES for level in setup.LEVELS
+    ]
+
+
+def _below(results: Results, name: str) -> Found:
+    """Return by how many per cent the total is less than that of a baseline."""
+    inverse = results.factor(setup.SDSC, setup.LOAD, name, TOTAL)
+    if inverse is None:
+        return {}
+    half = None if inverse.half is None else 100 * inverse.half / inverse.mean**2
+    return {"": Estimate(100 * (1 - 1 / inverse.mean), half)}
+
+
+def _everywhere(results: Results, measure: str) -> Found:
+    places = [(model, policy) for model in setup.MODELS for policy in setup.POLICIES]
+    return {f"{policy}, {model}": results.average(over_all(model, policy, measure)) for model, policy in places}
+
+
+def _by_user(results: Results, measure: str, *names: str) -> Found:
+    places = [(a, beta, share, name) for a in SHOWN for beta in setup.BETAS for share in SHARES_3 for name in names]
+    return {
+        f"{name}, {a}, {setup.percent(share)}, beta {beta:g}": results.user_factor(a, beta, share, name, measure)
+        for a, beta, share, name in places
+    }

@@ -1,1 +1,0 @@
-"""The numbers and claims of the paper beside our results."""

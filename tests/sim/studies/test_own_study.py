@@ -1,0 +1,100 @@
+"""A study of a package of its own (docs/examples) gets all that ours do: workers, resuming, pages, claims, a report."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import polars
+import pytest
+
+from cosched.errors import InputError
+from cosched.sim.studies import loading, running
+from cosched.sim.studies.loading import OWN, studies
+from cosched.sim.studies.report import FIRST
+from cosched.sim.studies.running import carry_out, rebuild
+from cosched.sim.studies.study import Study, Told, words_of
+from cosched.sim.sweeps.local_workers import local_workers
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
+GIVEN = {"command": "cosched study boosts", "quick": True, "replications": 2, "seed": 3, "days": 1.0}
+
+
+class Entry:
+    """An entry point of a package that is not installed."""
+
+    def __init__(self, name: str, value: object) -> None:
+        self.name, self.value, self._found = name, "elsewhere:STUDY", value
+
+    def load(self) -> object:
+        if isinstance(self._found, Exception):
+            raise self._found
+        return self._found
+
+
+@pytest.fixture
+def example(monkeypatch):
+    """The module, which worker processes find, too."""
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.setenv("PYTHONPATH", str(EXAMPLES))
+    yield importlib.import_module("example_study")
+    sys.modules.pop("example_study")
+
+
+def test_a_study_of_a_package_of_its_own(example, tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "studies", lambda: {"boosts": example.STUDY})
+    said = []
+    with local_workers(1) as one:
+        carry_out(example.STUDY, GIVEN, tmp_path, one, Told(print, said.append), resume=False)
+        carry_out(example.STUDY, {**GIVEN, "replications": 3}, tmp_path, one, Told(print, said.append), resume=True)
+    assert any("left" in line for line in said)
+    rows = polars.read_parquet(tmp_path / "results.parquet")
+    assert len(rows) == 9 == rows["error"].null_count()
+    report = rebuild(tmp_path)
+    page = (tmp_path / "results.md").read_text()
+    assert page.startswith("# A boost after each yield\n\n**Not for conclusions: a quick run, with 3 replications.**\n")
+    assert all(f"* **{name}.** " in page for name in FIRST)
+    assert "| A boost brings mates together sooner | IV-E | " in page
+    assert "<dt>Asked</dt>" in (tmp_path / "report.html").read_text()
+    assert {path.name for path in (tmp_path / "tables").iterdir()} == {
+        "averages.csv", "comparisons.csv", "paper.csv", "claims.csv"
+    }  # fmt: skip
+    assert "Of its 1 claims" in "\n".join(map(str, report.summary(tmp_path)))
+
+
+@pytest.fixture
+def entries(monkeypatch):
+    """Set what is installed."""
+    found: list[Entry] = []
+    monkeypatch.setattr(loading, "entry_points", lambda **_: found)
+    studies.cache_clear()
+    yield found
+    studies.cache_clear()
+
+
+def test_studies_come_from_entry_points(entries, example):
+    entries.append(Entry("boosts", example.STUDY))
+    assert list(studies()) == [*OWN, "boosts"]
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "reason"),
+    [
+        ("boosts", ImportError("no module"), "study boosts: cannot be loaded: no module"),
+        ("boosts", 3, "study boosts: elsewhere:STUDY is no Study with this name"),
+        ("meet", OWN["meet"], "study meet: elsewhere:STUDY is no Study with this name, or ours has it"),
+    ],
+)
+def test_what_is_no_study(entries, name, found, reason):
+    entries.append(Entry(name, found))
+    with pytest.raises(InputError) as refused:
+        studies()
+    assert str(refused.value).startswith(reason)
+
+
+@pytest.mark.parametrize("study", OWN.values(), ids=OWN)
+def test_ours_begin_with_five_sentences(study: Study):
+    file = importlib.util.find_spec(f"cosched.sim.studies.{study.name}").origin
+    assert len(words_of(file)["first"]) == len(FIRST) == 5
+    for page in Path(file).parent.glob("*.md"):
+        head = page.read_text().split("\n\n")[1]
+        assert [line.partition(".** ")[0] for line in head.splitlines()] == [f"* **{name}" for name in FIRST]
