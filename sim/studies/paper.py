@@ -218,9 +218,9 @@ class Beside:
     def tiles(self) -> Iterator[Tile]:
         """The main numbers of the page."""
         of, claimed = self.words
-        outcomes, note = of.total() - of[INPUT], f"{of[OPEN]} more are open; inputs do not count"
+        outcomes, note = of.total() - of[INPUT], f"open: {of[OPEN]}; inputs do not count"
         yield Tile(f"{of[HOLDS]} of {outcomes}", "numbers hold", note)
-        yield Tile(f"{claimed[HOLDS]} of {claimed.total()}", "claims hold", f"{claimed[OPEN]} more are open")
+        yield Tile(f"{claimed[HOLDS]} of {claimed.total()}", "claims hold", f"open: {claimed[OPEN]}")
 
     @property
     def tables(self) -> Iterator[tuple[str, DataFrame]]:

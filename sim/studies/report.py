@@ -9,6 +9,7 @@ from typing import Any
 
 from polars import DataFrame
 
+from cosched.quantities import count as counted
 from cosched.sim.reports.page import REPORT, Page, Section, Tile, write_page
 from cosched.sim.studies.measured import LEAST
 from cosched.sim.studies.tables import in_markdown
@@ -47,7 +48,7 @@ class Report:
     def warning(self) -> str:
         """Why nobody should conclude from it; empty if one may."""
         if self.said["quick"]:
-            return f"Not for conclusions: a quick run, with {self.count} replications."
+            return f"Not for conclusions: a quick run, with {counted(self.count, 'replication')}."
         if self.count < LEAST:
             return f"Not for conclusions: fewer than {LEAST} replications."
         return ""

@@ -53,6 +53,13 @@ def test_pairs_start_together_and_all_jobs_start(tiny):
     assert verdicts["With the timer deadlocks never happen"].holds
 
 
+def test_the_first_lines_say_why_eureka_waits_longer(tiny):
+    report = found_in(tiny)
+    assert "if instead 7.5 % of both machines' jobs are paired, Eureka's wait" in report.first[3]
+    assert report.sections[0].title == "Why Eureka's jobs wait longer here than in the paper"
+    assert report.warning == "Not for conclusions: a quick run, with 1 replication."
+
+
 def test_an_interrupted_study_goes_on(tiny, tmp_path):
     def interrupt() -> None:
         raise KeyboardInterrupt
