@@ -13,7 +13,7 @@ from cosched.sim.studies.weissman2004 import setup
 from cosched.sim.studies.weissman2004.comparisons import baseline
 from cosched.sim.studies.weissman2004.goodness import BIN_S, BINS, SIZES
 from cosched.sim.studies.weissman2004.measuring import EXEC, TOTAL, WAIT
-from cosched.sim.studies.weissman2004.results import Results, grid, of_user
+from cosched.sim.studies.weissman2004.results import Results, grid, linear, of_user
 from cosched.sim.studies.weissman2004.setup import BEST, LINEAR, column, percent
 
 NINE = f"{setup.EVEN_FQ} without a limit beside the baselines; IDEAL-ONLY is in figure 14."
@@ -31,53 +31,56 @@ LOOKS: Mapping[str, Look] = {
 }
 LEAST = "min_%_of_ideal"
 NAMES = {WAIT: "wait", EXEC: "run time", TOTAL: "total time"}
+SAID = list(map(percent, setup.SHARES))
 PLACES = (("gauss", 0.5), ("gauss", 0.1), ("mixed", 0.5), ("mixed", 0.1))
 
 
 def paper_figures(results: Results) -> list[Figure]:
     """Return figures 9 to 16."""
-    mean = results.average
-    shares, no_limit = list(map(percent, setup.SHARES)), column(setup.EVEN_FQ, setup.NO_LIMIT)
-
-    def by_share(model: str, measure: str, *names: str) -> dict[str, Values]:
-        return {name: [mean(baseline(model, share, name, measure)) for share in setup.SHARES] for name in names}
-
-    def of_policies(measure: str, share: float | None = None, level: str = "") -> dict[str, Values]:
-        """At one share by level, or at one level by share."""
-        places = [(share, each) for each in setup.LEVELS] if share else [(each, level) for each in setup.SHARES]
-        return {p: [mean(grid(LINEAR, s, column(p, m), measure)) for s, m in places] for p in setup.POLICIES}
-
+    ours, baselines = column(setup.EVEN_FQ, setup.NO_LIMIT), (setup.MOLDABLE, setup.BACKFILL)
     nine = [
-        _panel(measure, f", {model}", LEAST, shares, {
-            **by_share(model, measure, setup.MOLDABLE, setup.BACKFILL),
-            setup.EVEN_FQ: [mean(grid(model, share, no_limit, measure)) for share in setup.SHARES]
-        })
-        for measure in (WAIT, EXEC, TOTAL) for model in setup.MODELS
-    ]  # fmt: skip
+        _beside(results, model, measure, model, baselines, ours)
+        for measure in (WAIT, EXEC, TOTAL)
+        for model in setup.MODELS
+    ]
     fourteen = [
-        _panel(measure, f", {what}", LEAST, shares, {
-            **by_share(LINEAR, measure, *names),
-            setup.LOW_FR: [mean(grid(LINEAR, share, BEST, measure)) for share in setup.SHARES]
-        })
+        _beside(results, LINEAR, measure, what, names, BEST)
         for names, what in ((setup.BASELINES, "all"), (setup.BASELINES[1:], "without IDEAL-ONLY"))
         for measure in (WAIT, TOTAL)
-    ]  # fmt: skip
+    ]
     found = [
         _figure(9, "Even-H-FQ beside the baselines", nine, NINE),
         _figure(14, "the best policy beside the baselines", fourteen, "Low-Imp-FR without a limit, linear jobs."),
+        *_of_measure(results, 0, WAIT),
+        *_of_measure(results, 1, TOTAL),
     ]
-    for number, measure in enumerate((WAIT, TOTAL)):
-        name = NAMES[measure]
-        levels = [
-            _titled(f"{LEAST} = {percent(s)}", name, "M", setup.LEVELS, of_policies(measure, s)) for s in setup.SHARES
-        ]
-        found.append(_figure(10 + number, f"{name} by the degree of multiprogramming M", levels, "Linear jobs."))
-        least = [_titled(f"M = {m}", name, LEAST, shares, of_policies(measure, level=m)) for m in setup.LEVELS]
-        found.append(_figure(12 + number, f"{name} by {LEAST}", least, "Linear jobs."))
-        users = [_of_user(results, name, application, share, measure) for application, share in PLACES]
-        text = "Low-Imp-FR without a limit."
-        found.append(_figure(15 + number, f"{name} of one user's jobs by beta", users, text))
     return sorted(found, key=lambda figure: figure.name)
+
+
+def _beside(results: Results, model: str, measure: str, what: str, baselines: Sequence[str], policy: str) -> Panel:
+    """Show a policy without a limit beside baselines, by min_%_of_ideal."""
+    places = {name: [baseline(model, share, name, measure) for share in setup.SHARES] for name in baselines}
+    name = policy.removesuffix(f" {setup.NO_LIMIT}")
+    places[name] = [grid(model, share, policy, measure) for share in setup.SHARES]
+    series = {name: list(map(results.average, of)) for name, of in places.items()}
+    return _titled(f"{NAMES[measure].capitalize()}, {what}", NAMES[measure], LEAST, SAID, series)
+
+
+def _of_measure(results: Results, number: int, measure: str) -> Iterator[Figure]:
+    """Yield figures 10, 12 and 15, or those after them."""
+
+    def of_policies(places: Sequence[tuple[float, str]]) -> dict[str, Values]:
+        return {p: [results.average(linear(s, p, m, measure)) for s, m in places] for p in setup.POLICIES}
+
+    name, levels, shares = NAMES[measure], setup.LEVELS, setup.SHARES
+    panels = [
+        _titled(f"{LEAST} = {percent(s)}", name, "M", levels, of_policies([(s, m) for m in levels])) for s in shares
+    ]
+    yield _figure(10 + number, f"{name} by the degree of multiprogramming M", panels, "Linear jobs.")
+    panels = [_titled(f"M = {m}", name, LEAST, SAID, of_policies([(s, m) for s in shares])) for m in levels]
+    yield _figure(12 + number, f"{name} by {LEAST}", panels, "Linear jobs.")
+    panels = [_of_user(results, name, application, share, measure) for application, share in PLACES]
+    yield _figure(15 + number, f"{name} of one user's jobs by beta", panels, "Low-Imp-FR without a limit.")
 
 
 def _of_user(results: Results, name: str, application: str, share: float, measure: str) -> Panel:
@@ -93,10 +96,6 @@ def _of_user(results: Results, name: str, application: str, share: float, measur
 
 def _figure(number: int, title: str, panels: Sequence[Panel], caption: str) -> Figure:
     return grouped_bars(f"figure-{number:02}", f"Fig. {number}: {title}", f"{caption} {INTERVALS}", panels)
-
-
-def _panel(measure: str, what: str, axis: str, groups: Sequence[str], series: Mapping[str, Values]) -> Panel:
-    return _titled(f"{NAMES[measure].capitalize()}{what}", NAMES[measure], axis, groups, series)
 
 
 def _titled(title: str, name: str, axis: str, groups: Sequence[str], series: Mapping[str, Values]) -> Panel:
