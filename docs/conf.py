@@ -64,7 +64,7 @@ docs/coscheduling
 docs/scheduling
 docs/meet
 docs/fluid
-docs/groups
+docs/models
 docs/protocol
 sim/reference/README
 sim/studies/tang2011/PAPER

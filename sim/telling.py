@@ -9,7 +9,6 @@ from cosched.core.protocol import Reply, Request
 
 RESIZED = "has another size"  # what happened to a job, beside those of `What`
 OF_SLOTS = (  # what messages say of slots
-    *("slot_generation", "mate_ready"),
     *("may_book", "not_before", "only_before", "book", "slot", "without", "earliest", "instant", "windows", "at"),
 )
 Story = Callable[[int, str, str, str, dict[str, object]], None]  # instant, domain, job, what, detail

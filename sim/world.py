@@ -230,11 +230,11 @@ class World:
         self.feed(domain, Answered(call.job, call.request, reply, call.peer))
 
     def _ask(self, name: Domain, peer: int, request: Request) -> Reply:
-        incoming = self.coschedulers[peer].incoming
-        if type(request) is GetMateJobId:
-            return incoming.mate_job_id(name, request)
-        if type(request) is GetMateStatus:
-            return incoming.mate_status(name, request)
+        core = self.coschedulers[peer]
+        if isinstance(request, GetMateJobId):
+            return core.names.answer(name, request)
+        if isinstance(request, GetMateStatus):
+            return core.incoming.mate_status(name, request)
         self.feed(peer, Asked(name, request))
         assert self._reply is not None
         return self._reply

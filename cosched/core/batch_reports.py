@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cosched.core.allocation import Allocation, SizeChanged
-from cosched.core.coscheduling.crossing import gives_way
-from cosched.core.coscheduling.mates import WAITING
+from cosched.core.coscheduling.starts.crossing import gives_way
 from cosched.core.domain import Change, PolicyDomain
 from cosched.core.effects import Book, Claim, Quote, Start, TryReady
 from cosched.core.events import Booked, Claimed, Event, NodesLost, Quoted, Requeued, Tried, TriedReady
-from cosched.core.job import JobState
+from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, SlotOrder

@@ -23,6 +23,9 @@ class JobState(IntEnum):
         return self >= JobState.COMPLETED
 
 
+WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)  # it has not started
+
+
 class SlotMoves(IntEnum):
     """When the slot of a queued job may become an earlier one; the numbers are those of the kernels' slot records."""
 

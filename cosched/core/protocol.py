@@ -1,6 +1,6 @@
 """The calls between policy domains and their answers.
 
-Those of Algorithm 1 (Tang et al.), two for slots (meet.md), and four for groups of more than two jobs (groups.md).
+The four of Algorithm 1 (Tang et al.), and four for groups and for slots (coscheduling.md): a pair is a group of two.
 
 A call that changes something has a request id, `DOMAIN/JOB/NUMBER`: the calling job, and the number of the call among
 those of that job. A retry has the id of the first attempt. The number shows whether a call is older than another one
@@ -179,31 +179,6 @@ class StartJob(NamedTuple):
     caller: JobId
     generation: int
     start_at: StartAt = None  # as in TryStartMate
-    slot_generation: int = 0  # not 0: start it at its slot, if that still has this generation; it need not hold
-
-
-class ProposeStart(NamedTuple):
-    """When could your `job` start, from the instant `not_before` on? If then, before `only_before`, book that slot.
-
-    `slot_generation`: of the slot that the new one replaces; 0: the caller has none.
-    """
-
-    request_id: str
-    job: JobId
-    caller: JobId
-    not_before: OfCalled
-    slot_generation: int = 0
-    only_before: OfCalled = FOREVER
-
-
-class SettleStart(NamedTuple):
-    """Keep the slot of your `job` that has this generation; not `keep`: drop it."""
-
-    request_id: str
-    job: JobId
-    caller: JobId
-    slot_generation: int
-    keep: bool
 
 
 class GetMember(NamedTuple):
@@ -283,7 +258,7 @@ class MateStatus(NamedTuple):
     status: Status
     generation: int
     started_at: Annotated[int | None, Instant.PAST]
-    may_book: bool = False  # of a member of a group: it queues, has been ready once, and its domain gives slots
+    may_book: bool = False  # it queues, has been ready once, and its domain gives slots
 
 
 class MateTried(NamedTuple):
@@ -291,7 +266,7 @@ class MateTried(NamedTuple):
 
     started: bool
     start_at: StartAt = None  # the agreed instant; None: it has started at once
-    mate_ready: bool = False  # it queues, has been ready once, and its domain gives slots
+    may_book: bool = False  # as in MateStatus
 
 
 class MateStarted(NamedTuple):
@@ -301,29 +276,8 @@ class MateStarted(NamedTuple):
     start_at: StartAt = None  # as in MateTried
 
 
-class Refusal(StrEnum):
-    """Why a domain gives no slot."""
-
-    OFF = "off"  # it gives none
-    NOT_MATE = "not_mate"  # the job is not the caller's mate
-    NOT_QUEUING = "not_queuing"
-    DRAINING = "draining"
-    OUTDATED = "outdated"  # the job has no slot of this generation
-    CROSSING = "crossing"  # it proposes an instant itself, and goes first
-    NEVER = "never"  # it does not fit at any time
-
-
-class Proposed(NamedTuple):
-    """Answer to ProposeStart: the earliest instant, and whether that is booked; None: refused."""
-
-    at: Annotated[int | None, Instant.AFTER_QUESTION]
-    booked: bool = False
-    slot_generation: int = 0  # of the slot that is booked
-    refusal: Refusal | None = None
-
-
 class Settled(NamedTuple):
-    """Answer to SettleStart and SettleGroupStart: whether that slot, or promise of nodes, was in force."""
+    """Answer to SettleGroupStart: whether that slot, or promise of nodes, was in force."""
 
     current: bool
 
@@ -364,11 +318,10 @@ class ProposalOutcome(NamedTuple):
 
 GroupOrder = ProposeGroupStart | SettleGroupStart | GetProposal
 AboutGroup = GetMember | GroupOrder
-Request = GetMateJobId | GetMateStatus | TryStartMate | StartJob | ProposeStart | SettleStart | AboutGroup
-MutatingRequest = TryStartMate | StartJob | ProposeStart | SettleStart
-StartReply = MateTried | MateStarted  # to a call that may start the mate
-MutatingReply = StartReply | Proposed | Settled
-GroupReply = GroupProposed | ProposalOutcome
+MutatingRequest = TryStartMate | StartJob
+Request = GetMateJobId | GetMateStatus | MutatingRequest | AboutGroup
+MutatingReply = MateTried | MateStarted
+GroupReply = GroupProposed | Settled | ProposalOutcome
 Reply = MateJobId | MateStatus | MutatingReply | GroupReply
 
 
@@ -389,12 +342,10 @@ def has_changed(request: Request, reply: Reply) -> bool:
     match reply:
         case MateTried() | MateStarted():
             return reply.started
-        case Proposed():
-            return reply.booked
         case GroupProposed():
             return isinstance(request, ProposeGroupStart) and request.book and reply.vote is Vote.BOOKED
         case Settled():
-            return reply.current and isinstance(request, SettleStart | SettleGroupStart) and not request.keep
+            return reply.current and isinstance(request, SettleGroupStart) and not request.keep
         case MateJobId() | MateStatus() | ProposalOutcome():
             return False
         case _:

@@ -41,7 +41,7 @@ class OnMateUnknown(StrEnum):
 
 
 class OnMemberLost(StrEnum):
-    """What a ready job does if another member of its group has been cancelled or has failed (groups.md)."""
+    """What a ready job does if another member of its group has been cancelled or has failed (coscheduling.md)."""
 
     START = "start"
     WAIT = "wait"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from cosched.core.effects import Answer, Call, ClearTimer, SetTimer, Timer
 from cosched.core.events import CallFailed
-from cosched.core.protocol import JobId, Reply, Request, StartReply
+from cosched.core.protocol import JobId, MutatingReply, Reply, Request
 from cosched.service.domain.changes import Order
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.watching import Watchers
@@ -86,7 +86,7 @@ class ServiceOutside:
     def _received(self, call: Call, sent: Request, reply: Reply) -> Reply:
         """Return the peer's answer as this domain is to read it."""
         heard = self.instants.heard(call, sent, reply)
-        if isinstance(heard, StartReply) and heard.started:
+        if isinstance(heard, MutatingReply) and heard.started:
             self._metrics.pair_starts["at_once" if heard.start_at is None else "agreed"].inc()
         return heard
 

@@ -49,17 +49,6 @@ class MateStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MATE_STATUS_FAILED: _ClassVar[MateStatus]
     MATE_STATUS_UNKNOWN: _ClassVar[MateStatus]
 
-class SlotRefusal(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
-    __slots__ = ()
-    SLOT_REFUSAL_UNSPECIFIED: _ClassVar[SlotRefusal]
-    SLOT_REFUSAL_OFF: _ClassVar[SlotRefusal]
-    SLOT_REFUSAL_NOT_MATE: _ClassVar[SlotRefusal]
-    SLOT_REFUSAL_NOT_QUEUING: _ClassVar[SlotRefusal]
-    SLOT_REFUSAL_DRAINING: _ClassVar[SlotRefusal]
-    SLOT_REFUSAL_OUTDATED: _ClassVar[SlotRefusal]
-    SLOT_REFUSAL_CROSSING: _ClassVar[SlotRefusal]
-    SLOT_REFUSAL_NEVER: _ClassVar[SlotRefusal]
-
 class GroupVote(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     GROUP_VOTE_UNSPECIFIED: _ClassVar[GroupVote]
@@ -109,14 +98,6 @@ MATE_STATUS_ENDED: MateStatus
 MATE_STATUS_CANCELLED: MateStatus
 MATE_STATUS_FAILED: MateStatus
 MATE_STATUS_UNKNOWN: MateStatus
-SLOT_REFUSAL_UNSPECIFIED: SlotRefusal
-SLOT_REFUSAL_OFF: SlotRefusal
-SLOT_REFUSAL_NOT_MATE: SlotRefusal
-SLOT_REFUSAL_NOT_QUEUING: SlotRefusal
-SLOT_REFUSAL_DRAINING: SlotRefusal
-SLOT_REFUSAL_OUTDATED: SlotRefusal
-SLOT_REFUSAL_CROSSING: SlotRefusal
-SLOT_REFUSAL_NEVER: SlotRefusal
 GROUP_VOTE_UNSPECIFIED: GroupVote
 GROUP_VOTE_BOOKED: GroupVote
 GROUP_VOTE_BUSY: GroupVote
@@ -197,30 +178,28 @@ class TryStartMateRequest(_message.Message):
     def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., hold_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hold_forever: _Optional[bool] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class TryStartMateResponse(_message.Message):
-    __slots__ = ("started", "mate_ready", "start_at")
+    __slots__ = ("started", "may_book", "start_at")
     STARTED_FIELD_NUMBER: _ClassVar[int]
-    MATE_READY_FIELD_NUMBER: _ClassVar[int]
+    MAY_BOOK_FIELD_NUMBER: _ClassVar[int]
     START_AT_FIELD_NUMBER: _ClassVar[int]
     started: bool
-    mate_ready: bool
+    may_book: bool
     start_at: _timestamp_pb2.Timestamp
-    def __init__(self, started: _Optional[bool] = ..., mate_ready: _Optional[bool] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, started: _Optional[bool] = ..., may_book: _Optional[bool] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class StartJobRequest(_message.Message):
-    __slots__ = ("request_id", "job", "caller", "hold_generation", "slot_generation", "start_at")
+    __slots__ = ("request_id", "job", "caller", "hold_generation", "start_at")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     JOB_FIELD_NUMBER: _ClassVar[int]
     CALLER_FIELD_NUMBER: _ClassVar[int]
     HOLD_GENERATION_FIELD_NUMBER: _ClassVar[int]
-    SLOT_GENERATION_FIELD_NUMBER: _ClassVar[int]
     START_AT_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     job: JobRef
     caller: JobRef
     hold_generation: int
-    slot_generation: int
     start_at: _timestamp_pb2.Timestamp
-    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., hold_generation: _Optional[int] = ..., slot_generation: _Optional[int] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., hold_generation: _Optional[int] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class StartJobResponse(_message.Message):
     __slots__ = ("started", "start_at")
@@ -229,54 +208,6 @@ class StartJobResponse(_message.Message):
     started: bool
     start_at: _timestamp_pb2.Timestamp
     def __init__(self, started: _Optional[bool] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
-
-class ProposeStartRequest(_message.Message):
-    __slots__ = ("request_id", "job", "caller", "not_before", "slot_generation", "only_before")
-    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
-    JOB_FIELD_NUMBER: _ClassVar[int]
-    CALLER_FIELD_NUMBER: _ClassVar[int]
-    NOT_BEFORE_FIELD_NUMBER: _ClassVar[int]
-    SLOT_GENERATION_FIELD_NUMBER: _ClassVar[int]
-    ONLY_BEFORE_FIELD_NUMBER: _ClassVar[int]
-    request_id: str
-    job: JobRef
-    caller: JobRef
-    not_before: _timestamp_pb2.Timestamp
-    slot_generation: int
-    only_before: _timestamp_pb2.Timestamp
-    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., slot_generation: _Optional[int] = ..., only_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
-
-class ProposeStartResponse(_message.Message):
-    __slots__ = ("at", "booked", "slot_generation", "refusal")
-    AT_FIELD_NUMBER: _ClassVar[int]
-    BOOKED_FIELD_NUMBER: _ClassVar[int]
-    SLOT_GENERATION_FIELD_NUMBER: _ClassVar[int]
-    REFUSAL_FIELD_NUMBER: _ClassVar[int]
-    at: _timestamp_pb2.Timestamp
-    booked: bool
-    slot_generation: int
-    refusal: SlotRefusal
-    def __init__(self, at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., booked: _Optional[bool] = ..., slot_generation: _Optional[int] = ..., refusal: _Optional[_Union[SlotRefusal, str]] = ...) -> None: ...
-
-class SettleStartRequest(_message.Message):
-    __slots__ = ("request_id", "job", "caller", "slot_generation", "keep")
-    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
-    JOB_FIELD_NUMBER: _ClassVar[int]
-    CALLER_FIELD_NUMBER: _ClassVar[int]
-    SLOT_GENERATION_FIELD_NUMBER: _ClassVar[int]
-    KEEP_FIELD_NUMBER: _ClassVar[int]
-    request_id: str
-    job: JobRef
-    caller: JobRef
-    slot_generation: int
-    keep: bool
-    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., slot_generation: _Optional[int] = ..., keep: _Optional[bool] = ...) -> None: ...
-
-class SettleStartResponse(_message.Message):
-    __slots__ = ("current",)
-    CURRENT_FIELD_NUMBER: _ClassVar[int]
-    current: bool
-    def __init__(self, current: _Optional[bool] = ...) -> None: ...
 
 class Window(_message.Message):
     __slots__ = ("domain", "earliest", "latest")

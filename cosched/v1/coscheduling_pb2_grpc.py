@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class CoschedulingServiceStub:
-    """The API of a policy domain for other domains: the four calls of Algorithm 1, two for slots, four for groups, the
+    """The API of a policy domain for other domains: the four calls of Algorithm 1, four for groups and slots, the
     comparison of clocks, and news of presence. See the head of this file.
     """
 
@@ -55,16 +55,6 @@ class CoschedulingServiceStub:
                 '/cosched.v1.CoschedulingService/StartJob',
                 request_serializer=cosched_dot_v1_dot_coscheduling__pb2.StartJobRequest.SerializeToString,
                 response_deserializer=cosched_dot_v1_dot_coscheduling__pb2.StartJobResponse.FromString,
-                _registered_method=True)
-        self.ProposeStart = channel.unary_unary(
-                '/cosched.v1.CoschedulingService/ProposeStart',
-                request_serializer=cosched_dot_v1_dot_coscheduling__pb2.ProposeStartRequest.SerializeToString,
-                response_deserializer=cosched_dot_v1_dot_coscheduling__pb2.ProposeStartResponse.FromString,
-                _registered_method=True)
-        self.SettleStart = channel.unary_unary(
-                '/cosched.v1.CoschedulingService/SettleStart',
-                request_serializer=cosched_dot_v1_dot_coscheduling__pb2.SettleStartRequest.SerializeToString,
-                response_deserializer=cosched_dot_v1_dot_coscheduling__pb2.SettleStartResponse.FromString,
                 _registered_method=True)
         self.GetMember = channel.unary_unary(
                 '/cosched.v1.CoschedulingService/GetMember',
@@ -99,7 +89,7 @@ class CoschedulingServiceStub:
 
 
 class CoschedulingServiceServicer:
-    """The API of a policy domain for other domains: the four calls of Algorithm 1, two for slots, four for groups, the
+    """The API of a policy domain for other domains: the four calls of Algorithm 1, four for groups and slots, the
     comparison of clocks, and news of presence. See the head of this file.
     """
 
@@ -154,30 +144,6 @@ class CoschedulingServiceServicer:
         """Start your job, which holds (or is ready), on the nodes that it has, if its hold is still the one of this
         generation. A job that runs or has ended normally is answered true: starting is idempotent. A job whose hold has
         ended, that will not run, or that is not the caller's mate is answered false.
-
-        With a slot_generation: start your job, which need not hold, on the nodes of its slot, if this is still the slot of
-        this generation and has come. A job that is ready is started on the nodes that it has. If the nodes are not free
-        yet, the answer is false and the slot stays.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def ProposeStart(self, request, context):
-        """When could your job start, from that instant on? If then: book that instant for it. See SLOTS.
-
-        The answer is by a plan of the called domain in which all that runs ends at its limit: the earliest instant from
-        not_before on at which this job fits without delaying a reservation of a job before it; its own present slot does
-        not count. If that is not_before itself, or the present instant, and before only_before, it is booked, instead of
-        the job's present slot, and the answer says so. Else nothing changes. The called domain may refuse, for any reason.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def SettleStart(self, request, context):
-        """Keep the slot of your job, or drop it. A slot that is not in force is answered current = false and changes
-        nothing; the caller that wanted to keep it has none then. See SLOTS.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -262,16 +228,6 @@ def add_CoschedulingServiceServicer_to_server(servicer, server):
                     request_deserializer=cosched_dot_v1_dot_coscheduling__pb2.StartJobRequest.FromString,
                     response_serializer=cosched_dot_v1_dot_coscheduling__pb2.StartJobResponse.SerializeToString,
             ),
-            'ProposeStart': grpc.unary_unary_rpc_method_handler(
-                    servicer.ProposeStart,
-                    request_deserializer=cosched_dot_v1_dot_coscheduling__pb2.ProposeStartRequest.FromString,
-                    response_serializer=cosched_dot_v1_dot_coscheduling__pb2.ProposeStartResponse.SerializeToString,
-            ),
-            'SettleStart': grpc.unary_unary_rpc_method_handler(
-                    servicer.SettleStart,
-                    request_deserializer=cosched_dot_v1_dot_coscheduling__pb2.SettleStartRequest.FromString,
-                    response_serializer=cosched_dot_v1_dot_coscheduling__pb2.SettleStartResponse.SerializeToString,
-            ),
             'GetMember': grpc.unary_unary_rpc_method_handler(
                     servicer.GetMember,
                     request_deserializer=cosched_dot_v1_dot_coscheduling__pb2.GetMemberRequest.FromString,
@@ -311,7 +267,7 @@ def add_CoschedulingServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class CoschedulingService:
-    """The API of a policy domain for other domains: the four calls of Algorithm 1, two for slots, four for groups, the
+    """The API of a policy domain for other domains: the four calls of Algorithm 1, four for groups and slots, the
     comparison of clocks, and news of presence. See the head of this file.
     """
 
@@ -413,60 +369,6 @@ class CoschedulingService:
             '/cosched.v1.CoschedulingService/StartJob',
             cosched_dot_v1_dot_coscheduling__pb2.StartJobRequest.SerializeToString,
             cosched_dot_v1_dot_coscheduling__pb2.StartJobResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ProposeStart(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/cosched.v1.CoschedulingService/ProposeStart',
-            cosched_dot_v1_dot_coscheduling__pb2.ProposeStartRequest.SerializeToString,
-            cosched_dot_v1_dot_coscheduling__pb2.ProposeStartResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def SettleStart(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/cosched.v1.CoschedulingService/SettleStart',
-            cosched_dot_v1_dot_coscheduling__pb2.SettleStartRequest.SerializeToString,
-            cosched_dot_v1_dot_coscheduling__pb2.SettleStartResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -54,15 +54,11 @@ from cosched.core.protocol import (
     MateTried,
     Outcome,
     ProposalOutcome,
-    Proposed,
     ProposeGroupStart,
-    ProposeStart,
-    Refusal,
     Reply,
     Request,
     Settled,
     SettleGroupStart,
-    SettleStart,
     StartJob,
     Status,
     TryStartMate,
@@ -202,15 +198,10 @@ class Besieged:
 
     def link(self, id: str) -> None:
         named = self.random.choice(list(NAMES.values())[:5])
-        if self.core.jobs[id].group is None and (self.core.jobs[id].state is JobState.QUEUED or named in self._pairs()):
-            try:
-                self.tell(Linked(id, named))
-            except (IllegalEvent, ValueError):
-                return  # the service refuses that
-
-    @staticmethod
-    def _pairs() -> list[MateName]:
-        return [named for named in NAMES.values() if isinstance(named, MateName)]
+        try:
+            self.tell(Linked(id, named))
+        except (IllegalEvent, ValueError):
+            return  # the service refuses that
 
     def submit_again(self, id: str) -> None:
         self.core.forget(self.core.jobs[id])
@@ -232,8 +223,11 @@ class Besieged:
         job = self.core.jobs[id]
         peer = draw.choice(job.peers if job.peers and draw.random() < 0.95 else PEERS)
         caller = self.mate(job, peer) if draw.random() < 0.95 else f"{peer.lower()}x"
-        about = self.about_pair if job.group is None else self.about_group
-        return Asked(peer, draw.choice(about(job, f"{peer}/{caller}/{self.number()}", caller)))
+        own = f"{peer}/{caller}/{self.number()}"
+        about = self.about_pair(job, own, caller) if job.group is None or job.is_pair else []
+        if job.group is not None and (not job.is_pair or draw.random() < 0.5):
+            about += self.about_group(job, own, caller)
+        return Asked(peer, draw.choice(about))
 
     def number(self) -> int:
         """That of a call of the peer's: the next one, or an earlier one."""
@@ -242,15 +236,11 @@ class Besieged:
 
     def about_pair(self, job: PairedJob, own: str, caller: str) -> list[Request]:
         draw, at = self.random, self.random.choice
-        generation = job.slot_generation + draw.choice([0, 0, 0, 1, -1])
-        of_slot = draw.choice([0, generation])
         return [
             GetMateJobId(caller, job.pair, None, ""),
             GetMateStatus(job.id, caller),
             TryStartMate(own, job.id, caller, at(self.instants)),
-            StartJob(own, job.id, caller, job.generation + draw.choice([0, 1]), slot_generation=of_slot),
-            ProposeStart(own, job.id, caller, at(self.instants), of_slot, draw.choice([FOREVER, at(self.instants)])),
-            SettleStart(own, job.id, caller, generation, draw.random() < 0.6),
+            StartJob(own, job.id, caller, job.generation + draw.choice([0, 1])),
         ]
 
     def about_group(self, job: PairedJob, own: str, caller: str) -> list[Request]:
@@ -275,7 +265,7 @@ class Besieged:
 
     @staticmethod
     def mate(job: PairedJob, peer: str) -> str:
-        known = job.mate if job.group is None else job.group.jobs.get(peer)
+        known = None if job.group is None else job.group.jobs.get(peer)
         return known or f"{peer.lower()}{job.id}"
 
     @staticmethod
@@ -305,14 +295,10 @@ class Besieged:
             status = draw.choice([Status.HOLDING, *[Status.QUEUING] * 6, *Status])
             return MateStatus(status, draw.randrange(3), draw.choice([None, self.now]), may_book=draw.random() < 0.8)
         if isinstance(request, TryStartMate):
-            return MateTried(draw.random() < 0.2, mate_ready=yes)
+            return MateTried(draw.random() < 0.2, may_book=yes)
         if isinstance(request, StartJob):
             return MateStarted(yes)
-        if isinstance(request, ProposeStart):
-            if draw.random() < 0.2:
-                return Proposed(None, refusal=draw.choice(list(Refusal)))
-            return Proposed(draw.choice([request.not_before, at(self.instants)]), yes, request.slot_generation + 1)
-        if isinstance(request, SettleStart | SettleGroupStart):
+        if isinstance(request, SettleGroupStart):
             return Settled(draw.random() < 0.8)
         if isinstance(request, GetProposal):
             return ProposalOutcome(draw.choice(list(Outcome)))

@@ -8,7 +8,7 @@ from cosched.core.protocol import FOREVER, MateJobId, MateStatus, Reply, Request
 from .replays import Jobs, Replay
 
 Line = tuple[int, str, str, str, dict[str, object]]  # instant, domain, job, what, detail
-INTENTIONS = ("asks to try its mate", "asks to start its mate")
+INTENTIONS = ("asks to try its mate", "asks to start its mate", "proposes a start to its group", "is booked")
 
 
 def heading(title: str, machines: dict[str, tuple[str, Jobs]], pairs: Iterable[tuple[str, str]]) -> list[str]:
@@ -88,22 +88,24 @@ def _tried(detail: dict[str, object]) -> str:
 
 
 def _started(detail: dict[str, object]) -> str:
-    slot = detail.get("slot_generation")
-    there = f"slot {slot}" if slot else f"hold {detail['generation']}"
-    asked = f"starts {detail['job']} (request {detail['request_id']}, {there})"
+    asked = f"starts {detail['job']} (request {detail['request_id']}, hold {detail['generation']})"
     return f"{asked}: {_yes(detail['answer']['started'])}"
 
 
 def _proposed(detail: dict[str, object]) -> str:
-    answer, before = detail["answer"], detail["only_before"]
-    said = answer["refusal"] or f"at {answer['at']}{', booked' if answer['booked'] else ''}"
-    earlier = f" and before {before}" if before < FOREVER else ""
-    return f"asks {detail['to']} when {detail['job']} could start, from {detail['not_before']} on{earlier}: {said}"
+    answer = detail["answer"]
+    if "not_before" not in detail:
+        return f"proposes to {detail['to']} that {detail['job']} starts now, at its slot: {answer['vote']}"
+    said = f"at {answer['earliest']}" if "earliest" in answer else "no"
+    booked = ", booked" if answer["vote"] == "booked" else ""
+    earlier = f" and before {detail['only_before']}" if "only_before" in detail else ""
+    asked = f"asks {detail['to']} when {detail['job']} could start, from {detail['not_before']} on{earlier}"
+    return f"{asked}: {said}{booked}"
 
 
 def _settled(detail: dict[str, object]) -> str:
-    what = "keeps" if detail["keep"] else "drops"
-    return f"tells {detail['to']} that it {what} slot {detail['slot_generation']}: {_yes(detail['answer']['current'])}"
+    about = "starts" if detail["start"] else "keeps its slot" if detail["keep"] else "loses its slot"
+    return f"tells {detail['to']} that {detail['job']} {about}: {_yes(detail['answer']['current'])}"
 
 
 QUESTIONS = {
@@ -111,8 +113,8 @@ QUESTIONS = {
     "GetMateStatus": _status,
     "TryStartMate": _tried,
     "StartJob": _started,
-    "ProposeStart": _proposed,
-    "SettleStart": _settled,
+    "ProposeGroupStart": _proposed,
+    "SettleGroupStart": _settled,
 }
 
 

@@ -20,12 +20,8 @@ from cosched.core.protocol import (
     MateStarted,
     MateStatus,
     MateTried,
-    Proposed,
-    ProposeStart,
     Reply,
     Request,
-    Settled,
-    SettleStart,
     StartJob,
     Status,
     TryStartMate,
@@ -39,14 +35,12 @@ ANSWER_TO = {
     GetMateStatus: MateStatus,
     TryStartMate: MateTried,
     StartJob: MateStarted,
-    ProposeStart: Proposed,
-    SettleStart: Settled,
 }
 
 
 def parts(core: Coscheduler) -> list[object]:
     """All that a core knows, in parts that can be compared."""
-    return [core.mates, core.peers, core.outgoing, core.incoming]
+    return [core.names, core.peers, core.incoming]
 
 
 def of(effects: list[Effect], kind: type) -> list[Effect]:
@@ -132,13 +126,18 @@ class DomainA:
         """RunJob of a job that would be lost with its nodes."""
         return self.feed(Ready(job, Allocation(nodes), FOREVER, cannot_yield=True))
 
+    def awaited(self, job: str = "j") -> Request | None:
+        """The call whose answer the job awaits: a question about its mate, or one that may start it."""
+        known = self.job(job)
+        return known.call or next(iter(known.group.asked.values()), None)
+
     def reply(self, answer: Reply, job: str = "j") -> list[Effect]:
         """B answers the question that the job asks at present."""
-        return self.feed(Answered(job, self.job(job).call, answer))
+        return self.feed(Answered(job, self.awaited(job), answer))
 
     def fail(self, failure: Failure, job: str = "j") -> list[Effect]:
         """No answer comes to the question that the job asks at present."""
-        return self.feed(CallFailed(job, self.job(job).call, failure))
+        return self.feed(CallFailed(job, self.awaited(job), failure))
 
     def finish(self, how: JobState = JobState.COMPLETED, job: str = "j") -> list[Effect]:
         return self.feed(Finished(job, how))

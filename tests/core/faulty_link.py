@@ -58,6 +58,7 @@ class World:
 
     end_of_faults = 400
     numbers_of_cuts = (0, 0, 1, 3)
+    most_pairs = 4
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -71,7 +72,7 @@ class World:
         self._serving: Attempt | None = None
         names = "ABC"[: self.random.choice([2, 2, 3])]
         self.domains = {name: self._domain(name) for name in names}
-        for number in range(self.random.randint(1, 4)):
+        for number in range(self.random.randint(1, self.most_pairs)):
             self._draw_pair(number)
         for name in self.domains:
             self._poll(name)

@@ -133,6 +133,17 @@ class Planner(Machine):
 
     # Slots
 
+    def try_ready(self, job: str, now: int) -> None:
+        """No pair is made ready but at its slot."""
+        raise AssertionError(job, now)
+
+    def give_back(self, job: str, now: int) -> None:  # noqa: ARG002
+        self._free(self.jobs[job])
+        self.jobs[job].state, self.due = QUEUED, True
+
+    def want_until(self, job: str, until: int) -> None:
+        """Nobody who has a slot holds."""
+
     def want(self, job: str, wanted: bool) -> None:
         (self.wanted.add if wanted else self.wanted.discard)(job)
 

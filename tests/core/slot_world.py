@@ -40,6 +40,7 @@ class SlotWorld(World):
 
     def __init__(self, seed: int, *, calm: bool = False, plant: Callable[[Coscheduler], None] = lambda _: None) -> None:
         self.calm = calm
+        self.most_pairs = 4 if calm else 12
         self.plant = plant
         self.launches: set[str] = set()
         self.unlinked: set[str] = set()
@@ -75,7 +76,7 @@ class SlotWorld(World):
         over = self.random.random() < 0.1
         spare = 200 if self.calm else self.random.choice([0, 0, 20, 100])
         requested = max(1, run // 2) if over and not self.calm else run + spare
-        nodes = self.random.randint(1, 6) if peer else self.random.randint(3, 9)
+        nodes = self.random.randint(2, 6) if peer else self.random.randint(3, 9)
         return PlannedJob(name, peer, nodes, run, requested=requested)
 
     def _draw_pair(self, number: int) -> None:
@@ -212,8 +213,8 @@ class SlotWorld(World):
     def checked(self, domain: MortalDomain) -> None:
         """What holds after every event."""
         core, orders, turn = domain.core, {order.job for order in domain.machine.orders or ()}, domain.machine.turn
-        negotiates = turn is None or core.jobs[turn].call is not None or turn in core.slots.plans or turn in orders
-        assert negotiates, f"the turn of {turn} stays"
+        agrees = turn is None or turn in orders or core.jobs[turn].group.agreement is not None
+        assert agrees, f"the turn of {turn} stays"
         for job in core.jobs.values():
             local: LocalJob = domain.jobs[job.id]
             assert job.id in orders or local.slot == job.slot, f"{job.id} has the slots {job.slot} and {local.slot}"

@@ -38,7 +38,7 @@ def asking(kind: type, **settings: object) -> DomainA:
         a.run_job(Status.QUEUING)
     else:
         a.run_job(Status.HOLDING, generation=1)
-    assert type(a.job().call) is kind
+    assert type(a.awaited()) is kind
     return a
 
 
@@ -49,7 +49,7 @@ def asking(kind: type, **settings: object) -> DomainA:
 def test_a_mutating_call_carries_a_request_id_and_the_caller(kind):
     """ "Calls that change something carry a request id, the calling job, and for StartJob the generation of the
     hold." """
-    request = asking(kind).job().call
+    request = asking(kind).awaited()
     assert (request.request_id, request.caller) == ("A/j/1", "j")
     if kind is StartJob:
         assert request.generation == 1
@@ -57,7 +57,7 @@ def test_a_mutating_call_carries_a_request_id_and_the_caller(kind):
 
 def test_request_ids_differ():
     a = asking(StartJob)
-    first = a.job().call.request_id
+    first = a.awaited().request_id
     second = called(a.reply(MateStarted(NO))).request_id
     assert first != second
 
@@ -110,7 +110,7 @@ def test_a_mutating_call_that_times_out_is_asked_again(kind):
     """ "The outcome is unknown. It is asked again with the same id until `peer_patience` is over, and as long as the
     peer is waited for; then as unreachable" """
     a = asking(kind, peer_patience=30, retry_interval=7)
-    request = a.job().call
+    request = a.awaited()
     for a.now in (10, 20, 29):
         effects = a.fail(Failure.TIMEOUT)
         assert decided(effects) == []
@@ -189,7 +189,7 @@ def test_an_answer_that_comes_when_nobody_asks_any_more_is_ignored(kind, state):
     choices = {JobState.HOLDING: OnUnreachable.HOLD, JobState.QUEUED: OnUnreachable.YIELD}
     choice = choices.get(state, OnUnreachable.START)
     a = asking(kind, on_peer_unreachable=choice, peer_patience=0)
-    request = a.job().call
+    request = a.awaited()
     if state is JobState.CANCELLED:
         a.finish(state)
     else:
@@ -205,7 +205,7 @@ def test_an_answer_that_comes_when_nobody_asks_any_more_is_ignored(kind, state):
 def test_an_answer_to_an_earlier_question_is_ignored():
     a = DomainA()
     a.ready()
-    first = a.job().call
+    first = a.awaited()
     a.reply(MATE_IS_K)
     assert a.feed(Answered("j", first, MATE_IS_K)) == []
     assert a.feed(CallFailed("j", first, Failure.UNREACHABLE)) == []
@@ -215,7 +215,7 @@ def test_an_answer_to_an_earlier_question_is_ignored():
 def test_an_answer_to_an_earlier_try_is_not_taken_for_that_to_the_present_one():
     a = DomainA(scheme=Scheme.YIELD)
     a.run_job(Status.QUEUING)
-    first = a.job().call
+    first = a.awaited()
     a.reply(MateTried(NO))
     a.now = 1
     a.run_job(Status.QUEUING)
@@ -227,8 +227,8 @@ def test_an_answer_is_known_by_what_was_asked():
     """A shell may have written the question down and read it again."""
     a = DomainA()
     a.ready()
-    copy = GetMateJobId(*a.job().call)
-    assert copy is not a.job().call
+    copy = GetMateJobId(*a.awaited())
+    assert copy is not a.awaited()
     assert type(called(a.feed(Answered("j", copy, MATE_IS_K)))) is GetMateStatus
 
 
@@ -253,7 +253,7 @@ def test_a_call_that_was_given_up_is_made_void(kind, choice):
     a.now = again
     assert called(a.feed(RetryDue("j"))) == StartJob("A/j/2", "k", "j", NO_HOLD)
     assert of(a.reply(MateStarted(NO)), Call) == []
-    assert a.job().call is None
+    assert a.awaited() is None
 
 
 @pytest.mark.parametrize("kind", MUTATING)
@@ -279,7 +279,7 @@ def test_a_runjob_that_asks_nothing_new_does_not_end_the_doubt():
 def test_a_runjob_whose_call_is_answered_ends_the_doubt():
     a, _ = given_up(TryStartMate, OnUnreachable.YIELD)
     a.run_job(Status.QUEUING)
-    assert type(a.job().call) is TryStartMate
+    assert type(a.awaited()) is TryStartMate
     assert of(a.reply(MateTried(NO)), Call) == []
 
 

@@ -5,9 +5,8 @@ from typing import NamedTuple
 import pytest
 
 from cosched.core.allocation import Allocation
-from cosched.core.coscheduling.bookings import Bookings
 from cosched.core.coscheduling.coscheduler import Coscheduler
-from cosched.core.coscheduling.slots import Slots
+from cosched.core.coscheduling.starts.reserving import Reserving
 from cosched.core.effects import Book, Effect, EndTurn, Quote, Try, Yield
 from cosched.core.events import (
     Booked,
@@ -32,7 +31,7 @@ SLOT, EARLIER = 500, 200
 
 class Slot(NamedTuple):
     at: int | None
-    generation: int
+    name: str
     proposes: bool
     confirmed: bool
 
@@ -46,7 +45,7 @@ class CrossingProposals(Messages):
         for name, core in self.cores.items():
             core.handle(Submitted(JOB[name], MateName(PEER[name], None, JOB[PEER[name]])), 0)
             job = self.job(name)
-            job.ready_at, job.slot, job.slot_generation = 1, SLOT, 1
+            job.ready_at, job.slot, job.group.slot = 1, SLOT, "A/a1/0"
             job.proposes, job.confirmed = name == "A", True
         for name, kind in turns.items():
             turn = MayBeEarlier(JOB[name]) if kind is MayBeEarlier else Ready(JOB[name], Allocation(4), FOREVER)
@@ -54,7 +53,7 @@ class CrossingProposals(Messages):
 
     def slot(self, name: str) -> Slot:
         job = self.job(name)
-        return Slot(job.slot, job.slot_generation, job.proposes, job.confirmed)
+        return Slot(job.slot, job.group.slot, job.proposes, job.confirmed)
 
     def deliver(self, index: int) -> None:
         name, event = self.pending.pop(index)
@@ -95,7 +94,7 @@ def test_of_two_proposals_exactly_one_goes_on(a, b):
         one, other = world.slot("A"), world.slot("B")
         assert one.at == other.at
         assert one.at == EARLIER or (a, b) == (MayBeEarlier, Ready)
-        assert one.generation == other.generation
+        assert one.name == other.name
         assert one.proposes is not other.proposes
         assert one.confirmed
         assert other.confirmed
@@ -109,11 +108,10 @@ def test_a_lost_slot_is_lost_on_both_sides_in_every_order():
     for world in every_end(start):
         one, other = world.slot("A"), world.slot("B")
         assert one.at == other.at in (None, EARLIER)
-        assert one.at is None or (one.generation == other.generation and one.confirmed and other.confirmed)
+        assert one.at is None or (one.name == other.name and one.confirmed and other.confirmed)
 
 
-def test_every_order_finds_it_if_generations_are_not_checked(monkeypatch):
-    monkeypatch.setattr(Slots, "is_current", lambda _, job, __: job.slot is not None)
-    monkeypatch.setattr(Bookings, "_before", staticmethod(lambda _, request: request.only_before))  # else earlier only
+def test_every_order_finds_it_if_both_proposals_go_on(monkeypatch):
+    monkeypatch.setattr(Reserving, "_vote", lambda *_: None)
     with pytest.raises(AssertionError):
         test_of_two_proposals_exactly_one_goes_on(MayBeEarlier, MayBeEarlier)

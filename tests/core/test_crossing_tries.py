@@ -2,8 +2,8 @@
 
 import pytest
 
-from cosched.core.coscheduling.crossing import gives_way
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
+from cosched.core.coscheduling.starts.crossing import gives_way
 from cosched.core.job import JobState
 from cosched.core.protocol import GetMateStatus, TryStartMate
 from cosched.core.settings import CoschedulingSettings

@@ -7,7 +7,7 @@ import pytest
 
 from cosched.core.coscheduling.peers import MAX_ABSENCE
 from cosched.core.effects import AskAgain, Call, Hold, Reschedule, Start, Timer, Yield
-from cosched.core.events import Drained, PeerDrains, PeerLeaves, ReleaseDue, Resumed
+from cosched.core.events import Drained, PeerDrains, PeerLeaves, ReleaseDue, Resumed, Submitted
 from cosched.core.job import JobState
 from cosched.core.protocol import MateStarted, MateStatus, MateTried, Status
 from cosched.core.settings import Scheme
@@ -34,8 +34,7 @@ def test_a_job_that_gets_ready_yields_without_a_question():
 
 def test_a_job_without_a_mate_goes_on_as_usual():
     a = DomainA()
-    a.submit("i", mate=None)
-    a.job("i").peer = ""
+    a.feed(Submitted("i"))
     drained(a)
     assert decided(a.ready("i")) == [Start]
 

@@ -4,7 +4,7 @@ import pytest
 
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
-from cosched.core.coscheduling.mates import UNSUBMITTED, no_pair
+from cosched.core.coscheduling.names import UNSUBMITTED, no_pair
 from cosched.core.effects import (
     Answer,
     Call,
@@ -89,7 +89,6 @@ def test_a_job_can_be_linked_after_its_submission(a):
     """ "Jobs can be linked and unlinked while neither runs." """
     submit(a)
     assert done(a, Linked("j", MateName("B", "p"))) == [
-        Want("j", False),
         HasMate("j"),
         SetTimer("j", Timer.PATIENCE, 507),
         Reschedule("j"),

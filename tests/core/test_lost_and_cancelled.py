@@ -35,7 +35,7 @@ def test_a_ready_job_that_loses_its_nodes_is_queued_again_and_its_readiness_stal
     a = DomainA()
     a.run_job(Status.QUEUING)
     generation = a.asked_status().generation
-    question = a.job().call
+    question = a.awaited()
     a.feed(NodesLost("j"))
     assert a.state() is JobState.QUEUED
     assert a.feed(Answered("j", question, MateTried(NO))) == []

@@ -100,7 +100,7 @@ def test_one_side_that_names_the_others_id_is_enough():
     a = DomainA()
     a.submit("j", mate="k")
     a.ready()
-    assert a.job().call == GetMateJobId("j", None, "k", "")
+    assert a.awaited() == GetMateJobId("j", None, "k", "")
     b = DomainA()
     b.submit("k", mate=None)  # names no mate
     assert b.asked_id("j", pair=None, mate="k") == MATE_IS_K

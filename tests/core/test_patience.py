@@ -67,7 +67,7 @@ def test_a_holding_job_whose_mate_was_submitted_meanwhile_holds_on():
     a = waiting("holding")
     a.feed(PatienceOver("j"))
     assert a.reply(MATE_IS_K) == []
-    assert (a.state(), a.job().mate, a.job().call) == (JobState.HOLDING, "k", None)
+    assert (a.state(), a.job().mate, a.awaited()) == (JobState.HOLDING, "k", None)
 
 
 @pytest.mark.parametrize("failure", [Failure.UNREACHABLE, Failure.TIMEOUT])
@@ -79,7 +79,7 @@ def test_a_holding_job_whose_peer_cannot_be_reached_when_its_patience_ends(failu
     a = waiting("holding", on_peer_unreachable=choice)
     a.feed(PatienceOver("j"))
     assert decided(a.fail(failure)) == decision
-    assert a.job().call is None
+    assert a.awaited() is None
 
 
 def test_a_holding_job_that_is_refused_when_its_patience_ends_holds_on():

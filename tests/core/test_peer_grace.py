@@ -36,7 +36,7 @@ def asking(kind: type, **settings: object) -> DomainA:
         a.ready()
     else:
         a.run_job(Status.QUEUING if kind is TryStartMate else Status.HOLDING, generation=1)
-    assert type(a.job().call) is kind
+    assert type(a.awaited()) is kind
     return a
 
 
@@ -113,7 +113,7 @@ def test_a_hold_is_released_in_time_meanwhile():
 @pytest.mark.parametrize(("kind", "answer"), ORDERS)
 def test_a_call_whose_outcome_is_unknown_is_repeated_with_its_id_as_long_as_the_grace_lasts(kind, answer):
     a = asking(kind, peer_patience=30, retry_interval=7)
-    request = a.job().call
+    request = a.awaited()
     for a.now in (10, 50, 129):
         effects = a.fail(LATE)
         assert decided(effects) == []
@@ -153,7 +153,7 @@ def test_a_hold_that_goes_on_ends_when_it_would_have_ended():
     a.now = 40
     a.feed(PeerThere("B"))
     a.reply_that_its_mate_queues()
-    assert a.job().call.hold_until == 70
+    assert a.awaited().hold_until == 70
     effects = a.reply(MateTried(NO))
     assert timer(effects, Timer.RELEASE) == 70
     assert a.job().generation == 2  # another hold for those who were told of the first

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from cosched.core.allocation import Allocation
-from cosched.core.coscheduling.coscheduler import REPLIES, Coscheduler
+from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import IllegalEvent
 from cosched.core.effects import Effect, Start, Try
 from cosched.core.events import (
@@ -43,7 +43,9 @@ from cosched.core.protocol import (
     GetMateStatus,
     MateJobId,
     MateName,
+    MateStarted,
     MateStatus,
+    MateTried,
     Request,
     StartJob,
     Status,
@@ -161,7 +163,8 @@ class Walk:
         if kind is Ready:
             return Ready(job, Allocation(pick([1, 3, 5])), pick([FOREVER, self.now + 20]))
         if kind is Answered:
-            return Answered(job, self.request_of(job), self.answer())
+            request = self.request_of(job)
+            return Answered(job, request, self.answer(request))
         if kind is CallFailed:
             return CallFailed(job, self.request_of(job), pick(list(Failure)))
         if kind is Asked:
@@ -184,19 +187,18 @@ class Walk:
     def request_of(self, job: str) -> Request:
         """The question that the job asks at present, or an old one."""
         known = self.core.jobs.get(job)
-        if known is None or known.call is None or self.random.random() < 0.2:
-            return GetMateStatus("old", job)
-        return known.call
+        asked = [] if known is None or known.group is None else [known.call, *known.group.asked.values()]
+        open_ = [request for request in asked if request is not None]
+        return open_[0] if open_ and self.random.random() >= 0.2 else GetMateStatus("old", job)
 
-    def answer(self) -> object:
+    def answer(self, request: Request) -> object:
         pick = self.random.choice
-        kind = pick(REPLIES)
-        if kind is MateJobId:
+        if type(request) is GetMateJobId:
             found = pick([Found.MATE, Found.MATE, Found.MATE, Found.UNSUBMITTED, Found.NO_PAIR])
             return MateJobId(found, "k" if found is Found.MATE else None)
-        if kind is MateStatus:
+        if type(request) is GetMateStatus:
             return MateStatus(pick(list(Status)), pick([0, 1, 2]), self.now)
-        return kind(pick([True, False, False]))
+        return (MateTried if type(request) is TryStartMate else MateStarted)(pick([True, False, False]))
 
     def question(self, job: str) -> Request:
         pick = self.random.choice
@@ -211,7 +213,7 @@ class Walk:
         )
 
 
-QUICK = (*range(25), 72, 121, 123, 139)  # the last ones make the rarest transitions
+QUICK = (*range(25), 72, 121, 123, 139, 366)  # the last ones make the rarest transitions
 RARE = [ReleaseDue, PatienceOver, RetryDue, NodesLost, Finished, Finished, Tried, StartedUnasked, Requeued, PeerThere]
 PEERS = [PeerThere, PeerAway, PeerLeaves, PeerDrains, GraceOver, Drained, Resumed, Resumed]
 WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)

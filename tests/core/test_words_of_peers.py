@@ -38,10 +38,7 @@ from cosched.core.protocol import (
     GroupProposed,
     MateName,
     MateTried,
-    Proposed,
     ProposeGroupStart,
-    ProposeStart,
-    Refusal,
     Request,
     TryStartMate,
     Vote,
@@ -101,11 +98,11 @@ def test_a_member_that_leaves_its_group_while_its_slot_is_booked_has_none(named)
 
 
 def test_a_job_that_joins_a_group_while_its_pairs_slot_is_booked_has_none():
-    proposal = ProposeStart("B/k/1", "j", "k", 9)
+    proposal = ProposeGroupStart("B/k/1", "j", "k", 0, 5, not_before=9, book=True)
     core, _ = asked_for(GetMateJobId("k", "p", None, ""), proposal, named=MateName("B", "p"))
     core.handle(Quoted("j", 9, True), 0)
     refused = core.handle(Linked("j", GroupName("h", PEERS)), 0)
-    assert Answer("B", proposal, Proposed(None, refusal=Refusal.NOT_MATE)) in refused
+    assert Answer("B", proposal, GroupProposed(Vote.NO)) in refused
     assert core.handle(Booked("j", 9, 1, Allocation(4), True), 0) == [Unbook("j")]
 
 

@@ -173,11 +173,6 @@ class Shots:
             request.hold_forever = True
         return request
 
-    def proposal(self) -> wire.ProposeStartRequest:
-        request = wire.ProposeStartRequest(**self.order())
-        request.not_before.seconds = 4_000_000_000
-        return request
-
     def group(self) -> str:
         return f"g{self._random.randint(1, 40)}"
 
@@ -189,7 +184,14 @@ class Shots:
     def group_start(self) -> wire.ProposeGroupStartRequest:
         request = wire.ProposeGroupStartRequest(**self.order())
         request.lease.seconds = self._random.choice((1, 20, 10**9))
+        if self._random.random() < 0.5:
+            request.not_before.seconds = 4_000_000_000
+            request.book = self._random.random() < 0.5
         return request
+
+    def settled(self) -> wire.SettleGroupStartRequest:
+        what = self._random.choice(({}, {"start": True}, {"keep": True}))
+        return wire.SettleGroupStartRequest(**self.order(), **what)
 
     def search(self) -> rendezvous_pb2.FindMatesRequest:
         request = rendezvous_pb2.FindMatesRequest(job=self.own())
@@ -222,11 +224,9 @@ MAKERS = (
             "GetMateStatus": (lambda of: wire.GetMateStatusRequest(job=of.own(), caller=of.theirs()), 10),
             "TryStartMate": (Shots.try_start, 10),
             "StartJob": (lambda of: wire.StartJobRequest(**of.order(), hold_generation=1), 10),
-            "ProposeStart": (Shots.proposal, 5),
-            "SettleStart": (lambda of: wire.SettleStartRequest(**of.order(), slot_generation=1), 5),
             "GetMember": (Shots.member, 10),
             "ProposeGroupStart": (Shots.group_start, 10),
-            "SettleGroupStart": (lambda of: wire.SettleGroupStartRequest(**of.order(), start=of.id() < "z/5"), 5),
+            "SettleGroupStart": (Shots.settled, 10),
             "GetProposal": (lambda of: wire.GetProposalRequest(**of.order()), 5),
             "GetPlace": (lambda of: rendezvous_pb2.GetPlaceRequest(job=of.own(), caller=of.theirs()), 5),
             "FindMates": (Shots.search, 5),

@@ -18,7 +18,6 @@ REQUESTS = {
     "TryStartMate": wire.TryStartMateRequest,
     "StartJob": wire.StartJobRequest,
 }
-OF_SLOTS = {"ProposeStart": wire.ProposeStartRequest, "SettleStart": wire.SettleStartRequest}
 OF_GROUPS = {
     "GetMember": wire.GetMemberRequest,
     "ProposeGroupStart": wire.ProposeGroupStartRequest,
@@ -40,13 +39,15 @@ class ScriptedPeer:
     order.
     """
 
-    def __init__(self, name: str, callers: int = 4, *, slots: bool = False, groups: bool = False) -> None:
-        """`callers`: how many calls it answers at a time. Without `slots` or `groups` it is of a version without."""
+    def __init__(self, name: str, callers: int = 4, *, groups: bool = False) -> None:
+        """`callers`: how many calls it answers at a time. Without `groups` it is of a version that has neither them nor
+        slots.
+        """
         self.name = name
         self.asked: list[tuple[str, Message]] = []
         self.happens: dict[str, Happening] = {}
         self.over = threading.Event()  # the test is: nobody waits for anything any more
-        self._requests = REQUESTS | (OF_SLOTS if slots else {}) | (OF_GROUPS | CLOCKS if groups else {})
+        self._requests = REQUESTS | (OF_GROUPS | CLOCKS if groups else {})
         self.answers: dict[str, Message | Callable[[Any], Message]] = {
             "GetMateJobId": wire.GetMateJobIdResponse(
                 lookup=wire.MATE_LOOKUP_FOUND, mate=wire.JobRef(domain=name, job_id=MATE)

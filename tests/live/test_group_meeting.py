@@ -1,6 +1,7 @@
 """Three services that meet: their groups start together, at slots too, and nobody holds; also if they are killed.
 
-And one with two scripted peers, so that the service is killed at the very step that is meant.
+And one with scripted peers, so that the service is killed at the very step that is meant: with two, whose jobs are in a
+group with its own, or with one, whose job is its job's mate.
 """
 
 import re
@@ -8,16 +9,17 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.v1 import coscheduling_pb2 as wire
-from tests.live.scripted_peer import ScriptedPeer
+from tests.live.scripted_peer import MATE, ScriptedPeer
 from tests.live.services import PATIENCE, Federation, Service, noted, script_that_notes, script_that_waits, wait_until
 from tests.live.test_groups import DOMAINS, TOGETHER
-from tests.live.test_meeting import LIMIT, LONG, NODES, kill, whys
+from tests.live.test_meeting import LIMIT, LONG, NODES, NOT_YET, kill, whys
 from tests.live.wall_clock import Clock
 from tests.tiers import soaked
 
@@ -143,11 +145,11 @@ def knows(service: Service, peer: str, ahead: float) -> bool:
     return offset is not None and abs(offset.total_seconds() - ahead) < 0.3
 
 
-# A service and two scripted peers
+# A service and scripted peers
 
 
 class Meeting:
-    """A service that meets, and its peers b and c, whose jobs cannot start before the slot, 2 s after the question.
+    """A service that meets, and its peers, whose jobs cannot start before the slot, 2 s after the question.
 
     `kills`: at which message to them the service is killed, before the answer; once.
     """
@@ -159,13 +161,15 @@ class Meeting:
         self._submitted = threading.Event()  # and its user knows: it is not killed before
         for peer in peers.values():
             peer.answers |= {
+                "TryStartMate": NOT_YET,
                 "ProposeGroupStart": self._proposed,
                 "SettleGroupStart": self._settled,
                 "GetProposal": wire.GetProposalResponse(outcome=wire.PROPOSAL_OUTCOME_UNKNOWN),
             }
         with service.client() as client:
             script = script_that_notes(service.folder)
-            self.job = client.submit(script, group="g", members=[*peers], time_limit=5)
+            named = {"group": "g", "members": [*peers]} if len(peers) > 1 else {"mate": f"b:{MATE}"}
+            self.job = client.submit(script, time_limit=5, **named)
         self._submitted.set()
 
     def _may_kill(self, message: Any) -> None:
@@ -207,9 +211,9 @@ PHASES: dict[str, Callable[[Any], bool]] = {
 def make_meeting(make_service) -> Iterator:
     with ScriptedPeer("b", groups=True) as b, ScriptedPeer("c", groups=True) as c:
 
-        def make(kills: Callable[[Any], bool]) -> Meeting:
+        def make(names: str, kills: Callable[[Any], bool]) -> Meeting:
             service = make_service("a", scheme="meet", heartbeat_interval=0)
-            peers = {"b": b, "c": c}
+            peers = {name: peer for name, peer in (("b", b), ("c", c)) if name in names}
             for name, peer in peers.items():
                 service.add_peer(name, peer.address)
             return Meeting(service.start(), peers, kills)
@@ -217,9 +221,10 @@ def make_meeting(make_service) -> Iterator:
         yield make
 
 
-@pytest.mark.parametrize("phase", soaked(["it books", *(phase for phase in PHASES if phase != "it books")], 0))
-def test_a_service_that_is_killed_in_any_phase_starts_its_job_once_and_by_one_proposal(make_meeting, phase):
-    made = make_meeting(PHASES[phase])
+@pytest.mark.parametrize("case", soaked([("b", "all start"), *product(["b", "bc"], PHASES)], 1), ids=" ".join)
+def test_a_service_that_is_killed_in_any_phase_starts_its_job_once_and_by_one_proposal(make_meeting, case):
+    names, phase = case
+    made = make_meeting(names, PHASES[phase])
     assert made.service.process is not None
     assert made.service.process.wait(60) == -signal.SIGKILL
     assert noted(made.service.folder) == [] or phase == "all start"
@@ -228,5 +233,25 @@ def test_a_service_that_is_killed_in_any_phase_starts_its_job_once_and_by_one_pr
         wait_until(lambda: client.job(made.job).state == "completed", "it starts")
     assert len(noted(made.service.folder)) == 1
     assert whys(made.service, made.job) == ["at its slot"]
-    wait_until(lambda: made.starts("b") == made.starts("c") != set(), "the others are told, and of one proposal")
-    assert len(made.starts("b")) == 1
+    wait_until(lambda: all(made.starts(name) for name in names), "the others are told")
+    (starts,) = {frozenset(made.starts(name)) for name in names}
+    assert len(starts) == 1, "of one proposal"
+
+
+def test_a_job_starts_at_its_slot_by_the_answer_of_its_mate_s_domain(make_meeting):
+    made = make_meeting("b", lambda _: False)
+    with made.service.client() as client:
+        wait_until(lambda: client.job(made.job).state == "completed", "it starts")
+    ((_, _, _, at),) = noted(made.service.folder)
+    assert at >= made.slot
+    assert whys(made.service, made.job) == ["at its slot"]
+    peer = made.peers["b"]
+    *asked, start = peer.calls("ProposeGroupStart")
+    first, second, *earlier = asked
+    assert (first.slot_name, second.slot_name, first.book, second.book) == ("", "", True, True)
+    assert all(message.slot_name == second.request_id for message in (*earlier, start))
+    assert all(message.only_before == second.not_before for message in earlier)
+    kept, settled = peer.calls("SettleGroupStart")
+    assert (kept.request_id, kept.keep) == (second.request_id, True)
+    assert (settled.request_id, settled.start) == (start.request_id, True)
+    assert peer.calls("StartJob") == []

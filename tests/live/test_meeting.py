@@ -1,29 +1,24 @@
-"""Two services that meet: their pairs start together, at slots too, and nobody holds; also if they are killed.
+"""Two services that meet: their pairs start together, at slots too, and nobody holds; see test_group_meeting.py.
 
-And one with a scripted peer, so that a slot comes, and the service is killed, at the very step that is meant.
+And one whose peer is older, and knows no slots.
 """
 
 import re
 import signal
-import threading
-import time
-from collections.abc import Iterator
 
 import pytest
 
 from cosched.client import Client, Job
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.live.scripted_peer import MATE, ScriptedPeer
-from tests.live.services import PATIENCE, Pair, Service, noted, script_that_notes, script_that_waits, wait_until
-from tests.live.test_clock_offset import measures
-from tests.live.wall_clock import Clock
+from tests.live.services import Pair, Service, noted, script_that_notes, script_that_waits, wait_until
 from tests.tiers import soaked
 
 LIMIT = 8  # seconds of the job for whose nodes a pair waits; a slot is when it has come to that
 NODES = 4  # of each domain
 LONG = 600  # the same, where no slot is to come in a test
 TOGETHER = {"asked by a", "asked by b", "its mate could start", "its holding mate started", "at its slot"}
-NOT_YET = wire.TryStartMateResponse(mate_ready=True)
+NOT_YET = wire.TryStartMateResponse(may_book=True)
 
 
 def whys(service: Service, job: Job) -> list[str]:
@@ -44,10 +39,10 @@ def last_slot(client: Client, job: Job) -> float | None:
 class Slot:
     """A job on each domain, and their slot: b's job is ready at once, a's has been and waits for other jobs' nodes.
 
-    `ahead`: how far a's clock is ahead of b's, which is the host's, in seconds. `limit`: of the job that has the nodes.
+    `limit`: of the job that has the nodes.
     """
 
-    def __init__(self, pair: Pair, ahead: float = 0.0, limit: int = LIMIT) -> None:
+    def __init__(self, pair: Pair, limit: int = LIMIT) -> None:
         self.pair = pair
         self.go = pair.folder / "go"
         script = script_that_notes(pair.folder)
@@ -61,7 +56,7 @@ class Slot:
                 wait_until(lambda client=client, job=job: last_slot(client, job), "they agree")
                 for client, job in ((a, self.first), (b, self.second))
             )
-            assert abs(slot - ahead - self.at) <= 0.5  # both are whole seconds
+            assert abs(slot - self.at) <= 0.5  # both are whole seconds
 
     def starts(self) -> dict[str, float]:
         """When each job of the pair has started, by domain; each once."""
@@ -97,7 +92,8 @@ def test_a_pair_starts_before_its_slot_if_both_can(make_pair):
     assert max(slot.wait_for_starts().values()) < slot.at
 
 
-@pytest.mark.parametrize("killed", ["ab", *(pytest.param(one, marks=pytest.mark.soak) for one in "ab")])
+@pytest.mark.soak
+@pytest.mark.parametrize("killed", ["ab", "a", "b"])
 def test_services_that_are_killed_keep_a_slot(make_pair, killed):
     pair = make_pair(scheme="meet", peer_grace="2m").start()
     slot = Slot(pair)
@@ -109,111 +105,9 @@ def test_services_that_are_killed_keep_a_slot(make_pair, killed):
     assert min(slot.wait_for_starts().values()) >= slot.at
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("ahead", [600.4, -600.4])
-def test_mates_start_at_their_slot_together_though_the_clocks_are_apart(make_pair, ahead):
-    pair = make_pair(scheme="meet")
-    Clock(pair.a).set(ahead)
-    Clock(pair.b).set(0)
-    pair.start()
-    wait_until(lambda: measures(pair.a, -ahead) and measures(pair.b, ahead), "the clocks are known")
-    slot = Slot(pair, ahead)
-    assert min(slot.wait_for_starts().values()) >= slot.at - 0.5
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("away", ["a", "b"])
-def test_a_peer_that_is_away_at_the_slot_is_waited_for(make_pair, away):
-    pair = make_pair(scheme="meet", peer_grace="2m").start()
-    slot = Slot(pair)
-    service = pair.a if away == "a" else pair.b
-    service.kill()
-    time.sleep(max(0.0, slot.at + 3 - time.time()))
-    assert slot.starts() == {}
-    service.start()
-    slot.wait_for_starts()
-
-
-# A service and a scripted peer
-
-
-class Meeting:
-    """A service that meets, and its peer b, whose job cannot start before the slot, 2 s after the first proposal."""
-
-    def __init__(self, service: Service, peer: ScriptedPeer) -> None:
-        self.service, self.peer = service, peer
-        self.slot = 0
-        peer.answers |= {"TryStartMate": NOT_YET, "SettleStart": wire.SettleStartResponse(current=True)}
-        peer.answers["ProposeStart"] = self._propose
-        with service.client() as client:
-            self.job = client.submit(script_that_notes(service.folder), mate=f"b:{MATE}", time_limit=5)
-
-    def _propose(self, message: wire.ProposeStartRequest) -> wire.ProposeStartResponse:
-        self.slot = self.slot or message.not_before.seconds + 2
-        at = max(self.slot, message.not_before.seconds)
-        booked = at == message.not_before.seconds
-        answer = wire.ProposeStartResponse(booked=booked, slot_generation=3 * booked)
-        answer.at.seconds = at
-        return answer
-
-    def wait_for_start(self) -> float:
-        with self.service.client() as client:
-            wait_until(lambda: client.job(self.job).state == "completed", "it starts")
-        ((_, _, _, at),) = noted(self.service.folder)
-        return at
-
-    def ids(self, call: str) -> set[str]:
-        return {message.request_id for message in self.peer.calls(call)}
-
-
-@pytest.fixture
-def make_meeting(make_service) -> Iterator:
-    with ScriptedPeer("b", slots=True) as peer:
-
-        def make(**happens) -> Meeting:
-            service = make_service("a", scheme="meet", heartbeat_interval=0)
-            service.add_peer("b", peer.address)
-            submitted = threading.Event()  # and its user knows: nothing happens before
-            acts = {call: lambda _, act=act: submitted.wait(PATIENCE) and act(service) for call, act in happens.items()}
-            peer.happens |= acts
-            meeting = Meeting(service.start(), peer)
-            submitted.set()
-            return meeting
-
-        yield make
-
-
-def test_a_job_starts_at_its_slot_by_the_answer_of_its_mate_s_domain(make_meeting):
-    meeting = make_meeting()
-    assert meeting.wait_for_start() >= meeting.slot
-    assert whys(meeting.service, meeting.job) == ["at its slot"]
-    (order,) = meeting.peer.calls("StartJob")
-    assert (order.slot_generation, order.hold_generation) == (3, 0)
-    (kept,) = meeting.peer.calls("SettleStart")
-    assert (kept.slot_generation, kept.keep) == (3, True)
-    first, second, *earlier = meeting.peer.calls("ProposeStart")
-    assert (first.slot_generation, second.slot_generation) == (0, 0)
-    assert all(message.slot_generation == 3 and message.only_before == second.not_before for message in earlier)
-
-
 def kill(service: Service) -> None:
     assert service.process is not None
     service.process.send_signal(signal.SIGKILL)
-
-
-@pytest.mark.parametrize(
-    "call", ["StartJob", *(pytest.param(call, marks=pytest.mark.soak) for call in ("ProposeStart", "SettleStart"))]
-)
-def test_a_service_that_is_killed_before_an_answer_starts_its_job_once(make_meeting, call):
-    meeting = make_meeting(**{call: kill})
-    assert meeting.service.process is not None
-    meeting.service.process.wait(60)
-    assert noted(meeting.service.folder) == []
-    meeting.service.start()
-    meeting.wait_for_start()
-    assert whys(meeting.service, meeting.job) == ["at its slot"]
-    if call == "StartJob":  # it may have been carried out: the same call again
-        assert (len(meeting.peer.calls(call)), len(meeting.ids(call))) == (2, 1)
 
 
 # An older peer
@@ -237,11 +131,18 @@ def start_together(service: Service, peer: ScriptedPeer, client: Client, job: Jo
     assert whys(service, job) == ["its mate could start"]
 
 
-@pytest.mark.parametrize("says_ready", soaked([False, True], 1), ids=["older", "without the calls"])
-def test_a_peer_that_knows_no_slots_is_asked_as_ever_and_nothing_starts_alone(make_service, says_ready):
-    """An older one never says that the mate is ready; if it did, its UNIMPLEMENTED would be a refusal, not a fault."""
+OLDER = {  # how it answers that the mate cannot start yet
+    "without slots": b"",
+    "with slots of pairs alone": b"\x10\x01",  # the field mate_ready
+    "without the calls": NOT_YET.SerializeToString(),
+}
+
+
+@pytest.mark.parametrize("peer_is", soaked(["with slots of pairs alone", *OLDER], 1))
+def test_a_peer_that_cannot_agree_on_slots_is_asked_as_ever_and_nothing_starts_alone(make_service, peer_is):
+    """If it said that its mate may have a slot, UNIMPLEMENTED would be a refusal, not a fault."""
     with ScriptedPeer("b") as peer:
-        peer.answers["TryStartMate"] = NOT_YET if says_ready else wire.TryStartMateResponse()
+        peer.answers["TryStartMate"] = wire.TryStartMateResponse.FromString(OLDER[peer_is])
         service = make_service("a", scheme="meet")
         service.add_peer("b", peer.address)
         service.start()
@@ -250,4 +151,6 @@ def test_a_peer_that_knows_no_slots_is_asked_as_ever_and_nothing_starts_alone(ma
             assert [view.state for view in client.domain().peers] == ["reachable"]
             start_together(service, peer, client, job)
         assert "PeerRefused" not in service.log
-        assert ("ProposeStart to b" in service.log) is False
+        assert "ProposeGroupStart to b" not in service.log
+        told = "b is of an older version: its jobs and ours get no slots with each other"
+        assert service.log.count(told) == (peer_is == "with slots of pairs alone")

@@ -159,7 +159,12 @@ def test_new_fields_in_requests_are_ignored(service, peer, stub):
 
 
 @pytest.mark.parametrize(
-    "method", ["cosched.v1.CoschedulingService/StartGroup", "cosched.v2.CoschedulingService/StartJob"]
+    "method",
+    [
+        "cosched.v1.CoschedulingService/StartGroup",
+        "cosched.v1.CoschedulingService/ProposeStart",  # by which older versions agreed on slots of pairs
+        "cosched.v2.CoschedulingService/StartJob",
+    ],
 )
 def test_calls_that_are_not_known_are_unimplemented(service, method):
     with grpc.insecure_channel(service.address) as channel:

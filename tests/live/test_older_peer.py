@@ -1,4 +1,4 @@
-"""A peer of the release before slots, as the repository's history has it: its own processes, beside those of today."""
+"""A peer of an earlier version, as the repository's history has it: its own processes, beside those of today."""
 
 import shutil
 import subprocess
@@ -9,12 +9,13 @@ from pathlib import Path
 import grpc
 import pytest
 
-from cosched.v1 import coscheduling_pb2 as wire
-from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
 from tests.live import workloads
 from tests.live.services import PATIENCE, Service
 
-BEFORE_SLOTS = "6cff1b4e6ec663cb861bc2ee4925c1e914f9b505"
+VERSIONS = {
+    "6cff1b4e6ec663cb861bc2ee4925c1e914f9b505": False,  # it has no slots
+    "31e0653996a8b522c443d38104dcc6f64f0b7166": True,  # it has, and calls for those of pairs alone
+}
 FILES = ("pyproject.toml", "cosched", "adapters", "sim")
 ROOT = Path(__file__).parents[2]
 PAIRS, ALONE, SLOTS = 20, 10, 6
@@ -27,11 +28,11 @@ main()
 """
 
 
-@pytest.fixture(scope="module")
-def older(tmp_path_factory) -> Path:
+@pytest.fixture(scope="module", params=VERSIONS)
+def older(request, tmp_path_factory) -> Path:
     """A folder with its packages."""
     folder = tmp_path_factory.mktemp("older")
-    command = ["git", "archive", BEFORE_SLOTS, *FILES]
+    command = ["git", "archive", request.param, *FILES]
     archive = subprocess.run(command, cwd=ROOT, capture_output=True, check=False) if shutil.which("git") else None
     if archive is None or archive.returncode:
         pytest.skip("the history of this repository is not here")
@@ -51,21 +52,28 @@ def _declare(folder: Path) -> None:
     (declared / "entry_points.txt").write_text("\n".join(lines))
 
 
-def knows_slots(service: Service) -> bool:
+def agrees_by_older_calls(service: Service) -> bool:
     with grpc.insecure_channel(service.address) as channel, pytest.raises(grpc.RpcError) as caught:
-        CoschedulingServiceStub(channel).ProposeStart(wire.ProposeStartRequest(), timeout=PATIENCE)
+        channel.unary_unary("/cosched.v1.CoschedulingService/ProposeStart", bytes, bytes)(b"", timeout=PATIENCE)
     return caught.value.code() is not grpc.StatusCode.UNIMPLEMENTED
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("scheme", ["hold", "yield"])
-def test_pairs_start_together_though_one_domain_meets_and_the_other_knows_of_no_slots(make_pair, older, scheme):
+@pytest.mark.parametrize("scheme", ["hold", "yield", "meet"])
+def test_pairs_start_together_though_one_domain_meets_and_the_other_cannot_agree_with_it(
+    make_pair, older, request, scheme
+):
+    has_slots = VERSIONS[request.node.callspec.params["older"]]
+    if scheme == "meet" and not has_slots:
+        pytest.skip("it knows no such scheme")
     pair = workloads.set_up(make_pair(release_interval="2s", max_held_fraction=0.7), SLOTS, ("meet", scheme))
     pair.b.wrapper = (sys.executable, "-c", RUN, str(older))
     pair.start()
-    assert not knows_slots(pair.b)
+    assert [agrees_by_older_calls(service) for service in pair.both] == [False, has_slots]
     found = workloads.run(pair, workloads.contended(1, PAIRS, ALONE))
     assert found.states == {"completed": 2 * (PAIRS + ALONE)}
     assert set(found.runs.values()) == {1}
     assert found.alone() == {}
     assert [service.faults() for service in pair.both] == [[], []]
+    with pair.a.client() as a:
+        assert list(a.events(after=0, kinds=["slot"], until_now=True)) == []

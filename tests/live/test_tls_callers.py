@@ -4,6 +4,7 @@ import sqlite3
 
 import grpc
 import pytest
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.client import ClientError
@@ -20,7 +21,7 @@ from tests.service.pki import Pki
 
 NO_CONNECTION = ("UNAVAILABLE", "")
 DENIED = "PERMISSION_DENIED"
-ORDERS = ("TryStartMate", "StartJob", "ProposeStart", "SettleStart")
+ORDERS = ("TryStartMate", "StartJob", "ProposeGroupStart", "SettleGroupStart")
 
 
 class World:
@@ -47,14 +48,14 @@ class World:
         stub = CoschedulingServiceStub(channel)
         ask = {"job": self.own, "caller": caller}
         identity, later, last = (f"{caller.domain}/{caller.job_id}/{number}" for number in (1, 2, 3))
-        instant = Timestamp(seconds=4_000_000_000)
+        later_on = {"lease": Duration(seconds=60), "not_before": Timestamp(seconds=4_000_000_000)}
         return {
             stub.GetMateJobId: wire.GetMateJobIdRequest(job=caller, mate=self.own, owner=self.job.owner),
             stub.GetMateStatus: wire.GetMateStatusRequest(**ask),
             stub.TryStartMate: wire.TryStartMateRequest(**ask, request_id=identity),
             stub.StartJob: wire.StartJobRequest(**ask, request_id=identity, hold_generation=1),
-            stub.ProposeStart: wire.ProposeStartRequest(**ask, request_id=later, not_before=instant),
-            stub.SettleStart: wire.SettleStartRequest(**ask, request_id=last, slot_generation=1),
+            stub.ProposeGroupStart: wire.ProposeGroupStartRequest(**ask, request_id=later, **later_on),
+            stub.SettleGroupStart: wire.SettleGroupStartRequest(**ask, request_id=last),
         }
 
     def users_calls(self, channel) -> dict:
@@ -103,8 +104,8 @@ def test_only_the_mates_own_domain_learns_of_a_job_and_can_start_it(world):
             wire.GetMateStatusResponse(status=wire.MATE_STATUS_UNKNOWN),
             wire.TryStartMateResponse(started=False),
             wire.StartJobResponse(started=False),
-            wire.ProposeStartResponse(refusal=wire.SLOT_REFUSAL_NOT_MATE),
-            wire.SettleStartResponse(current=False),
+            wire.ProposeGroupStartResponse(vote=wire.GROUP_VOTE_NO),
+            wire.SettleGroupStartResponse(current=False),
         ]
         assert world.refusals(channel, world.mate) == {(DENIED, "CALLER_NOT_PEER")}
     assert world.is_untouched()

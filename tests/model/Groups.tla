@@ -1,5 +1,5 @@
 ------------------------------- MODULE Groups ------------------------------
-(* Groups: one job on each of several domains, which start together. The rules are those of docs/groups.md.          *)
+(* Groups: one job on each of several domains, which start together. The rules are those of docs/coscheduling.md.    *)
 (*                                                                                                                   *)
 (* All jobs have the same size, and all groups one job on each domain. A domain's number is its rank. As in Pairs    *)
 (* there are no clocks. Nothing goes wrong: each message arrives once, and a job proposes again only when nothing of *)
@@ -243,7 +243,7 @@ Next == \/ \E j \in Jobs : \/ Ready(j) \/ Release(j)
         \/ Over
 
 (* Fair: what a domain can do it does some time, what was sent to it arrives, its jobs end, its timers fire. A message *)
-(* may take any time, as long as that has a bound: the pauses of services grow with it (docs/groups.md).              *)
+(* may take any time, as long as that has a bound: the pauses of services grow with it (docs/coscheduling.md).       *)
 Handles(g, o, d) == \E m \in net : /\ m.g = g /\ m.o = o /\ m.d = d
                                    /\ Asked(<<g, d>>, m) \/ Answered(<<g, o>>, m) \/ Settled(<<g, d>>, m)
 Begins(d) == \E j \in Of(d) : Ready(j) \/ BeginsAnew(j)

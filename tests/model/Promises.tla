@@ -1,5 +1,5 @@
 ------------------------------ MODULE Promises ------------------------------
-(* What the members of one group promise each other, whatever goes wrong. The rules are those of docs/groups.md.     *)
+(* What the members of one group promise each other, whatever goes wrong. The rules are in docs/coscheduling.md.     *)
 (*                                                                                                                   *)
 (* A member is known by its domain's number, which is its rank. There is no clock, and there are no other jobs: a    *)
 (* job is ready, fits, or loses its patience whenever it likes. A message that was sent can arrive at any later      *)

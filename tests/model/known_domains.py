@@ -19,6 +19,7 @@ from .local_domain import INSTANT, PEER, START, LocalDomain, Message, Outside, S
 
 Number = tuple[str, JobId, int]  # CALL or HOLD, of which job, and the number
 CALL, HOLD = "call", "hold"
+MADE_AGAIN = ("table", "others", "_rows", "_follow")
 NUMBERED = re.compile(r"[AB]/(\w+)/(\d+)|(?<=, job=')(\w+)', caller='\w+', generation=(\d+)")
 Leaving = tuple[Message | JobId, ...]  # messages, and launches
 Outcome = tuple[int, Leaving]  # the domain after it, and what leaves
@@ -29,13 +30,13 @@ class _Pickler(pickle.Pickler):
         """Leave out of a core what can be made again."""
         if type(thing) is not Coscheduler:
             return NotImplemented
-        parts = {name: part for name, part in vars(thing).items() if name not in ("table", "others", "_rows")}
+        parts = {name: part for name, part in vars(thing).items() if name not in MADE_AGAIN}
         return Coscheduler.__new__, (Coscheduler,), parts, None, None, _restore
 
 
 def _restore(core: Coscheduler, parts: dict[str, object]) -> None:
     vars(core).update(parts)
-    core.table, core.others = core._transitions(), core._other_events()
+    core.table, core.others, core._follow = core._transitions(), core._other_events(), core._answers()
     kinds = {kind for _, kind in core.table}
     core._rows = {kind: [core.table.get((state, kind)) for state in JobState] for kind in kinds}
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.coscheduling.membership import Membership
 from cosched.core.domain import TIMER_EVENTS, Change, PolicyDomain
 from cosched.core.effects import Answer, Call, ClearTimer, Record, SetTimer, Start, Timer
 from cosched.core.events import Answered, Asked, CallFailed, Event, Finished, Submitted
@@ -184,7 +185,7 @@ class LocalDomain:
         holds = {job.id: job.generation + (job.state is JobState.READY) for job in jobs if job.state in WITH_NODES}
         changes = self._tell(Asked(PEER[self.name], request))
         starts = any(type(change) is Start and change.job == request.job for change in changes)
-        if type(request) is StartJob and not request.slot_generation and starts:
+        if type(request) is StartJob and starts:
             assert holds[request.job] == request.generation, "started by a hold that has ended"
         return changes
 
@@ -286,8 +287,7 @@ class LocalDomain:
         turn = getattr(self.machine, "turn", None)
         here = sorted(self.to_come), sorted(self.timers.items()), sorted(map(repr, self.calls))
         apart = sorted(self.apart)
-        planning = [job for job in self.core.jobs if self.core.slots.is_planning(self.core.jobs[job])]
-        text = repr((known, jobs, places, turn, here, apart, planning, sorted(self.ends)))
+        text = repr((known, jobs, places, turn, here, apart, sorted(self.ends)))
         return INSTANT.sub(self._relative, text)
 
     def numbers(self) -> list[object]:
@@ -299,6 +299,8 @@ class LocalDomain:
         told: list[object] = [job.state]
         for name in _names(type(job), job.state):
             value = getattr(job, name)
+            if name == "group":
+                value = _of_group(value, job.state)
             if name in PAST and value is not None:  # it only matters whether it is now, or later
                 value = value if value >= self.now else -1
             told.append(value)
@@ -311,6 +313,18 @@ class LocalDomain:
         return "never" if instant == FOREVER else f"{max(instant - self.now, -LONG_AGO):+d}"
 
 
+def _of_group(group: Membership | None, state: JobState) -> object:
+    """What matters of those with which a job starts."""
+    if group is None or state.final:
+        return None
+    if state is JobState.RUNNING:
+        return group.jobs
+    void = [f"{peer}/{group.jobs.get(peer)}/{number}" for peer, number in group.void.items() if number]
+    unanswered = group.unanswered if group.promise is not None else None
+    asks = group.asked, group.again, group.proposal, group.agreement
+    return group.jobs, asks, group.promise, group.kept_until, group.slot, group.keeping, void, unanswered
+
+
 INSTANT = re.compile(r"\b\d{12,}\b")
 WITH_NODES = (JobState.READY, JobState.HOLDING)
 PAST = {"yielded_at", "passed_over", "released", "wanted_until", "early_at"}
@@ -318,7 +332,6 @@ NEVER = {  # what was given, what is only counted, and what is looked at in anot
     *(
         "id",
         "name",
-        "peer",
         "owner",
         "allocation",
         "nodes",
@@ -334,8 +347,8 @@ NEVER = {  # what was given, what is only counted, and what is looked at in anot
 }
 OF_RUN_JOB = {"disclosed", "hold_limit", "held_until", "hold_ends", "cannot_yield", "will_hold", "uncertain"}
 WHILE_WAITING = OF_RUN_JOB | {
-    *("yielded_at", "ready_at", "missed", "or_alone", "alone", "problem", "call", "parted", "slot", "slot_generation"),
-    *("proposes", "confirmed", "rounds", "passed_over", "released", "wanted_until", "early_at"),
+    *("yielded_at", "ready_at", "missed", "alone", "problem", "call", "parted", "slot", "slot_generation"),
+    *("proposes", "confirmed", "passed_over", "released", "wanted_until", "early_at"),
 }
 
 

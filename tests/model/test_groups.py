@@ -1,4 +1,4 @@
-"""Groups of three on three domains (docs/groups.md): what holds with all rules, what fails without one."""
+"""Groups of three on three domains (docs/coscheduling.md): what holds with all rules, what fails without one."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What members of a group promise each other under every fault (docs/groups.md), and what fails without a rule."""
+"""What members of a group promise each other under every fault (coscheduling.md), and what fails without a rule."""
 
 from pathlib import Path
 
@@ -21,6 +21,7 @@ RULES = (
 HALF = "NoHalfGroup"
 LATER = "NeverLater"
 ALWAYS = ("NobodyStartsTwice", HALF, LATER, "OneSlot")
+PAIR = frozenset({1, 2})
 LAST_IS_LATER = frozenset({3})  # the third member has a later window than the two others
 
 
@@ -40,6 +41,8 @@ def world(proposals: tuple[int, ...], without: str | None = None, **more: object
         pytest.param(world((1, 1, 0), MayLeave=frozenset({1, 2, 3})), id="members are cancelled, and lose nodes"),
         pytest.param(world((2, 0, 0), Last=2), id="slots, one proposer"),
         pytest.param(world((1, 1, 0), Last=2), id="slots, two proposers"),
+        pytest.param(world((2, 1), Last=2, Members=PAIR), id="slots of a pair"),
+        pytest.param(world((1, 1), Last=2, Members=PAIR, MayLeave=PAIR), id="slots of a pair, lost nodes"),
         pytest.param(world((2, 0, 0), Last=1, Later=LAST_IS_LATER), id="windows"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Runs of real domains, checked against the model of what members of groups promise (docs/groups.md).
+"""Runs of real domains, checked against the model of what members of groups promise (docs/coscheduling.md).
 
 Domains with their databases live in a simulated world in which messages are lost, doubled and late, and domains are
 killed; and real services, which are killed, too. What each has recorded of its members is to be a behaviour of the

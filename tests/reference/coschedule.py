@@ -31,7 +31,7 @@ def run_job(j: Entry, place: object, may_hold: MayHold, now: int, plan: Plan = N
         return start(j, place, now)
     assert k.status in ("queuing", "unsubmitted"), "without faults a mate cannot have started alone"
     if hold_until is None:
-        # "If k's domain answered `mate_ready` (k has been ready once and is queuing), rule 4 follows at once"
+        # "If k may have a slot, as B says (k has been ready once and is queuing), rule 4 follows at once"
         if k.status == "queuing" and k.ready is not None and settle(j, plan, now, place):
             k.domain.start(k, k.slot.place, now)  # "Agreed on now: both start"
             return start(j, place, now)

@@ -1,7 +1,7 @@
-"""groups.md: jobs of more than two domains that start together. Comments quote that page.
+"""coscheduling.md: jobs of more than two domains that start together. Comments quote that page.
 
 In a simulation calls are answered at once and nothing is lost: no job is ready while another asks, none is booked by
-two, and leases do not end (rule 5). Rules 1 to 3, 6 and 8 remain, and slots.
+two, and leases do not end (rule 5). Rules 1 to 3, 6 and 7 remain, and slots.
 """
 
 import zlib

@@ -66,7 +66,7 @@ def rank_after_release(entry: Entry, now: int) -> int:
 def is_wanted(entry: Entry, now: int) -> bool:
     if entry.group is None:
         return now < entry.wanted_until
-    # groups.md: "While a member holds, all others are wanted, whatever they have answered, and those that were just
+    # "While a member holds, all others are wanted, whatever they have answered, and those that were just
     # released, too."
     # "Who holds because some member is not submitted has asked for nobody."
     return any(other.status == "holding" and other.has_asked for other in entry.group.others(entry))

@@ -1,4 +1,4 @@
-"""Groups of three jobs, computed by hand from groups.md, and wrong readings of it, each of which a case catches."""
+"""Groups of three jobs, computed by hand from coscheduling.md; a case catches each wrong reading of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from cosched.core.coscheduling.mates import WAITING
+from cosched.core.job import WAITING
 from tests.service.outside import TIMEOUT
 from tests.service.world import World
 

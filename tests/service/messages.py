@@ -17,13 +17,9 @@ from cosched.core.protocol import (
     MateTried,
     Outcome,
     ProposalOutcome,
-    Proposed,
     ProposeGroupStart,
-    ProposeStart,
-    Refusal,
     Settled,
     SettleGroupStart,
-    SettleStart,
     StartJob,
     Status,
     TryStartMate,
@@ -53,10 +49,7 @@ requests = st.one_of(
     st.builds(GetMateJobId, jobs, st.none() | texts(128), st.none() | jobs, texts(256, 0)),
     st.builds(GetMateStatus, jobs, jobs),
     st.builds(TryStartMate, request_ids, jobs, jobs, holds, starts_at),
-    st.builds(StartJob, request_ids, jobs, jobs, generations, starts_at, st.just(0)),
-    st.builds(StartJob, request_ids, jobs, jobs, st.just(0), starts_at, generations),
-    st.builds(ProposeStart, request_ids, jobs, jobs, slots, st.just(0) | generations, slots | st.just(FOREVER)),
-    st.builds(SettleStart, request_ids, jobs, jobs, generations, st.booleans()),
+    st.builds(StartJob, request_ids, jobs, jobs, generations, starts_at),
 )
 leases = st.integers(1, MAX_LEASE)
 offsets = st.integers(-LONGEST_OFFSET, LONGEST_OFFSET)
@@ -87,10 +80,6 @@ replies = st.one_of(
     ),
     st.builds(MateTried, st.booleans(), starts_at, st.booleans()),
     st.builds(MateStarted, st.booleans(), starts_at),
-    st.builds(Proposed, st.none(), st.just(False), st.just(0), st.none() | st.sampled_from(Refusal)),
-    st.builds(Proposed, slots, st.just(False), st.just(0), st.none()),
-    st.builds(Proposed, slots, st.just(True), generations, st.none()),
-    st.builds(Settled, st.booleans()),
 )
 found = st.builds(MateJobId, st.just(Found.MATE), jobs, st.none() | st.sampled_from(MateProblem))
 not_found = st.sampled_from([Found.UNSUBMITTED, Found.NO_PAIR])

@@ -16,6 +16,7 @@ from cosched.core.protocol import (
     Found,
     GetMateJobId,
     MateJobId,
+    MateName,
     MateStatus,
     MateTried,
     Status,
@@ -27,6 +28,7 @@ from cosched.core.settings import CoschedulingSettings
 from cosched.schedulers.external import EXTERNAL
 from cosched.service.domain.changes import Order
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.memory import fields_of
 from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.domain.recovery import recover
 from cosched.service.metrics import Metrics
@@ -89,8 +91,9 @@ class Site:
     def submit(self, *jobs: int, pair: str | None = None, or_alone: bool = False) -> None:
         for job in jobs:
             named = pair or str(job)
-            record = JobRecord(job, "", "ann", None, 2, 0, NOW, JobState.QUEUED, peer="b", pair=named)
-            self.offered.submitted(record, or_alone=or_alone)
+            kept = fields_of("a", MateName("b", named, None, or_alone))
+            record = JobRecord(job, "", "ann", None, 2, 0, NOW, JobState.QUEUED, **kept)
+            self.offered.submitted(record)
             self.domain.questions.ask(Asked("b", GetMateJobId(str(job), named, None, "ann")))
 
     def offer(self, job: int, *, can_yield: bool = True, number: int = 0) -> None:

@@ -13,13 +13,12 @@ from typing import Any
 
 from cosched.core.effects import Answer, Call, PassOver, Release, Reschedule, Start, Try, TryReady, Yield
 from cosched.core.job import JobState
-from cosched.core.protocol import GroupName
+from cosched.core.protocol import GroupName, MateName, Named
 from cosched.core.scheduling.external import ExternalScheduler
-from cosched.schedulers.external import EXTERNAL
 from cosched.service.domain.changes import Order
 from cosched.service.domain.late_answers import Late, reply_to
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.memory import named_group
+from cosched.service.domain.memory import fields_of
 from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.domain.recovery import recover
 from cosched.service.store import JobRecord
@@ -86,8 +85,7 @@ class SlurmNode(Node):
     def _live(self) -> None:
         self.outside = self._outside()
         scheduler = self._scheduler()
-        clock = WorldClock(self.world)
-        self.domain = LiveDomain(self.name, self.settings, scheduler, self.store, clock, METRICS, kind=EXTERNAL)
+        self.domain = LiveDomain(self.name, self.settings, scheduler, self.store, WorldClock(self.world), METRICS)
         self.offered = OfferedJobs(self.domain, scheduler, lambda *_: None)
         recover(self.domain, self.outside)
         self._recovered()
@@ -139,13 +137,11 @@ class SlurmNode(Node):
 
     def record(self, job: Job) -> JobRecord:
         others = tuple(self.world.others(self.name))
-        record = JobRecord(int(job.id), "", "u", None, job.nodes, 0, self.world.now, JobState.QUEUED)
+        named: Named | None = None if job.pair is None else MateName(others[0], job.pair)
         if job.group is not None:
-            record.group_name, record.group_with = job.group, "+".join(others)
-            record.memory = named_group(self.name, GroupName(job.group, others))
-        elif job.pair is not None:
-            record.peer, record.pair = others[0], job.pair
-        return record
+            named = GroupName(job.group, others)
+        kept = fields_of(self.name, named)
+        return JobRecord(int(job.id), "", "u", None, job.nodes, 0, self.world.now, JobState.QUEUED, **kept)
 
     def submit(self, job: int, nodes: int, run: int, pair: str | None, group: str | None = None) -> None:
         self.expected.add(str(job))

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 
 import grpc
@@ -17,9 +17,9 @@ from cosched.core.protocol import (
     Failure,
     GetMateJobId,
     GetMateStatus,
-    ProposeStart,
+    ProposeGroupStart,
     Request,
-    SettleStart,
+    SettleGroupStart,
     StartJob,
     TryStartMate,
 )
@@ -43,8 +43,8 @@ ORDERS: tuple[Request, ...] = (
     StartJob("intrepid/17/2", "4", "17", 3),
 )
 ABOUT_SLOTS: tuple[Request, ...] = (
-    ProposeStart("intrepid/17/3", "4", "17", 1_800_000_000, 5, 1_800_000_060),
-    SettleStart("intrepid/17/4", "4", "17", 6, True),
+    ProposeGroupStart("intrepid/17/3", "4", "17", 0, 60, None, 1_800_000_000, 1_800_000_060, True),
+    SettleGroupStart("intrepid/17/4", "4", "17", start=False, keep=True),
 )
 CALLS = (*QUESTIONS, *ORDERS)
 by_name = [type(call).__name__ for call in CALLS]
@@ -59,15 +59,15 @@ ANSWERS: dict[type, Message] = {
     wire.StartJobRequest: wire.StartJobResponse(started=False),
 }
 OF_SLOTS: dict[type, Message] = {
-    wire.ProposeStartRequest: wire.ProposeStartResponse(
-        at=Timestamp(seconds=1_800_000_000), booked=True, slot_generation=6
+    wire.ProposeGroupStartRequest: wire.ProposeGroupStartResponse(
+        vote=wire.GROUP_VOTE_BOOKED, earliest=Timestamp(seconds=1_800_000_000)
     ),
-    wire.SettleStartRequest: wire.SettleStartResponse(current=True),
+    wire.SettleGroupStartRequest: wire.SettleGroupStartResponse(current=True),
 }
 
 
 async def answer(message: Message, _: grpc.aio.ServicerContext) -> Message:
-    return {**ANSWERS, **OF_SLOTS}[type(message)]
+    return ANSWERS[type(message)]
 
 
 async def wait_for_the_caller_to_go(*_: object) -> Message:
@@ -83,7 +83,6 @@ class Eureka:
         self.seen: list[Message] = []
         self.asked = asyncio.Event()
         self.health: health.HealthServicer | None = health.HealthServicer()
-        self.slots = True  # else it is of a version that does not know the calls about them
         self.others: dict[type, Message] = {}  # what it answers to more calls
         self.clock: Behaviour | None = None  # without it, it is of a version that does not know CompareClocks
         self.credentials = credentials
@@ -119,7 +118,7 @@ class Eureka:
                 request.FromString,
                 lambda reply: reply if type(reply) is bytes else reply.SerializeToString(),
             )
-            for request in (*ANSWERS, *(OF_SLOTS if self.slots else ()), *self.others)
+            for request in (*ANSWERS, *self.others)
         }
         if self.clock is not None:
             handlers["CompareClocks"] = grpc.unary_unary_rpc_method_handler(
@@ -132,7 +131,7 @@ class Eureka:
     async def _handle(self, message: Message, context: grpc.aio.ServicerContext) -> Message | bytes:
         self.seen.append(message)
         self.asked.set()
-        if type(message) in self.others:
+        if self.behaviour is answer and type(message) in self.others:
             return self.others[type(message)]
         return await self.behaviour(message, context)
 
@@ -179,13 +178,13 @@ class World:
 @asynccontextmanager
 async def a_world(
     direct: bool = False,
-    slots: bool = True,
+    others: Mapping[type, Message] | None = None,
     client: PeerCredentials | None = None,
     server: grpc.ServerCredentials | None = None,
 ) -> AsyncIterator[World]:
-    """`direct`: without the proxy; plaintext unless there are credentials."""
+    """`direct`: without the proxy; `others`: see Eureka; plaintext unless there are credentials."""
     eureka = Eureka(server)
-    eureka.slots = slots
+    eureka.others |= others or {}
     await eureka.start()
     try:
         with FaultyProxy(eureka.address) as proxy:

@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.core.effects import Call
-from cosched.core.protocol import MateStarted, MateTried, Proposed, ProposeStart, Reply, Request
+from cosched.core.protocol import GroupProposed, MateStarted, MateTried, ProposeGroupStart, Reply, Request, Vote
 from cosched.service.clock import Clock
 from cosched.service.domain.watching import Watchers
 from cosched.service.metrics import Metrics
@@ -24,7 +24,7 @@ from cosched.service.peers.clock_offset import Offset
 from cosched.service.timers import Timers
 from cosched.service.wire.message_parts import write_instant
 from cosched.v1 import coscheduling_pb2 as wire
-from tests.service.peer_world import ORDERS, QUESTIONS, Behaviour, Eureka, a_world, answer
+from tests.service.peer_world import OF_SLOTS, ORDERS, QUESTIONS, Behaviour, Eureka, a_world, answer
 
 AHEAD = 300.0  # seconds of Eureka's clock
 KNOWN = Offset(AHEAD, 0.001)
@@ -72,7 +72,7 @@ async def keep_to_it(message: Message, context: grpc.aio.ServicerContext) -> Mes
 @asynccontextmanager
 async def a_caller(offset: Offset | None) -> AsyncIterator[Caller]:
     failed: list[BaseException] = []
-    async with a_world() as world:
+    async with a_world(others=OF_SLOTS) as world:
         world.eureka.behaviour = keep_to_it
         metrics, clock, answers = Metrics("1"), Clock(), Answers()
         domain, agreed = (
@@ -125,22 +125,24 @@ async def test_slots_are_proposed_by_the_peer_s_clock_and_answered_by_ours(offse
     ahead = offset.ahead if offset is not None else 0.0
 
     async def book(message: Message, _: grpc.aio.ServicerContext) -> Message:
-        assert isinstance(message, wire.ProposeStartRequest)
-        later = not message.HasField("only_before")
-        at = Timestamp(seconds=message.not_before.seconds + 60 * later)
-        return wire.ProposeStartResponse(at=at, booked=not later, slot_generation=7)
+        assert isinstance(message, wire.ProposeGroupStartRequest)
+        at = Timestamp(seconds=message.not_before.seconds + 60 * (not message.book))
+        vote = wire.GROUP_VOTE_BOOKED if message.book else wire.GROUP_VOTE_NO
+        return wire.ProposeGroupStartResponse(vote=vote, earliest=at)
 
     async with a_caller(offset) as caller:
         caller.behave(book)
         t = 1_800_000_000
-        await caller.make(
-            ProposeStart("intrepid/17/1", "4", "17", t), ProposeStart("intrepid/17/2", "4", "17", t, 3, t + 60)
-        )
+        asked = ProposeGroupStart("intrepid/17/1", "4", "17", 0, 60, not_before=t)
+        await caller.make(asked, asked._replace(request_id="intrepid/17/2", only_before=t + 60, book=True))
         first, second = caller.seen
         assert abs(first.not_before.seconds - t - ahead) <= 0.5
         assert second.only_before.seconds - second.not_before.seconds == 60
         assert not first.HasField("only_before")
-        assert caller.answers.heard == [Proposed(t + 60), Proposed(t, True, 7)]
+        assert caller.answers.heard == [
+            GroupProposed(Vote.NO, earliest=t + 60),
+            GroupProposed(Vote.BOOKED, earliest=t),
+        ]
 
 
 async def test_without_a_known_clock_all_start_at_once() -> None:

@@ -29,5 +29,5 @@ def test_every_timer_tells_an_event():
     assert set(TIMER_EVENTS) == set(Timer)
 
 
-def test_every_answer_to_a_member_of_a_group_is_looked_up():
-    assert set(DomainA().core.grouping._answers) == set(get_args(Request))
+def test_every_answer_is_looked_up():
+    assert set(DomainA().core._follow) == set(get_args(Request))

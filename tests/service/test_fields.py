@@ -3,7 +3,7 @@
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from cosched.core.protocol import FOREVER, Found, Proposed, ProposeStart, Refusal, Status
+from cosched.core.protocol import FOREVER, Found, Status
 from cosched.service.wire.fields import MAX_GENERATION, MAX_TIME, FieldError, WrongDomainError, number
 from cosched.v1.coscheduling_pb2 import (
     MATE_LOOKUP_FOUND,
@@ -11,19 +11,15 @@ from cosched.v1.coscheduling_pb2 import (
     MATE_STATUS_HOLDING,
     MATE_STATUS_QUEUING,
     MATE_STATUS_RUNNING,
-    SLOT_REFUSAL_OFF,
     GetMateJobIdRequest,
     GetMateJobIdResponse,
     GetMateStatusRequest,
     GetMateStatusResponse,
     JobRef,
-    ProposeStartRequest,
-    ProposeStartResponse,
-    SettleStartRequest,
     StartJobRequest,
     TryStartMateRequest,
 )
-from tests.service.on_wire import check_answer, read_reply, read_request
+from tests.service.on_wire import read_reply, read_request
 
 HERE, PEER = "eureka", "intrepid"
 OURS, THEIRS = JobRef(domain=HERE, job_id="99"), JobRef(domain=PEER, job_id="17")
@@ -46,17 +42,7 @@ def start_job(**fields) -> StartJobRequest:
     return StartJobRequest(**{**known, **fields})
 
 
-def propose_start(**fields) -> ProposeStartRequest:
-    known = {"request_id": "intrepid/17/1", "job": OURS, "caller": THEIRS, "not_before": Timestamp(seconds=5)}
-    return ProposeStartRequest(**{**known, **fields})
-
-
-def settle_start(**fields) -> SettleStartRequest:
-    known = {"request_id": "intrepid/17/1", "job": OURS, "caller": THEIRS, "slot_generation": 1}
-    return SettleStartRequest(**{**known, **fields})
-
-
-CALLS = [get_mate_job_id, get_mate_status, try_start_mate, start_job, propose_start, settle_start]
+CALLS = [get_mate_job_id, get_mate_status, try_start_mate, start_job]
 ABOUT_OURS = CALLS[1:]
 MUTATING = CALLS[2:]
 
@@ -220,66 +206,3 @@ def test_a_text_that_is_no_number_of_a_database_is_none(text):
 
 def test_the_number_of_a_text():
     assert (number("17"), number("9" * 18)) == (17, 10**18 - 1)
-
-
-# Slots
-
-
-@pytest.mark.parametrize(("seconds", "nanos"), [*BAD_TIMES, (0, 0), (0, 5)])
-def test_a_bad_instant_of_a_slot(seconds, nanos):
-    stamp = Timestamp(seconds=seconds, nanos=nanos)
-    assert refused_field(propose_start(not_before=stamp)) == "not_before"
-    assert refused_field(propose_start(only_before=stamp)) == "only_before"
-    assert refused_reply_field(ProposeStartResponse(at=stamp)) == "at"
-
-
-def test_a_proposal_without_an_instant():
-    assert refused_field(propose_start(not_before=None)) == "not_before"
-
-
-@pytest.mark.parametrize("generation", [-1, MAX_GENERATION + 1])
-def test_a_bad_generation_of_a_slot(generation):
-    assert refused_field(propose_start(slot_generation=generation)) == "slot_generation"
-    assert refused_field(settle_start(slot_generation=generation)) == "slot_generation"
-    assert refused_field(start_job(hold_generation=0, slot_generation=generation)) == "slot_generation"
-    booked = ProposeStartResponse(at=Timestamp(seconds=5), booked=True, slot_generation=generation)
-    assert refused_reply_field(booked) == "slot_generation"
-
-
-def test_what_is_settled_and_what_is_booked_has_a_generation():
-    assert refused_field(settle_start(slot_generation=0)) == "slot_generation"
-    assert refused_reply_field(ProposeStartResponse(at=Timestamp(seconds=5), booked=True)) == "slot_generation"
-
-
-def test_a_start_is_of_a_hold_or_at_a_slot():
-    assert refused_field(start_job(hold_generation=1, slot_generation=1)) == "slot_generation"
-    assert refused_field(start_job(hold_generation=0)) == "hold_generation"
-    assert read_request(start_job(hold_generation=0, slot_generation=3), HERE).request.slot_generation == 3
-
-
-def test_an_instant_belongs_to_what_is_not_refused():
-    at = Timestamp(seconds=5)
-    assert refused_reply_field(ProposeStartResponse(at=at, refusal=SLOT_REFUSAL_OFF)) == "at"
-    assert refused_reply_field(ProposeStartResponse(booked=True, slot_generation=1)) == "at"
-    assert read_reply(ProposeStartResponse(refusal=SLOT_REFUSAL_OFF), PEER) == Proposed(None, refusal=Refusal.OFF)
-
-
-@pytest.mark.parametrize("reason", [0, 99])
-def test_a_refusal_for_an_unknown_reason_is_one(reason):
-    assert read_reply(ProposeStartResponse(refusal=reason), PEER) == Proposed(None)
-
-
-PROPOSAL = ProposeStart("intrepid/17/1", "99", "17", 10, 0, 20)
-
-
-@pytest.mark.parametrize(
-    "reply", [Proposed(None), Proposed(10), Proposed(15), Proposed(25), Proposed(10, True, 1), Proposed(11, True, 1)]
-)
-def test_an_answer_to_a_proposal(reply):
-    check_answer(PROPOSAL, reply)
-
-
-@pytest.mark.parametrize("reply", [Proposed(9), Proposed(9, True, 1), Proposed(20, True, 1), Proposed(30, True, 1)])
-def test_an_answer_of_another_instant_than_was_asked_for(reply):
-    with pytest.raises(FieldError, match=r"^at: "):
-        check_answer(PROPOSAL, reply)

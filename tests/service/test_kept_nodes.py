@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from cosched.core.effects import Call
-from cosched.core.events import Asked
+from cosched.core.events import Asked, CallFailed
 from cosched.core.job import JobState
 from cosched.core.protocol import (
+    Failure,
     Found,
     GetMateStatus,
     GetMember,
@@ -65,6 +66,9 @@ class Liar:
         answer = answer or self.answers.get(type(call.request))
         if answer is not None:
             outside.later(self.node.world.now, lambda: self.node.domain.calls.answered(call, answer))
+        elif isinstance(call.request, GetProposal):
+            failed = CallFailed(call.job, call.request, Failure.TIMEOUT, call.peer)
+            outside.later(self.node.world.now + 1, lambda: self.node.domain.calls.failed(call, failed, "no answer"))
 
     def ask(self, request: object) -> object:
         return self.node.domain.questions.ask(Asked("b", request))

@@ -11,37 +11,31 @@ from cosched.core.protocol import (
     GroupProposed,
     MateStarted,
     MateTried,
-    MutatingReply,
-    MutatingRequest,
-    Proposed,
     ProposeGroupStart,
-    ProposeStart,
-    Refusal,
+    Reply,
     Settled,
     SettleGroupStart,
-    SettleStart,
     StartJob,
     TryStartMate,
     Vote,
 )
-from cosched.service.domain.late_answers import LateAnswers
+from cosched.service.domain.late_answers import Late, LateAnswers
 
-TOO_LATE: list[tuple[MutatingRequest, MutatingReply]] = [
+TOO_LATE: list[tuple[Late, Reply]] = [
     (TryStartMate("b/7/1", "2", "7", 0), MateTried(False)),
-    (StartJob("b/7/1", "2", "7", 0, None, 3), MateStarted(False)),
-    (ProposeStart("b/7/1", "2", "7", 5000), Proposed(None, refusal=Refusal.NOT_MATE)),
-    (SettleStart("b/7/1", "2", "7", 3, True), Settled(False)),
+    (StartJob("b/7/1", "2", "7", 3), MateStarted(False)),
+    (ProposeGroupStart("b/7/1", "2", "7", 0, 60), GroupProposed(Vote.NO)),
 ]
 
 
 @pytest.mark.parametrize(("request_", "refused"), TOO_LATE, ids=lambda value: type(value).__name__)
 async def test_a_call_that_another_one_has_overtaken_is_refused_in_the_words_of_its_kind(request_, refused):
     late = LateAnswers()
-    following = ProposeStart("b/7/2", "2", "7", 6000)
+    following = ProposeGroupStart("b/7/2", "2", "7", 0, 60, not_before=6000)
     first, second = (asyncio.ensure_future(late.of("b", call)) for call in (request_, following))
     await asyncio.sleep(0)
-    late.tell(Answer("b", following, Proposed(6000, True, 4)))
-    assert (await first, await second) == (refused, Proposed(6000, True, 4))
+    late.tell(Answer("b", following, GroupProposed(Vote.BOOKED, earliest=6000)))
+    assert (await first, await second) == (refused, GroupProposed(Vote.BOOKED, earliest=6000))
     assert type(first.result()) is type(refused)
 
 

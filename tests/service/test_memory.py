@@ -13,13 +13,10 @@ from cosched.core.coscheduling.membership import Membership, Promise, Proposal
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     FOREVER,
-    GetMateJobId,
     GetMateStatus,
     MutatingReply,
     ProposeGroupStart,
-    ProposeStart,
     SettleGroupStart,
-    SettleStart,
     StartJob,
     TryStartMate,
 )
@@ -30,12 +27,8 @@ from tests.service import messages
 NUMBERS = st.integers(0, FOREVER)
 TEXTS = st.text(max_size=5)
 CALLS = st.one_of(
-    st.builds(GetMateJobId, TEXTS, st.none() | TEXTS, st.none() | TEXTS, TEXTS),
-    st.builds(GetMateStatus, TEXTS, TEXTS),
     st.builds(TryStartMate, TEXTS, TEXTS, TEXTS, NUMBERS),
-    st.builds(StartJob, TEXTS, TEXTS, TEXTS, NUMBERS, st.none() | st.floats(0, 1e10), NUMBERS),
-    st.builds(ProposeStart, TEXTS, TEXTS, TEXTS, NUMBERS, NUMBERS, NUMBERS),
-    st.builds(SettleStart, TEXTS, TEXTS, TEXTS, NUMBERS, st.booleans()),
+    st.builds(StartJob, TEXTS, TEXTS, TEXTS, NUMBERS, st.none() | st.floats(0, 1e10)),
 )
 GIVEN = {"request_id": TEXTS, "job": TEXTS, "caller": TEXTS, "hold_until": NUMBERS}
 PROPOSALS = st.builds(ProposeGroupStart, **GIVEN, lease=NUMBERS, start_at=st.none() | st.floats(0, 1e10), slot=TEXTS)
@@ -53,9 +46,6 @@ ALLOCATIONS = st.builds(
 JOBS = st.builds(
     PairedJob,
     st.just("1"),
-    st.just("b"),
-    st.just("p"),
-    st.just("7"),
     st.just("ann"),
     state=st.sampled_from(JobState),
     allocation=st.none() | ALLOCATIONS,
@@ -70,8 +60,6 @@ JOBS = st.builds(
     slot_generation=NUMBERS,
     proposes=st.booleans(),
     confirmed=st.booleans(),
-    rounds=NUMBERS,
-    unanswered=st.booleans(),
     wanted=st.booleans(),
     parted=st.none() | st.tuples(TEXTS, TEXTS),
     untold=st.dictionaries(TEXTS, st.builds(Untold, SETTLED, NUMBERS), max_size=2),
@@ -114,7 +102,7 @@ def test_what_is_remembered_is_recalled(job, place, slot):
     """What the scheduler keeps is its own: it may have the names of fields of the core."""
     job = replace(job, slot=slot)
     kept = json.loads(json.dumps(remember(job, place.to_keep())))
-    again = PairedJob("1", "b", "p", "7", "ann", job.state, ready_at=job.ready_at, started_at=job.started_at)
+    again = PairedJob("1", "ann", None, job.state, ready_at=job.ready_at, started_at=job.started_at)
     assert recall(again, kept) == job
     if place is not BARE:
         assert BARE.with_kept(recalled_place(kept)) == place
@@ -129,10 +117,10 @@ def test_what_earlier_versions_remembered_is_recalled():
 @given(group=GROUPS)
 def test_what_is_remembered_of_a_group_is_recalled(group):
     """The questions of a RunJob are not: it begins anew."""
-    job = PairedJob("1", "", None, None, "ann", group=replace(group, asked={"b": GetMateStatus("1", "2")}))
+    job = PairedJob("1", "ann", replace(group, asked={"b": GetMateStatus("1", "2")}))
     kept = json.loads(json.dumps(remember(job, {})))
     named = Membership("run7", ("a", "b", "c"), ("b", "c"), windows=group.windows, at=group.at)
-    again = PairedJob("1", "", None, None, "ann", group=named)
+    again = PairedJob("1", "ann", named)
     assert recall(again, kept).group == group
 
 
@@ -144,4 +132,4 @@ def test_an_answer_is_recalled_as_it_was(reply):
 
 
 def test_little_is_kept_of_a_job_that_just_waits():
-    assert remember(PairedJob("1", "", None, None, "ann"), BARE.to_keep()) == {}
+    assert remember(PairedJob("1", "ann"), BARE.to_keep()) == {}

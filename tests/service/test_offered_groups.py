@@ -19,7 +19,7 @@ from cosched.core.protocol import (
     Status,
     Vote,
 )
-from cosched.service.domain.memory import named_group
+from cosched.service.domain.memory import fields_of
 from cosched.service.domain.story import Noted
 from cosched.service.store import JobRecord
 from tests.service.offered_site import NOW, Site
@@ -38,9 +38,8 @@ def site(store) -> Site:
 
 
 def submit(site: Site, job: int, group: str = "g") -> None:
-    record = JobRecord(job, "", "ann", None, 2, 0, NOW, JobState.QUEUED)
-    record.group_name, record.group_with = group, "b+c"
-    record.memory = named_group("a", GroupName(group, ("b", "c")))
+    named = fields_of("a", GroupName(group, ("b", "c")))
+    record = JobRecord(job, "", "ann", None, 2, 0, NOW, JobState.QUEUED, **named)
     site.offered.submitted(record)
     for peer in "bc":
         site.domain.questions.ask(Asked(peer, GetMember(str(job), group, DOMAINS, "ann")))

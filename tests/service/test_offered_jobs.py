@@ -215,7 +215,7 @@ def test_a_job_whose_mate_is_none_starts_alone_only_if_it_says_so(store, or_alon
         ([Start("1")], JobState.RUNNING) if or_alone else ([Yield("1", 1.0)], JobState.QUEUED)
     )
     kept = store.job(1)
-    assert kept.memory.get("or_alone", False) is or_alone
+    assert kept.named.or_alone is or_alone
     assert or_alone or kept.reason == "MateUnknown"
     whys = [event.detail["why"] for event in store.events(0, (), (), 99) if event.what == "started"]
     assert whys == ([Why.NO_SUCH_PAIR] if or_alone else [])

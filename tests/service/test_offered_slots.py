@@ -17,17 +17,16 @@ from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     Found,
+    GroupProposed,
     MateJobId,
     MateStarted,
     MateStatus,
     MateTried,
-    Proposed,
-    ProposeStart,
-    Refusal,
+    ProposeGroupStart,
     Settled,
-    SettleStart,
-    StartJob,
+    SettleGroupStart,
     Status,
+    Vote,
 )
 from cosched.core.scheduling.external_meeting import ExternalSettings
 from cosched.core.settings import Scheme
@@ -39,6 +38,7 @@ from tests.service.offered_site import NOW, Site, store
 
 __all__ = ["store"]
 SLOT = NOW + 100
+BOOKED = GroupProposed(Vote.BOOKED, earliest=SLOT)
 
 
 def site_of(store: Store, share: str = "1") -> Site:
@@ -63,7 +63,7 @@ def has_slot(site: Site, job: int) -> OfferedSlots:
     site.ready(job)
     site.answer(job, MateTried(False, None, True))
     slots.quoted(last(site, Quote), SLOT)
-    site.answer(job, Proposed(SLOT, True, 1))
+    site.answer(job, BOOKED)
     slots.booked(last(site, Book), True)
     site.answer(job, Settled(True))
     return slots
@@ -78,9 +78,20 @@ def due(site: Site, job: int) -> None:
     site.domain.timer_due(SetTimer(str(job), Timer.SLOT, SLOT))
 
 
-def propose(site: Site, job: int, not_before: int, present: int = 0, only_before: int = 1 << 40) -> object:
-    asked = ProposeStart(f"b/{job}/{not_before}", str(job), str(job), not_before, present, only_before)
+def propose(site: Site, job: int, not_before: int | None, slot: str = "") -> object:
+    """A slot, which is to be booked; or a start at that slot."""
+    id, book = f"b/{job}/{not_before or 9999}", not_before is not None
+    asked = ProposeGroupStart(id, str(job), str(job), 0, 60, not_before=not_before, book=book, slot=slot)
     return site.domain.questions.ask(Asked("b", asked))
+
+
+def settle(site: Site, name: str, *, keep: bool = False, start: bool = False) -> None:
+    site.domain.questions.ask(Asked("b", SettleGroupStart(name, "1", "1", start=start, keep=keep)))
+
+
+def slot_of(site: Site) -> str:
+    """The name of the slot of job 1."""
+    return str(site.domain.core.jobs["1"].group.slot)  # type: ignore[union-attr]
 
 
 # Slots that our jobs propose
@@ -101,7 +112,8 @@ def test_at_its_slot_the_job_is_claimed_and_starts_once_its_mate_has(site: Site)
     due(site, 1)
     slots.claimed(last(site, Claim), True)
     assert site.state(1) is JobState.READY
-    site.answer(1, MateStarted(True))
+    assert site.outside.calls[-1].request.slot == slot_of(site)
+    site.answer(1, GroupProposed(Vote.BOOKED))
     assert site.orders[-1] == Start("1")
     assert site.scheduler.slot("1") is None
 
@@ -136,7 +148,7 @@ def test_an_offer_that_waited_for_a_slot_which_is_dropped_is_a_run_job(site: Sit
     has_slot(site, 1)
     site.clock.instant = SLOT
     site.offer(1)
-    site.domain.questions.ask(Asked("b", SettleStart("b/1/9", "1", "1", 1, False)))
+    settle(site, slot_of(site))
     assert Unbook("1") in site.orders
     assert site.state(1) is JobState.READY
 
@@ -146,7 +158,7 @@ def test_an_offer_that_waited_and_is_withdrawn_is_gone(site: Site) -> None:
     site.clock.instant = SLOT
     site.offer(1)
     site.offered.withdrawn("1")
-    site.domain.questions.ask(Asked("b", SettleStart("b/1/9", "1", "1", 1, False)))
+    settle(site, slot_of(site))
     assert site.state(1) is JobState.QUEUED
 
 
@@ -162,7 +174,9 @@ def test_only_the_last_of_two_equal_orders_counts(site: Site) -> None:
     slots = has_slot(site, 1)
     slots.freed()
     earlier = last(site, Quote)
-    slots.freed()
+    settle(site, slot_of(site))
+    site.ready(1)
+    site.answer(1, MateTried(False, None, True))
     later, calls = last(site, Quote), len(site.outside.calls)
     slots.quoted(earlier, NOW)
     assert len(site.outside.calls) == calls
@@ -174,7 +188,7 @@ def test_a_proposal_that_is_over_frees_what_was_kept_for_it(site: Site) -> None:
     slots = has_slot(site, 1)
     slots.freed()
     slots.quoted(last(site, Quote), NOW + 50)
-    site.answer(1, Proposed(None, refusal=Refusal.NOT_QUEUING))
+    site.answer(1, GroupProposed(Vote.NO))
     assert site.orders[-1] == EndTurn("1")
     assert site.scheduler.slot("1") == SLOT
 
@@ -183,11 +197,12 @@ def test_a_move_that_is_not_booked_is_taken_back_on_both_sides(site: Site) -> No
     slots = has_slot(site, 1)
     slots.freed()
     slots.quoted(last(site, Quote), NOW + 50)
-    site.answer(1, Proposed(NOW + 50, True, 2))
+    name = site.outside.calls[-1].request.request_id
+    site.answer(1, GroupProposed(Vote.BOOKED, earliest=NOW + 50))
     slots.booked(last(site, Book), False)
     told = site.outside.calls[-1].request
-    assert isinstance(told, SettleStart)
-    assert (told.slot_generation, told.keep) == (2, False)
+    assert isinstance(told, SettleGroupStart)
+    assert (told.request_id, told.start, told.keep) == (name, False, False)
     assert Unbook("1") in site.orders
     assert site.scheduler.slot("1") is None
 
@@ -202,10 +217,12 @@ def test_a_peer_books_a_slot_of_a_queued_job_and_starts_it_there(site: Site) -> 
     slots.quoted(last(site, Quote), SLOT)
     slots.booked(last(site, Book), True)
     assert site.scheduler.slot("1") == SLOT
-    site.domain.questions.ask(Asked("b", SettleStart("b/1/2001", "1", "1", 1, True)))
+    settle(site, slot_of(site), keep=True)
     site.clock.instant = SLOT
-    site.domain.questions.ask(Asked("b", StartJob("b/1/2002", "1", "1", 0, None, 1)))
+    assert propose(site, 1, None, slot_of(site)) is None
     slots.claimed(last(site, Claim), True)
+    assert propose(site, 1, None, slot_of(site)) == GroupProposed(Vote.BOOKED)
+    settle(site, "b/1/9999", start=True)
     assert site.orders[-1] == Start("1")
 
 
@@ -335,7 +352,7 @@ async def test_a_manager_that_cannot_plan_gives_no_slot(site: Site) -> None:
     orders = orders_of(site, System(quote=UnavailableError("squeue: no answer")))
     orders.take_up()
     await orders.carry_out(last(site, Quote))
-    assert site.domain.core.bookings.proposals == {}
+    assert site.domain.core.reserving.asked == {}
 
 
 async def test_a_wanted_job_starts_within_the_budget_and_is_counted(site: Site, store: Store) -> None:

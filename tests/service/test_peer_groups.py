@@ -16,7 +16,9 @@ from cosched.core.protocol import (
     SettleGroupStart,
     Vote,
 )
+from cosched.v1 import cluster_pb2 as states
 from cosched.v1 import coscheduling_pb2 as wire
+from tests.service.on_wire import write_request
 from tests.service.peer_world import HASTY, a_world
 from tests.service.test_peer_clocks import a_world_with, nothing, well_ahead
 
@@ -62,20 +64,18 @@ async def test_an_older_peer_answers_the_calls_for_groups_as_one_that_takes_none
     async with a_world(direct=True) as world:
         for request, answer in UNKNOWN_THERE.items():
             assert await world.call(request) == answer
+        assert (world.view().state, world.view().problem) == (states.PEER_STATE_REACHABLE, "")
 
 
 async def test_groups_and_their_answers_go_over_a_connection():
-    async with a_world(direct=True) as world:
-        eureka = wire.JobRef(domain="eureka", job_id="4")
-        answers = {
-            wire.GetMemberRequest: wire.GetMemberResponse(lookup=wire.MATE_LOOKUP_FOUND, member=eureka),
-            wire.ProposeGroupStartRequest: wire.ProposeGroupStartResponse(vote=wire.GROUP_VOTE_BOOKED),
-            wire.SettleGroupStartRequest: wire.SettleGroupStartResponse(current=True),
-            wire.GetProposalRequest: wire.GetProposalResponse(outcome=wire.PROPOSAL_OUTCOME_STARTED),
-        }
-        world.eureka.others = answers
-        await world.eureka.stop()
-        await world.eureka.start()
+    eureka = wire.JobRef(domain="eureka", job_id="4")
+    answers = {
+        wire.GetMemberRequest: wire.GetMemberResponse(lookup=wire.MATE_LOOKUP_FOUND, member=eureka),
+        wire.ProposeGroupStartRequest: wire.ProposeGroupStartResponse(vote=wire.GROUP_VOTE_BOOKED),
+        wire.SettleGroupStartRequest: wire.SettleGroupStartResponse(current=True),
+        wire.GetProposalRequest: wire.GetProposalResponse(outcome=wire.PROPOSAL_OUTCOME_STARTED),
+    }
+    async with a_world(direct=True, others=answers) as world:
         said = [await world.call(request) for request in UNKNOWN_THERE]
         assert said == [
             MateJobId(Found.MATE, "4"),
@@ -83,3 +83,4 @@ async def test_groups_and_their_answers_go_over_a_connection():
             Settled(True),
             ProposalOutcome(Outcome.STARTED),
         ]
+        assert [write_request(request, "intrepid", "eureka") for request in UNKNOWN_THERE] == world.eureka.seen

@@ -15,24 +15,21 @@ from cosched.core.protocol import (
     MateStarted,
     MateStatus,
     MateTried,
-    Proposed,
-    ProposeStart,
-    Refusal,
+    ProposeGroupStart,
     Request,
-    Settled,
     Status,
 )
 from cosched.service.peers import peer as module
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.service.faulty_proxy import BLACK_HOLE, PASS, REFUSE, SWALLOW_REPLIES, cut_after, delay_replies
-from tests.service.on_wire import write_request
 from tests.service.peer_world import (
     ABOUT_SLOTS,
     ANSWERS,
     BUSY,
     CALLS,
     HASTY,
+    OF_SLOTS,
     ORDERS,
     PATIENT,
     QUESTIONS,
@@ -68,36 +65,18 @@ async def test_each_of_the_four_calls_is_answered() -> None:
         )
 
 
-async def test_calls_about_slots_are_answered() -> None:
-    async with a_world() as world:
-        assert [await world.call(request) for request in ABOUT_SLOTS] == [
-            Proposed(1_800_000_000, True, 6),
-            Settled(True),
-        ]
-        assert [write_request(request, "intrepid", "eureka") for request in ABOUT_SLOTS] == world.eureka.seen
-
-
-async def test_a_peer_that_does_not_know_slots_refuses_them_and_is_not_misconfigured() -> None:
-    async with a_world(slots=False) as world:
-        assert [await world.call(request) for request in ABOUT_SLOTS] == [
-            Proposed(None, refusal=Refusal.OFF),
-            Settled(False),
-        ]
-        assert (world.view().state, world.view().problem) == (states.PEER_STATE_REACHABLE, "")
-
-
 async def test_a_slot_that_was_not_proposed_breaks_the_protocol() -> None:
-    async with a_world() as world:
+    async with a_world(others=OF_SLOTS) as world:
         proposal = ABOUT_SLOTS[0]
-        assert isinstance(proposal, ProposeStart)
+        assert isinstance(proposal, ProposeGroupStart)
         assert await world.failure(proposal._replace(not_before=1_800_000_001)) is REFUSED
-        assert await world.failure(proposal._replace(only_before=1_800_000_000)) is REFUSED
+        assert await world.failure(proposal._replace(book=False)) is REFUSED
         assert "breaks the protocol" in world.view().problem
 
 
 @pytest.mark.parametrize("request_", ABOUT_SLOTS, ids=lambda request: type(request).__name__)
 async def test_a_call_about_a_slot_without_an_answer_may_have_been_carried_out(request_: Request) -> None:
-    async with a_world() as world:
+    async with a_world(others=OF_SLOTS) as world:
         await world.connect()
         world.eureka.behaviour = wait_for_the_caller_to_go
         world.eureka.health = None

@@ -13,22 +13,20 @@ from cosched.core.effects import Call
 from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.protocol import (
-    FOREVER,
     Found,
     GetMateJobId,
     GetMateStatus,
+    GroupProposed,
     MateJobId,
-    MateStarted,
     MateStatus,
     MateTried,
-    Proposed,
-    ProposeStart,
-    Refusal,
+    ProposeGroupStart,
+    Request,
     Settled,
-    SettleStart,
-    StartJob,
+    SettleGroupStart,
     Status,
     TryStartMate,
+    Vote,
 )
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.store import JobRecord
@@ -38,6 +36,7 @@ from tests.service.world import Faults, Node, World
 SHARE = Decimal("0.01")
 MEETS = CoschedulingSettings(scheme=Scheme.YIELD, slots=True, slot_share=SHARE)
 RUN = 4
+NO = GroupProposed(Vote.NO)
 
 
 class Liar:
@@ -47,9 +46,8 @@ class Liar:
         self.node, self.numbers = node, count(1)
         self.answers: dict[type, object] = {
             GetMateStatus: MateStatus(Status.QUEUING, 0, None),
-            TryStartMate: MateTried(False, None, mate_ready=True),
-            StartJob: MateStarted(False),
-            SettleStart: Settled(True),
+            TryStartMate: MateTried(False, None, may_book=True),
+            SettleGroupStart: Settled(True),
         }
         monkeypatch.setattr(Outside, "call", lambda outside, call: self._called(outside, call))
 
@@ -57,22 +55,25 @@ class Liar:
         answer = self.answers.get(type(call.request))
         if isinstance(call.request, GetMateJobId):
             answer = MateJobId(Found.MATE, call.job)
-        if isinstance(call.request, ProposeStart):
-            answer = Proposed(call.request.not_before, True, call.request.slot_generation + 1)
+        if isinstance(call.request, ProposeGroupStart):
+            at = call.request.not_before
+            answer = NO if at is None else GroupProposed(Vote.BOOKED, earliest=at)
         outside.later(self.node.world.now, lambda: self.node.domain.calls.answered(call, answer))
 
-    def ask(self, kind: type, *values: object, job: str = "1") -> object:
-        request = kind(f"b/{job}/{next(self.numbers)}", job, job, *values)
+    def ask(self, request: Request) -> object:
         return self.node.domain.questions.ask(Asked("b", request))
 
-    def propose(self, ahead: int = 0, job: str = "1", generation: int = 0) -> Proposed:
-        """A slot, which is kept if it is booked. A job that asks for its mate just now is waited for."""
+    def propose(self, ahead: int = 0, job: str = "1") -> str:
+        """A slot, which is kept if it is booked: its name; empty: it is refused. A job that asks is waited for."""
         while self.node.domain.state(job) is JobState.READY:
             self.node.world.run(self.node.world.now + 1)
-        told = self.ask(ProposeStart, self.node.world.now + ahead, generation, FOREVER, job=job)
-        if told.booked:
-            self.ask(SettleStart, told.slot_generation, True, job=job)
-        return told
+        name, at = f"b/{job}/{next(self.numbers)}", self.node.world.now + ahead
+        told = self.ask(ProposeGroupStart(name, job, job, 0, 60, not_before=at, book=True))
+        if told != GroupProposed(Vote.BOOKED, earliest=at):
+            assert told == NO
+            return ""
+        self.ask(SettleGroupStart(name, job, job, start=False, keep=True))
+        return name
 
     def each(self, seconds: int, act, until: int) -> None:
         for instant in range(self.node.world.now, until, seconds):
@@ -118,9 +119,10 @@ def test_slots_that_are_never_started_do_not_idle_the_machine(node: Node, liar: 
 
 def test_nor_do_slots_that_are_dropped_before_they_come(node: Node, liar: Liar):
     def ahead() -> None:
-        told = liar.propose(20)
-        if told.booked:
-            node.world.at(node.world.now + 18, lambda: liar.ask(SettleStart, told.slot_generation, False))
+        name = liar.propose(20)
+        if name:
+            drop = SettleGroupStart(name, "1", "1", start=False)
+            node.world.at(node.world.now + 18, lambda: liar.ask(drop))
 
     submit(node, 1, 10, pair=True)
     liar.each(1, ahead, node.world.now + 2000)
@@ -131,19 +133,18 @@ def test_what_was_kept_is_charged_and_kept_over_a_restart_and_is_made_up_for_by_
     liar.answers[TryStartMate] = MateTried(False)
     submit(node, 1, 10, pair=True)
     node.world.run(node.world.now + 65)
-    assert liar.propose().booked
+    assert liar.propose()
     node.world.run(node.world.now + 60)
     kept = node.store.cost(1)[3]
     assert 300 <= kept <= 320
-    refused = Proposed(None, refusal=Refusal.OFF)
-    assert liar.propose() == refused
+    assert not liar.propose()
     node._die()
     node.world.run(node.world.now + 3)
-    assert liar.propose() == refused
+    assert not liar.propose()
     again = node.domain.core.ledger.next_slot(node.domain.core.jobs["1"])
     assert node.world.now < again < node.world.now + 10 * kept / (SHARE * 10)
     node.world.run(again + 1)
-    assert liar.propose().booked
+    assert liar.propose()
 
 
 def test_other_owners_have_slots_until_the_peer_has_used_up_its_own_share(node: Node, liar: Liar):
@@ -153,7 +154,7 @@ def test_other_owners_have_slots_until_the_peer_has_used_up_its_own_share(node: 
     node.world.run(node.world.now + 65)
     booked = []
     for job in "1231":
-        booked.append(liar.propose(job=job).booked)
+        booked.append(bool(liar.propose(job=job)))
         node.world.run(node.world.now + 60)
     assert booked == [True, True, False, False]
 
@@ -161,6 +162,6 @@ def test_other_owners_have_slots_until_the_peer_has_used_up_its_own_share(node: 
 def test_a_pair_that_may_have_no_slot_yields_and_says_why(node: Node, liar: Liar):
     submit(node, 1, 10, pair=True)
     node.world.run(node.world.now + 100)
-    assert liar.propose() == Proposed(None, refusal=Refusal.OFF)
+    assert not liar.propose()
     assert node.domain.jobs["1"].reason == "SlotShare"
     assert node.domain.jobs["1"].slot is None

@@ -14,27 +14,23 @@ from cosched.core.protocol import (
     Failure,
     Found,
     GetMateJobId,
+    GroupProposed,
     MateJobId,
+    MateStarted,
     MateTried,
-    MutatingReply,
-    MutatingRequest,
-    Proposed,
-    ProposeStart,
-    Refusal,
-    Settled,
-    SettleStart,
+    ProposeGroupStart,
+    Reply,
+    Request,
+    StartJob,
     TryStartMate,
+    Vote,
 )
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.store import JobRecord
 from tests.service.world import SCRIPT, Faults, Node, World
 
 SLOTS = CoschedulingSettings(scheme=Scheme.YIELD, slots=True)
-CALLS: dict[str, MutatingRequest] = {
-    "try": TryStartMate("b/7/1", "2", "7", 0),
-    "propose": ProposeStart("b/7/1", "2", "7", 5000),
-    "settle": SettleStart("b/7/1", "2", "7", 3, True),
-}
+TRY = TryStartMate("b/7/1", "2", "7", 0)
 
 
 @pytest.fixture
@@ -50,7 +46,7 @@ def node(tmp_path: Path):
     world.close()
 
 
-def ask(node: Node, request: MutatingRequest) -> MutatingReply:
+def ask(node: Node, request: Request) -> Reply:
     return cast(Any, node.domain.questions.ask(Asked("b", request)))
 
 
@@ -59,14 +55,12 @@ def restart(node: Node) -> None:
     node.begin()
 
 
-@pytest.mark.parametrize("kind", ["try", "propose"])  # to settle a slot twice is to do it once
-def test_a_retry_gets_the_same_answer_from_the_database_after_a_restart(node: Node, kind: str) -> None:
-    request = CALLS[kind]
-    first = ask(node, request)
+def test_a_retry_gets_the_same_answer_from_the_database_after_a_restart(node: Node) -> None:
+    first = ask(node, TRY)
     assert node.store.answer("b", "7") == ("b/7/1", type(first).__name__, [*first])
     restart(node)
     writes = node.store.commits
-    again = ask(node, request)
+    again = ask(node, TRY)
     assert (type(again), again) == (type(first), first)
     assert node.store.commits <= writes + 1  # its turn, in which nothing changes
 
@@ -74,9 +68,8 @@ def test_a_retry_gets_the_same_answer_from_the_database_after_a_restart(node: No
 def test_a_late_copy_of_an_earlier_call_is_refused_in_the_words_of_its_kind(node: Node) -> None:
     ask(node, TryStartMate("b/7/9", "2", "7", 0))
     restart(node)
-    assert ask(node, CALLS["propose"]) == Proposed(None, refusal=Refusal.NOT_MATE)
-    assert ask(node, CALLS["settle"]) == Settled(False)
-    assert ask(node, CALLS["try"]) == MateTried(False)
+    assert ask(node, StartJob("b/7/1", "2", "7", 1)) == MateStarted(False)
+    assert ask(node, TRY) == MateTried(False)
 
 
 def test_a_domain_without_slots_says_so_and_that_is_no_fault(tmp_path: Path) -> None:
@@ -86,8 +79,8 @@ def test_a_domain_without_slots_says_so_and_that_is_no_fault(tmp_path: Path) -> 
     node._submit(JobRecord(1, "j", "u", None, 10, 10**6, world.now, JobState.QUEUED))
     node._submit(JobRecord(2, "j", "u", None, 10, 100, world.now, JobState.QUEUED, peer="b", pair="run"))
     node.domain.questions.ask(Asked("b", GetMateJobId("7", "run", None, "u")))
-    assert ask(node, CALLS["try"]) == MateTried(False)  # and not mate_ready
-    assert ask(node, ProposeStart("b/7/2", "2", "7", 5000)) == Proposed(None, refusal=Refusal.OFF)
+    assert ask(node, TRY) == MateTried(False)
+    assert ask(node, ProposeGroupStart("b/7/2", "2", "7", 0, 60, not_before=5000)) == GroupProposed(Vote.NO)
     world.close()
 
 
@@ -109,7 +102,8 @@ def test_a_call_that_is_repeated_in_vain_is_told_of_once_and_its_answer_too(node
     call = Call("b", "2", GetMateJobId("2", "run", "7", "u"))
     with node.domain.turns.take():
         paired = node.domain.core.jobs["2"]
-        paired.state, paired.call, paired.call_since = JobState.READY, call.request, node.world.now
+        paired.state, paired.call_since = JobState.READY, node.world.now
+        paired.group.asked["b"] = call.request
     for _ in range(3):
         node.domain.calls.failed(call, CallFailed("2", call.request, Failure.BUSY), "busy")
     node.domain.calls.answered(call, MateJobId(Found.MATE, "7"))

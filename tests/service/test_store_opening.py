@@ -13,9 +13,10 @@ import pytest
 
 from cosched.core.allocation import Malleable
 from cosched.core.job import JobState
+from cosched.core.protocol import MateName, StartJob, TryStartMate
 from cosched.schedulers.fluid import FLUID
 from cosched.service.domain.malleable import columns_of, predictions_of
-from cosched.service.domain.memory import nodes_of
+from cosched.service.domain.memory import nodes_of, recalled_job
 from cosched.service.domain.predictions import counted
 from cosched.service.store import Store, StoreError
 from cosched.service.store.errors import REMEDY
@@ -252,6 +253,44 @@ def test_how_jobs_of_an_older_database_change_their_size_is_kept(path):
     assert columns_of(other, FLUID) == Malleable(2, True, 3, 9, counted(predictions_of(other)))
     assert [list(told) for told in predictions_of(other)] == predicted
     assert (columns_of(rigid, FLUID), rigid.columns, rigid.predictions) == (None, None, None)
+
+
+def test_pairs_of_an_older_database_have_no_slot_and_ask_anew(path):
+    """The calls by which pairs alone agreed on slots have ended; a call that may start the mate is repeated."""
+    slot = {
+        "slot": 5000,
+        "slot_generation": 2,
+        "proposes": True,
+        "confirmed": True,
+        "scheduler": {"slot": 5000, "guard": 1},
+    }
+    calls = {
+        JobState.READY: ["TryStartMate", "a/2/1", "7", "2", 0, None],
+        JobState.HOLDING: ["StartJob", "a/3/1", "7", "3", 4, None, 0],
+        JobState.QUEUED: ["SettleStart", "a/4/1", "7", "4", 2, True],
+    }
+    with closing(Store.open(path, DOMAIN)) as store:
+        named = {"peer": "b", "pair": "p", "mate": "7"}
+        asking = [job(id, state, **named, memory={"call": call}) for id, (state, call) in enumerate(calls.items(), 2)]
+        at_slot = job(5, JobState.READY, **named, memory={**slot, "call": ["StartJob", "a/5/1", "7", "5", 0, None, 2]})
+        member = job(6, group_name="g", group_with="b", memory={"slot": 9, "group": {"slot": "b/7/1"}})
+        add(store, [job(1, **named, memory={**slot, "or_alone": True}), *asking, at_slot, member])
+    execute(
+        path,
+        "DELETE FROM _sqlite_migrations WHERE name = '0020_pairs'",
+        "INSERT INTO answers VALUES ('b', '7', 'b/7/1', 'Proposed', 0, '[]')",
+        "INSERT INTO answers VALUES ('b', '8', 'b/8/1', 'MateTried', 0, '[]')",
+    )
+    with closing(Store.open(path, DOMAIN)) as store:
+        booked, ready, holds, queued, at_slot, member = store.active_jobs()
+        assert (store.answer("b", "7"), store.answer("b", "8") is None) == (None, False)
+    assert booked.memory == {"slot_generation": 2, "scheduler": {"guard": 1}, "group": {"or_alone": True}}
+    assert booked.named == MateName("b", "p", "7", or_alone=True)
+    assert recalled_job(ready, "a").call == TryStartMate("a/2/1", "7", "2", 0)
+    assert recalled_job(holds, "a").call == StartJob("a/3/1", "7", "3", 4)
+    assert queued.memory == {}
+    assert (recalled_job(at_slot, "a").call, recalled_job(at_slot, "a").in_doubt) == (None, True)
+    assert (recalled_job(member, "a").slot, recalled_job(member, "a").group.slot) == (9, "b/7/1")
 
 
 def test_a_migration_that_fails_changes_nothing(path, monkeypatch):

@@ -130,11 +130,11 @@ def yields(why: Why, count: int) -> Record:
 def test_of_yields_for_one_reason_the_first_second_fourth_and_so_on_are_told():
     last, kept = None, []
     for count in range(1, 40):
-        if story.is_told(yields(Why.MATE_QUEUING, count), last):
+        if story.is_told(yields(Why.MATE_QUEUING, count), last, of_pair=True):
             kept.append(count)
         last = Why.MATE_QUEUING
     assert kept == [1, 2, 4, 8, 16, 32]
-    assert story.is_told(yields(Why.MATE_UNSUBMITTED, 41), last)
+    assert story.is_told(yields(Why.MATE_UNSUBMITTED, 41), last, of_pair=True)
 
 
 def test_reasons():

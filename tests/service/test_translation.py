@@ -17,11 +17,7 @@ from cosched.core.protocol import (
     MateStarted,
     MateStatus,
     MateTried,
-    Proposed,
-    ProposeStart,
     Request,
-    Settled,
-    SettleStart,
     StartJob,
     Status,
     TryStartMate,
@@ -38,8 +34,6 @@ ANSWERS = {
     MateStatus: GetMateStatus,
     MateTried: TryStartMate,
     MateStarted: StartJob,
-    Proposed: ProposeStart,
-    Settled: SettleStart,
 }
 
 

@@ -69,7 +69,7 @@ def test_random_workloads_with_windows(schemes, seeds):
 @pytest.mark.parametrize("schemes", SETTINGS_WITH_SLOTS, ids="-".join)
 @pytest.mark.parametrize("seeds", soaked(CASES, 1), ids=["short", "soak"])
 def test_random_workloads_with_given_instants(schemes, seeds):
-    """groups.md: "A fixed instant (a beam time, a shot) is a member without a cluster: --at TIME, T is given"."""
+    """coscheduling.md: "A fixed instant (a beam time, a shot) is a member without a cluster: --at TIME, T is given"."""
     seen, windows = Counter(), WINDOWS_OF_MEMBERS[:6]
     assert [seed for seed in seeds if differs(random_case(seed, schemes, windows, INSTANTS), seen)] == []
     for what, least in {"groups": 5_000, "started": 2_000, "slots": 2_000, "passed": 2_000}.items():

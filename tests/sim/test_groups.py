@@ -1,4 +1,4 @@
-"""Groups of more than two jobs in replays (groups.md): all members start together, whatever the schemes."""
+"""Groups of more than two jobs in replays (coscheduling.md): all members start together, whatever the schemes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that say when the jobs of a group start: apart, in windows, or at an instant (groups.md)."""
+"""Options that say when the jobs of a group start: apart, in windows, or at an instant (coscheduling.md)."""
 
 from __future__ import annotations
 

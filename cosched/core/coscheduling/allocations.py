@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Unpack
 
 from cosched.core.coscheduling import holds
-from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
+from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.coscheduling.membership import Membership
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.coscheduling.slots import Slots
@@ -26,7 +26,7 @@ from cosched.core.effects import (
     Yield,
 )
 from cosched.core.events import Finished, NodesLost, ReleaseDue, Requeued, StartedUnasked
-from cosched.core.job import JobState, may_become
+from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER
 from cosched.core.settings import Scheme
 from cosched.core.story import ENDED, Detail, What, Why
@@ -71,6 +71,8 @@ class Allocations:
         job.started_at = now
         job.start_at = at
         job.call, job.in_doubt = None, False
+        if job.group is not None:
+            job.group.asked.clear()
         job.hold_ends, job.missed = 0, False
         effects = [*ended, *self.ledger.note(job, What.STARTED, why, **detail), *self.slots.end(job)]
         if self.ledger.settings.mate_patience is not None or self.ledger.given_instant(job) is not None:
@@ -144,7 +146,7 @@ class Allocations:
     def _scheme(self, job: PairedJob, now: int) -> Scheme:
         """The scheme for this job. At the limit of its yields it holds (IV-E2); where a domain drains, it yields."""
         drains = self.ledger.settled_by is not None and not job.hold_ends
-        if job.group is not None and self._gives_way(job.group, now):
+        if job.group is not None and not job.group.is_pair and self._gives_way(job.group, now):
             return Scheme.YIELD
         if drains or self._peer_drains(job, now) or self.ledger.settings.slots:
             return Scheme.YIELD
@@ -152,7 +154,7 @@ class Allocations:
         return Scheme.HOLD if 0 < limit <= job.yields else self.ledger.settings.scheme
 
     def _gives_way(self, group: Membership, now: int) -> bool:
-        """Whether a group that comes before this one waits for nodes here: no other holds any then (groups.md)."""
+        """Whether a group that comes before this one waits for nodes here: no other holds any then."""
         others = (self.ledger.jobs[id].group for id in self.ledger.wanted)
         return any(other is not None and other.rank < group.rank and now < other.wanted_until for other in others)
 
@@ -213,6 +215,8 @@ class Allocations:
     def end_hold(self, job: PairedJob, now: int) -> list[Effect]:
         """The job holds no longer."""
         job.call = None
+        if job.group is not None:
+            job.group.asked.clear()
         self.ledger.held_nodes -= job.nodes
         job.held_node_seconds += job.nodes * (now - job.held_since)
         return [ClearTimer(job.id, Timer.RELEASE)]
@@ -231,8 +235,6 @@ class Allocations:
 
     def finished(self, job: PairedJob, event: Finished, now: int) -> list[Effect]:
         """The job ended, or was cancelled."""
-        if not event.how.final or not may_become(job.state, event.how):
-            raise IllegalEvent(f"{event.how.name} while job {job.id} is {job.state.name}")
         effects = self.end_hold(job, now) if job.state is HOLDING else []
         effects += [*self.slots.abandon(job), *self.slots.drop(job, Why.ENDED)]
         if job.wanted and job.state is QUEUED:

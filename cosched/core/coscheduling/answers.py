@@ -13,11 +13,6 @@ from cosched.core.protocol import (
     MateTried,
     MutatingReply,
     MutatingRequest,
-    Proposed,
-    ProposeStart,
-    Refusal,
-    Settled,
-    SettleStart,
     StartJob,
     TryStartMate,
     call_number,
@@ -27,8 +22,6 @@ from cosched.core.story import What
 REFUSED: dict[type, MutatingReply] = {  # what a call is answered that changes nothing
     TryStartMate: MateTried(False),
     StartJob: MateStarted(False),
-    ProposeStart: Proposed(None, refusal=Refusal.NOT_MATE),
-    SettleStart: Settled(False),
 }
 
 
@@ -42,11 +35,8 @@ class Answers:
     def known(self, peer: Domain, request: MutatingRequest) -> MutatingReply | None:
         """The answer to a retry, or to a late copy of an earlier call; None: this call is new.
 
-        To keep a slot is never too late: the generation says whether it is the same slot. A call of another kind that
-        has the id of the last one is no retry, and changes nothing.
+        A call of another kind that has the id of the last one is no retry, and changes nothing.
         """
-        if isinstance(request, SettleStart) and request.keep:
-            return None
         last_id, answer = self.last.get((peer, request.caller), ("", None))
         refused = REFUSED[type(request)]
         if last_id == request.request_id:
@@ -58,9 +48,7 @@ class Answers:
     ) -> list[Effect]:
         """Answer a call, after its effects, and keep the answer for a retry."""
         self.last[peer, request.caller] = request.request_id, answer
-        noted: list[Effect] = []
-        if isinstance(answer, (MateTried, MateStarted)):
-            noted = self.ledger.note(job, What.ANSWERS, request=request.request_id, started=answer.started)
+        noted = self.ledger.note(job, What.ANSWERS, request=request.request_id, started=answer.started)
         return [*noted, *effects, Answer(peer, request, answer)]
 
     def last_answer(self, peer: Domain, caller: JobId) -> tuple[str, MutatingReply] | None:

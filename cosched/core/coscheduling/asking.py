@@ -16,13 +16,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
-from cosched.core.coscheduling.ledger import Ledger, PairedJob
-from cosched.core.coscheduling.membership import Membership
+from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
 from cosched.core.coscheduling.peers import Peers, Presence
 from cosched.core.effects import AskAgain, Call, ClearTimer, Effect, Reschedule, SetTimer, Timer
-from cosched.core.events import Drained, GraceOver, PeerAway, PeerDrains, PeerLeaves, PeerThere, Resumed
+from cosched.core.events import (
+    CallFailed,
+    Drained,
+    GraceOver,
+    PatienceOver,
+    PeerAway,
+    PeerDrains,
+    PeerLeaves,
+    PeerThere,
+    Resumed,
+)
 from cosched.core.protocol import Domain, Failure, GetMateJobId, GetMember, Request
-from cosched.core.story import Why
+from cosched.core.story import What, Why
 
 ALIVE = (Failure.BUSY, Failure.SLOW)  # failures of a call to a peer that is there
 
@@ -37,22 +46,17 @@ class Asking:
 
     # To ask
 
-    def call(self, job: PairedJob, request: Request, now: int) -> list[Effect]:
-        """Send a request, and await its answer."""
-        job.call = request
-        job.call_since = now
-        job.uncertain = job.unanswered = False
-        return [Call(job.peer, job.id, request)]
-
-    def ask_for_mate(self, job: PairedJob, now: int) -> list[Effect]:
-        """Ask the first question of a RunJob; that of a member of a group goes to all others."""
-        if job.group is not None:
-            return self._ask_for_members(job, job.group, now)
-        return self.call(job, GetMateJobId(job.id, job.pair, job.mate, job.owner), now)
-
-    def _ask_for_members(self, job: PairedJob, group: Membership, now: int) -> list[Effect]:
-        job.call_since = now
-        question = GetMember(job.id, group.name, group.domains, job.owner, group.named_windows, group.at)
+    def ask(self, job: PairedJob, now: int) -> list[Effect]:
+        """Ask the first question of a RunJob, which goes to all others."""
+        group = membership(job)
+        job.call, job.call_since = None, now
+        if group.is_pair:  # each question to a mate that gets no answer is told
+            group.unanswered.clear()
+        question: Request = (
+            GetMateJobId(job.id, job.pair, job.mate, job.owner)
+            if group.is_pair
+            else GetMember(job.id, group.name, group.domains, job.owner, group.named_windows, group.at)
+        )
         group.agreement = None
         group.told.clear()
         group.asked = dict.fromkeys(group.others, question)
@@ -63,7 +67,19 @@ class Asking:
         effects = self.allocations.end_hold(job, now)
         job.state, job.disclosed, job.hold_ends = READY, False, job.held_until
         self.ledger.changed[job.id] = None
-        return [*effects, AskAgain(job.id), *self.ask_for_mate(job, now)]
+        return [*effects, AskAgain(job.id), *self.ask(job, now)]
+
+    def patience_over(self, job: PairedJob, _: PatienceOver, now: int) -> list[Effect]:
+        """The job has waited long enough for those that are not submitted, or its given instant has passed."""
+        passed_from = self.ledger.passed_from(job)
+        if passed_from is not None:  # the clock may have been set back
+            return [Reschedule(job.id)] if now >= passed_from else self.allocations.patience(job, now)
+        job.alone, group = True, job.group
+        noted = self.ledger.note(job, What.PATIENCE_ENDED)
+        may_ask = job.state is HOLDING and group is not None and group.promise is None
+        if group is None or not may_ask or not (job.problem or group.lacks_some):
+            return [*noted, Reschedule(job.id)]
+        return noted + (self.ask(job, now) if group.is_pair else self.ask_again(job, now))  # if they are there by now
 
     def _all_ask(self, peer: Domain | None, now: int, these: Callable[[PairedJob], bool]) -> list[Effect]:
         """Have jobs ask again that hold or are queued: of `these`, those with a mate on that peer (None: on any)."""
@@ -71,7 +87,7 @@ class Asking:
         for job in self.ledger.jobs.values():
             if not job.peers or (peer is not None and peer not in job.peers) or not these(job):
                 continue
-            if job.group is not None and job.group.promise is not None:
+            if membership(job).promise is not None:
                 continue  # it waits for an outcome
             if job.state is HOLDING:
                 effects += self.ask_again(job, now)
@@ -87,10 +103,11 @@ class Asking:
             return []
         return [ClearTimer(peer, Timer.GRACE), *self._all_ask(peer, now, lambda job: job.missed)]
 
-    def noticed(self, job: PairedJob, peer: Domain, failure: Failure, now: int) -> list[Effect]:
+    def noticed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
         """A job's call got no answer: what the failure says about the peer."""
-        job.unanswered = True
-        return self.heard_of(peer, now) if failure in ALIVE else self.missed(peer, now)
+        if event.failure is Failure.REFUSED:
+            return self.ledger.note(job, What.PEER_REFUSED, peer=event.peer)
+        return self.heard_of(event.peer, now) if event.failure in ALIVE else self.missed(event.peer, now)
 
     def ask_later(self, job: PairedJob, peer: Domain, now: int) -> list[Effect]:
         """Have a holding job ask again in a while: no event tells when a busy peer has time again."""

@@ -13,38 +13,38 @@ event) in its table, carries that transition out, and returns the effects. An ev
 * A mutating call that timed out has an unknown outcome. It is repeated with its request id until patience ends.
 * A busy peer is alive: no job starts alone because of it. A peer that was there and is away has a grace first.
 
-The parts, each of which knows only those before it: `ledger` (the jobs and their states), `mates`, with `asked_early`
-(who is whose), `peers` (who is there), `slots` (agreed instants), `allocations` (start, hold, yield, release), `asking`
-(when jobs ask), `answers` (what peers were answered), `bookings` (the slots that peers propose), `links` (what owners
-say), `proposing` (the slots that our jobs propose), `outgoing` (what our jobs ask), `groups` (jobs that start with more
-than one other), `incoming` (what peers ask).
+The parts, each of which knows only those before it: `ledger` (the jobs and their states), `names`, with `asked_early`
+(who starts with whom), `peers` (who is there), `slots` (agreed instants), `allocations` (start, hold, yield, release),
+`asking` (when jobs ask), `answers` (what peers were answered), `agreeing` (the slots that our jobs propose),
+`algorithm1` (how a start now is proposed to a mate), `telling` (until all know), `proposing` (how it is proposed to
+more), `gathering` (what our jobs ask), `reserving` and `promises` (what they promise others), `links` (what owners
+say), `incoming` (what peers ask).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from cosched.core.allocation import SizeChanged
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, RUNNING, Allocations
 from cosched.core.coscheduling.answers import Answers
 from cosched.core.coscheduling.asking import Asking
-from cosched.core.coscheduling.bookings import Bookings
-from cosched.core.coscheduling.groups.agreeing import Agreeing
-from cosched.core.coscheduling.groups.gathering import Gathering
-from cosched.core.coscheduling.groups.grouping import Grouping
-from cosched.core.coscheduling.groups.members import Members
-from cosched.core.coscheduling.groups.promises import Promises
-from cosched.core.coscheduling.groups.reserving import Reserving
-from cosched.core.coscheduling.groups.telling import Telling
 from cosched.core.coscheduling.incoming import Incoming
-from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob, always
+from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob, always, membership
 from cosched.core.coscheduling.links import Links
-from cosched.core.coscheduling.mates import WAITING, Mates
-from cosched.core.coscheduling.outgoing import Outgoing
+from cosched.core.coscheduling.names import Names
 from cosched.core.coscheduling.peers import Peers
-from cosched.core.coscheduling.proposing import Proposing
 from cosched.core.coscheduling.slots import Slots
+from cosched.core.coscheduling.starts.agreeing import Agreeing
+from cosched.core.coscheduling.starts.algorithm1 import Algorithm1
+from cosched.core.coscheduling.starts.gathering import Gathering
+from cosched.core.coscheduling.starts.promises import Promises
+from cosched.core.coscheduling.starts.proposing import Proposing
+from cosched.core.coscheduling.starts.reserving import Reserving
+from cosched.core.coscheduling.starts.telling import Telling
 from cosched.core.coscheduling.transitions import ForWhom, Transition, ignore
 from cosched.core.effects import Answer, Effect, Want
 from cosched.core.events import (
@@ -58,6 +58,7 @@ from cosched.core.events import (
     Finished,
     GraceOver,
     JobEvent,
+    LeaseOver,
     Linked,
     MateHeardOf,
     MayBeEarlier,
@@ -79,28 +80,30 @@ from cosched.core.events import (
     Submitted,
     TellDue,
     Tried,
+    TriedReady,
     Unlinked,
 )
-from cosched.core.job import JobState
+from cosched.core.job import WAITING, JobState, may_become
 from cosched.core.protocol import (
     Domain,
+    GetMateJobId,
+    GetMateStatus,
+    GetMember,
+    GetProposal,
     JobId,
-    MateJobId,
-    MateStarted,
-    MateStatus,
     MateTried,
     MutatingRequest,
-    Proposed,
+    ProposeGroupStart,
     Request,
-    Settled,
-    SettleStart,
+    SettleGroupStart,
+    StartJob,
+    TryStartMate,
 )
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import Why
 
-REPLIES = (MateJobId, MateStatus, MateStarted, MateTried)
-ABOUT_SLOTS = (Proposed, Settled)
 ENDED = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED)
+ALL = (*WAITING, RUNNING, *ENDED)
 
 Table = dict[tuple[JobState, type], Transition]
 
@@ -126,28 +129,28 @@ class Coscheduler:
         self.ledger = ledger = Ledger(domain, nodes, settings, story, known_as, may_hold, from_wall)
         self.jobs = ledger.jobs
         self._changed = ledger.changed
-        self.mates = mates = Mates(ledger.jobs, owners or {})
+        self.names = names = Names(ledger, owners or {})
         self.peers = peers = Peers(ledger)
         self.slots = slots = Slots(ledger)
         self.allocations = allocations = Allocations(ledger, peers, slots)
         self.asking = asking = Asking(ledger, peers, allocations)
-        self.members = members = Members(ledger, mates, owners or {})
         self.answers = answers = Answers(ledger)
-        self.bookings = bookings = Bookings(ledger, mates, allocations, slots, answers)
-        self.links = Links(ledger, mates, members, allocations, asking, slots, bookings)
-        self.proposing = proposing = Proposing(ledger, peers, allocations, asking, slots)
-        self.outgoing = outgoing = Outgoing(ledger, mates, peers, allocations, asking, proposing)
-        agreeing = Agreeing(ledger, peers, allocations, asking, slots)
+        self.agreeing = agreeing = Agreeing(ledger, peers, allocations, asking, slots)
+        self.algorithm1 = algorithm1 = Algorithm1(ledger, peers, allocations, asking, agreeing)
         self.telling = telling = Telling(ledger)
-        gathering = Gathering(ledger, peers, allocations, asking, agreeing, telling)
-        reserving = Reserving(ledger, allocations, slots, agreeing)
-        promises = Promises(ledger, members, peers, allocations, asking, gathering, reserving)
-        self.grouping = Grouping(
-            ledger, members, allocations, asking, telling, agreeing, gathering, reserving, promises, outgoing
+        self.proposing = proposing = Proposing(ledger, allocations, agreeing, telling)
+        self.gathering = gathering = Gathering(
+            ledger, names, peers, allocations, asking, agreeing, proposing, algorithm1
         )
-        self.incoming = Incoming(ledger, mates, allocations, answers, bookings, self.grouping)
+        self.reserving = reserving = Reserving(ledger, allocations, slots, agreeing)
+        self.promises = promises = Promises(
+            ledger, names, peers, allocations, asking, gathering, proposing, telling, reserving
+        )
+        self.links = Links(ledger, names, allocations, asking, gathering, promises)
+        self.incoming = Incoming(ledger, names, allocations, answers, gathering, promises)
         self.table = self._transitions()
         self.others = self._other_events()
+        self._follow = self._answers()
         kinds = {kind for _, kind in self.table}
         self._rows = {kind: [self.table.get((state, kind)) for state in JobState] for kind in kinds}  # quick to look up
 
@@ -164,33 +167,60 @@ class Coscheduler:
         job = self.jobs.get(event.job)
         if job is None:
             raise IllegalEvent(f"{type(event).__name__} of unknown job {event.job}")
-        if job.untold and type(event) in (Answered, CallFailed):
-            self._changed[job.id] = None
-            return self.telling.handle(job, event, now) + self._handle(job, event, now)
-        return self._handle(job, event, now)
-
-    def _handle(self, job: PairedJob, event: JobEvent, now: int) -> list[Effect]:
-        if job.group is not None:
-            self._changed[job.id] = None
-            if type(event) is Tried:
-                return self._tried_for_mate(job, event, now)
-            return self.grouping.handle(job, event, now)
-        if type(event) is not Answered:
-            effects = self._row(job, type(event))(job, event, now)
-        elif self.awaits(job, event.request):
-            effects = self._row(job, type(event.answer))(job, event.answer, now)
-            if heard := self.asking.heard_of(job.peer, now):
-                effects = effects + heard
-        else:
-            return []  # the answer to a question that nobody asks any more
+        transition = self._row(job, type(event))
+        effects = transition(job, event, now)
         self._changed[job.id] = None
-        return effects + self._call_beside(job, now) if job.slot is not None or job.in_doubt else effects
+        return effects + self.algorithm1.make_void(job, now) if job.in_doubt else effects
 
-    def _tried_for_mate(self, job: PairedJob, event: Tried, now: int) -> list[Effect]:
-        """What came of a try for the mate that the job had before it joined its group."""
-        starts = event.allocation is not None and job.state is QUEUED
-        started = self.grouping.handle(job, StartedUnasked(job.id, event.allocation), now) if starts else []
-        return started + self.incoming.tried(job, event, now)
+    def _answered(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
+        """An answer; what it says of the peer follows. It may be about a group that the job has left."""
+        event = event if event.peer else replace(event, peer=job.peer)
+        told = self.telling.handle(job, event, now) if job.untold else []
+        if job.group is None or not self.awaits(job, event.peer, event.request):
+            return told
+        job.group.unanswered.discard(event.peer)
+        followed = self._follow[type(event.request)](job, event, now)
+        return [*told, *followed, *self.asking.heard_of(event.peer, now)]
+
+    def _failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
+        """No answer to a call."""
+        event = event if event.peer else replace(event, peer=job.peer)
+        told = self.telling.handle(job, event, now) if job.untold else []
+        if job.group is None or not self.awaits(job, event.peer, event.request):
+            return told
+        mutating = isinstance(event.request, TryStartMate | StartJob)
+        followed = (self.algorithm1 if mutating else self.gathering).failed(job, event, now)
+        job.group.unanswered.add(event.peer)
+        return [*told, *followed]
+
+    def _voted(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
+        """What another answers to a proposal: for a slot, or for now."""
+        assert isinstance(event.request, ProposeGroupStart)
+        of_slot = event.request.not_before is not None
+        return (self.agreeing if of_slot else self.proposing).voted(job, event, now)
+
+    def awaits(self, job: PairedJob, peer: Domain, request: Request) -> bool:
+        """Whether an answer to this request of the job, or that there is none, still matters."""
+        if isinstance(request, TryStartMate | StartJob):
+            return job.call == request
+        if isinstance(request, GetMateJobId | GetMember | GetMateStatus):
+            return job.group is not None and job.group.asked.get(peer) == request
+        return True
+
+    def _leave(self, follow: Transition, job: PairedJob, event: Any, now: int) -> list[Effect]:
+        """What follows for any job, once this one asks and promises no more."""
+        left = [*self.gathering.stop_asking(job, now), *self.promises.end(job)]
+        return left + follow(job, event, now)
+
+    def _finished(self, job: PairedJob, event: Finished, now: int) -> list[Effect]:
+        if not event.how.final or not may_become(job.state, event.how):
+            raise IllegalEvent(f"{event.how.name} while job {job.id} is {job.state.name}")
+        return self._leave(self.allocations.finished, job, event, now)
+
+    def _requeued(self, job: PairedJob, event: Requeued, now: int) -> list[Effect]:
+        if job.group is not None:
+            job.group.started_by = ""
+        return self.allocations.requeued(job, event, now)
 
     def resized(self, event: SizeChanged) -> None:
         """A running job has another allocation."""
@@ -204,27 +234,13 @@ class Coscheduler:
         ready.state = READY
         return self.allocations.pass_over(ready, now, Why.MATE_QUEUING)
 
-    def awaits(self, job: PairedJob, request: Request) -> bool:
-        """Whether an answer to this request of the job still matters."""
-        if isinstance(request, SettleStart):  # also while a RunJob has come between
-            return self.slots.is_kept_by(job, request)
-        return (job.call is request or job.call == request) and not self.slots.is_planning(job)
-
     def could_not_start(self, answer: Answer) -> bool:
         """Whether the answer says that a queued job could not be started for its mate."""
         request, reply = answer.request, answer.answer
         if not isinstance(request, MutatingRequest) or not isinstance(reply, MateTried) or reply.started:
             return False
-        is_mate = self.mates.is_mate(answer.peer, request.caller, request.job)
+        is_mate = self.names.is_mate(answer.peer, request.caller, request.job)
         return is_mate and self.jobs[request.job].state is QUEUED
-
-    def _call_beside(self, job: PairedJob, now: int) -> list[Effect]:
-        """The calls that a job makes between its RunJobs; none while it awaits an answer."""
-        if job.call is not None or job.state not in (QUEUED, HOLDING):
-            return []
-        if job.in_doubt:
-            return self.outgoing.make_void(job, now)
-        return self.proposing.keep(job, now) if job.slot is not None and job.state is QUEUED else []
 
     def _row(self, job: PairedJob, kind: type) -> Transition:
         transition = self._rows[kind][job.state]
@@ -239,47 +255,46 @@ class Coscheduler:
 
         Late answers and stale timers are ignored; anything else that is not here is illegal.
         """
-        outgoing, incoming, links, allocations = self.outgoing, self.incoming, self.links, self.allocations
-        proposing, bookings = self.proposing, self.bookings
+        allocations, gathering, agreeing, promises = self.allocations, self.gathering, self.agreeing, self.promises
         return {
-            **_rows(links.linked, Linked, QUEUED, READY, HOLDING),
-            **_rows(links.unlinked, Unlinked, QUEUED, READY, HOLDING),
-            **_rows(outgoing.run_job, Ready, QUEUED),
-            **_rows(outgoing.mate_id, MateJobId, READY),
-            **_rows(outgoing.mate_status, MateStatus, READY),
-            **_rows(outgoing.mate_started, MateStarted, READY),
-            **_rows(outgoing.mate_tried, MateTried, READY),
-            **_rows(outgoing.call_failed, CallFailed, READY),
-            **_rows(outgoing.retry, RetryDue, READY),
-            **_rows(outgoing.retry_of_holding, RetryDue, HOLDING),
-            **_rows(outgoing.mate_id_of_holding, MateJobId, HOLDING),
-            **_rows(outgoing.call_of_holding_failed, CallFailed, HOLDING),
-            **_rows(outgoing.patience_over, PatienceOver, QUEUED, READY, HOLDING),
-            **_rows(outgoing.heard, MateHeardOf, *WAITING, RUNNING, *ENDED),
-            **_rows(incoming.tried, Tried, *WAITING, RUNNING, *ENDED),
-            **_rows(proposing.may_be_earlier, MayBeEarlier, QUEUED),
-            **_rows(ForWhom(proposing.quoted, bookings.quoted), Quoted, *WAITING, RUNNING, *ENDED),
-            **_rows(ForWhom(proposing.booked, bookings.booked), Booked, *WAITING, RUNNING, *ENDED),
-            **_rows(ForWhom(proposing.at_slot.claimed, bookings.claimed), Claimed, *WAITING, RUNNING, *ENDED),
-            **_rows(proposing.proposed, Proposed, QUEUED, READY),
-            **_rows(proposing.settled, Settled, *WAITING),
-            **_rows(proposing.at_slot.due, SlotDue, QUEUED, READY, HOLDING),
-            **_rows(proposing.failed, CallFailed, QUEUED),
-            **_rows(bookings.lapsed, SlotLapsed, QUEUED, READY, HOLDING),
-            **_rows(outgoing.retry, RetryDue, QUEUED),
-            **_rows(allocations.started, StartedUnasked, QUEUED, READY, HOLDING),
-            **_rows(allocations.requeued, Requeued, RUNNING),
-            **_rows(allocations.release, ReleaseDue, HOLDING),
-            **_rows(allocations.lose_nodes, NodesLost, READY, HOLDING),
-            **_rows(allocations.finished, Finished, QUEUED, READY, HOLDING, RUNNING),
-            **_rows(self.telling.handle, TellDue, *WAITING, RUNNING, *ENDED),
-            **_rows(ignore, REPLIES, QUEUED, RUNNING, *ENDED),
-            **_rows(ignore, (*ABOUT_SLOTS, CallFailed), RUNNING, *ENDED),
-            **_rows(ignore, (*REPLIES[1:], Proposed), HOLDING),
-            **_rows(ignore, (RetryDue, SlotDue, SlotLapsed), RUNNING, *ENDED),
-            **_rows(outgoing.made_void, MateStarted, QUEUED, HOLDING),
+            **_rows(self.links.linked, Linked, *WAITING),
+            **_rows(self.links.unlinked, Unlinked, *WAITING),
+            **_rows(self.links.heard, MateHeardOf, *ALL),
+            **_rows(gathering.run_job, Ready, QUEUED),
+            **_rows(self._answered, Answered, *ALL),
+            **_rows(self._failed, CallFailed, *ALL),
+            **_rows(gathering.retry, RetryDue, *WAITING),
+            **_rows(self.telling.handle, TellDue, *ALL),
+            **_rows(self.asking.patience_over, PatienceOver, *WAITING),
+            **_rows(self.incoming.tried, Tried, *ALL),
+            **_rows(promises.tried, TriedReady, *ALL),
+            **_rows(promises.lease_over, LeaseOver, *WAITING),
+            **_rows(promises.release, ReleaseDue, HOLDING),
+            **_rows(agreeing.may_be_earlier, MayBeEarlier, QUEUED),
+            **_rows(ForWhom(agreeing.quoted, self.reserving.quoted), Quoted, *ALL),
+            **_rows(ForWhom(agreeing.booked, self.reserving.booked), Booked, *ALL),
+            **_rows(ForWhom(agreeing.at_slot.claimed, promises.claimed), Claimed, *ALL),
+            **_rows(agreeing.due, SlotDue, *WAITING),
+            **_rows(agreeing.lapsed, SlotLapsed, *WAITING),
+            **_rows(partial(self._leave, allocations.started), StartedUnasked, *WAITING),
+            **_rows(partial(self._leave, allocations.lose_nodes), NodesLost, READY, HOLDING),
+            **_rows(self._finished, Finished, *WAITING, RUNNING),
+            **_rows(self._requeued, Requeued, RUNNING),
             **_rows(ignore, ReleaseDue, QUEUED, READY, RUNNING, *ENDED),
-            **_rows(ignore, PatienceOver, RUNNING, *ENDED),
+            **_rows(ignore, (RetryDue, LeaseOver, PatienceOver, SlotDue, SlotLapsed), RUNNING, *ENDED),
+        }
+
+    def _answers(self) -> dict[type, Transition]:
+        """Kind of request -> what follows from its answer."""
+        return {
+            GetMateJobId: self.gathering.answered,
+            GetMember: self.gathering.answered,
+            GetMateStatus: self.gathering.answered,
+            TryStartMate: self.algorithm1.answered,
+            StartJob: self.algorithm1.answered,
+            ProposeGroupStart: self._voted,
+            SettleGroupStart: self.agreeing.kept,
+            GetProposal: self.promises.told,
         }
 
     def _other_events(self) -> dict[type, Callable[[Any, int], list[Effect]]]:
@@ -305,8 +320,7 @@ class Coscheduler:
         Holds keep their release times.
         """
         self.ledger.now = now
-        self.mates.restore(job)
-        self.members.restore(job)
+        self.names.restore(job)
         effects = self.telling.recover(job)
         if job.state.final:
             return effects
@@ -315,23 +329,33 @@ class Coscheduler:
             self.ledger.changed[job.id] = None
         if job.state is not RUNNING and not job.alone:
             effects += self.allocations.patience(job, since)
-        if job.group is not None:
-            return effects + self.grouping.recover(job, now)
-        if job.slot is not None:
-            effects += self.slots.await_it(job, now)
         if job.wanted:
             effects.append(Want(job.id))
-        return effects + self.outgoing.recover_call(job, now) + self._call_beside(job, now)
+        return effects if job.group is None else effects + self._recover_start(job, now)
+
+    def _recover_start(self, job: PairedJob, now: int) -> list[Effect]:
+        """What was undecided is dropped, what was decided is told again, and a promise waits for its outcome."""
+        group = membership(job)
+        effects = self.gathering.stop_asking(job, now)
+        if job.state in WAITING and group.wanted_until > now:
+            self.ledger.wanted[job.id] = None
+        if group.promise is not None:
+            effects += self.promises.recover(job, group.promise, now)
+        elif job.call is not None:
+            effects += self.algorithm1.recover(job, now)
+        elif job.state is READY or (job.state is HOLDING and group.is_pair and job.alone and group.lacks_some):
+            effects += self.asking.ask(job, now)
+        if job.slot is not None:
+            effects += self.slots.await_it(job, now)
+            effects += self.agreeing.keep(job) if job.proposes and not job.confirmed else []
+        return effects + self.algorithm1.make_void(job, now)
 
     def forget(self, job: PairedJob) -> None:
         """Drop a job that has ended, and the answer that its mate got. Both may be recovered later."""
-        self.mates.forget(job)
-        self.members.leave(job)
+        self.names.forget(job)
         self.answers.forget(job)
-        self.bookings.forget(job)
-        self.grouping.promises.forget(job)
+        self.promises.forget(job)
         self.incoming.trying.pop(job.id, None)
-        self.slots.plans.pop(job.id, None)
 
 
 def _rows(transition: Transition, kinds: type | tuple[type, ...], *states: JobState) -> Table:

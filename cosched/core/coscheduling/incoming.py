@@ -10,11 +10,11 @@ from typing import assert_never
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.answers import REFUSED, Answers
-from cosched.core.coscheduling.bookings import Bookings
-from cosched.core.coscheduling.groups.grouping import Grouping
-from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
-from cosched.core.coscheduling.mates import UNSUBMITTED, Mates, no_pair
-from cosched.core.effects import Answer, Effect, HasMate, Try, Wanted
+from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob, membership
+from cosched.core.coscheduling.names import Names
+from cosched.core.coscheduling.starts.gathering import Gathering
+from cosched.core.coscheduling.starts.promises import Promises
+from cosched.core.effects import Answer, Call, Effect, HasMate, Try, Wanted
 from cosched.core.events import Asked, Tried
 from cosched.core.job import JobState
 from cosched.core.protocol import (
@@ -22,20 +22,20 @@ from cosched.core.protocol import (
     Domain,
     GetMateJobId,
     GetMateStatus,
+    GetMember,
+    GetProposal,
     JobId,
-    MateJobId,
-    MateProblem,
     MateStarted,
     MateStatus,
     MateTried,
     MutatingRequest,
-    ProposeStart,
-    SettleStart,
+    ProposeGroupStart,
+    SettleGroupStart,
     StartJob,
     Status,
     TryStartMate,
 )
-from cosched.core.story import What, Why
+from cosched.core.story import Detail, What, Why
 
 STATUS: dict[JobState, Status] = {
     JobState.PENDING: Status.UNSUBMITTED,
@@ -56,87 +56,89 @@ class Incoming:
     """The requests of peers."""
 
     ledger: Ledger
-    mates: Mates
+    names: Names
     allocations: Allocations
     answers: Answers
-    bookings: Bookings
-    grouping: Grouping
+    gathering: Gathering
+    promises: Promises
     trying: dict[JobId, tuple[Domain, TryStartMate]] = field(default_factory=dict)  # who waits for the outcome of a Try
 
     def asked(self, event: Asked, now: int) -> list[Effect]:
         """A peer's request."""
         peer, request = event.peer, event.request
         match request:
-            case GetMateJobId():
-                return self._asked_for_mate(peer, request)
+            case GetMateJobId() | GetMember():
+                return self._asked_who(peer, request)
             case GetMateStatus():
                 return [Answer(peer, request, self.mate_status(peer, request))]
-            case TryStartMate() | StartJob() | ProposeStart() | SettleStart():
+            case TryStartMate() | StartJob():
                 return self._asked_to_change(peer, request, now)
+            case ProposeGroupStart():
+                return self.promises.propose(peer, request, now)
+            case SettleGroupStart():
+                return self.promises.settle(peer, request, now)
+            case GetProposal():
+                return self.promises.outcome(peer, request, now)
             case _:
-                return self.grouping.asked(peer, request, now)
+                assert_never(request)
 
     # Questions
 
-    def _asked_for_mate(self, peer: Domain, request: GetMateJobId) -> list[Effect]:
-        job = self.mates.find(peer, request)
-        named = job.mate if job is not None else None
-        answer = Answer(peer, request, self.mate_job_id(peer, request))
-        if job is None or job.mate == named:
-            return [answer]
+    def _asked_who(self, peer: Domain, request: GetMateJobId | GetMember) -> list[Effect]:
+        """Which job here starts with the caller: it knows the caller from now on."""
+        job = self.names.find(peer, request)
+        known = None if job is None or job.group is None else job.group.jobs.get(peer)
+        answer = self.names.answer(peer, request)
+        if job is None or known == request.caller or answer.job is None:
+            return [Answer(peer, request, answer)]
         self.ledger.changed[job.id] = None
-        return [*self.ledger.note(job, What.LINKED, mate=job.mate, peer=peer), HasMate(job.id), answer]
-
-    def mate_job_id(self, peer: Domain, request: GetMateJobId) -> MateJobId:
-        """Answer GetMateJobId; a job here that names no id yet takes the caller's."""
-        if not self.ledger.settings.enabled:
-            return no_pair(MateProblem.OFF)
-        answer = self.mates.answer(peer, request)
-        takes_group_for_pair = answer is UNSUBMITTED and self.grouping.members.is_pair_of(peer, request)
-        return no_pair(MateProblem.OTHER_DOMAINS) if takes_group_for_pair else answer
+        told: Detail = {"mate": request.caller, "peer": peer}
+        if known is not None:
+            told["was"] = f"{peer}:{known}"
+        noted = self.ledger.note(job, What.LINKED, **told)
+        if job.is_pair:
+            return [*noted, HasMate(job.id), Answer(peer, request, answer)]
+        asked = [] if known is None else self._ask_this_one(job, peer, request)
+        return [*noted, Answer(peer, request, answer), *asked]
 
     def mate_status(self, peer: Domain, request: GetMateStatus) -> MateStatus:
         """Answer GetMateStatus; UNKNOWN for any job that is not the caller's mate."""
-        about = peer, request.caller, request.job
-        if not (self.mates.is_mate(*about) or self.grouping.members.is_member(*about)):
+        if not self.names.starts_with(peer, request.caller, request.job):
             return UNKNOWN
         job = self.ledger.jobs[request.job]
         if job.state is READY and not job.disclosed:
             job.disclosed = True
             self.ledger.changed[job.id] = None
-        may_book = job.group is not None and self._may_have_slot(job) and self.ledger.settled_by is None
+        may_book = not job.is_pair and self._may_book(job)  # a mate is asked to start first
         return MateStatus(STATUS[job.state], job.generation + (job.state is READY), job.started_at, may_book)
 
-    def _may_have_slot(self, job: PairedJob) -> bool:
+    def _may_book(self, job: PairedJob) -> bool:
         """Whether the job queues, has been ready once, and this domain gives slots."""
-        return self.ledger.settings.slots and job.state is QUEUED and job.ready_at is not None
+        gives = self.ledger.settings.slots and self.ledger.settled_by is None
+        return gives and job.state is QUEUED and job.ready_at is not None
+
+    @staticmethod
+    def _ask_this_one(job: PairedJob, peer: Domain, request: GetMateJobId | GetMember) -> list[Effect]:
+        """What is being asked about that member may be about one before it, whose answer would come too late."""
+        group = membership(job)
+        if peer not in group.asked:
+            return []
+        group.again.pop(peer, None)
+        group.asked[peer] = again = GetMateStatus(request.caller, job.id)
+        return [Call(peer, job.id, again)]
 
     # Calls that change something
 
     def _asked_to_change(self, peer: Domain, request: MutatingRequest, now: int) -> list[Effect]:
         answer = self.answers.known(peer, request)
-        if answer is None and not self.mates.is_mate(peer, request.caller, request.job):
+        if answer is None and not self.names.is_mate(peer, request.caller, request.job):
             answer = REFUSED[type(request)]
         if answer is not None:
             return [Answer(peer, request, answer)]
         self.ledger.changed[request.job] = None
-        match request:
-            case ProposeStart():
-                return self.bookings.propose(peer, request, now)
-            case SettleStart():
-                return self.bookings.settle(peer, request, now)
-            case StartJob(slot_generation=slot) if slot:
-                return self.bookings.start(peer, request, now)
-            case StartJob(generation=generation) if generation == NO_HOLD and self._is_deciding(request.job):
-                return []  # it is repeated
-            case TryStartMate() | StartJob():
-                return self._asked_to_start(peer, request, now)
-            case _:
-                assert_never(request)
-
-    def _is_deciding(self, job: JobId) -> bool:
-        """Whether the local scheduler is about to say if the job starts for an earlier call."""
-        return job in self.trying or job in self.bookings.claims
+        if isinstance(request, StartJob) and request.generation == NO_HOLD and request.job in self.trying:
+            return []  # the local scheduler is about to say if it starts for an earlier call: this one is repeated
+        return self._asked_to_start(peer, request, now)
 
     def _asked_to_start(self, peer: Domain, request: TryStartMate | StartJob, now: int) -> list[Effect]:
         job = self.ledger.jobs[request.job]
@@ -152,7 +154,9 @@ class Incoming:
 
     @staticmethod
     def _may_start(job: PairedJob, request: TryStartMate | StartJob) -> bool:
-        """Whether the job has nodes; for StartJob, those of the hold that the peer was told of."""
+        """Whether the job has nodes, for no start that is under way; for StartJob, those of the hold that was told."""
+        if job.group is not None and (job.group.proposal is not None or job.group.promise is not None):
+            return False
         if type(request) is StartJob:
             generation = job.generation + (job.state is READY)
             return job.state in (READY, HOLDING) and request.generation == generation
@@ -167,8 +171,9 @@ class Incoming:
         effects: list[Effect] = []
         if event.allocation is not None and job.state is QUEUED:
             job.allocation = event.allocation
-            effects = self.allocations.runs(job, now, Why.ASKED_BY_PEER, event.at, asked_by=peer)
-        elif job.state in (READY, HOLDING) and self.mates.is_mate(peer, request.caller, job.id):  # it has nodes since
+            left = [*self.gathering.stop_asking(job, now), *self.promises.end(job)]
+            effects = left + self.allocations.runs(job, now, Why.ASKED_BY_PEER, at, asked_by=peer)
+        elif self._may_start(job, request) and self.names.is_mate(peer, request.caller, job.id):  # it has nodes since
             at = request.start_at
             effects = self.allocations.start(job, now, Why.ASKED_BY_PEER, at, asked_by=peer)
         elif job.state is QUEUED and request.hold_until > now:
@@ -186,4 +191,4 @@ class Incoming:
     ) -> list[Effect]:
         if type(request) is StartJob:
             return self.answers.reply(job, peer, request, MateStarted(yes, at), effects)
-        return self.answers.reply(job, peer, request, MateTried(yes, at, self._may_have_slot(job)), effects)
+        return self.answers.reply(job, peer, request, MateTried(yes, at, self._may_book(job)), effects)

@@ -13,7 +13,7 @@ from cosched.core.coscheduling.membership import Membership
 from cosched.core.coscheduling.slot_use import IN_VAIN, SlotUse
 from cosched.core.effects import Effect, Record
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, Domain, JobId, MateName, Request, SettleGroupStart
+from cosched.core.protocol import FOREVER, Domain, JobId, MateName, MutatingRequest, SettleGroupStart
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import Detail, What, Why
 
@@ -31,13 +31,11 @@ class Untold(NamedTuple):
 
 @dataclass(slots=True)
 class PairedJob:
-    """A local job that names a mate on the domain `peer`, or is named by one. `peer` is empty while there is none."""
+    """A local job, and the `group` of those that it starts with: they name each other. None: there are no others."""
 
     id: JobId
-    peer: Domain
-    pair: str | None
-    mate: JobId | None
     owner: str
+    group: Membership | None = None
     state: JobState = JobState.QUEUED
     allocation: Allocation | None = None  # what it has, or had last
     holds: int = 0
@@ -58,23 +56,19 @@ class PairedJob:
     missed: bool = False  # it waits because its question about its mate got no answer
     cannot_yield: bool = False
     will_hold: bool = False  # it holds if its mate cannot start; decided when it asks
-    or_alone: bool = False  # it starts alone if there is no such mate
     alone: bool = False  # its patience has ended: it waits no longer for an unsubmitted or unknown mate
     problem: str = ""  # a MateProblem: why there is no such mate, by the last answer
     calls: int = 0  # mutating calls made, for their request ids
-    call: Request | None = None  # the request whose answer it awaits
+    call: MutatingRequest | None = None  # the call that may start its mate, whose answer it awaits
     call_since: int = 0
     slot: int | None = None  # the instant at which it starts with its mate, by agreement
     slot_generation: int = 0  # grows when a slot is set, moved or dropped
     proposes: bool = False  # this domain has proposed the slot, and starts both jobs at it
     confirmed: bool = False  # the mate's domain, which proposed it, keeps the slot
-    rounds: int = 0  # proposals of the present negotiation
     uncertain: bool = False  # that call has timed out: it may have been carried out
-    unanswered: bool = False  # that call got no answer, and may be repeated
     in_doubt: bool = False  # a call was given up that may yet start the mate: no later one has been answered
     wanted: bool = False  # its mate has asked for it
     parted: tuple[Domain, JobId] | None = None  # its owner has unlinked it from this mate, which cannot adopt it
-    group: Membership | None = None  # it is in a group, and has no mate by itself
     untold: dict[Domain, Untold] = field(default_factory=dict)  # perhaps of a group that it was in
 
     @property
@@ -85,19 +79,47 @@ class PairedJob:
     @property
     def peers(self) -> tuple[Domain, ...]:
         """The domains of those with which it starts."""
-        if self.group is not None:
-            return self.group.others
-        return (self.peer,) if self.peer else ()
+        return () if self.group is None else self.group.others
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether it has a mate, and no group of that name."""
+        return self.group is not None and self.group.is_pair
+
+    @property
+    def peer(self) -> Domain:
+        """The domain of its mate; empty: it has none."""
+        return self.group.others[0] if self.group is not None and self.group.is_pair else ""
+
+    @property
+    def pair(self) -> str | None:
+        """The name of its pair, if it has one."""
+        return (self.group.name or None) if self.group is not None and self.group.is_pair else None
+
+    @property
+    def mate(self) -> JobId | None:
+        """The id of its mate, if it has one and that is known."""
+        return self.group.jobs.get(self.peer) if self.group is not None and self.group.is_pair else None
 
     @property
     def claims(self) -> bool:
         """Whether this domain claims the nodes of the job's slot when that comes, and starts the others."""
         return self.proposes or (self.group is not None and self.group.by_slots_only)
 
+    def about(self, peer: Domain) -> Detail:
+        """Which of the others is meant, for the job's story; a pair has one other."""
+        return {} if self.is_pair else {"peer": peer}
+
     @property
     def named(self) -> MateName:
         """The mate that it names; its id may have been learnt."""
-        return MateName(self.peer, self.pair, self.mate, self.or_alone)
+        return MateName(self.peer, self.pair, self.mate, self.group is not None and self.group.or_alone)
+
+
+def membership(job: PairedJob) -> Membership:
+    """What a job that starts with others knows of them."""
+    assert job.group is not None
+    return job.group
 
 
 def always(_job: JobId, _now: int) -> bool:

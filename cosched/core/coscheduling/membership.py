@@ -1,4 +1,4 @@
-"""What a job knows of its group, and how far the group's start has come."""
+"""What a job knows of those with which it starts, and how far their start has come. A pair is a group of two."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from cosched.core.job import JobState
 from cosched.core.protocol import (
     Domain,
     Failure,
-    GroupName,
     JobId,
     MateJobId,
+    MateName,
     MateStatus,
+    Named,
     ProposeGroupStart,
     Request,
     SettleGroupStart,
@@ -55,6 +56,11 @@ class Agreement:
         return 0 < self.booked == len(self.requests)
 
     @property
+    def told_as_asked(self) -> bool:
+        """Whether all others could start at the very instants from which on they were asked."""
+        return all(self.told.get(peer) == request.not_before for peer, request in self.requests.items())
+
+    @property
     def name(self) -> str:
         """The name of the slot that this round may book."""
         return next(iter(self.requests.values())).request_id
@@ -80,12 +86,13 @@ class Promise:
 
 @dataclass(slots=True)
 class Membership:
-    """The group that a job names: one job on each of its `domains`, in order; `others`: all but its own."""
+    """The pair or group that a job names: one job on each of its `domains`, in order; `others`: all but its own."""
 
-    name: str
+    name: str  # empty: a pair whose jobs are named by their ids
     domains: tuple[Domain, ...]
     others: tuple[Domain, ...]
     or_alone: bool = False
+    is_pair: bool = False  # its jobs name each other as mates: what they ask is spoken as Algorithm 1
     windows: dict[Domain, tuple[int, int]] = field(default_factory=dict)  # those that are not [0, 0]
     at: int | None = None  # the common instant that is given, by the wall clock
     jobs: dict[Domain, JobId] = field(default_factory=dict)  # the other members, as far as they are known
@@ -108,12 +115,20 @@ class Membership:
     void: dict[Domain, int] = field(default_factory=dict)  # proposals of that member up to this number are dropped
 
     @classmethod
-    def named(cls, domain: Domain, named: GroupName) -> Membership:
-        """That of a new job on `domain`."""
+    def named(cls, domain: Domain, named: Named) -> Membership | None:
+        """That of a new job on `domain`; None: it names nobody."""
+        if isinstance(named, MateName):
+            return cls._of_pair(domain, named) if named.peer else None
         domains = tuple(sorted((domain, *named.others)))
         others = tuple(other for other in domains if other != domain)
         windows = {window.domain: (window.earliest, window.latest) for window in named.windows}
-        return cls(named.name, domains, others, named.or_alone, windows, named.at)
+        return cls(named.name, domains, others, named.or_alone, windows=windows, at=named.at)
+
+    @classmethod
+    def _of_pair(cls, domain: Domain, named: MateName) -> Membership:
+        domains = tuple(sorted((domain, named.peer)))
+        known = {} if named.mate is None else {named.peer: named.mate}
+        return cls(named.pair or "", domains, (named.peer,), named.or_alone, is_pair=True, jobs=known)
 
     @property
     def by_slots_only(self) -> bool:
@@ -163,6 +178,16 @@ class Membership:
     def partners(self) -> list[Domain]:
         """The others with which the job starts."""
         return [peer for peer in self.others if peer not in self.without]
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether a start is proposed or agreed on, or some have started."""
+        return bool(self.proposal or self.promise or self.agreement or self.slot or self.started_by)
+
+    @property
+    def lacks_some(self) -> bool:
+        """Whether some of the others are not known by their ids: they may not be submitted yet."""
+        return len(self.jobs) < len(self.others)
 
     @property
     def rank(self) -> int:

@@ -1,41 +1,34 @@
-"""The slots of jobs: instants at which they start with their mates, by agreement (meet.md, Slots).
+"""The slots of jobs: instants at which they start with others, by agreement (meet.md, Slots).
 
-A slot has a generation, which grows when it is set, moved or dropped. The domain that has proposed a slot keeps it, and
-starts both jobs at it. The other one waits: first for the word that the slot is kept, then, at the slot, for the start.
-Until that word was heard, and answered, the slot is not confirmed: it does not move, and lapses soon. A slot that is
-not started in time is dropped, too. So nothing stays booked for ever.
+All have the same name for it, that of the proposal by which they have booked it. The domain that has proposed a slot
+keeps it, and proposes the start at it. The others wait: first for the word that the slot is kept, then, at the slot,
+for the start. Until that word was heard, and answered, the slot is not confirmed: it does not move, and lapses soon. A
+slot that is not started in time is dropped, too. So nothing stays booked for ever.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import cast
+from dataclasses import dataclass
 
-from cosched.core.coscheduling.ledger import Ledger, PairedJob
+from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
 from cosched.core.effects import Call, ClearTimer, Effect, EndTurn, SetTimer, Timer, Unbook
 from cosched.core.events import Booked
-from cosched.core.job import JobState
-from cosched.core.protocol import JobId, ProposeStart, Request, SettleGroupStart, SettleStart
+from cosched.core.job import WAITING, JobState
+from cosched.core.protocol import SettleGroupStart
 from cosched.core.story import What, Why
 
 MOST_AHEAD = 366 * 86_400  # seconds from now to a slot; peers may name any instant
-WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)
 
 
 @dataclass
 class Slots:
-    """Which jobs have slots.
-
-    `plans`: jobs whose instant our scheduler looks for, or books, for our own proposal; each with its last question.
-    """
+    """Which jobs have slots."""
 
     ledger: Ledger
-    plans: dict[JobId, Request | None] = field(default_factory=dict)
 
     @property
     def patience(self) -> int:
-        """For how many seconds a slot waits for the other domain, and for its nodes."""
+        """For how many seconds a slot waits for other domains, and for its nodes."""
         return max(self.ledger.settings.peer_patience, self.ledger.settings.retry_interval)
 
     def give(self, job: PairedJob, at: int, generation: int, now: int, *, proposes: bool) -> list[Effect]:
@@ -44,7 +37,6 @@ class Slots:
         job.slot, job.slot_generation = at, generation
         job.proposes, job.confirmed = proposes, False
         cleared = [ClearTimer(job.id, Timer.SLOT)] if claimed and not job.claims else []
-        self._told(job)
         noted = self.ledger.note(
             job, What.HAS_SLOT, slot=at, generation=generation, mate=job.mate, peer=job.peer or None
         )
@@ -56,7 +48,7 @@ class Slots:
         timers: list[Effect] = []
         if job.claims:
             timers.append(SetTimer(job.id, Timer.SLOT, max(job.slot, now + 1)))
-        if (not job.proposes or not job.confirmed) and not (job.group is not None and job.group.has_begun):
+        if (not job.proposes or not job.confirmed) and not (membership(job).has_begun):
             since = job.slot if job.confirmed else min(job.slot, now)  # after a restart it may be past
             timers.append(SetTimer(job.id, Timer.LAPSE, since + self.patience))
         return timers
@@ -72,20 +64,9 @@ class Slots:
             self.ledger.count_slot(job, ended=False)
 
     def confirm(self, job: PairedJob) -> list[Effect]:
-        """The mate's domain knows that the slot which we have proposed is kept."""
+        """All others know that the slot which we have proposed is kept."""
         job.confirmed = True
-        self._told(job)
         return [ClearTimer(job.id, Timer.LAPSE)]
-
-    @staticmethod
-    def _told(job: PairedJob) -> None:
-        """The job asks no longer whether its slot is kept."""
-        if type(job.call) is SettleStart:
-            job.call = None
-
-    def is_current(self, job: PairedJob, generation: int) -> bool:
-        """Whether the job has the slot of this generation."""
-        return job.slot is not None and job.slot_generation == generation
 
     def end(self, job: PairedJob) -> list[Effect]:
         """The job has no slot any more; its domain's scheduler knows."""
@@ -98,35 +79,25 @@ class Slots:
         moved = self.abandon(job) if job.state is JobState.QUEUED else []  # what it agrees on is a move of this slot
         job.slot, job.proposes, job.confirmed = None, False, False
         job.slot_generation += 1
-        if job.group is not None:
-            job.group.slot, job.group.instant = "", None
-            job.group.keeping.clear()
-        self._told(job)
+        group = membership(job)
+        group.slot, group.instant = "", None
+        group.keeping.clear()
         self.ledger.changed[job.id] = None
         return [*moved, *(ClearTimer(job.id, timer) for timer in set_now)]
 
     def drop(self, job: PairedJob, why: Why, *, tell: bool = True) -> list[Effect]:
-        """Take the slot from the job, if it has one, and `tell` the domain of its mate, or of all members, so."""
+        """Take the slot from the job, if it has one, and `tell` the domains of all others so."""
         if job.slot is None:
             return []
-        generation = job.slot_generation
-        noted = self.ledger.note(job, What.LOST_SLOT, why, slot=job.slot, generation=generation)
-        told: Sequence[Effect] = []
-        if tell and not (job.group is not None and job.group.has_begun):
-            told = [self.tell_dropped(job, generation)] if job.group is None else self.tell_members(job, job.group.slot)
+        noted = self.ledger.note(job, What.LOST_SLOT, why, slot=job.slot, generation=job.slot_generation)
+        told = [] if not tell or membership(job).has_begun else self.tell_dropped(job, membership(job).slot)
         return [*noted, *self.end(job), Unbook(job.id), *told]
 
     @staticmethod
-    def tell_members(job: PairedJob, slot: str) -> list[Effect]:
-        """Tell the domains of all members to drop a slot of the group. Where that gets lost, the slot lapses."""
-        members = {} if job.group is None else job.group.jobs
-        return [
-            Call(peer, job.id, SettleGroupStart(slot, member, job.id, start=False)) for peer, member in members.items()
-        ]
-
-    def tell_dropped(self, job: PairedJob, generation: int) -> Call:
-        """Tell the mate's domain to drop a slot. If that gets lost, the slot lapses there."""
-        return Call(job.peer, job.id, SettleStart(self.ledger.request_id(job), mate_of(job), job.id, generation, False))
+    def tell_dropped(job: PairedJob, slot: str) -> list[Effect]:
+        """Tell the domains of all others to drop a slot. Where that gets lost, the slot lapses."""
+        others = membership(job).jobs.items()
+        return [Call(peer, job.id, SettleGroupStart(slot, other, job.id, start=False)) for peer, other in others]
 
     def undo(self, job: PairedJob, event: Booked) -> list[Effect]:
         """Give back an instant that was booked when nobody waited for it any more. It has replaced the slot before."""
@@ -134,28 +105,9 @@ class Slots:
             return []
         return [*self.drop(job, Why.SLOT_NOT_KEPT), Unbook(job.id)]
 
-    def is_kept_by(self, job: PairedJob, request: SettleStart) -> bool:
-        """Whether the request is to keep the job's present slot, which we have proposed, and that is not confirmed."""
-        return request.keep and job.proposes and not job.confirmed and self.is_current(job, request.slot_generation)
-
-    # Negotiations
-
-    def is_planning(self, job: PairedJob) -> bool:
-        """Whether our scheduler works for the job's own proposal: its last question is answered already."""
-        return job.id in self.plans and self.plans[job.id] is job.call
-
     def abandon(self, job: PairedJob) -> list[Effect]:
         """End the negotiation of a queued job, if there is one. What still comes of it is too late."""
-        self.plans.pop(job.id, None)
-        negotiates = type(job.call) is ProposeStart
-        if job.group is not None:
-            negotiates, job.group.agreement = job.group.agreement is not None, None
-        if job.state is not JobState.QUEUED or not negotiates:
+        if job.group is None or job.group.agreement is None:
             return []
-        job.call = None
-        return [EndTurn(job.id)]
-
-
-def mate_of(job: PairedJob) -> JobId:
-    """The mate of a job that has asked about it."""
-    return cast(JobId, job.mate)
+        job.group.agreement = None
+        return [EndTurn(job.id)] if job.state is JobState.QUEUED else []

@@ -148,7 +148,7 @@ class ElasticScheduler(Scheduler, Protocol):
 
 @runtime_checkable
 class GroupScheduler(Scheduler, Protocol):
-    """One that keeps the nodes of a queued job while the other members of its group are asked (groups.md)."""
+    """One that keeps the nodes of a queued job while the other members of its group are asked (coscheduling.md)."""
 
     def try_ready(self, job: JobId, now: int) -> Given | None:
         """Make a queued job ready if an iteration run now would start it. None: it is told later (TriedReady)."""

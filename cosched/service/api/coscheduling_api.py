@@ -38,8 +38,6 @@ from cosched.service.wire.group_messages import GET_MEMBER, GET_PROPOSAL, PROPOS
 from cosched.service.wire.pair_messages import (
     GET_MATE_JOB_ID,
     GET_MATE_STATUS,
-    PROPOSE_START,
-    SETTLE_START,
     START_JOB,
     TRY_START_MATE,
 )
@@ -89,8 +87,6 @@ class CoschedulingApi(CoschedulingServiceServicer):
     GetMateStatus = _answers(GET_MATE_STATUS)
     TryStartMate = _answers(TRY_START_MATE)
     StartJob = _answers(START_JOB)
-    ProposeStart = _answers(PROPOSE_START)
-    SettleStart = _answers(SETTLE_START)
     GetMember = _answers(GET_MEMBER)
     ProposeGroupStart = _answers(PROPOSE_GROUP_START)
     SettleGroupStart = _answers(SETTLE_GROUP_START)
@@ -160,12 +156,13 @@ class CoschedulingApi(CoschedulingServiceServicer):
 
     async def _may_turn_up(self, asked: Asked) -> bool:
         """Whether the call asks for an unknown mate or member, and the resource manager cannot say if it has it."""
-        peer, request, core = asked.peer, asked.request, self.domain.core
-        if isinstance(request, GetMateJobId):
-            return not await self._queue.look_for_mate(peer, request) and core.mates.find(peer, request) is None
-        if isinstance(request, GetMember) and self.domain.scheduler.capabilities.groups:
-            return not await self._queue.look_for_member(peer, request) and core.members.find(peer, request) is None
-        return False
+        peer, request = asked.peer, asked.request
+        groups = self.domain.scheduler.capabilities.groups
+        if not isinstance(request, GetMateJobId | GetMember) or (isinstance(request, GetMember) and not groups):
+            return False
+        return (
+            not await self._queue.look_for_caller(peer, request) and self.domain.core.names.find(peer, request) is None
+        )
 
     async def _reply(self, call: str, asked: Asked, caller: Caller) -> Reply:
         """Return the domain's answer. The domain is asked without a pause before, so that a caller that goes away
@@ -207,10 +204,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         request, core = asked.request, self.domain.core
         if isinstance(request, GetMateJobId | GetMember):
             return isinstance(reply, MateJobId) and reply.found is Found.NO_PAIR
-        if request.job == PROBE:
-            return False
-        named = asked.peer, request.caller, request.job
-        return not core.mates.is_mate(*named) and not core.members.is_member(*named)
+        return request.job != PROBE and not core.names.starts_with(asked.peer, request.caller, request.job)
 
     def _own_mate(self, job: JobId) -> tuple[MateJobId, Domain]:
         """Return what we know of the mate of a job of ours, and its domain; changes nothing."""

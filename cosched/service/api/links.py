@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import grpc
 
-from cosched.core.coscheduling.mates import WAITING
 from cosched.core.events import Linked, Unlinked
-from cosched.core.job import JobState
+from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import Domain, Failure, GetMateJobId, GroupName, MateJobId, MateName
 from cosched.service.api.named_mates import NamedMates
 from cosched.service.api.owned_jobs import OwnedJobs, wrong_state

@@ -53,18 +53,18 @@ class NamedMates:
 
     def check_free(self, owner: str, named: Named | None, job: JobId | None = None) -> None:
         """Raise Refusal if a job here other than `job` has this mate, or is in this group."""
-        if not isinstance(named, GroupName):
-            self._check_mate(owner, named, job)
+        if named is None:
             return
-        self._check_on()
-        taken = self._domain.core.members.taken(named.name, owner)
-        if taken is not None:
-            said = f"group {named.name}: job {taken} is its member here already; cancel it, or choose another name"
-            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "GROUP_TAKEN", said, {"job_id": taken})
-
-    def _check_on(self) -> None:
         if not self._domain.core.settings.enabled:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "COSCHEDULING_OFF", "coscheduling is off here")
+        taken = self._domain.core.names.taken(named, owner)
+        if isinstance(named, GroupName) and taken is not None:
+            said = f"group {named.name}: job {taken} is its member here already; cancel it, or choose another name"
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "GROUP_TAKEN", said, {"job_id": taken})
+        if isinstance(named, MateName) and taken not in (None, job):
+            what = f"pair {named.pair}" if named.pair is not None else str(named)
+            said = f"{what} is that of job {taken} already"
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "PAIR_TAKEN", said, {"job_id": str(taken)})
 
     def mate(self, mate: MateName) -> MateName:
         """Return the mate with its domain filled in; Refusal if this domain does not talk to that one."""
@@ -76,13 +76,3 @@ class NamedMates:
                 said = f"{peer} is this domain: a mate is a job of another one"
             raise Refusal(grpc.StatusCode.NOT_FOUND, "DOMAIN_NOT_FOUND", f"{said} (configured: {known})")
         return mate._replace(peer=peer)
-
-    def _check_mate(self, owner: str, mate: MateName | None, job: JobId | None) -> None:
-        if mate is None:
-            return
-        self._check_on()
-        taken = self._domain.core.mates.taken(mate, owner)
-        if taken not in (None, job):
-            what = f"pair {mate.pair}" if mate.pair is not None else str(mate)
-            said = f"{what} is that of job {taken} already"
-            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "PAIR_TAKEN", said, {"job_id": str(taken)})

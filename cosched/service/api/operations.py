@@ -107,7 +107,7 @@ class Operations:
         with self._domain.turns.take():
             self._requests.on_record(request, record.id, "")
             self._add(record, wanted)
-            self._domain.admit(record, or_alone=named is not None and named.or_alone)
+            self._domain.admit(record)
             if named is None and not wanted.hold:
                 self._domain.enqueue(record)
         if named is not None:

@@ -104,7 +104,7 @@ class Views:
         if record.gap_s is not None:
             message.gap.seconds = record.gap_s
         memory = record.memory or {}
-        message.or_alone = memory.get("or_alone", False)
+        message.or_alone = record.named.or_alone
         if problem := memory.get("problem"):
             message.problem = PROBLEM[problem]
 

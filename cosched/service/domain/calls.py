@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cosched.core.coscheduling.ledger import PairedJob
-from cosched.core.coscheduling.membership import Membership
 from cosched.core.effects import Call
 from cosched.core.events import Answered, CallFailed, MateHeardOf
 from cosched.core.protocol import (
@@ -16,7 +15,6 @@ from cosched.core.protocol import (
     MateJobId,
     MateStatus,
     Reply,
-    SettleGroupStart,
 )
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.records import Records
@@ -38,41 +36,37 @@ class Calls:
     @in_turn
     def answered(self, call: Call, reply: Reply) -> None:
         """A peer's answer to a call."""
-        job = self._core.jobs.get(call.job)
-        if job is not None and (job.group is not None or isinstance(call.request, SettleGroupStart)):
-            self._answered_to_member(call, reply, job.group)
+        job = self._awaiting(call)
+        if job is None:
             return
-        if job is None or not self._core.awaits(job, call.request):
-            return
-        self._keep(job, reply)
-        if job.unanswered and job.call is call.request:
+        if job.group is not None and call.peer in job.group.unanswered:
             self._journal.note(call.job, Noted.ANSWERED, peer=call.peer, call=type(call.request).__name__)
-        self._decisions.hear(call.peer, Answered(call.job, call.request, reply, call.peer))
-
-    def _answered_to_member(self, call: Call, reply: Reply, group: Membership | None) -> None:
-        if group is not None and call.peer in group.unanswered:
-            self._journal.note(call.job, Noted.ANSWERED, peer=call.peer, call=type(call.request).__name__)
+        if job.is_pair:
+            self._keep(job, reply)
         self._decisions.hear(call.peer, Answered(call.job, call.request, reply, call.peer))
 
     @in_turn
     def failed(self, call: Call, failed: CallFailed, problem: str) -> None:
         """A call got no answer."""
-        job = self._core.jobs.get(call.job)
-        of_pair = job is not None and job.group is None and not isinstance(call.request, SettleGroupStart)
-        if job is None or (of_pair and job.call is not call.request):
+        job = self._awaiting(call)
+        if job is None:
             return
-        told = job.unanswered or not of_pair if job.group is None else call.peer in job.group.unanswered
-        if not told:  # else that was told, and the call is repeated each second
+        if job.group is not None and call.peer not in job.group.unanswered:  # else that was told: it is repeated
             what = type(call.request).__name__
             self._journal.note(call.job, Noted.NO_ANSWER, peer=call.peer, call=what, problem=problem)
         self._decisions.hear(call.peer, failed)
+
+    def _awaiting(self, call: Call) -> PairedJob | None:
+        """The job that awaits the answer to this call; None: nobody does any more."""
+        job = self._core.jobs.get(call.job)
+        return job if job is not None and self._core.awaits(job, call.peer, call.request) else None
 
     @in_turn
     def heard_of_members(self, job: JobId, answers: Mapping[Domain, MateJobId]) -> None:
         """What other domains said of their members, when a job was submitted or joined its group."""
         for peer, answer in answers.items():
             known = self._core.jobs.get(job)
-            if known is not None and known.group is not None:
+            if known is not None and known.group is not None and not known.is_pair:
                 self._decisions.hear(peer, MateHeardOf(job, answer, peer))
 
     def _keep(self, job: PairedJob, reply: Reply) -> None:

@@ -13,11 +13,10 @@ from dataclasses import replace
 from typing import Any
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
-from cosched.core.coscheduling.mates import WAITING
 from cosched.core.domain import TIMER_EVENTS
 from cosched.core.effects import SetTimer, Start, Timer
 from cosched.core.events import Finished, StartedUnasked, Submitted
-from cosched.core.job import JobState
+from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import Domain, JobId
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
@@ -108,10 +107,9 @@ class LiveDomain:
         changes.audits.clear()
         self.records.take_up(record, size)
 
-    def admit(self, record: JobRecord, *, or_alone: bool = False) -> None:
-        """Tell the core of a new job; `or_alone`: it starts alone if there is no such mate. Only in a turn."""
-        named = record.named._replace(or_alone=or_alone)
-        self.decisions.feed(Submitted(str(record.id), named, record.owner))
+    def admit(self, record: JobRecord) -> None:
+        """Tell the core of a new job; only in a turn."""
+        self.decisions.feed(Submitted(str(record.id), record.named, record.owner))
 
     def enqueue(self, record: JobRecord) -> None:
         """The job may be scheduled; only in a turn."""

@@ -19,21 +19,14 @@ from cosched.core.coscheduling.peers import Peers, Presence
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     Domain,
-    GetMateJobId,
-    GetMateStatus,
-    GroupName,
+    MateName,
     MateStarted,
     MateTried,
     MutatingReply,
+    MutatingRequest,
     Named,
-    Proposed,
     ProposeGroupStart,
-    ProposeStart,
-    Refusal,
-    Request,
-    Settled,
     SettleGroupStart,
-    SettleStart,
     StartJob,
     TryStartMate,
 )
@@ -42,10 +35,9 @@ from cosched.service.store import UNTOLD, JobRecord
 
 PEERS = "peers"  # the key of what is kept of peers
 SLOT_USE = "slot_use"  # and of what slots have kept
-KINDS = (GetMateJobId, GetMateStatus, TryStartMate, StartJob, ProposeStart, SettleStart)
-REQUESTS: dict[str, type] = {kind.__name__: kind for kind in KINDS}
-ANSWERS: dict[str, type[MutatingReply]] = {kind.__name__: kind for kind in (MateTried, MateStarted, Proposed, Settled)}
-OF_RECORD = {"id", "owner", "state", "peer", "pair", "mate", "group", "ready_at", "started_at"}  # columns of their own
+REQUESTS: dict[str, type] = {kind.__name__: kind for kind in (TryStartMate, StartJob)}
+ANSWERS: dict[str, type[MutatingReply]] = {kind.__name__: kind for kind in (MateTried, MateStarted)}
+OF_RECORD = {"id", "owner", "state", "group", "ready_at", "started_at"}  # columns of their own
 SCHEDULER = "scheduler"  # the key of what the scheduler keeps, of a job and of the domain
 OF_EARLIER_VERSIONS = {"block", "expected", "boost", "passed_over", "wanted_until", "released", "share", "been_ready"}
 OF_EARLIER_VERSIONS |= {"guard", "slot", "slot_block", "slot_moves", "pushed"}  # the slot was the same for both
@@ -61,8 +53,8 @@ def remember(job: PairedJob, place: Mapping[str, Any]) -> dict[str, Any]:
         kept["allocation"] = remembered_allocation(job.allocation)
     if job.call is not None:
         kept["call"] = [type(job.call).__name__, *job.call]
-    if job.group is not None:
-        kept["group"] = _remembered_group(job.group)
+    if job.group is not None and (group := _remembered_group(job.group)):
+        kept["group"] = group
     if job.untold:
         kept[UNTOLD] = {peer: [told.since, *told.request] for peer, told in job.untold.items()}
     if place:
@@ -118,8 +110,12 @@ def _recalled_allocation(memory: Mapping[str, Any]) -> Allocation | None:
 
 
 def _remembered_group(group: Membership) -> dict[str, Any]:
-    """What is to be kept of a group: not the questions of a RunJob, which begins anew after a restart."""
-    kept = {name: copy(value) for name in (*OF_GROUP, "windows") if (value := getattr(group, name))}
+    """What is to be kept of a group: not the questions of a RunJob, which begins anew after a restart.
+
+    Of a pair the mate's id has a column of its own.
+    """
+    names = [name for name in (*OF_GROUP, "windows") if not (group.is_pair and name == "jobs")]
+    kept = {name: copy(value) for name in names if (value := getattr(group, name))}
     proposal, promise = group.proposal, group.promise
     if group.without:
         kept["without"] = [*group.without]
@@ -131,17 +127,15 @@ def _remembered_group(group: Membership) -> dict[str, Any]:
     return kept
 
 
-def named_group(domain: Domain, named: GroupName) -> dict[str, Any]:
-    """What is to be kept of a job that is new in this group on `domain`."""
-    return {"group": _remembered_group(Membership.named(domain, named))}
-
-
 def fields_of(domain: Domain, named: Named | None) -> dict[str, Any]:
     """The fields of the record of a new job on `domain`, by the mate or the group that it names."""
-    if isinstance(named, GroupName):
-        others, memory = "+".join(named.others), named_group(domain, named)
-        return {"group_name": named.name, "group_with": others, "memory": memory}
-    return {} if named is None else {"peer": named.peer, "pair": named.pair, "mate": named.mate}
+    group = None if named is None else Membership.named(domain, named)
+    if named is None or group is None:
+        return {}
+    kept = {"memory": {"group": memory}} if (memory := _remembered_group(group)) else {}
+    if isinstance(named, MateName):
+        return {"peer": named.peer, "pair": named.pair, "mate": named.mate, **kept}
+    return {"group_name": named.name, "group_with": "+".join(named.others), **kept}
 
 
 def _recall_group(group: Membership, kept: Mapping[str, Any]) -> None:
@@ -161,16 +155,12 @@ def recalled_job(record: JobRecord, domain: Domain) -> PairedJob:
     """The job of this record, of this domain; one of a group may not have been admitted yet."""
     job = PairedJob(
         str(record.id),
-        record.peer or "",
-        record.pair,
-        record.mate,
         record.owner,
+        Membership.named(domain, record.named),
         state=record.state,
         ready_at=record.ready_at,
         started_at=record.started_at,
     )
-    if isinstance(record.named, GroupName):
-        job.group = Membership.named(domain, record.named)
     return recall(job, record.memory or {})
 
 
@@ -192,10 +182,7 @@ def recalled_peers(kept: str | None) -> dict[Domain, Presence]:
 
 def recalled_answer(kind: str, values: Sequence[Any]) -> MutatingReply:
     """The answer to a peer's mutating call."""
-    answer = ANSWERS[kind](*values)
-    if isinstance(answer, Proposed) and answer.refusal is not None:
-        return answer._replace(refusal=Refusal(answer.refusal))
-    return answer
+    return ANSWERS[kind](*values)
 
 
 def _proposed(kept: list[Any]) -> ProposeGroupStart:
@@ -203,7 +190,7 @@ def _proposed(kept: list[Any]) -> ProposeGroupStart:
     return request._replace(without=tuple(request.without))
 
 
-def _request(kept: list[Any]) -> Request:
+def _request(kept: list[Any]) -> MutatingRequest:
     kind, *values = kept
-    request: Request = REQUESTS[kind](*values)
+    request: MutatingRequest = REQUESTS[kind](*values)
     return request

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cosched.core.batch_reports import BatchReports
-from cosched.core.coscheduling.mates import WAITING
 from cosched.core.events import Linked, Unlinked
+from cosched.core.job import WAITING
 from cosched.core.protocol import GroupName, JobId, Named
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.story import Why
@@ -41,8 +41,8 @@ class OfferedJobs:
     # What the manager reports, beside starts and ends
 
     @in_turn
-    def submitted(self, record: JobRecord, *, or_alone: bool = False) -> None:
-        """The manager has a new job that names a mate; `or_alone`: it starts alone if there is no such mate."""
+    def submitted(self, record: JobRecord) -> None:
+        """The manager has a new job that names a mate."""
         job = str(record.id)
         if job in self.domain.jobs:
             return
@@ -53,16 +53,16 @@ class OfferedJobs:
             return
         self._journal.changes.found.append(record)
         self.domain.records.take_up(record)
-        self.domain.admit(record, or_alone=or_alone)
+        self.domain.admit(record)
         self.domain.enqueue(record)
 
     def _taken(self, named: Named, owner: str) -> str | None:
         """Why a new job of this owner cannot have the mate or the group that it names; None if it can."""
-        if isinstance(named, GroupName):
-            taken = self._core.members.taken(named.name, owner)
-            return None if taken is None else f"job {taken} is the member of its group here already"
-        taken = self._core.mates.taken(named, owner)
-        return None if taken is None else f"its pair is that of job {taken} already"
+        taken = self._core.names.taken(named, owner)
+        if taken is None:
+            return None
+        of_group = f"job {taken} is the member of its group here already"
+        return of_group if isinstance(named, GroupName) else f"its pair is that of job {taken} already"
 
     @in_turn
     def refused(self, job: JobId, why: str) -> None:
@@ -113,9 +113,9 @@ class OfferedJobs:
         if self.domain.state(job) not in WAITING:
             return
         local = self._core.jobs[job]
-        if isinstance(named, GroupName) or (named is not None and local.group is not None):
+        if isinstance(named, GroupName) or (named is not None and local.peers and not local.is_pair):
             self._journal.note(job, Noted.STAYS)
-        elif named is not None and self._core.mates.taken(named, local.owner) in (None, job):
+        elif named is not None and self._core.names.taken(named, local.owner) in (None, job):
             self._decisions.feed(Linked(job, named))
         elif local.peers:
             self._decisions.feed(Unlinked(job))

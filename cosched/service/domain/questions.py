@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import grpc
 
-from cosched.core.coscheduling.mates import NOT_WAITING, no_pair
+from cosched.core.coscheduling.names import NOT_WAITING, no_pair
 from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.protocol import (
@@ -64,7 +64,7 @@ class Questions:
         record = self._store.job(id) if id is not None else None
         if record is None or not record.state.final:
             return MateProblem.UNKNOWN if self._records.scheduler.capabilities.all_jobs else MateProblem.NOT_WAITING
-        if record.owner != self._core.mates.owner_here(peer, request.owner):
+        if record.owner != self._core.names.owner_here(peer, request.owner):
             return MateProblem.OTHER_OWNER
         return NOT_WAITING[record.state]
 
@@ -75,31 +75,22 @@ class Questions:
             job = self._core.jobs.get(request.job)
             if job is None or job.state is not JobState.READY or job.disclosed:
                 return self._core.incoming.mate_status(peer, request)
-        elif type(request) is GetMateJobId:
-            found = self._core.mates.find(peer, request)
-            if found is None or found.mate is not None:  # else the caller may become its mate
-                return self._core.incoming.mate_job_id(peer, request)
-        elif type(request) is GetMember:
-            if not self._records.scheduler.capabilities.groups:
+        elif isinstance(request, GetMateJobId | GetMember):
+            if isinstance(request, GetMember) and not self._records.scheduler.capabilities.groups:
                 return no_pair(MateProblem.NO_GROUPS)
-            member = self._core.members.find(peer, request)
-            if member is None or (member.group is not None and member.group.jobs.get(peer) == request.caller):
-                return self._core.members.answer(peer, request)
+            found = self._core.names.find(peer, request)
+            knows = found is not None and found.group is not None and found.group.jobs.get(peer) == request.caller
+            if found is None or knows or found.mate is not None:  # else the caller may become its mate, or member
+                return self._core.names.answer(peer, request)
         return None
 
     def _recall(self, asked: Asked) -> None:
         """A job that has ended is not in memory for long; its mate may still ask."""
         peer, request = asked.peer, asked.request
-        if type(request) is GetMember:
-            if self._core.members.find(peer, request) is None:
-                owner = self._core.mates.owner_here(peer, request.owner)
-                self._recall_job(self._store.ended_member(owner, request.group), peer, request.caller)
-        elif type(request) is GetMateJobId:
-            if self._core.mates.find(peer, request) is None:
-                owner = self._core.mates.owner_here(peer, request.owner)
-                mate = None if request.pair is not None else request.caller
-                self._recall_job(self._store.ended_mate(peer, owner, request.pair, mate), peer, request.caller)
-        elif request.job not in self._core.jobs and (id := number(request.job)) is not None:  # type: ignore[union-attr]
+        if isinstance(request, GetMateJobId | GetMember):
+            if self._core.names.find(peer, request) is None:
+                self._recall_job(self._ended(peer, request), peer, request.caller)
+        elif request.job not in self._core.jobs and (id := number(request.job)) is not None:
             self._recall_job(self._store.job(id), peer, request.caller)
         if isinstance(request, MutatingRequest) and self._core.answers.last_answer(peer, request.caller) is None:
             kept = self._store.answer(peer, request.caller)
@@ -107,12 +98,18 @@ class Questions:
                 request_id, kind, values = kept
                 self._core.answers.recover_answer(peer, request.caller, request_id, recalled_answer(kind, values))
 
+    def _ended(self, peer: Domain, request: GetMateJobId | GetMember) -> JobRecord | None:
+        owner = self._core.names.owner_here(peer, request.owner)
+        if isinstance(request, GetMember):
+            return self._store.ended_member(owner, request.group)
+        mate = None if request.pair is not None else request.caller
+        return self._store.ended_mate(peer, owner, request.pair, mate)
+
     def _recall_job(self, record: JobRecord | None, peer: Domain, caller: JobId) -> None:
         if record is None or str(record.id) in self._core.jobs or not record.state.final:
             return
         job = recalled_job(record, self._core.ledger.domain)
-        mates = record.peer == peer and record.mate in (None, caller)
-        if mates or (job.group is not None and job.group.jobs.get(peer, caller) == caller):
+        if job.group is not None and peer in job.group.others and job.group.jobs.get(peer, caller) == caller:
             now = self._records.journal.clock.now()
             self._core.recover(job, record.submitted_at, now)
             self._records.forget_later(str(record.id), now)

@@ -145,7 +145,8 @@ class Records:
         """Something happened to a job."""
         job = effect.job
         record = self.jobs.get(job)
-        if story.is_told(effect, self._why_yielded.get(job)):
+        known = self.core.jobs.get(job)
+        if story.is_told(effect, self._why_yielded.get(job), of_pair=known is not None and known.is_pair):
             ended = {"why": record.end_text} if record is not None and record.end_text else {}
             self.journal.note(job, effect.what, **{**self._group(effect), **effect.stored(), **ended})
         if effect.what in COUNTED:
@@ -160,7 +161,7 @@ class Records:
     def _group(self, effect: Record) -> dict[str, str]:
         """The name of the job's group, for its story; a link tells by itself whether the job joins one."""
         known = self.core.jobs.get(effect.job)
-        group = known.group if known is not None else None
+        group = known.group if known is not None and not known.is_pair else None
         return {"group": group.name} if group is not None and effect.what is not What.LINKED else {}
 
     def _bring_up_to_date(self, record: JobRecord, effect: Record) -> None:
@@ -210,7 +211,7 @@ class Records:
 
 def _named(job: PairedJob) -> tuple[str | None, ...]:
     """Peer, pair and mate of a job, the name of its group and its domains, as they are stored."""
-    group = job.group
+    group = None if job.is_pair else job.group
     of_group = (None, None) if group is None else (group.name, "+".join(group.others))
     return job.peer or None, job.pair, job.mate, *of_group
 

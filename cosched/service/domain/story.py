@@ -60,6 +60,7 @@ class Noted(StrEnum):
 
 NOT_TOLD = {What.ASKS_TO_START_MATE, What.ASKS_TO_TRY_MATE, What.ANSWERS}  # what comes of them is told
 NOT_TOLD |= {What.PROPOSES_TO_GROUP, What.DROPS_PROPOSAL}
+NOT_TOLD_OF_PAIRS = {What.BOOKED, What.NOT_BOOKED}  # at its slot, where what comes of it is told soon
 KINDS: dict[What | Noted, int] = {
     What.SUBMITTED: wire.EVENT_KIND_SUBMITTED,
     What.HOLDS: wire.EVENT_KIND_HELD,
@@ -108,7 +109,7 @@ KINDS: dict[What | Noted, int] = {
 WHY: dict[str, str] = {  # a reason in one word, for people
     Why.MATE_QUEUING: "its mate waits in the queue",
     Why.MATE_UNSUBMITTED: "its mate is not submitted yet",
-    Why.MEMBER_LOST: "a member of its group was cancelled or has failed",
+    Why.MEMBER_LOST: "its mate was cancelled or has failed",
     Why.WINDOW_AHEAD: "others of its group have started, and its window has not come yet",
     Why.INSTANT_PASSED: "the instant that its group was given has passed",
     Why.PEER_UNREACHABLE: "its mate's domain cannot be reached",
@@ -120,6 +121,7 @@ WHY: dict[str, str] = {  # a reason in one word, for people
 }
 WHY_OF_GROUPS: dict[str, str] = {  # the same of a job in a group; {member}: the one that is meant
     Why.MATE_QUEUING: "{member} waits in the queue",
+    Why.MEMBER_LOST: "a member of its group was cancelled or has failed",
     Why.MATE_UNSUBMITTED: "{member} is not submitted yet",
     Why.PEER_UNREACHABLE: "the domain of {member} cannot be reached",
     Why.PEER_AWAY: "the domain of {member} is away and expected back",
@@ -143,9 +145,9 @@ def kept_for(domain: str, job: str) -> str:
     return f"kept for {domain}:{job}"
 
 
-def is_told(record: Record, last_why: Why | None) -> bool:
+def is_told(record: Record, last_why: Why | None, *, of_pair: bool) -> bool:
     """Whether this is worth an event; `last_why` is why the job yielded last."""
-    if record.what in NOT_TOLD:
+    if record.what in NOT_TOLD or (of_pair and record.what in NOT_TOLD_OF_PAIRS):
         return False
     if record.what is not What.YIELDS or record.why is not last_why:
         return True

@@ -13,9 +13,8 @@ from typing import assert_never
 from cosched.adapters.launcher import JobSpec, Launcher, NodesBusyError, NoRoomError, PlayingLauncher
 from cosched.adapters.manager import End, Ended, ManagerError, Report, Started, UnknownJobError
 from cosched.core.allocation import Allocation, SizeChanged
-from cosched.core.coscheduling.mates import WAITING
 from cosched.core.effects import Start
-from cosched.core.job import JobState
+from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import JobId, MateName
 from cosched.service.domain.changes import LauncherOrder, Preempt
 from cosched.service.domain.live_domain import LiveDomain

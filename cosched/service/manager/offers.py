@@ -23,7 +23,6 @@ from cosched.adapters.batch_system import (
     Withdrawn,
 )
 from cosched.adapters.manager import Ended, ManagerError, MustHoldError, Started
-from cosched.core.coscheduling.mates import WAITING
 from cosched.core.effects import (
     Book,
     Claim,
@@ -38,7 +37,7 @@ from cosched.core.effects import (
     Unbook,
     Yield,
 )
-from cosched.core.job import JobState
+from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import Domain, GroupName, JobId, MateName, MateProblem, Named
 from cosched.service.domain import story
 from cosched.service.domain.changes import SystemOrder
@@ -210,7 +209,7 @@ class Offers(Work[SystemOrder, BatchReport]):
             self._jobs.refused(job.job_id, reason)
             return
         record = self._record(job, named)
-        self._jobs.submitted(record, or_alone=job.link.or_alone)
+        self._jobs.submitted(record)
         self._tasks.run(self._announce(record, named))
 
     def _named(self, link: Link) -> Named:

@@ -60,15 +60,11 @@ class Queue:
     async def look_for(self, job: JobId) -> None:
         """Learn of this job if it is new, since somebody asks for it."""
 
-    async def look_for_mate(self, peer: Domain, question: GetMateJobId) -> bool:  # noqa: ARG002
-        """Learn of a job that a peer asks for and whose mate is unknown: it may be new, perhaps without a mate yet.
+    async def look_for_caller(self, peer: Domain, question: GetMateJobId | GetMember) -> bool:  # noqa: ARG002
+        """Learn of a job that a peer asks for: it may be new, perhaps without a mate yet.
 
         False: the job may exist, but the manager does not answer.
         """
-        return True
-
-    async def look_for_member(self, peer: Domain, question: GetMember) -> bool:  # noqa: ARG002
-        """Learn of a member of a group that a peer asks for: it may be new. False: see `look_for_mate`."""
         return True
 
     def must_adopt(self, job: JobId) -> bool:  # noqa: ARG002
@@ -128,36 +124,29 @@ class BatchQueue(Queue):
         if job not in self._domain.jobs:
             await self._system.look()
 
-    async def look_for_mate(self, peer: Domain, question: GetMateJobId) -> bool:
+    async def look_for_caller(self, peer: Domain, question: GetMateJobId | GetMember) -> bool:
         """See Queue."""
         if self._is_settled(peer, question):
             return True
         try:
             async with asyncio.timeout(PEERS_PATIENCE):
                 answered = await self._system.look()
-                if question.pair is None and question.mate is not None and not self._is_settled(peer, question):
-                    await self._adopt_caller(peer, question, question.mate)
+                if isinstance(question, GetMateJobId) and not self._is_settled(peer, question):
+                    await self._adopt_caller(peer, question)
         except TimeoutError:
             return False
         return answered
 
-    async def look_for_member(self, peer: Domain, question: GetMember) -> bool:
-        """See Queue."""
-        if self._domain.core.members.find(peer, question) is not None:
-            return True
-        try:
-            async with asyncio.timeout(PEERS_PATIENCE):
-                return await self._system.look()
-        except TimeoutError:
-            return False
+    def _is_settled(self, peer: Domain, question: GetMateJobId | GetMember) -> bool:
+        """Whether the job is known, and names others or was unlinked from this one."""
+        found = self._domain.core.names.find(peer, question)
+        return found is not None and (found.group is not None or found.parted == (peer, question.caller))
 
-    def _is_settled(self, peer: Domain, question: GetMateJobId) -> bool:
-        """Whether the job is known, and names a mate or was unlinked from this one."""
-        found = self._domain.core.mates.find(peer, question)
-        return found is not None and (found.peer != "" or found.parted == (peer, question.caller))
-
-    async def _adopt_caller(self, peer: Domain, question: GetMateJobId, mate: JobId) -> None:
-        owner = self._domain.core.mates.owner_here(peer, question.owner)
+    async def _adopt_caller(self, peer: Domain, question: GetMateJobId) -> None:
+        mate = question.mate
+        if question.pair is not None or mate is None:
+            return
+        owner = self._domain.core.names.owner_here(peer, question.owner)
         try:
             await self._system.adopt(mate, Link(peer, question.caller), owner)
         except (ManagerError, ValueError) as error:

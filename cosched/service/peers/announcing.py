@@ -11,7 +11,7 @@ import logging
 from collections.abc import Collection
 from contextlib import suppress
 
-from cosched.core.coscheduling.mates import WAITING
+from cosched.core.job import WAITING
 from cosched.core.protocol import Domain, Found, GetMateJobId, GetMember, GroupName, JobId, MateJobId
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.peers.peers import CallError, PeerClients

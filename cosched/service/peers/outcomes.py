@@ -15,14 +15,10 @@ from cosched.core.protocol import (
     MateProblem,
     Outcome,
     ProposalOutcome,
-    Proposed,
     ProposeGroupStart,
-    ProposeStart,
-    Refusal,
     Reply,
     Settled,
     SettleGroupStart,
-    SettleStart,
     Vote,
 )
 from cosched.error_details import error_info
@@ -47,9 +43,7 @@ _REFUSALS = frozenset(
     }
 )
 
-OF_OLDER: dict[type, Reply] = {  # what a domain answers that does not know these calls, for slots and groups
-    ProposeStart: Proposed(None, refusal=Refusal.OFF),
-    SettleStart: Settled(False),
+OF_OLDER: dict[type, Reply] = {  # what a domain answers that does not know the calls for groups
     GetMember: MateJobId(Found.NO_PAIR, None, MateProblem.NO_GROUPS),
     ProposeGroupStart: GroupProposed(Vote.NO),
     SettleGroupStart: Settled(False),

@@ -8,6 +8,7 @@ that a peer that is down, or that drops every packet, did not get the call.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 import weakref
 from collections.abc import Callable
@@ -19,18 +20,20 @@ from grpc import StatusCode
 from grpc.aio import AioRpcError
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 
-from cosched.core.protocol import Domain, Failure, GroupOrder, MutatingRequest, Reply, Request
+from cosched.core.protocol import Domain, Failure, GroupOrder, MutatingRequest, Reply, Request, TryStartMate
 from cosched.service.configuration_sections import Peer
 from cosched.service.peers.clock_offset import ClockOffset
 from cosched.service.peers.outcomes import OF_OLDER, CallError, failure, is_lost, one_line
 from cosched.service.peers.peer_line import Line
 from cosched.service.wire.fields import FieldError
+from cosched.service.wire.pair_messages import knows_older_slots
 from cosched.service.wire.tls import PeerCredentials
 from cosched.service.wire.tls_probe import speaks_tls
 from cosched.service.wire.translation import ON_WIRE, read_clock
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1.coscheduling_pb2 import CompareClocksRequest, TellPresenceRequest
 
+_LOG = logging.getLogger(__name__)
 Told = TypeVar("Told")
 MAX_OPEN_CALLS = 256  # to one peer; more wait for room
 OLDEST_LINE = 3600.0  # seconds until a line with TLS is replaced
@@ -90,6 +93,7 @@ class PeerClient:
         self._problem = ""
         self._refuses_calls = False  # heartbeats succeed all the same
         self._takes_groups: bool | None = None
+        self._has_older_slots = False  # that has been said
         self.clocks = ClockOffset()
 
     def view(self) -> PeerView:
@@ -145,6 +149,8 @@ class PeerClient:
                 raise FieldError("the message", "cannot be read")
             reply: Reply = call.read_reply(answer, self._peer.name)
             call.check(request, reply)
+            if type(request) is TryStartMate and not self._has_older_slots:
+                self._look_at_slots(answer)
             return reply
         except AioRpcError as error:
             if error.code() is StatusCode.UNIMPLEMENTED and type(request) in OF_OLDER:
@@ -156,6 +162,12 @@ class PeerClient:
             failed = CallError(Failure.REFUSED, f"its answer breaks the protocol: {error}")
         self._refuses_calls = failed.failure is Failure.REFUSED
         raise failed
+
+    def _look_at_slots(self, answer: Any) -> None:
+        self._has_older_slots = knows_older_slots(answer)
+        if self._has_older_slots:
+            said = "%s is of an older version: its jobs and ours get no slots with each other"
+            _LOG.warning(said, self._peer.name)
 
     async def _order(self, message: Any, deadline: float) -> Any:
         """Send a call that must not be repeated, once, on a connection that stands. AioRpcError: it was sent, or may

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from cosched.core.coscheduling.mates import WAITING
+from cosched.core.job import WAITING
 from cosched.core.protocol import Domain, GroupName, JobId, MateName
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord
@@ -44,7 +44,7 @@ def sought_by(record: JobRecord) -> Sought | None:
 
 def name_near(domain: LiveDomain, peer: Domain, sought: Sought) -> str:
     """Return by which name a job of the same owner waits here for one of the peer, if that comes near; else empty."""
-    owner = domain.core.mates.owner_here(peer, sought.owner)
+    owner = domain.core.names.owner_here(peer, sought.owner)
     waiting = [record for record in domain.jobs.values() if record.owner == owner and (peer, "") in mates_of(record)]
     names = {seeks.name for record in waiting if (seeks := sought_by(record)) and seeks.of_group == sought.of_group}
     return "" if sought.name in names or len(names) > MOST_NAMES else nearest(sought.name, names)
@@ -52,9 +52,5 @@ def name_near(domain: LiveDomain, peer: Domain, sought: Sought) -> str:
 
 def may_be_meant(domain: LiveDomain, peer: Domain, sought: Sought, near: str) -> bool:
     """Whether a peer's answer is a name by which no other job of this owner waits here: that one will find its mate."""
-    if not is_pair_name(near):
-        return False
-    core = domain.core
-    if sought.of_group:
-        return core.members.taken(near, sought.owner) is None
-    return core.mates.taken(MateName(peer, near), sought.owner) is None
+    named = GroupName(near, ()) if sought.of_group else MateName(peer, near)
+    return is_pair_name(near) and domain.core.names.taken(named, sought.owner) is None

@@ -68,12 +68,12 @@ class JobRecord:
     @property
     def named(self) -> Named:
         """The group, or the mate, that it names; the mate's id may have been learnt."""
+        kept = (self.memory or {}).get("group", {})
         if self.group_name is not None:
-            kept = (self.memory or {}).get("group", {})
             windows = tuple(Window(domain, *window) for domain, window in sorted(kept.get("windows", {}).items()))
             others = tuple((self.group_with or "").split("+"))
             return GroupName(self.group_name, others, kept.get("or_alone", False), windows, kept.get("at"))
-        return MateName(self.peer or "", self.pair, self.mate, (self.memory or {}).get("or_alone", False))
+        return MateName(self.peer or "", self.pair, self.mate, kept.get("or_alone", False))
 
     @property
     def starts_by(self) -> dict[str, int]:

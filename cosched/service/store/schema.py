@@ -326,6 +326,33 @@ def _columns(database: Database) -> None:
     _execute_each(database, "ALTER TABLE jobs DROP COLUMN malleable")
 
 
+@MIGRATIONS(name="0020_pairs")
+def _pairs(database: Database) -> None:
+    """A pair is kept as a group of two. The slots that pairs had agreed on by calls of their own are gone."""
+    database.execute("DELETE FROM answers WHERE kind NOT IN ('MateTried', 'MateStarted')")
+    rows = database.execute(
+        f"SELECT id, memory FROM jobs WHERE state < {FIRST_FINAL_STATE} AND group_name IS NULL AND memory IS NOT NULL"
+    ).fetchall()
+    for id, memory in rows:
+        kept = json.loads(memory)
+        if kept.pop("or_alone", False):
+            kept["group"] = {"or_alone": True}
+        for of_slot in _OF_PAIRS_SLOT:
+            kept.pop(of_slot, None)
+            kept.get("scheduler", {}).pop(of_slot, None)
+        kind, *call = kept.get("call", [""])
+        if kind == "StartJob" and any(call[5:]):  # at a slot: whether the mate has started is not known
+            kept["in_doubt"] = True
+        if kind in ("TryStartMate", "StartJob") and "in_doubt" not in kept:
+            kept["call"] = [kind, *call[:5]]
+        else:
+            kept.pop("call", None)
+        database.execute("UPDATE jobs SET memory = ? WHERE id = ?", (json.dumps(kept), id))
+
+
+_OF_PAIRS_SLOT = ("slot", "slot_block", "slot_moves", "proposes", "confirmed", "fits_since", "rounds", "unanswered")
+
+
 def _execute_each(database: Database, statements: str) -> None:
     """Execute statements separated by lines that end in a semicolon (executescript() would end the transaction)."""
     for statement in statements.split(";\n"):

@@ -1,16 +1,15 @@
-"""The calls of Algorithm 1, and those for slots of pairs, as protobuf messages. Pure; checks what it reads.
+"""The calls of Algorithm 1 as protobuf messages. Pure; checks what it reads.
 
 proto/cosched/v1/coscheduling.proto explains the fields.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from google.protobuf.timestamp_pb2 import Timestamp
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 from cosched.core import protocol as core
-from cosched.core.protocol import FOREVER, Domain
+from cosched.core.protocol import Domain
 from cosched.service.wire.call_on_wire import CallOnWire
 from cosched.service.wire.fields import (
     MAX_OWNER,
@@ -33,9 +32,8 @@ from cosched.service.wire.message_parts import (
 )
 from cosched.v1 import coscheduling_pb2 as wire
 
-REFUSAL = {refusal: wire.SlotRefusal.Value(f"SLOT_REFUSAL_{refusal.name}") for refusal in core.Refusal}
+_MATE_READY = 2  # the field of TryStartMateResponse by which pairs alone agreed on slots
 _STATUS_OF = {value: status for status, value in STATUS.items()}
-_REFUSAL_OF = {value: refusal for refusal, value in REFUSAL.items()}
 
 
 def _write_get_mate_job_id(request: core.GetMateJobId, peer: Domain) -> Fields:
@@ -66,68 +64,13 @@ def _read_mate_status(message: wire.GetMateStatusResponse, _: Domain) -> core.Ma
     return core.MateStatus(status, generation, started_at, message.may_book)
 
 
-def _write_start(reply: core.StartReply) -> Fields:
+def knows_older_slots(answer: wire.TryStartMateResponse) -> bool:
+    """Whether a peer that answers so agrees on slots by calls of pairs alone, which have ended."""
+    return any(field.field_number == _MATE_READY for field in UnknownFieldSet(answer))
+
+
+def _write_start(reply: core.MutatingReply) -> Fields:
     return {"started": reply.started, "start_at": write_instant(reply.start_at)}
-
-
-def _write_start_job(request: core.StartJob, _: Domain) -> Fields:
-    generations = {"hold_generation": request.generation, "slot_generation": request.slot_generation}
-    return {**generations, "start_at": write_instant(request.start_at)}
-
-
-def _read_start_job(message: wire.StartJobRequest, *_: Domain) -> list[Any]:
-    """Return the fields: about a hold or, without the generation of one, about a slot."""
-    hold, slot = message.hold_generation, message.slot_generation
-    if hold and slot:
-        raise FieldError("slot_generation", "must be 0 if hold_generation is given")
-    if slot:
-        check_generation("slot_generation", slot)
-    else:
-        check_generation("hold_generation", hold)
-    return [hold, read_start_at(message), slot]
-
-
-def _write_propose_start(request: core.ProposeStart, _: Domain) -> Fields:
-    only_before = request.only_before if request.only_before < FOREVER else None
-    bounds = {"not_before": write_instant(request.not_before), "only_before": write_instant(only_before)}
-    return {"slot_generation": request.slot_generation, **bounds}
-
-
-def _read_propose_start(message: wire.ProposeStartRequest, *_: Domain) -> list[int]:
-    generation = check_generation("slot_generation", message.slot_generation) if message.slot_generation else 0
-    not_before = check_time("not_before", message.not_before, earliest=1)
-    given = message.HasField("only_before")
-    only_before = check_time("only_before", message.only_before, earliest=1) if given else FOREVER
-    return [not_before, generation, only_before]
-
-
-def _write_proposed(reply: core.Proposed, _: Domain) -> Fields:
-    refusal = REFUSAL[reply.refusal] if reply.refusal is not None else None
-    booked = {"booked": reply.booked, "slot_generation": reply.slot_generation}
-    return {"at": write_instant(reply.at), **booked, "refusal": refusal}
-
-
-def _read_proposed(message: wire.ProposeStartResponse, _: Domain) -> core.Proposed:
-    if not message.HasField("at"):
-        if message.booked:
-            raise FieldError("at", "must be given if booked")
-        return core.Proposed(None, refusal=_REFUSAL_OF.get(message.refusal))  # None: an unknown reason
-    if message.refusal:
-        raise FieldError("at", "must not be given if refused")
-    at = check_time("at", message.at, earliest=1)
-    if not message.booked:
-        return core.Proposed(at)
-    return core.Proposed(at, True, check_generation("slot_generation", message.slot_generation))
-
-
-def _check_proposed(request: core.ProposeStart, reply: core.Proposed) -> None:
-    """Check that the instant of a slot is one that answers the request."""
-    if reply.at is None:
-        return
-    if reply.at < request.not_before:
-        raise FieldError("at", "is before not_before")
-    if reply.booked and reply.at >= request.only_before:
-        raise FieldError("at", "is booked, but not before only_before")
 
 
 GET_MATE_JOB_ID = CallOnWire(
@@ -144,22 +87,12 @@ TRY_START_MATE = CallOnWire(
     core.TryStartMate, wire.TryStartMateRequest, wire.TryStartMateResponse,
     lambda request, _: {"start_at": write_instant(request.start_at), **write_hold(request.hold_until)},
     lambda message, *_: (read_hold(message), read_start_at(message)),
-    lambda reply, _: {**_write_start(reply), "mate_ready": reply.mate_ready},
-    lambda message, _: core.MateTried(message.started, read_start_at(message), message.mate_ready),
+    lambda reply, _: {**_write_start(reply), "may_book": reply.may_book},
+    lambda message, _: core.MateTried(message.started, read_start_at(message), message.may_book),
 )  # fmt: skip
 START_JOB = CallOnWire(
     core.StartJob, wire.StartJobRequest, wire.StartJobResponse,
-    _write_start_job, _read_start_job,
+    lambda request, _: {"hold_generation": request.generation, "start_at": write_instant(request.start_at)},
+    lambda message, *_: (check_generation("hold_generation", message.hold_generation), read_start_at(message)),
     lambda reply, _: _write_start(reply), lambda message, _: core.MateStarted(message.started, read_start_at(message)),
-)  # fmt: skip
-PROPOSE_START = CallOnWire(
-    core.ProposeStart, wire.ProposeStartRequest, wire.ProposeStartResponse,
-    _write_propose_start, _read_propose_start,
-    _write_proposed, _read_proposed, _check_proposed,
-)  # fmt: skip
-SETTLE_START = CallOnWire(
-    core.SettleStart, wire.SettleStartRequest, wire.SettleStartResponse,
-    lambda request, _: {"slot_generation": request.slot_generation, "keep": request.keep},
-    lambda message, *_: (check_generation("slot_generation", message.slot_generation), message.keep),
-    lambda reply, _: {"current": reply.current}, lambda message, _: core.Settled(message.current),
 )  # fmt: skip

@@ -11,8 +11,6 @@ from cosched.service.wire.message_parts import write_instant
 from cosched.service.wire.pair_messages import (
     GET_MATE_JOB_ID,
     GET_MATE_STATUS,
-    PROPOSE_START,
-    SETTLE_START,
     START_JOB,
     TRY_START_MATE,
 )
@@ -23,8 +21,6 @@ CALLS: tuple[CallOnWire[Any, Any, Any, Any], ...] = (
     GET_MATE_STATUS,
     TRY_START_MATE,
     START_JOB,
-    PROPOSE_START,
-    SETTLE_START,
     GET_MEMBER,
     PROPOSE_GROUP_START,
     SETTLE_GROUP_START,

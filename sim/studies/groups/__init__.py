@@ -1,4 +1,4 @@
-"""Studies groups (groups.md): jobs on two to five machines that start together, beside the same jobs in pairs."""
+"""Studies groups (coscheduling.md): jobs on two to five machines that start together, beside the same jobs in pairs."""
 
 from cosched.sim.studies.study import study_of
 

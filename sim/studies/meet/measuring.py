@@ -80,8 +80,9 @@ def of_pairs(result: ReplayResult) -> Row:
     row: Row = {PAIR_WAIT: mean, PAIR_P95: p95, PAIR_LONGEST: longest}
     row |= {PAIRS: len(starts), TOGETHER: int(together.sum()), CALLS: None, PROPOSALS: None}
     if result.events is not None and len(starts):
-        calls = [event["event"] for event in result.events if "to" in event]
-        row |= {CALLS: len(calls) / len(starts), PROPOSALS: calls.count("ProposeStart") / len(starts)}
+        calls = [event for event in result.events if "to" in event]
+        proposals = sum(event["event"] == "ProposeGroupStart" and "not_before" in event for event in calls)
+        row |= {CALLS: len(calls) / len(starts), PROPOSALS: proposals / len(starts)}
     return row
 
 

@@ -1,6 +1,6 @@
 """What histories of live domains share: their jobs, what is played, and what is checked afterwards.
 
-groups.md, What must hold: no member starts by a proposal that another one has not booked, unless a fault was in force
+coscheduling.md: no member starts by a proposal that another one has not booked, unless a fault was in force
 and the record says so; nothing is held for ever.
 """
 
@@ -32,8 +32,7 @@ TOGETHER = (
     "at its slot",
     "all members of its group are booked",
 )
-PATIENT = {"on_peer_unreachable": OnUnreachable.HOLD, "peer_patience": 10**5}  # so long a slot outlives a lost drop
-PATIENT_GROUPS = {"on_peer_unreachable": OnUnreachable.HOLD, "peer_grace": 10**6}
+PATIENT = {"on_peer_unreachable": OnUnreachable.HOLD, "peer_grace": 10**6}
 FAULTS = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.02, outage=30)
 POWER_FAILURES = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.03, outage=30, power=0.7, sync=3)
 ANYTHING = Faults(lose=0.1, duplicate=0.2, delay=4, kill=0.03)
@@ -118,10 +117,10 @@ def apart(made: World) -> list[str]:
 
 
 def started_by(made: World) -> list[set[str]]:
-    """The proposals by which the members of each group have started, but for those that were preempted."""
+    """The proposals by which those that are linked have started, but for those that were preempted; empty: by none."""
     return [
         {
-            made.nodes[name].store.job(int(job)).memory["group"].get("started_by", "")
+            (made.nodes[name].store.job(int(job)).memory or {}).get("group", {}).get("started_by", "")
             for name, job in group.items()
             if job not in made.nodes[name].preempted
         }

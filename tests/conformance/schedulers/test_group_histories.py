@@ -9,7 +9,7 @@ from tests.conformance.schedulers.histories import (
     FAULTS,
     HOLD,
     MEET,
-    PATIENT_GROUPS,
+    PATIENT,
     POWER_FAILURES,
     YIELD,
     apart,
@@ -79,7 +79,7 @@ def test_domains_are_killed_at_any_point_and_messages_are_lost_and_doubled(world
 @pytest.mark.parametrize("seed", seeds(1, 30))
 def test_with_patience_enough_no_fault_parts_a_group(world, seed, kind, schemes):
     """All members start by one proposal, whatever is lost, and whoever dies."""
-    made = world(kind, seed, schemes, Faults(), **PATIENT_GROUPS)
+    made = world(kind, seed, schemes, Faults(), **PATIENT)
     run_from_acquaintance(made, FAULTS)
     assert all(len(proposals) <= 1 and proposals != {""} for proposals in started_by(made))
 
@@ -87,4 +87,4 @@ def test_with_patience_enough_no_fault_parts_a_group(world, seed, kind, schemes)
 @of_cases(0, ALL)
 @pytest.mark.parametrize("seed", seeds(1, 15))
 def test_a_power_failure_takes_back_nothing_that_has_left_a_domain(world, seed, kind, schemes):
-    run_from_acquaintance(world(kind, seed, schemes, Faults(), **PATIENT_GROUPS), POWER_FAILURES)
+    run_from_acquaintance(world(kind, seed, schemes, Faults(), **PATIENT), POWER_FAILURES)

@@ -1,4 +1,4 @@
-"""Groups whose common instant is given: all start at it, or nobody, whatever gets lost (groups.md, A given instant)."""
+"""Groups whose common instant is given: all start at it, or nobody, whatever gets lost (coscheduling.md)."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_when_it_has_passed_jobs_may_be_cancelled():
     core = world.cores["A"]
     core.ledger.configure(replace(core.settings, on_member_lost=OnMemberLost.CANCEL))
     world.now = AT + 1
-    assert CancelJob("j") in core.grouping.gathering._passed(world.job("A"), world.now)
+    assert CancelJob("j") in core.gathering._passed(world.job("A"), world.now)
 
 
 def test_with_all_others_lost_a_job_does_not_start_before_it():
@@ -114,11 +114,11 @@ def test_with_all_others_lost_a_job_does_not_start_before_it():
 def test_members_that_give_another_instant_are_of_no_group():
     core = agreed({"A": 7, "B": 7}).cores["B"]
     question = GetMember("j", "g", ("A", "B"), "", (), AT)
-    assert core.members.answer("A", question).problem is None
-    assert core.members.answer("A", question._replace(at=AT + 1)).problem is MateProblem.OTHER_WINDOWS
-    assert core.members.answer("A", question._replace(at=None)).problem is MateProblem.OTHER_WINDOWS
+    assert core.names.answer("A", question).problem is None
+    assert core.names.answer("A", question._replace(at=AT + 1)).problem is MateProblem.OTHER_WINDOWS
+    assert core.names.answer("A", question._replace(at=None)).problem is MateProblem.OTHER_WINDOWS
     core.ledger.configure(replace(core.settings, slots=False))
-    assert core.members.answer("A", question).problem is MateProblem.NO_SLOTS
+    assert core.names.answer("A", question).problem is MateProblem.NO_SLOTS
 
 
 def test_it_is_by_the_wall_clock():

@@ -1,6 +1,6 @@
 """Random histories of one group: messages in any order, lost and doubled, domains that die; then a calm time.
 
-groups.md, What must hold: "no member starts by a proposal that some member has not booked", "a booking without a
+coscheduling.md, What must hold: "no member starts by a proposal that some member has not booked", "a booking without a
 decision ends", and all start in the end.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from cosched.core.allocation import Allocation
-from cosched.core.coscheduling.groups.promises import Promises
+from cosched.core.coscheduling.starts.promises import Promises
 from cosched.core.events import Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER

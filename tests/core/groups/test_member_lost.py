@@ -1,6 +1,6 @@
 """A member of a group will not run: on_member_lost says what the others do.
 
-groups.md, RunJob: "Some will not run: the group's on_member_lost: go on without it (default), cancel, wait."
+coscheduling.md, RunJob: "Some will not run: the group's on_member_lost: go on without it (default), cancel, wait."
 """
 
 from __future__ import annotations

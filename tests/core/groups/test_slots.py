@@ -1,4 +1,4 @@
-"""Slots of groups: members that cannot start together now agree on an instant, and start at it (groups.md, Slots)."""
+"""Slots of groups: members that cannot start together now agree on an instant, and start at it (coscheduling.md)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from cosched.core.allocation import Allocation
-from cosched.core.coscheduling.groups.agreeing import Agreeing
 from cosched.core.coscheduling.membership import Agreement
 from cosched.core.coscheduling.slots import MOST_AHEAD
+from cosched.core.coscheduling.starts.agreeing import Agreeing
 from cosched.core.effects import Timer
 from cosched.core.events import Answered, Asked, Booked, Event, Finished, MayBeEarlier, Ready
 from cosched.core.job import JobState
@@ -176,7 +176,7 @@ def test_what_was_booked_for_an_earlier_question_does_not_answer_a_later_one():
     world = agreed({"A": 10, "B": 50, "C": 30})
     job = world.job("B")
     request = ProposeGroupStart("A/j/9", "j", "j", 0, 60, not_before=45, only_before=50, slot=job.group.slot)
-    world.cores["B"].grouping.reserving.asked["j"] = "A", request
+    world.cores["B"].reserving.asked["j"] = "A", request
     world.feed("B", Booked("j", 40, job.slot_generation + 1, Allocation(4), True))
     assert (job.slot, world.booked.get("B")) == (None, None)
     answers = [event.answer for name, event in world.pending if name == "A" and type(event) is Answered]

@@ -1,4 +1,4 @@
-"""What members are told of a proposal is told until they have heard it, whatever becomes of the job (groups.md)."""
+"""What members are told of a proposal is told until they have heard it, whatever becomes of the job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups with windows: each member starts at its own instant, and all or none, whatever gets lost (groups.md)."""
+"""Groups with windows: each member starts at its own instant, and all or none, whatever gets lost (coscheduling.md)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from cosched.core.allocation import Allocation
-from cosched.core.coscheduling.groups.gathering import Gathering
+from cosched.core.coscheduling.starts.gathering import Gathering
 from cosched.core.effects import Timer
 from cosched.core.events import Answered, Asked, Finished, MayBeEarlier, Ready, StartedUnasked
 from cosched.core.job import JobState
@@ -206,10 +206,10 @@ def test_a_domain_says_why_it_has_no_such_member():
     world = Planned("AB", windows=B_LATER)
     question = GetMember("j", "g", ("A", "B"), "", B_LATER)
     core = world.cores["B"]
-    assert core.members.answer("A", question).problem is None
-    assert core.members.answer("A", question._replace(windows=())).problem is MateProblem.OTHER_WINDOWS
+    assert core.names.answer("A", question).problem is None
+    assert core.names.answer("A", question._replace(windows=())).problem is MateProblem.OTHER_WINDOWS
     core.ledger.configure(replace(core.settings, slots=False))
-    assert core.members.answer("A", question).problem is MateProblem.NO_SLOTS
+    assert core.names.answer("A", question).problem is MateProblem.NO_SLOTS
 
 
 # Messages in any order, lost and doubled; domains that die; then a calm time

@@ -17,13 +17,15 @@ from dataclasses import dataclass, field
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import Asking
-from cosched.core.coscheduling.groups.gathering import Gathering
-from cosched.core.coscheduling.groups.members import Members
-from cosched.core.coscheduling.groups.proposals import longest_lease, membership
-from cosched.core.coscheduling.groups.reserving import Reserving
-from cosched.core.coscheduling.ledger import Ledger, PairedJob
+from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
 from cosched.core.coscheduling.membership import Promise
+from cosched.core.coscheduling.names import Names
 from cosched.core.coscheduling.peers import Peers
+from cosched.core.coscheduling.starts.gathering import Gathering
+from cosched.core.coscheduling.starts.proposals import longest_lease
+from cosched.core.coscheduling.starts.proposing import Proposing
+from cosched.core.coscheduling.starts.reserving import Reserving
+from cosched.core.coscheduling.starts.telling import Telling
 from cosched.core.effects import (
     Answer,
     Call,
@@ -64,11 +66,13 @@ class Promises:
     """The promises of our members."""
 
     ledger: Ledger
-    members: Members
+    names: Names
     peers: Peers
     allocations: Allocations
     asking: Asking
     gathering: Gathering
+    proposing: Proposing
+    telling: Telling
     reserving: Reserving
     trying: dict[JobId, tuple[Domain, ProposeGroupStart]] = field(default_factory=dict)  # who waits for the nodes
 
@@ -76,7 +80,7 @@ class Promises:
 
     def propose(self, peer: Domain, request: ProposeGroupStart, now: int) -> list[Effect]:
         """A member asks for our member's nodes."""
-        if not self.members.is_member(peer, request.caller, request.job):
+        if not self.names.starts_with(peer, request.caller, request.job):
             return [Answer(peer, request, GroupProposed(Vote.NO))]
         job = self.ledger.jobs[request.job]
         self.ledger.changed[job.id] = None
@@ -116,6 +120,8 @@ class Promises:
             return Vote.BUSY
         if request.slot != group.slot and request.slot and job.state is QUEUED:
             return Vote.NO
+        if job.call is not None:  # its mate may just be starting by that
+            return Vote.BUSY
         if job.state is READY and now >= (group.kept_until or FOREVER):
             return Vote.NO
         if job.state is READY and self._is_beyond_cap(job, request):
@@ -222,7 +228,7 @@ class Promises:
 
     def settle(self, peer: Domain, request: SettleGroupStart, now: int) -> list[Effect]:
         """The proposer says what has become of its proposal; to hear it twice is to hear it once."""
-        if not self.members.is_member(peer, request.caller, request.job):
+        if not self.names.starts_with(peer, request.caller, request.job):
             return [Answer(peer, request, Settled(False))]
         job = self.ledger.jobs[request.job]
         self.ledger.changed[job.id] = None
@@ -269,13 +275,14 @@ class Promises:
             job.state = QUEUED
             return [*effects, GiveBack(job.id)]
         if now >= kept_until:
-            return [*effects, *self.allocations.wait(job, now, Why.MATE_QUEUING, Scheme.YIELD, peer=promise.proposer)]
+            waits = self.allocations.wait(job, now, Why.MATE_QUEUING, Scheme.YIELD, **job.about(promise.proposer))
+            return [*effects, *waits]
         group.kept_until = kept_until  # it keeps its nodes, and asks anew
-        return [*effects, *self.asking.ask_for_mate(job, now)]
+        return [*effects, *self.asking.ask(job, now)]
 
     def release(self, job: PairedJob, event: ReleaseDue, now: int) -> list[Effect]:
         """The hold is to end: when the promise has ended, if the job is booked."""
-        promise = membership(job).promise
+        promise = None if job.group is None else job.group.promise
         if promise is None:
             return self.allocations.release(job, event, now)
         promise.release_due = True
@@ -283,7 +290,9 @@ class Promises:
 
     def end(self, job: PairedJob) -> list[Effect]:
         """The job has lost its nodes, or has ended: it is booked no longer."""
-        group = membership(job)
+        group = job.group
+        if group is None:
+            return []
         group.kept_until = 0
         if group.promise is None:
             return []
@@ -295,17 +304,17 @@ class Promises:
 
     def lease_over(self, job: PairedJob, _: LeaseOver, now: int) -> list[Effect]:
         """No outcome has been told: ask for it, first the proposer alone, and then all."""
-        group, settings = membership(job), self.ledger.settings
-        promise = group.promise
-        if promise is None:
+        group, settings = job.group, self.ledger.settings
+        if group is None or group.promise is None:
             return []
+        promise = group.promise
         if (
             not promise.asked
         ):  # patience begins when the proposer is asked, however late: this domain may have been down
             promise.asked, promise.until = True, now
         waited = now - promise.until
         expected = waited <= settings.peer_patience + settings.peer_grace and self.peers.expects(promise.proposer, now)
-        if waited > settings.peer_patience and not expected:
+        if waited > settings.peer_patience and not expected and promise.proposer in group.unanswered:
             return self._give_up(job, promise, now)
         asked = [promise.proposer] if waited <= 0 else [peer for peer in group.others if peer in group.jobs]
         calls = [Call(peer, job.id, GetProposal(promise.proposal, group.jobs[peer], job.id)) for peer in asked]
@@ -341,9 +350,9 @@ class Promises:
 
     def outcome(self, peer: Domain, request: GetProposal, now: int) -> list[Effect]:
         """A member asks what has become of a proposal: an undecided one of our own job is dropped now."""
-        if (started := self.gathering.telling.started(peer, request)) is not None:
+        if (started := self.telling.started(peer, request)) is not None:
             return [Answer(peer, request, ProposalOutcome(Outcome.STARTED, started.start_at))]
-        if not self.members.is_member(peer, request.caller, request.job):
+        if not self.names.starts_with(peer, request.caller, request.job):
             return [Answer(peer, request, ProposalOutcome(Outcome.UNKNOWN))]
         job = self.ledger.jobs[request.job]
         group = membership(job)
@@ -355,5 +364,5 @@ class Promises:
         proposes = group.proposal is not None and any(
             asked.request_id == request.request_id for asked in group.proposal.requests.values()
         )
-        undone = self.gathering.undo(job, now) if proposes else []
+        undone = self.proposing.undo(job, now) if proposes else []
         return [*undone, Answer(peer, request, ProposalOutcome(Outcome.DROPPED))]

@@ -1,14 +1,13 @@
-"""What members of groups promise for later: the slots that other members propose (groups.md, Slots)."""
+"""What members of groups promise for later: the slots that other members propose (coscheduling.md, Slots)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from cosched.core.coscheduling.allocations import QUEUED, READY, Allocations
-from cosched.core.coscheduling.groups.agreeing import Agreeing
-from cosched.core.coscheduling.groups.proposals import membership
-from cosched.core.coscheduling.ledger import Ledger, PairedJob
+from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
 from cosched.core.coscheduling.slots import MOST_AHEAD, Slots
+from cosched.core.coscheduling.starts.agreeing import Agreeing
 from cosched.core.effects import Answer, Book, Effect, Quote, Reschedule
 from cosched.core.events import Booked, Quoted
 from cosched.core.protocol import (
@@ -44,7 +43,9 @@ class Reserving:
         far = Vote.NO if _from(request, now) > now + MOST_AHEAD else None
         if (vote := self._vote(job, peer, request) or far) is not None:
             return [Answer(peer, request, GroupProposed(vote))]
-        if group.slot != request.slot:  # one of the two has not heard that a slot was dropped
+        if group.slot != request.slot and (request.slot or (job.proposes and not job.confirmed)):
+            return [Answer(peer, request, GroupProposed(Vote.NO))]  # it did not know of the slot yet
+        if group.slot != request.slot:  # it has not heard of the slot, or has dropped it and was not heard
             dropped = [*self.slots.drop(job, Why.SLOT_OUTDATED), Reschedule(job.id)]
             return [*dropped, Answer(peer, request, GroupProposed(Vote.NO))]
         group.void[peer] = max(call_number(request.request_id) - 1, group.void.get(peer, 0))

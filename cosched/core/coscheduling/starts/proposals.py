@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cosched.core.coscheduling.ledger import Ledger, PairedJob
-from cosched.core.coscheduling.membership import Membership, Proposal
+from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
+from cosched.core.coscheduling.membership import Proposal
 from cosched.core.effects import Call, Effect
 from cosched.core.protocol import FOREVER, Domain, ProposeGroupStart
 from cosched.core.story import What
@@ -32,9 +32,3 @@ def lease(ledger: Ledger) -> int:
 def longest_lease(ledger: Ledger) -> int:
     """For how many seconds nodes are kept here for proposals, whatever lease these name, before others have a turn."""
     return min(lease(ledger), ledger.settings.release_interval or FOREVER)
-
-
-def membership(job: PairedJob) -> Membership:
-    """The group of a job that is in one."""
-    assert job.group is not None
-    return job.group

@@ -1,9 +1,10 @@
-"""Our members of groups agree with all others on slots, move them earlier, and have all start (groups.md, Slots).
+"""Our jobs agree with all others on slots, move them earlier, and have all start (coscheduling.md, Slots).
 
 To agree: all others are asked when they could start, from our job's earliest instant on. If all could then, all book
 it, our job last. Else they are asked again, from our job's earliest instant at or after the latest answer. Nothing is
-booked before all agree, so an older slot stays if they do not. In a group with windows each has its own instant, as
-its window has it, from the common one on; who could start after its window makes the common instant a later one.
+booked before all agree, so an older slot stays if they do not; an only partner may book at once. In a group with
+windows each has its own instant, as its window has it, from the common one on; who could start after its window makes
+the common instant a later one.
 
 At the slot our job proposes a start to all, as it always does, but on the nodes of their slots. So nobody starts unless
 all have them, whatever is lost. In a group with windows so does the first whose slot comes. With that the slots of the
@@ -19,17 +20,17 @@ from dataclasses import dataclass
 
 from cosched.core.coscheduling.allocations import QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import Asking
-from cosched.core.coscheduling.at_slot import AtSlot
-from cosched.core.coscheduling.groups.proposals import lease, membership, propose
-from cosched.core.coscheduling.ledger import Ledger, PairedJob
+from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
 from cosched.core.coscheduling.membership import Agreement, Membership
 from cosched.core.coscheduling.peers import Peers
-from cosched.core.coscheduling.proposing import ROUNDS
 from cosched.core.coscheduling.slots import MOST_AHEAD, Slots
+from cosched.core.coscheduling.starts.at_slot import AtSlot
+from cosched.core.coscheduling.starts.proposals import lease, propose
 from cosched.core.effects import Book, Call, Effect, EndTurn, MoveSlot, Quote, Reschedule, SetTimer, Timer
 from cosched.core.events import Answered, Booked, MayBeEarlier, Quoted, SlotDue, SlotLapsed
 from cosched.core.job import SlotMoves
 from cosched.core.protocol import (
+    FOREVER,
     Domain,
     GroupProposed,
     ProposeGroupStart,
@@ -39,6 +40,7 @@ from cosched.core.protocol import (
 )
 from cosched.core.story import What, Why
 
+ROUNDS = 50  # in which all others are asked; more than one or two are rare
 ROUNDS_AHEAD = 3  # to ask again, to have it booked, and one to spare
 
 
@@ -66,7 +68,7 @@ class Agreeing:
             for peer in group.partners
         )
         settled = job.slot is None or group.keeps_slot or self.ledger.settled_by is not None
-        if settled or waits or group.agreement is not None:
+        if settled or waits or group.agreement is not None or job.call is not None:
             return [EndTurn(job.id)]
         return self.agree(job, "", now)
 
@@ -86,7 +88,7 @@ class Agreeing:
 
     def _planned(self, job: PairedJob, *, books: bool) -> Agreement | None:
         """The agreement for which our scheduler has planned; None: that one is over."""
-        agreement = membership(job).agreement
+        agreement = None if job.group is None else job.group.agreement
         counts = job.state is READY or (job.state is QUEUED and job.slot is not None)
         if agreement is None or not agreement.planning or agreement.books is not books or not counts:
             return None
@@ -95,9 +97,10 @@ class Agreeing:
 
     def quoted(self, job: PairedJob, event: Quoted, now: int) -> list[Effect]:
         """The earliest instant at which the job can start."""
-        agreement, group = self._planned(job, books=False), membership(job)
+        agreement = self._planned(job, books=False)
         if agreement is None:
             return [EndTurn(job.id)]
+        group = membership(job)
         if event.at is None or group.is_later(job.slot, event.at) or agreement.rounds == ROUNDS:
             return self._end_turn(job, agreement, now)
         agreement.at = event.at
@@ -105,7 +108,8 @@ class Agreeing:
         if agreement.instant >= self._before(job, now):
             return self._end_turn(job, agreement, now)
         agreement.rounds += 1
-        return self._ask(job, agreement, {peer: self._first(agreement, group, peer) for peer in group.partners})
+        first = {peer: self._first(agreement, group, peer) for peer in group.partners}
+        return self._ask(job, agreement, first, book=len(first) == 1)
 
     def _ask(
         self, job: PairedJob, agreement: Agreement, at: Mapping[Domain, int], *, book: bool = False
@@ -139,10 +143,10 @@ class Agreeing:
             return []
         assert isinstance(request, ProposeGroupStart)
         assert isinstance(answer, GroupProposed)
+        agreement.told[event.peer] = FOREVER if answer.earliest is None else answer.earliest
+        agreement.booked += answer.vote is Vote.BOOKED
         if answer.earliest is None:
             return self.give_up(job, agreement, now)
-        agreement.told[event.peer] = answer.earliest
-        agreement.booked += answer.vote is Vote.BOOKED
         if len(agreement.told) < len(agreement.requests):
             return []
         return self._all_told(job, agreement, now, books=request.book)
@@ -155,7 +159,8 @@ class Agreeing:
         instant = max(agreement.instant, *(at - group.window(peer)[1] for peer, at in agreement.told.items()))
         if group.by_slots_only and instant < now + took and self.ledger.given_instant(job) is None:
             instant = now + ROUNDS_AHEAD * took
-        if books or instant >= self._before(job, now):
+        refused = books and (len(agreement.requests) > 1 or agreement.told_as_asked)
+        if refused or instant >= self._before(job, now):
             return self.give_up(job, agreement, now)
         if instant == agreement.instant:
             return self._ask(job, agreement, agreement.told, book=True)
@@ -172,24 +177,24 @@ class Agreeing:
 
     def booked(self, job: PairedJob, event: Booked, now: int) -> list[Effect]:
         """Whether our scheduler, too, has booked the instant that all others have."""
-        agreement, group = self._planned(job, books=True), membership(job)
+        agreement = self._planned(job, books=True)
         if agreement is None:
             return [*self.slots.undo(job, event), EndTurn(job.id)]  # what the others have booked lapses there
         if event.allocation is None:
             return self.give_up(job, agreement, now)
         given = self.slots.give(job, event.at, event.generation, now, proposes=True)
-        group.slot = agreement.name
+        membership(job).slot = agreement.name
         given += self.move_with_group(job, agreement.instant)
         if event.at <= now and job.state is READY:
             return [*given, *self._start_all(job, now)]
         return [*given, *self._end_turn(job, agreement, now), *self.keep(job)]
 
     def give_up(self, job: PairedJob, agreement: Agreement, now: int) -> list[Effect]:
-        """There is no agreement. If some have booked an instant already, no slot is left, old or new."""
+        """There is no agreement. If some may have booked an instant, no slot is left, old or new."""
         dropped: list[Effect] = []
         request = next(iter(agreement.requests.values()))
-        if request.book:
-            dropped = self.slots.drop(job, Why.SLOT_NOT_KEPT) + self.slots.tell_members(job, agreement.name)
+        if request.book and (agreement.booked or len(agreement.told) < len(agreement.requests)):
+            dropped = self.slots.drop(job, Why.SLOT_NOT_KEPT) + self.slots.tell_dropped(job, agreement.name)
         return [*dropped, *self._end_turn(job, agreement, now)]
 
     @staticmethod
@@ -203,7 +208,7 @@ class Agreeing:
 
     def _end_turn(self, job: PairedJob, agreement: Agreement, now: int) -> list[Effect]:
         if job.state is READY:
-            return self.allocations.pass_over(job, now, Why.MATE_QUEUING, peer=agreement.refuser)
+            return self.allocations.pass_over(job, now, Why.MATE_QUEUING, **job.about(agreement.refuser))
         membership(job).agreement = None
         return [EndTurn(job.id)]
 
@@ -230,7 +235,7 @@ class Agreeing:
 
     def lapsed(self, job: PairedJob, _: SlotLapsed, now: int) -> list[Effect]:  # noqa: ARG002
         """The others have not said in time that they keep the slot, or nobody has started the group at it."""
-        if (job.proposes and job.confirmed) or membership(job).keeps_slot:
+        if job.slot is None or (job.proposes and job.confirmed) or membership(job).keeps_slot:
             return []
         return [*self.slots.drop(job, Why.SLOT_OUTDATED if job.proposes else Why.NOT_CLAIMED), Reschedule(job.id)]
 
@@ -238,7 +243,7 @@ class Agreeing:
 
     def due(self, job: PairedJob, event: SlotDue, now: int) -> list[Effect]:
         """The slot has come; a job that is booked waits for the outcome."""
-        if job.state is QUEUED and membership(job).promise is not None:
+        if job.state is QUEUED and job.group is not None and job.group.promise is not None:
             return [SetTimer(job.id, Timer.SLOT, now + self.ledger.settings.retry_interval)]
         return self.at_slot.due(job, event, now)
 
@@ -266,7 +271,7 @@ class Agreeing:
             return [*self.slots.confirm(job), *self.allocations.start(job, now, Why.AT_SLOT)]
         if any(peer not in group.jobs for peer in group.partners):  # it has only been asked
             again = SetTimer(job.id, Timer.SLOT, now + self.ledger.settings.retry_interval)
-            return [again, *self.asking.ask_for_mate(job, now)]
+            return [again, *self.asking.ask(job, now)]
         return [*self.slots.confirm(job), *propose(self.ledger, job, group.partners, now, slot=group.slot)]
 
     def _before(self, job: PairedJob, now: int) -> int:

@@ -28,14 +28,14 @@ def _waits_for_try(job: PairedJob, tried: PairedJob) -> bool:
     """
     if job.state is not JobState.READY or job is tried:
         return False
-    if job.group is not None:
-        proposal = job.group.proposal
-        return proposal is not None and len(proposal.booked) < len(proposal.requests)
-    return type(job.call) is TryStartMate and (tried.group is not None or job.peer == tried.peer)
+    proposal = None if job.group is None else job.group.proposal
+    if proposal is not None:
+        return len(proposal.booked) < len(proposal.requests)
+    return type(job.call) is TryStartMate and (not tried.is_pair or job.peer == tried.peer)
 
 
 def _rank(ledger: Ledger, job: PairedJob, minute: int) -> int:
-    if job.group is not None:
+    if job.group is not None and not job.group.is_pair:
         return zlib.crc32(f"{job.group.rank} {minute}".encode())
     pair = sorted([(ledger.domain, job.id), (job.peer, job.mate or "")])
     return zlib.crc32(f"{pair} {minute}".encode())

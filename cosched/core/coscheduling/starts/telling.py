@@ -1,4 +1,4 @@
-"""What members of groups are told of a proposal: that the group starts, or that it is dropped (groups.md).
+"""What members of groups are told of a proposal: that the group starts, or that it is dropped (coscheduling.md).
 
 It is told again until the member's domain has acknowledged it, whatever becomes of the job: it may have ended, or have
 left its group. What a member is told later takes the place of that, and so does a later proposal.

@@ -1,1 +1,0 @@
-"""Groups: more than two jobs, one on each of several domains, that start together (groups.md)."""

@@ -1,0 +1,258 @@
+"""Which jobs start with which: by names of pairs and groups, by ids, by adoption (coscheduling.md, Mates)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cosched.core.coscheduling.asked_early import AskedEarly, PairName
+from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
+from cosched.core.coscheduling.membership import Membership
+from cosched.core.job import WAITING, JobState
+from cosched.core.protocol import (
+    MAX_MEMBERS,
+    Domain,
+    Found,
+    GetMateJobId,
+    GetMember,
+    GroupName,
+    JobId,
+    MateJobId,
+    MateName,
+    MateProblem,
+    Named,
+)
+
+UNSUBMITTED = MateJobId(Found.UNSUBMITTED, None)
+NOT_WAITING = {  # what is wrong with a mate in such a state
+    JobState.RUNNING: MateProblem.RUNNING,
+    JobState.COMPLETED: MateProblem.COMPLETED,
+    JobState.FAILED: MateProblem.FAILED,
+    JobState.CANCELLED: MateProblem.CANCELLED,
+}
+OF_GROUPS = ""  # in the place of a pair's peer: groups have their names for themselves
+
+Key = tuple[Domain, str, str]  # peer, owner here, name
+
+
+@dataclass(slots=True)
+class Names:
+    """The names and ids by which jobs of this domain are found.
+
+    `owners` maps (peer, owner there) to the owner here where the names differ.
+    """
+
+    ledger: Ledger
+    owners: Mapping[tuple[Domain, str], str] = field(default_factory=dict)
+    _by_name: dict[Key, JobId] = field(default_factory=dict)
+    _by_mate: dict[tuple[Domain, JobId], JobId] = field(default_factory=dict)
+    _parted: set[tuple[Domain, JobId]] = field(default_factory=set)
+    _asked_early: dict[Domain, AskedEarly] = field(default_factory=dict)
+
+    # What owners say
+
+    def check_free(self, job: JobId, named: Named, owner: str) -> None:
+        """Check that a job of this owner may start with these; ValueError: that is another job's, or cannot be."""
+        taken = self.taken(named, owner)
+        if isinstance(named, MateName):
+            if taken not in (None, job):
+                raise ValueError(f"job {job}: its pair is that of job {taken} already")
+            return
+        domain, others = self.ledger.domain, named.others
+        if domain in others or len(set(others)) < len(others):
+            raise ValueError(f"group {named.name}: each domain has one member, and {domain} has this job")
+        if not 0 < len(others) < MAX_MEMBERS:
+            raise ValueError(f"group {named.name}: it has 2 to {MAX_MEMBERS} members, not {len(others) + 1}")
+        if taken is not None:
+            raise ValueError(f"group {named.name}: job {taken} is its member here already")
+
+    def taken(self, named: Named, owner: str) -> JobId | None:
+        """The job here, not ended, that has this name of this owner, or this mate."""
+        if isinstance(named, MateName):
+            by_pair = self._by_name.get((named.peer, owner, named.pair or ""))
+            found = [by_pair, self._by_mate.get((named.peer, named.mate or ""))]
+        else:
+            found = [self._by_name.get((OF_GROUPS, owner, named.name))]
+        return next((job for job in found if job is not None and not self.ledger.jobs[job].state.final), None)
+
+    def add(self, job: PairedJob, named: Named) -> None:
+        """Note a submission; ValueError as of `check_free`."""
+        if job.id in self.ledger.jobs:
+            raise ValueError(f"job {job.id}: its pair is that of job {job.id} already")
+        self.check_free(job.id, named, job.owner)
+        job.group = Membership.named(self.ledger.domain, named)
+        self.restore(job)
+
+    def restore(self, job: PairedJob) -> None:
+        """Take up a job as it was recorded."""
+        self.ledger.jobs[job.id] = job
+        self._enter(job)
+        if job.parted is not None:
+            self._parted.add(job.parted)
+
+    def link(self, job: PairedJob, named: Named) -> None:
+        """The job starts with these now, who are free. A mate that it had cannot adopt it, once it is in a group."""
+        had = (job.peer, job.mate) if isinstance(named, GroupName) and job.mate is not None else None
+        self._erase(job)
+        self._part(job, had)
+        job.group = Membership.named(self.ledger.domain, named)
+        self._enter(job)
+
+    def unlink(self, job: PairedJob) -> None:
+        """The job starts with nobody any more. The mate that it had cannot adopt it."""
+        self._erase(job)
+        self._part(job, (job.peer, job.mate) if job.mate is not None else None)
+        job.group = None
+
+    def forget(self, job: PairedJob) -> None:
+        """Drop a job."""
+        del self.ledger.jobs[job.id]
+        self._erase(job)
+
+    def know(self, job: PairedJob, peer: Domain, other: JobId) -> None:
+        """The id of the mate, or of the member there, is known now."""
+        membership(job).know(peer, other)
+        if job.is_pair:
+            self._by_mate[peer, other] = job.id
+
+    def take_asked_early(self, job: PairedJob) -> bool:
+        """Whether the job's mate has asked for it before it was submitted; forgets that."""
+        early = self._asked_early.get(job.peer)
+        return early is not None and job.pair is not None and early.take(PairName(job.owner, job.pair))
+
+    # What peers ask
+
+    def owner_here(self, peer: Domain, owner: str) -> str:
+        """What a user of the peer is called here."""
+        return self.owners.get((peer, owner), owner)
+
+    def starts_with(self, peer: Domain, caller: JobId, job: JobId) -> bool:
+        """Whether the peer's job `caller`, which has asked for this id before, starts together with `job`."""
+        local = self.ledger.jobs.get(job)
+        return local is not None and local.group is not None and local.group.jobs.get(peer) == caller
+
+    def is_mate(self, peer: Domain, caller: JobId, job: JobId) -> bool:
+        """Whether it does so as a mate, which may start the job by itself."""
+        return self.starts_with(peer, caller, job) and self.ledger.jobs[job].is_pair
+
+    def find(self, peer: Domain, request: GetMateJobId | GetMember) -> PairedJob | None:
+        """The job here that the caller asks for; one that has ended only if it was, or could have been, with it."""
+        owner = self.owner_here(peer, request.owner)
+        if isinstance(request, GetMember):
+            found = self._by_name.get((OF_GROUPS, owner, request.group))
+        elif request.pair is not None:
+            found = self._by_name.get((peer, owner, request.pair))
+        else:
+            found = request.mate if request.mate is not None else self._by_mate.get((peer, request.caller))
+        local = self.ledger.jobs.get(found) if found is not None else None
+        if local is None or not local.state.final:
+            return local
+        other = membership(local).jobs.get(peer) if isinstance(request, GetMember) else local.mate
+        is_of_it = other in (None, request.caller) and local.owner == owner
+        return local if is_of_it else None  # else its name may be used again
+
+    def answer(self, peer: Domain, request: GetMateJobId | GetMember) -> MateJobId:
+        """Which job here starts with the caller."""
+        if not self.ledger.settings.enabled:
+            return no_pair(MateProblem.OFF)
+        return self._member(peer, request) if isinstance(request, GetMember) else self._mate(peer, request)
+
+    def _mate(self, peer: Domain, request: GetMateJobId) -> MateJobId:
+        """A job that names no id yet takes the caller's, and one that names nobody is adopted."""
+        local = self.find(peer, request)
+        if (peer, request.caller) in self._parted and (local is None or local.mate != request.caller):
+            return no_pair(MateProblem.UNLINKED)
+        if local is None and request.pair is not None:
+            return self._unsubmitted(peer, request, request.pair)
+        problem = self._problem(peer, request, local)
+        if local is None or problem is not None:
+            return no_pair(problem)
+        if local.group is None:
+            local.group = Membership.named(self.ledger.domain, MateName(peer))
+        if local.mate is None:
+            self.know(local, peer, request.caller)
+        return MateJobId(Found.MATE, local.id, NOT_WAITING.get(local.state))
+
+    def _unsubmitted(self, peer: Domain, request: GetMateJobId, pair: str) -> MateJobId:
+        """No job here has the pair's name. Perhaps the caller takes a group of its owner for a pair."""
+        owner = self.owner_here(peer, request.owner)
+        self._asked_early.setdefault(peer, AskedEarly()).note(request.caller, PairName(owner, pair))
+        member = self.taken(GroupName(pair, ()), owner)
+        of_group = member is not None and peer in self.ledger.jobs[member].peers
+        return no_pair(MateProblem.OTHER_DOMAINS) if of_group else UNSUBMITTED
+
+    def _problem(self, peer: Domain, request: GetMateJobId, local: PairedJob | None) -> MateProblem | None:
+        """Why the local job that was found (or else is named) cannot be the caller's mate; None: it can."""
+        named = local or self.ledger.jobs.get(request.mate or "")
+        if named is None:
+            return MateProblem.UNKNOWN
+        if named.owner != self.owner_here(peer, request.owner):
+            return MateProblem.OTHER_OWNER
+        if local is None:  # it has ended, with another mate
+            return NOT_WAITING[named.state]
+        in_group = local.group is not None and not local.is_pair
+        if in_group or local.peer not in ("", peer) or local.mate not in (None, request.caller):
+            return MateProblem.TAKEN
+        if local.mate is not None or request.pair is not None:
+            return None
+        return NOT_WAITING.get(local.state) or (MateProblem.NAMES_PAIR if local.pair is not None else None)
+
+    def _member(self, peer: Domain, request: GetMember) -> MateJobId:
+        """A member that does not know the caller's id yet takes it.
+
+        A domain has one job of a group that has not ended: an earlier one that was known has ended, and is replaced.
+        """
+        if (request.windows or request.at is not None) and not self.ledger.settings.slots:
+            return no_pair(MateProblem.NO_SLOTS)
+        job = self.find(peer, request)
+        if job is None:
+            pair = self.taken(MateName(peer, request.group), self.owner_here(peer, request.owner))
+            return UNSUBMITTED if pair is None else no_pair(MateProblem.OTHER_DOMAINS)
+        group = membership(job)
+        if request.domains != group.domains or peer not in group.others:
+            return no_pair(MateProblem.OTHER_DOMAINS)
+        if (request.windows, request.at) != (group.named_windows, group.at):
+            return no_pair(MateProblem.OTHER_WINDOWS)
+        may_change = job.state in WAITING and not group.is_starting
+        if group.jobs.get(peer, request.caller) != request.caller and not may_change:
+            return no_pair(MateProblem.TAKEN)
+        group.know(peer, request.caller)
+        return MateJobId(Found.MATE, job.id, NOT_WAITING.get(job.state))
+
+    # The names
+
+    @staticmethod
+    def _key(job: PairedJob) -> Key | None:
+        """The name by which the job is found; None: it has none."""
+        if job.group is None or not job.group.name:
+            return None
+        return (job.peer if job.is_pair else OF_GROUPS), job.owner, job.group.name
+
+    def _enter(self, job: PairedJob) -> None:
+        if (key := self._key(job)) is not None:
+            if job.state.final and not job.is_pair:
+                self._by_name.setdefault(key, job.id)  # its name may have been given to another group
+            else:
+                self._by_name[key] = job.id
+        if job.mate is not None:
+            self._by_mate[job.peer, job.mate] = job.id
+
+    def _erase(self, job: PairedJob) -> None:
+        key, mate = self._key(job), (job.peer, job.mate or "")
+        if key is not None and self._by_name.get(key) == job.id:
+            del self._by_name[key]
+        if self._by_mate.get(mate) == job.id:
+            del self._by_mate[mate]
+        self.ledger.wanted.pop(job.id, None)
+
+    def _part(self, job: PairedJob, mate: tuple[Domain, JobId] | None) -> None:
+        if job.parted is not None:
+            self._parted.discard(job.parted)
+        job.parted = mate
+        if mate is not None:
+            self._parted.add(mate)
+
+
+def no_pair(problem: MateProblem | None = None) -> MateJobId:
+    """Answer GetMateJobId, or GetMember: there is no such pair, or group."""
+    return MateJobId(Found.NO_PAIR, None, problem)

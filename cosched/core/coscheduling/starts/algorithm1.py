@@ -1,0 +1,167 @@
+"""Algorithm 1 (Tang et al., IV-C): how a start now is proposed to an only partner.
+
+The question and the decision are one call: StartJob to a mate that holds, TryStartMate to one that queues. So a pair
+starts by two-phase commit with the shortcut of the last agent: who is asked decides for both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
+from cosched.core.coscheduling.asking import ALIVE, Asking
+from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
+from cosched.core.coscheduling.peers import Peers
+from cosched.core.coscheduling.starts.agreeing import Agreeing
+from cosched.core.effects import Call, Effect, Reschedule, SetTimer, Timer
+from cosched.core.events import Answered, CallFailed
+from cosched.core.protocol import (
+    NO_HOLD,
+    Failure,
+    JobId,
+    MateStarted,
+    MateStatus,
+    MateTried,
+    MutatingRequest,
+    StartJob,
+    Status,
+    TryStartMate,
+)
+from cosched.core.settings import OnUnreachable, Scheme
+from cosched.core.story import Detail, What, Why
+
+
+@dataclass
+class Algorithm1:
+    """The calls of our jobs that may start their mates."""
+
+    ledger: Ledger
+    peers: Peers
+    allocations: Allocations
+    asking: Asking
+    agreeing: Agreeing
+
+    def propose(self, job: PairedJob, mate: MateStatus, now: int) -> list[Effect]:
+        """The mate holds, or queues: start it, or try to."""
+        holds = mate.status is Status.HOLDING
+        return self._start_mate(job, mate.generation, now) if holds else self._try_mate(job, now)
+
+    def _start_mate(self, job: PairedJob, generation: int, now: int) -> list[Effect]:
+        request = StartJob(self.ledger.request_id(job), _mate_of(job), job.id, generation)
+        noted = self.ledger.note(job, What.ASKS_TO_START_MATE, request=request.request_id)
+        return noted + self._call(job, request, now)
+
+    def _try_mate(self, job: PairedJob, now: int) -> list[Effect]:
+        job.will_hold = self.allocations.would_hold(job, now)
+        until = job.held_until if job.will_hold else 0
+        request = TryStartMate(self.ledger.request_id(job), _mate_of(job), job.id, until)
+        noted = self.ledger.note(job, What.ASKS_TO_TRY_MATE, request=request.request_id)
+        return noted + self._call(job, request, now)
+
+    @staticmethod
+    def _call(job: PairedJob, request: MutatingRequest, now: int) -> list[Effect]:
+        job.call, job.call_since, job.uncertain = request, now, False
+        return [Call(job.peer, job.id, request)]
+
+    # Answers
+
+    def answered(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
+        """Whether the mate has started. Nobody awaits the answer of a call that was given up, or is over."""
+        if job.call != event.request:
+            return []
+        answer, job.in_doubt = event.answer, False
+        if isinstance(event.request, StartJob) and event.request.generation == NO_HOLD:
+            assert isinstance(answer, MateStarted)
+            return self._made_void(job, answer, now)
+        if job.state is not READY:
+            return []
+        if isinstance(answer, MateStarted):
+            return self._mate_started(job, answer, now)
+        assert isinstance(answer, MateTried)
+        return self._mate_tried(job, answer, now)
+
+    def _mate_started(self, job: PairedJob, answer: MateStarted, now: int) -> list[Effect]:
+        if answer.started:
+            return self.allocations.start(job, now, Why.HOLDING_MATE_STARTED, answer.start_at)
+        return self._try_mate(job, now)  # that hold has ended: the mate is queuing
+
+    def _mate_tried(self, job: PairedJob, answer: MateTried, now: int) -> list[Effect]:
+        job.call = None
+        if answer.started:
+            return self.allocations.start(job, now, Why.MATE_COULD_START, answer.start_at)
+        if job.will_hold and (job.cannot_yield or self.allocations.may_still_hold(job, now)):
+            return self.allocations.hold(job, now, Why.MATE_QUEUING)
+        if not answer.may_book or not self.ledger.settings.slots:
+            return self.allocations.pass_over(job, now, Why.MATE_QUEUING)
+        if self.ledger.gives_slot(job):
+            return self.agreeing.agree(job, job.peer, now)
+        return self.allocations.pass_over(job, now, Why.MATE_QUEUING, no_slot=True)
+
+    # Calls that fail
+
+    def failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
+        """No answer: the mate may have started, or may start yet."""
+        if job.call != event.request:
+            return []
+        told = event.failure is Failure.REFUSED and job.state is not READY and event.peer in membership(job).unanswered
+        noticed = [] if told else self.asking.noticed(job, event, now)
+        if job.state is not READY:  # it makes void what was given up
+            pause = max(self.ledger.settings.peer_patience, self.ledger.settings.retry_interval)
+            return [*noticed, SetTimer(job.id, Timer.RETRY, now + pause)]
+        if event.failure is Failure.REFUSED:
+            job.in_doubt |= job.uncertain
+            return [*noticed, *self.allocations.wait(job, now, Why.PEER_REFUSED)]
+        return [*noticed, *self._unanswered(job, event.failure, now)]
+
+    def _unanswered(self, job: PairedJob, failure: Failure, now: int) -> list[Effect]:
+        settings, alive = self.ledger.settings, failure in ALIVE
+        job.uncertain = job.uncertain or failure in (Failure.TIMEOUT, Failure.SLOW)
+        waited_for = alive or self.peers.expects(job.peer, now)
+        patient = now < job.call_since + settings.peer_patience
+        if (job.uncertain and (waited_for or patient)) or (alive and patient):
+            return [SetTimer(job.id, Timer.RETRY, now + settings.retry_interval)]
+        if waited_for:
+            why = Why.PEER_BUSY if alive else Why.PEER_AWAY
+            return self.allocations.wait(job, now, why) + self.asking.ask_later(job, job.peer, now)
+        if settings.on_peer_unreachable is OnUnreachable.START:
+            return self.start_without_peer(job, now)
+        job.in_doubt |= job.uncertain
+        return self.allocations.wait(job, now, Why.PEER_UNREACHABLE, Scheme(settings.on_peer_unreachable.value))
+
+    def start_without_peer(self, job: PairedJob, now: int) -> list[Effect]:
+        """The mate's domain gives no answer: the job starts alone."""
+        away = self.peers.away_for(job.peer, now)
+        detail: Detail = {} if away is None else {"away_s": away}
+        return self.allocations.start(job, now, Why.PEER_UNREACHABLE, **detail)
+
+    # A call that was given up
+
+    def make_void(self, job: PairedJob, now: int) -> list[Effect]:
+        """Have a call refused that was given up, if it comes yet: one with a later number goes out, until answered.
+
+        It waits for nothing else, and goes out beside the RunJobs of a job that queues, or holds.
+        """
+        if not job.in_doubt or job.call is not None or job.state not in (QUEUED, HOLDING):
+            return []
+        return self._call(job, StartJob(self.ledger.request_id(job), _mate_of(job), job.id, NO_HOLD), now)
+
+    def _made_void(self, job: PairedJob, answer: MateStarted, now: int) -> list[Effect]:
+        """Whether the mate has started by that call: then the job asks, and starts, too, late."""
+        job.call = None
+        if not answer.started or job.state is READY:  # at its slot it is told soon that its mate runs
+            return []
+        return self.asking.ask_again(job, now) if job.state is HOLDING else [Reschedule(job.id)]
+
+    def again(self, job: PairedJob) -> list[Effect]:
+        """Repeat the call whose answer the job awaits, if there is one."""
+        return [] if job.call is None else [Call(job.peer, job.id, job.call)]
+
+    def recover(self, job: PairedJob, now: int) -> list[Effect]:
+        """Repeat what a job asked before a restart: it may have been carried out."""
+        job.call_since, job.uncertain = now, job.call is not None
+        return self.again(job)
+
+
+def _mate_of(job: PairedJob) -> JobId:
+    """Return the mate of a job that has asked about it."""
+    return membership(job).jobs[job.peer]

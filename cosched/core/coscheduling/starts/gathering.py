@@ -1,0 +1,315 @@
+"""A job whose turn has come: it asks for the others, and proposes that all start now.
+
+All others are asked at once. If each could start, each is asked to keep its nodes (ProposeGroupStart). If all do, the
+start is decided, on record, and told to all until they know it. If one does not, the proposal is dropped for good, and
+the job holds or yields. So nobody starts unless all have their nodes. To a mate it is proposed by Algorithm 1.
+
+A member that is busy is asked again for a while: it is booked by another member, whose proposal may fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
+from cosched.core.coscheduling.asking import ALIVE, Asking
+from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
+from cosched.core.coscheduling.membership import Membership
+from cosched.core.coscheduling.names import Names
+from cosched.core.coscheduling.peers import Peers
+from cosched.core.coscheduling.starts.agreeing import Agreeing
+from cosched.core.coscheduling.starts.algorithm1 import Algorithm1
+from cosched.core.coscheduling.starts.proposing import Proposing
+from cosched.core.effects import Call, CancelJob, Effect, Reschedule, SetTimer, Timer
+from cosched.core.events import Answered, CallFailed, Ready, RetryDue
+from cosched.core.protocol import (
+    Domain,
+    Failure,
+    Found,
+    GetMateStatus,
+    MateJobId,
+    MateProblem,
+    MateStatus,
+    Request,
+    Status,
+)
+from cosched.core.settings import OnMateUnknown, OnMemberLost, OnUnreachable, Scheme
+from cosched.core.story import Detail, Why
+
+LOST = (Status.CANCELLED, Status.FAILED, Status.UNKNOWN)
+LEFT_OUT = (*LOST, Status.UNSUBMITTED)  # a job that waits for none of these goes on without
+STARTED = (Status.RUNNING, Status.ENDED)
+APART = (MateProblem.OFF, MateProblem.UNLINKED)  # somebody there has decided that the job goes on without
+
+
+@dataclass
+class Gathering:
+    """What our members ask of the others."""
+
+    ledger: Ledger
+    names: Names
+    peers: Peers
+    allocations: Allocations
+    asking: Asking
+    agreeing: Agreeing
+    proposing: Proposing
+    algorithm1: Algorithm1
+
+    # RunJob(j, N): Algorithm 1
+
+    def run_job(self, job: PairedJob, event: Ready, now: int) -> list[Effect]:
+        """The local scheduler has selected the job. One that pauses leaves its nodes to others."""
+        job.state, group = READY, job.group
+        if group is not None and now < group.pauses_until and not event.cannot_yield:
+            return self.allocations.give_back(job)
+        job.allocation, job.hold_limit, job.disclosed = event.allocation, event.hold_limit, False
+        job.cannot_yield = event.cannot_yield
+        job.missed = False
+        if job.ready_at is None:
+            job.ready_at = now
+        self.agreeing.slots.fits(job, now)
+        if not self.ledger.settings.enabled:
+            return self.allocations.start(job, now, Why.COSCHEDULING_OFF)
+        if group is None:
+            return self.allocations.start(job, now, Why.NO_MATE)
+        if self.ledger.settled_by is not None:
+            return self.allocations.wait(job, now, Why.DRAINING)
+        if self.peers.known and any(self.peers.expects(peer, now) for peer in group.others):
+            return self.allocations.wait(job, now, Why.PEER_AWAY)
+        return self.asking.ask(job, now)
+
+    # Who is there
+
+    def answered(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
+        """An answer to a question about another member; late ones change nothing."""
+        group, answer = membership(job), event.answer
+        if group.asked.get(event.peer) != event.request or not isinstance(answer, MateJobId | MateStatus):
+            return []
+        if isinstance(answer, MateJobId) and answer.job is not None:
+            self.names.know(job, event.peer, answer.job)
+            job.problem = "" if group.is_pair else job.problem
+            if job.state is HOLDING:  # it has only asked whether its mate is there by now
+                group.asked.clear()
+                return []
+            request = group.asked[event.peer] = GetMateStatus(answer.job, job.id)
+            return [Call(event.peer, job.id, request)]
+        return self._told(job, event.peer, answer, now)
+
+    def _told(self, job: PairedJob, peer: Domain, what: MateStatus | MateJobId | Failure, now: int) -> list[Effect]:
+        group = membership(job)
+        del group.asked[peer]
+        group.told[peer] = what
+        return [] if group.asked else self._go_on(job, now)
+
+    def _go_on(self, job: PairedJob, now: int) -> list[Effect]:
+        """All others have been asked: start, wait, or propose."""
+        group = membership(job)
+        statuses = {peer: told for peer, told in group.told.items() if isinstance(told, MateStatus)}
+        if group.has_begun or any(told.status in STARTED for told in statuses.values()):
+            if now < (first := self._first_after(group, statuses)):
+                waits = self.allocations.wait(job, now, Why.WINDOW_AHEAD, Scheme.YIELD, group=group.name)
+                return [*waits, SetTimer(job.id, Timer.RETRY, first)]
+            return self.allocations.start(job, now, Why.MATE_STARTED_BEFORE, gap_s=self._gap(group, statuses, now))
+        passed_from = self.ledger.passed_from(job)
+        if job.slot is None and passed_from is not None and now >= passed_from:
+            return self._passed(job, now)
+        for peer, told in group.told.items():
+            if (wait := self._lacks(job, peer, told, now)) is not None:
+                return wait
+        lost = [peer for peer, told in statuses.items() if told.status in LOST]
+        left = [peer for peer, told in statuses.items() if told.status not in LEFT_OUT]
+        stops = self.ledger.settings.on_member_lost is not OnMemberLost.START or (group.at is not None and not left)
+        if lost and not group.or_alone and stops:
+            return self._stop_for_lost(job, lost[0], now)
+        return [*self._leave_out(job, left), *self._propose(job, left, statuses, now)]
+
+    def _propose(
+        self, job: PairedJob, left: Sequence[Domain], statuses: Mapping[Domain, MateStatus], now: int
+    ) -> list[Effect]:
+        """Propose a start to those that are left, if there are any."""
+        group = membership(job)
+        if not left:
+            return self._start_alone(job, now)
+        if group.by_slots_only:
+            return self.proposing.at_slots(job, left, now)
+        if group.is_pair:
+            return self.algorithm1.propose(job, statuses[job.peer], now)
+        return self.proposing.propose(job, left, now)
+
+    def _first_after(self, group: Membership, statuses: Mapping[Domain, MateStatus]) -> int:
+        """The first instant at which the job may start, by the windows of all, if others have started unasked."""
+        if group.has_begun or not group.by_slots_only:
+            return 0
+        began = [
+            told.started_at - group.window(peer)[1] for peer, told in statuses.items() if told.started_at is not None
+        ]
+        return max(began, default=0) + group.window(self.ledger.domain)[0]
+
+    def _gap(self, group: Membership, statuses: Mapping[Domain, MateStatus], now: int) -> int | None:
+        """How much later than the windows have it the job starts, if others have started already; None: none has."""
+        begun = [
+            told.started_at - group.window(peer)[0] for peer, told in statuses.items() if told.started_at is not None
+        ]
+        if not begun:
+            return None
+        gap = now - group.window(self.ledger.domain)[1] - min(begun)
+        return max(gap, 0) if group.by_slots_only else gap
+
+    def _leave_out(self, job: PairedJob, left: Sequence[Domain]) -> list[Effect]:
+        """Only these members take part. A slot that was agreed on with others is outdated."""
+        group = membership(job)
+        without = tuple(peer for peer in group.told if peer not in left)
+        same = set(without) == set(group.without) or group.keeps_slot
+        group.without = without
+        return [] if same else self.agreeing.slots.drop(job, Why.MATE_CHANGED)
+
+    def _lacks(
+        self, job: PairedJob, peer: Domain, told: MateStatus | MateJobId | Failure, now: int
+    ) -> list[Effect] | None:
+        """What the job does while it has to wait for this member; None: it need not wait for it."""
+        if isinstance(told, Failure):
+            return self._unreachable(job, peer, told, now)
+        if isinstance(told, MateJobId):
+            return self._unknown(job, peer, told, now)
+        if told.status is Status.UNSUBMITTED:
+            return None if job.alone else self.allocations.wait(job, now, Why.MATE_UNSUBMITTED, **job.about(peer))
+        return None
+
+    def _unknown(self, job: PairedJob, peer: Domain, told: MateJobId, now: int) -> list[Effect] | None:
+        if told.found is Found.UNSUBMITTED:
+            return None if job.alone else self.allocations.wait(job, now, Why.MATE_UNSUBMITTED, **job.about(peer))
+        if self.ledger.settings.on_mate_unknown is OnMateUnknown.START:
+            return None
+        job.problem = told.problem or ""
+        if membership(job).or_alone or job.alone or told.problem in APART:
+            return None
+        return self.allocations.wait(job, now, Why.MATE_UNKNOWN, Scheme.YIELD, **self._problem(job, peer))
+
+    @staticmethod
+    def _problem(job: PairedJob, peer: Domain) -> Detail:
+        """Which of the others cannot be had, and why, for the job's story."""
+        if job.is_pair:
+            return {"problem": job.problem, "peer": peer, "pair": job.pair, "mate": job.mate}
+        return {"problem": job.problem, "peer": peer, "group": membership(job).name}
+
+    def _stop_for_lost(self, job: PairedJob, peer: Domain, now: int) -> list[Effect]:
+        """A member will not run: the job waits for what its owner does, or ends too."""
+        detail: Detail = {} if job.is_pair else {"peer": peer, "group": membership(job).name}
+        waits = self.allocations.wait(job, now, Why.MEMBER_LOST, Scheme.YIELD, **detail)
+        return [*waits, CancelJob(job.id)] if self.ledger.settings.on_member_lost is OnMemberLost.CANCEL else waits
+
+    def _passed(self, job: PairedJob, now: int) -> list[Effect]:
+        """The given instant has passed, and the group has not begun: the job waits for what its owner does, or ends."""
+        group = membership(job)
+        detail: Detail = {"group": group.name}
+        if group.or_alone:
+            return self.allocations.start(job, now, Why.INSTANT_PASSED, **detail)
+        waits = self.allocations.wait(job, now, Why.INSTANT_PASSED, Scheme.YIELD, **detail)
+        return [*waits, CancelJob(job.id)] if self.ledger.settings.on_member_lost is OnMemberLost.CANCEL else waits
+
+    def _unreachable(self, job: PairedJob, peer: Domain, failure: Failure, now: int) -> list[Effect] | None:
+        if failure is Failure.REFUSED:
+            return self.allocations.wait(job, now, Why.PEER_REFUSED, **job.about(peer))
+        if failure in ALIVE or self.peers.expects(peer, now):
+            why = Why.PEER_BUSY if failure in ALIVE else Why.PEER_AWAY
+            return [*self.allocations.wait(job, now, why, **job.about(peer)), *self.asking.ask_later(job, peer, now)]
+        choice = self.ledger.settings.on_peer_unreachable
+        if choice is OnUnreachable.START:
+            return None
+        return self.allocations.wait(job, now, Why.PEER_UNREACHABLE, Scheme(choice.value), **job.about(peer))
+
+    def _start_alone(self, job: PairedJob, now: int) -> list[Effect]:
+        if job.is_pair:
+            return self._start_without_mate(job, membership(job).told[job.peer], now)
+        return self.allocations.start(job, now, Why.NO_MEMBER_LEFT, without=list(membership(job).without))
+
+    def _start_without_mate(self, job: PairedJob, told: MateStatus | MateJobId | Failure, now: int) -> list[Effect]:
+        if isinstance(told, Failure):
+            return self.algorithm1.start_without_peer(job, now)
+        if isinstance(told, MateStatus) and told.status is not Status.UNSUBMITTED:
+            return self.allocations.start(job, now, Why.MATE_WILL_NOT_RUN, mate_status=told.status)
+        if isinstance(told, MateStatus) or told.found is Found.UNSUBMITTED:
+            return self.allocations.start(job, now, Why.PATIENCE_ENDED)
+        if self.ledger.settings.on_mate_unknown is OnMateUnknown.START:  # as in the paper
+            return self.allocations.start(job, now, Why.NO_SUCH_PAIR)
+        why = Why.PATIENCE_ENDED if job.alone else Why.NO_SUCH_PAIR
+        return self.allocations.start(job, now, why, **self._problem(job, job.peer))
+
+    # To give up
+
+    def stop_asking(self, job: PairedJob, now: int) -> list[Effect]:
+        """The job asks no longer about the others, and proposes nothing."""
+        group = job.group
+        if group is None:
+            return []
+        group.asked.clear()
+        group.told.clear()
+        dropped = [*self.agreeing.slots.abandon(job), *self.proposing.drop(job, now)]
+        group.again.clear()
+        return dropped
+
+    # Calls that fail
+
+    def failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
+        """No answer of another's domain."""
+        group, peer = membership(job), event.peer
+        if group.asked.get(peer) == event.request:
+            unanswered = self._unanswered_while_holding if job.state is HOLDING else self._unanswered
+            return self.asking.noticed(job, event, now) + unanswered(job, event, now)
+        if self.proposing.awaiting(job, peer, event.request) is not None:
+            noticed = self.asking.noticed(job, event, now)
+            refused = event.failure in (Failure.REFUSED, Failure.UNREACHABLE)
+            return noticed + (
+                self.proposing.fail(job, "", now) if refused else self.proposing.ask_again(job, peer, now)
+            )
+        agreement = group.agreement
+        if agreement is not None and agreement.awaits(peer, event.request):
+            return self.asking.noticed(job, event, now) + self.agreeing.give_up(job, agreement, now)
+        if group.keeping.get(peer) == event.request:
+            group.again[peer] = None
+            return [SetTimer(job.id, Timer.RETRY, now + self.ledger.settings.retry_interval)]
+        return []
+
+    def _unanswered(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
+        """No answer to a question: a peer that is alive is asked again, until patience ends."""
+        settings = self.ledger.settings
+        if job.state is READY and event.failure in ALIVE and now < job.call_since + settings.peer_patience:
+            membership(job).again[event.peer] = None
+            return [SetTimer(job.id, Timer.RETRY, now + settings.retry_interval)]
+        return self._told(job, event.peer, event.failure, now)
+
+    def _unanswered_while_holding(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
+        """What holds already goes on holding, but for `on_peer_unreachable` = start."""
+        membership(job).asked.clear()
+        if event.failure is Failure.REFUSED:
+            return []
+        if event.failure in ALIVE or self.peers.expects(event.peer, now):
+            job.missed = True
+            return self.asking.ask_later(job, event.peer, now)
+        starts = self.ledger.settings.on_peer_unreachable is OnUnreachable.START
+        return self.algorithm1.start_without_peer(job, now) if starts else []
+
+    def retry(self, job: PairedJob, _: RetryDue, now: int) -> list[Effect]:
+        """It is time to ask those again that gave no answer, or were busy."""
+        group = job.group
+        if group is None:
+            return []
+        if job.state is HOLDING and job.missed and group.promise is None:
+            return self.asking.ask_again(job, now)
+        if job.state is HOLDING:
+            return self.algorithm1.again(job)
+        asked = [(peer, request) for peer in group.again for request in self._open_requests(group, peer)]
+        group.again.clear()
+        again = [*self.algorithm1.again(job), *(Call(peer, job.id, request) for peer, request in asked)]
+        if not again and job.state is QUEUED and group.by_slots_only:
+            return [Reschedule(job.id)]  # others have started unasked, and its window begins
+        return again
+
+    @staticmethod
+    def _open_requests(group: Membership, peer: Domain) -> list[Request]:
+        """What this peer has not answered yet: what the job asks now, and whether a slot is kept."""
+        asked = group.asked.get(peer)
+        if asked is None and group.proposal is not None:
+            asked = group.proposal.requests.get(peer)
+        return [request for request in (asked, group.keeping.get(peer)) if request is not None]
