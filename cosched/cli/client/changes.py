@@ -10,7 +10,7 @@ import click
 from cosched.cli.client.connection import connected, server_option
 from cosched.cli.client.explain import tell_near_names
 from cosched.cli.client.jobs import JobId, group_options, pair_options
-from cosched.cli.client.windows import WHEN, check_windows, window_options, windows_of
+from cosched.cli.client.windows import WHEN, check_windows, pair_apart, window_options, windows_of
 from cosched.cli.client.wording import mate_found
 from cosched.cli.output.failures import FAILED
 from cosched.cli.output.plain_text import printable
@@ -70,12 +70,16 @@ def link(job: str, mate: str | None, pair: str | None, group: str | None, server
     how["members"] = how["members"] or ()
     if (group is None) != (not how["members"]):
         raise click.UsageError("--group needs --with, the domains of its other jobs, and --with needs --group")
-    asked = {"group": group, **{key: how.pop(key) for key in WHEN & how.keys()}}
+    asked = {"group": group, "pair": pair, **{key: how.pop(key) for key in WHEN & how.keys()}}
     check_windows(asked)
     with connected(server, job) as client:
         before = _mates_before(client, job)
-        if group is not None:
-            how |= {"windows": windows_of(asked, client.domain().name, how["members"]), "at": asked["at"]}
+        if group is not None or any(asked[key] for key in WHEN & asked.keys()):
+            domain = client.domain()
+            named = pair_apart({**asked, **how}, domain)
+            pair, group = named.get("pair"), named["group"]
+            how = {key: named[key] for key in how.keys() & named.keys()}
+            how |= {"windows": windows_of(asked, domain.name, how["members"]), "at": asked["at"]}
         linked = client.link(job, mate, pair=pair, group=group, **how)
         tell_near_names(client, linked)
     was = f" (was {', '.join(map(str, before))})" if before else ""

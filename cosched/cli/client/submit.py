@@ -26,6 +26,7 @@ from cosched.cli.client.windows import (
     WHEN,
     check_windows,
     instant_of_all,
+    pair_apart,
     window_options,
     windows_given,
     windows_of_all,
@@ -128,8 +129,8 @@ def submit(
 
     A group has one job on each of up to 16 domains; all start at the same moment. Submit each with the same --group
     name, --with the domains of the others. Or submit all at once, --to their domains: all are submitted, or none.
-    Two domains are a pair. Its jobs may also start apart, where all domains have slots: --start-after another one's,
-    --within a time, or each in its --window; and --at a given instant. All its jobs must be submitted with the same.
+    Two domains are a pair. The jobs of either may also start apart, where all domains have slots: --start-after another
+    one's, --within a time, or each in its --window; and --at a given instant. All must be submitted with the same.
 
     Where the scheduler changes sizes, a job with --least may run on fewer nodes than it asks for, and must follow
     changes of its size (cosched.client.adaptive). What only a scheduler of the domain's reads: --column NAME=TEXT.
@@ -151,6 +152,7 @@ def submit(
     content, given, asked = _asked(ctx, script, options)
     with connected(server) as client:
         domain = client.domain()
+        given, asked = (pair_apart(options, domain) for options in (given, asked))
         system = batch_system(domain)
         if system is not None:
             accepted = BatchCommand(client, domain, system, script, content, given, arguments).submit()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -12,6 +12,9 @@ from cosched.cli.client.spans import Span, tell_seconds
 from cosched.errors import InputError
 from cosched.validation.durations import parse_instant, parse_offset
 from cosched.validation.group_windows import Windows, read_window, those_apart, wrong_windows
+
+if TYPE_CHECKING:
+    from cosched.client import Domain
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -90,9 +93,7 @@ def window_options(command: Command) -> Command:
             metavar="DOMAIN:FROM..TO",
             help="When that job starts, counted from those without a window.",
         ),
-        click.option(
-            "--at", type=Instant(), metavar="TIME", help="When the group starts: 2026-11-23T18:00, 18:00 or +2h."
-        ),
+        click.option("--at", type=Instant(), metavar="TIME", help="When all start: 2026-11-23T18:00, 18:00 or +2h."),
     ]
     for option in reversed(options):
         command = option(command)
@@ -102,12 +103,25 @@ def window_options(command: Command) -> Command:
 def check_windows(asked: Mapping[str, Any]) -> None:
     """Check which options are given together; UsageError."""
     given = [name for name in sorted(WINDOWS) if asked.get(name)]
-    if asked["at"] is not None and asked["group"] is None:
-        raise click.UsageError("--at needs --group: it says when that starts")
-    if given and asked["group"] is None:
-        raise click.UsageError("--start-after, --within, --window and --end-together need --group: they part its jobs")
+    named = asked["group"] or asked["pair"]
+    if asked["at"] is not None and not named:
+        raise click.UsageError("--at needs --group or --pair: it says when that starts")
+    if given and not named:
+        said = "--start-after, --within, --window and --end-together need --group or --pair: they part its jobs"
+        raise click.UsageError(said)
     if len(given) > 1 and not {*given} <= {"start_after", "windows"}:
         raise click.UsageError("--within and --end-together give all windows: they exclude the other options for them")
+
+
+def pair_apart(asked: Mapping[str, Any], domain: Domain) -> Mapping[str, Any]:
+    """Return the options of a job on the domain: a pair with windows, or an instant, is a group of two. InputError."""
+    if not asked.get("pair") or not any(asked.get(name) for name in WHEN):
+        return asked
+    peers = [peer.name for peer in domain.peers]
+    if not asked.get("pair_domain") and len(peers) != 1:
+        raise InputError("--pair-domain", None, f"is missing: {domain.name} has {' and '.join(peers) or 'no peers'}")
+    others = {"group": asked["pair"], "members": (asked.get("pair_domain") or peers[0],)}
+    return {name: value for name, value in asked.items() if name not in ("mate", "pair", "pair_domain")} | others
 
 
 def windows_of(asked: Mapping[str, Any], own: str, others: Sequence[str]) -> dict[str, tuple[int, int]]:

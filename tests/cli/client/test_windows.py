@@ -11,7 +11,7 @@ import pytest
 
 from cosched.cli.client.batch_command import BatchCommand
 from cosched.cli.client.submit import directive, submit
-from cosched.cli.client.windows import check_windows, instant_of_all, windows_of, windows_of_all
+from cosched.cli.client.windows import check_windows, instant_of_all, pair_apart, windows_of, windows_of_all
 from cosched.cli.client.wording import windows_found
 from cosched.client import Group
 from cosched.client.calls import group_name
@@ -98,9 +98,22 @@ def test_windows_that_cannot_be_are_refused(words, said):
     assert (error.format_message() if isinstance(error, click.UsageError) else str(error)).startswith(said)
 
 
-def test_windows_need_a_group():
+def test_a_pair_whose_jobs_start_apart_is_a_group_of_two():
+    options = dict(directive.make_context("#COSCHED", ["--pair", "run7", "--within", "5m", "--or-alone"]).params)
+    check_windows(options)
+    one, two = (SimpleNamespace(name="here", peers=[SimpleNamespace(name=name) for name in OTHERS[:n]]) for n in (1, 2))
+    named = pair_apart(options, one)
+    assert (named["group"], named["members"], named["or_alone"], "pair" in named) == ("run7", ("mira",), True, False)
+    assert windows_of(named, "here", named["members"]) == {"mira": (-300, 300)}
+    with pytest.raises(InputError, match="--pair-domain: is missing: here has mira and polaris"):
+        pair_apart(options, two)
+    assert pair_apart({**options, "pair_domain": "polaris"}, two)["members"] == ("polaris",)
+    assert pair_apart({**options, "within": None}, two)["pair"] == "run7"
+
+
+def test_windows_need_a_group_or_a_pair():
     options = dict(submit.make_context("submit", ["--within", "5m", "script"]).params)
-    with pytest.raises(click.UsageError, match="need --group: they part its jobs"):
+    with pytest.raises(click.UsageError, match="need --group or --pair: they part its jobs"):
         check_windows(options)
 
 
@@ -184,7 +197,7 @@ def test_what_is_no_instant_is_refused(text):
 
 def test_an_instant_needs_a_group_and_all_jobs_give_the_same():
     options = dict(submit.make_context("submit", ["--at", "+1h", "script"]).params)
-    with pytest.raises(click.UsageError, match="--at needs --group: it says when that starts"):
+    with pytest.raises(click.UsageError, match="--at needs --group or --pair: it says when that starts"):
         check_windows(options)
     first, other = asked("--at", "2099-01-01T00:00Z"), asked("--at", "2099-01-01T00:01Z")
     assert instant_of_all([("a", first), ("b", first)]) == 4_070_908_800
