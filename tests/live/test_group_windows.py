@@ -148,7 +148,7 @@ def test_a_pair_starts_apart_as_its_windows_say(make_pair):
     assert slot(pair.b) == slot(pair.a) + 2
     pair.a.run("submit", "--hold", str(script))
     linked = pair.a.run("link", "2", "--pair", "run8", "--at", "+1h")
-    assert "job 2 was linked: group run8" in linked.stdout + linked.stderr
+    assert "job a:2 was linked: group run8" in linked.stdout + linked.stderr
 
 
 @pytest.mark.soak

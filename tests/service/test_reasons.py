@@ -61,7 +61,7 @@ WORDS = {
     Why.MATE_UNKNOWN: ("no_such_mate", "b knows no such pair"),
     Why.WINDOW_AHEAD: ("window_ahead", "others of its group have started, and its window has not come yet"),
     Why.INSTANT_PASSED: ("instant_passed", "the instant that its group was given has passed"),
-    Why.MEMBER_LOST: ("member_lost", "a member of its group was cancelled or has failed"),
+    Why.MEMBER_LOST: ("member_lost", "its mate was cancelled or has failed"),
     Why.PEER_UNREACHABLE: ("peer_absent", "b cannot be reached: the job starts alone"),
     Why.PEER_AWAY: ("peer_absent", "b gives no answer: the job starts alone"),
     Why.PEER_BUSY: ("peer_absent", "b is too busy to answer"),
@@ -120,6 +120,7 @@ def test_a_group_goes_on_without_the_member_whose_domain_is_away(domain):
     told = reason(domain, reason=Why.PEER_AWAY, **names)
     assert told.peer_absent.domain == "c"
     assert told.text.startswith("c gives no answer: the job starts without that member")
+    assert reason(domain, reason=Why.MEMBER_LOST, **names).text == "a member of its group was cancelled or has failed"
 
 
 def test_a_job_that_can_never_hold_waits_for_that_reason(tmp_path):

@@ -58,6 +58,18 @@ def told(what: str, **detail: object) -> str:
             {"slot": 9, "why": "its mate's domain has dropped it"},
         ),
         ("started: at its slot", "started", {"why": "at its slot"}),
+        (
+            "started: its mate's domain has proposed this start, and does not answer",
+            "started",
+            {"why": "its proposer does not answer"},
+        ),
+        ("started: its proposer does not answer", "started", {"why": "its proposer does not answer", "group": "g"}),
+        ("started without its mate on b", "started without a member of its group", {"peer": "b"}),
+        (
+            "started without the member of its group on b",
+            "started without a member of its group",
+            {"peer": "b", "group": "g"},
+        ),
         ("something new", "something new", {}),
         ("submitted; its group g has jobs on b and c, too", "submitted", {"group": "g", "others": ["b", "c"]}),
         (
@@ -94,7 +106,7 @@ def test_every_end_of_a_job_is_told():
 
 
 def test_the_reasons_in_one_word_are_those_with_a_text_beside_that_of_an_unknown_mate():
-    assert {why for why in Why if why.isalpha()} == {*story.WHY, Why.MATE_UNKNOWN}
+    assert {why for why in Why if why.isalpha()} == {*story.WHY, Why.MATE_UNKNOWN} - {Why.OUTCOME_UNKNOWN}
 
 
 CAPPED = Record("1", What.YIELDS, Why.MATE_QUEUING, {"yields": 2, "capped": True})

@@ -118,6 +118,7 @@ WHY: dict[str, str] = {  # a reason in one word, for people
     Why.PEER_DRAINING: "its mate's domain drains and makes no pairs",
     Why.DRAINING: "this domain drains and makes no pairs",
     Why.PEER_REFUSED: "its mate's domain refuses this one: a misconfiguration",
+    Why.OUTCOME_UNKNOWN: "its mate's domain has proposed this start, and does not answer",
 }
 WHY_OF_GROUPS: dict[str, str] = {  # the same of a job in a group; {member}: the one that is meant
     Why.MATE_QUEUING: "{member} waits in the queue",
@@ -129,6 +130,7 @@ WHY_OF_GROUPS: dict[str, str] = {  # the same of a job in a group; {member}: the
     Why.PEER_DRAINING: "the domain of {member} drains and starts no groups",
     Why.DRAINING: "this domain drains and starts no groups",
     Why.PEER_REFUSED: "the domain of {member} refuses this one: a misconfiguration",
+    Why.OUTCOME_UNKNOWN: Why.OUTCOME_UNKNOWN,
     Why.MATE_STARTED_BEFORE: "another member of its group started before it: desynchronised",
     Why.UNLINKED: "unlinked from its group",
     Why.MATE_DROPPED_SLOT: "the domain of another member has dropped it",
@@ -304,7 +306,9 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     What.KEEPS_SLOT: lambda detail, clock_time: f"starts at {clock_time(detail['slot'])}: its group has begun",
     What.BOOKED: lambda _, __: "keeps its nodes for its group, which may start now",
     What.NOT_BOOKED: lambda _, __: "keeps its nodes no longer: not all of its group could start",
-    What.MEMBER_APART: lambda detail, _: f"started without the member of its group on {detail['peer']}",
+    What.MEMBER_APART: lambda detail, _: (
+        f"started without {'the member of its group' if 'group' in detail else 'its mate'} on {detail['peer']}"
+    ),
     What.UNLINKED: lambda detail, _: f"unlinked from {detail.get('peer') or 'group ' + detail['group']}",
     Noted.ALLOCATED: lambda detail, _: f"runs on {detail['nodes']} of the {_nodes(detail, 'ideal')} that it can use",
     Noted.HARVESTED: lambda detail, _: (

@@ -235,7 +235,7 @@ class Reasons:
     def _member_lost(self, record: JobRecord) -> Reason:
         return Reason(
             member_lost=explain_pb2.MemberLost(group=record.group_name or ""),
-            text="a member of its group was cancelled or has failed",
+            text=(story.WHY if record.group_name is None else story.WHY_OF_GROUPS)[Why.MEMBER_LOST],
             change=f"submit that one again; cosched unlink {record.id} lets it start without; on_member_lost of "
             "[coscheduling]",
         )
