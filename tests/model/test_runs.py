@@ -17,14 +17,14 @@ from cosched.service.store.reading import Damage, Reader
 from tests.conformance.schedulers.histories import (
     FAULTS,
     HOLD,
-    PATIENT_GROUPS,
+    PATIENT,
     UNTIL,
     YIELD,
     first_acquaintance,
     linked,
     new_world,
 )
-from tests.conformance.schedulers.test_group_histories import SCHEMES
+from tests.conformance.schedulers.test_histories import OF_THREE
 from tests.live.kill_campaign import campaign
 from tests.live.services import Federation
 from tests.live.test_groups import DOMAINS, check_no_group_is_apart, configured, contended_groups
@@ -54,7 +54,7 @@ def lived(folder: Path, seed: int, schemes: tuple[object, ...], faults: Faults =
     """Let three domains live; what they have recorded of each group."""
     folder = folder / f"{seed}"
     folder.mkdir()
-    made = new_world(folder, seed, schemes, Faults(), kind=World, **PATIENT_GROUPS)
+    made = new_world(folder, seed, schemes, Faults(), kind=World, **PATIENT)
     first_acquaintance(made)
     made.faults = faults
     made.run(until=UNTIL)
@@ -120,7 +120,7 @@ def checked(folder: Path, runs: list[Run]) -> Outcome:
 
 
 @pytest.mark.model
-@pytest.mark.parametrize("schemes", SCHEMES)
+@pytest.mark.parametrize("schemes", OF_THREE)
 def test_what_live_domains_record_is_of_the_model(
     schemes: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Two real Slurm clusters whose pairs meet: slots that are booked, moved and kept, and starts before turn."""
+"""Two real Slurm clusters whose pairs meet: a slot that moves, and a start before turn; see those of groups."""
 
 from collections.abc import Iterator
 
@@ -38,7 +38,7 @@ def fill(domain: Domain, nodes: int) -> int:
     return job
 
 
-def has_slot(coupled: Coupled, pair: str) -> tuple[str, str, int, int]:
+def has_slot(coupled: Coupled, pair: str) -> tuple[str, str, int]:
     """The jobs of a pair that have a slot: each has been ready, when its mate's nodes were not free; and who is in
     their way.
     """
@@ -52,25 +52,16 @@ def has_slot(coupled: Coupled, pair: str) -> tuple[str, str, int, int]:
     for domain, job in ((here, ours), (there, its)):
         coupled.until_job(domain, job, lambda job: job.slot is not None, "has a slot")
         coupled.until(lambda domain=domain: reservations_of(domain), "its reservation")
-    return ours, its, first, second
+    return ours, its, second
 
 
 def test_a_slot_moves_and_both_start_as_soon_as_nodes_are_free_on_both_sides(coupled: Coupled) -> None:
-    ours, its, _, second = has_slot(coupled, "early")
+    ours, its, second = has_slot(coupled, "early")
     coupled.there.cluster.scancel(second)
     coupled.check_started_together([ours], [its])
     assert "at its slot" in whys(coupled.here, ours) + whys(coupled.there, its)
     check_nothing_is_left(coupled)
     assert [reservations_of(domain) for domain in coupled.lab] == [[], []]
-
-
-@pytest.mark.soak
-def test_both_start_at_their_slot_though_a_job_before_it_ends_late(coupled: Coupled) -> None:
-    """Slurm ends jobs that come to their limits some seconds after these."""
-    ours, its, _, _ = has_slot(coupled, "due")
-    coupled.check_started_together([ours], [its])
-    assert "at its slot" in whys(coupled.here, ours) + whys(coupled.there, its)
-    check_nothing_is_left(coupled)
 
 
 def test_a_wanted_job_starts_before_its_turn_and_pushes_the_first_one_a_little(coupled: Coupled) -> None:
@@ -84,47 +75,3 @@ def test_a_wanted_job_starts_before_its_turn_and_pushes_the_first_one_a_little(c
     there.cluster.scancel(runs)
     there.cluster.wait_for_state(first, "COMPLETED")
     check_nothing_is_left(coupled)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("kill", [False, True])
-def test_a_slot_outlives_a_service_that_is_started_again(coupled: Coupled, kill: bool) -> None:
-    ours, its, _, second = has_slot(coupled, f"restart-{kill}")
-    before = [reservations_of(domain) for domain in coupled.lab]
-    for domain in coupled.lab:
-        (domain.service.kill if kill else domain.service.stop)()
-        domain.service.start()
-    assert [reservations_of(domain) for domain in coupled.lab] == before
-    coupled.there.cluster.scancel(second)
-    coupled.check_started_together([ours], [its])
-    check_nothing_is_left(coupled)
-
-
-@pytest.mark.soak
-def test_a_mate_that_is_cancelled_takes_the_slot_with_it(coupled: Coupled) -> None:
-    ours, its, _, second = has_slot(coupled, "cancelled")
-    coupled.there.cluster.scancel(int(its))
-    coupled.until(lambda: not any(reservations_of(domain) for domain in coupled.lab), "no reservation")
-    coupled.there.cluster.scancel(second)
-    coupled.until_state(coupled.here, ours, "completed")
-    check_nothing_is_left(coupled)
-
-
-@pytest.mark.soak
-def test_a_service_that_meets_no_longer_takes_the_slots_away(coupled: Coupled) -> None:
-    ours, its, _, second = has_slot(coupled, "rolled-back")
-    try:
-        serve(coupled, "yield")
-        coupled.until(lambda: not any(reservations_of(domain) for domain in coupled.lab), "no reservation")
-        coupled.there.cluster.scancel(second)
-        coupled.check_started_together([ours], [its])
-    finally:
-        serve(coupled, "meet")
-
-
-def serve(coupled: Coupled, scheme: str) -> None:
-    """Have both domains served with this scheme."""
-    coupled.lab.configure((scheme, scheme), **SETTINGS)
-    for domain in coupled.lab:
-        domain.service.stop()
-        domain.service.start()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,12 +39,13 @@ POWER_FAILURES = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.03, outage=30,
 ANYTHING = Faults(lose=0.1, duplicate=0.2, delay=4, kill=0.03)
 
 
-def of_cases(short: int, of_kinds: Mapping[str, Sequence[tuple[object, ...]]], *kinds: str) -> pytest.MarkDecorator:
-    """Parametrise a test with the schemes of these kinds, or all, so many of each in the short tier."""
+def of_cases(short: int, *of_kinds: Mapping[str, Sequence[tuple[object, ...]]], only: Sequence[str] = ()) -> Any:
+    """Parametrise a test with the schemes of these kinds, or `only` some, so many of each in the short tier."""
     cases = [
         pytest.param(kind, schemes, id=f"{kind}-{'-'.join(schemes)}", marks=[pytest.mark.soak] if row >= short else [])
-        for kind in kinds or of_kinds
-        for row, schemes in enumerate(of_kinds[kind])
+        for of in of_kinds
+        for kind in only or of
+        for row, schemes in enumerate(of[kind])
     ]
     return pytest.mark.parametrize(("kind", "schemes"), cases)
 
