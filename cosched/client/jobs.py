@@ -360,7 +360,7 @@ class Holds(View[job_pb2.HoldRecord]):
 
     @property
     def until(self) -> datetime | None:
-        """When the hold in force ends; of a ready job: until when it is kept for its group, as its reason says."""
+        """When the hold in force ends; of a ready job: until when it is kept for a start, as its reason says."""
         return when(self._message, "hold_until")
 
     @property

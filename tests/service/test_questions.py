@@ -1,28 +1,51 @@
-"""What a peer's question changes is on record before it is answered; one that changes nothing writes nothing."""
+"""What a peer's question changes is on record before it is answered; one that changes nothing writes nothing.
+
+Its calls are answered once, also after this domain was killed.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
-from cosched.core.events import Asked
+from cosched.core.effects import Call
+from cosched.core.events import Asked, CallFailed
 from cosched.core.job import JobState
-from cosched.core.protocol import Found, GetMateJobId, GetMateStatus, MateJobId, Status
-from cosched.core.settings import CoschedulingSettings
+from cosched.core.protocol import (
+    Failure,
+    Found,
+    GetMateJobId,
+    GetMateStatus,
+    GroupProposed,
+    MateJobId,
+    MateStarted,
+    MateTried,
+    ProposeGroupStart,
+    Reply,
+    Request,
+    StartJob,
+    Status,
+    TryStartMate,
+    Vote,
+)
+from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.store import JobRecord
-from tests.service.world import Faults, Node, World
+from tests.service.world import SCRIPT, Faults, Node, World
 
 QUESTION = GetMateJobId("7", "run", None, "u")
+TRY = TryStartMate("b/7/1", "2", "7", 0)
 
 
 @pytest.fixture
 def node(tmp_path: Path):
     """A domain whose job 2 waits behind job 1; its pair is `run`."""
-    world = World(tmp_path, 1, dict.fromkeys("ab", CoschedulingSettings()), Faults())
+    meets = CoschedulingSettings(scheme=Scheme.YIELD, slots=True)
+    world = World(tmp_path, 1, {"a": meets, "b": CoschedulingSettings()}, Faults())
     node = world.nodes["a"]
-    node.run_times = {"1": 100, "2": 100}
-    node._submit(JobRecord(1, "j", "u", None, 10, 100, world.now, JobState.QUEUED))
+    node.run_times = {"1": 10**6, "2": 100}
+    node._submit(JobRecord(1, "j", "u", None, 10, 10**6, world.now, JobState.QUEUED))
     node._submit(JobRecord(2, "j", "u", None, 10, 100, world.now, JobState.QUEUED, peer="b", pair="run"))
     yield node
     world.close()
@@ -47,3 +70,66 @@ def test_questions_that_change_nothing_are_answered_without_writing(node) -> Non
     assert node.domain.questions.ask(Asked("b", GetMateStatus("2", "7"))).status is Status.QUEUING
     assert node.domain.questions.ask(Asked("b", GetMateStatus("1", "7"))).status is Status.UNKNOWN
     assert written(node) == before
+
+
+def ask(node: Node, request: Request) -> Reply:
+    return cast(Any, node.domain.questions.ask(Asked("b", request)))
+
+
+def restart(node: Node) -> None:
+    node._die()
+    node.begin()
+
+
+def test_a_retry_gets_the_same_answer_from_the_database_after_a_restart(node: Node) -> None:
+    ask(node, QUESTION)
+    first = ask(node, TRY)
+    assert node.store.answer("b", "7") == ("b/7/1", type(first).__name__, [*first])
+    restart(node)
+    writes = node.store.commits
+    again = ask(node, TRY)
+    assert (type(again), again) == (type(first), first)
+    assert node.store.commits <= writes + 1  # its turn, in which nothing changes
+
+
+def test_a_late_copy_of_an_earlier_call_is_refused_in_the_words_of_its_kind(node: Node) -> None:
+    ask(node, QUESTION)
+    ask(node, TryStartMate("b/7/9", "2", "7", 0))
+    restart(node)
+    assert ask(node, StartJob("b/7/1", "2", "7", 1)) == MateStarted(False)
+    assert ask(node, TRY) == MateTried(False)
+
+
+def test_a_domain_without_slots_says_so_and_that_is_no_fault(node: Node) -> None:
+    ask(node, QUESTION)
+    node.domain.core.ledger.configure(CoschedulingSettings())
+    assert ask(node, TRY) == MateTried(False)
+    assert ask(node, ProposeGroupStart("b/7/2", "2", "7", 0, 60, not_before=5000)) == GroupProposed(Vote.NO)
+
+
+def test_a_job_that_its_user_holds_and_a_mate_has_asked_for_is_wanted_once_it_is_released_after_a_restart(node):
+    held = JobRecord(3, "j", "u", None, 10, 100, node.world.now, JobState.QUEUED, peer="b", pair="held", user_hold=True)
+    with node.domain.turns.take():
+        node.domain.add(held, SCRIPT)
+        node.domain.admit(held)
+    node.domain.questions.ask(Asked("b", GetMateJobId("8", "held", None, "u")))
+    assert ask(node, TryStartMate("b/8/1", "3", "8", 0)) == MateTried(False)
+    restart(node)
+    with node.domain.turns.take():
+        node.domain.enqueue(node.domain.jobs["3"])
+    scheduler = node.domain.scheduler
+    assert scheduler._tables.slots["wanted"][scheduler._row["3"]]
+
+
+def test_a_call_that_is_repeated_in_vain_is_told_of_once_and_its_answer_too(node):
+    ask(node, QUESTION)
+    call = Call("b", "2", GetMateJobId("2", "run", "7", "u"))
+    with node.domain.turns.take():
+        paired = node.domain.core.jobs["2"]
+        paired.state, paired.call_since = JobState.READY, node.world.now
+        paired.group.asked["b"] = call.request
+    for _ in range(3):
+        node.domain.calls.failed(call, CallFailed("2", call.request, Failure.BUSY), "busy")
+    node.domain.calls.answered(call, MateJobId(Found.MATE, "7"))
+    told = [event.what for event in node.store.events(0, [2], [], 99)]
+    assert told.count("gets no answer") == told.count("is answered after all") == 1
