@@ -170,6 +170,20 @@ def test_nodes_that_are_free_again_give_each_job_with_a_slot_a_turn(site: Site) 
     assert site.orders == [Quote("1", NOW)]
 
 
+def test_nodes_that_are_freed_while_an_earlier_slot_is_agreed_on_leave_what_is_kept_for_it(site: Site) -> None:
+    slots = has_slot(site, 1)
+    slots.freed()
+    slots.quoted(last(site, Quote), NOW + 50)
+    slots.freed()
+    assert EndTurn("1") not in site.orders
+    site.answer(1, GroupProposed(Vote.BOOKED, earliest=NOW + 50))
+    slots.booked(last(site, Book), True)
+    assert site.scheduler.slot("1") == NOW + 50
+    site.answer(1, Settled(True))
+    slots.freed()
+    assert type(site.outside.orders[-1]) is Quote
+
+
 def test_only_the_last_of_two_equal_orders_counts(site: Site) -> None:
     slots = has_slot(site, 1)
     slots.freed()

@@ -132,8 +132,8 @@ class ExternalMeetingScheduler(ExternalScheduler):
         self._turns = dict.fromkeys(job for job in self._jobs if self._may_be_earlier(job, now))
 
     def _may_be_earlier(self, job: JobId, now: int) -> bool:
-        slot = self.slot(job)
-        return self._jobs[job].state is JobState.QUEUED and slot is not None and slot > now + SOON
+        slot, waits = self.slot(job), self._jobs[job].state is JobState.QUEUED and job not in self._proposing
+        return waits and slot is not None and slot > now + SOON
 
     # What becomes of them
 
@@ -150,6 +150,7 @@ class ExternalMeetingScheduler(ExternalScheduler):
         """See ExternalScheduler."""
         super().pass_over(job, now, boost)
         self._keep_own(job, "pushed", None)
+        self._proposing.discard(job)
 
     def may_start_before_turn(self, job: JobId, now: int) -> bool:
         """Whether a wanted job may start before its turn, by its owner's share."""
