@@ -113,10 +113,10 @@ def check_windows(asked: Mapping[str, Any]) -> None:
         raise click.UsageError("--within and --end-together give all windows: they exclude the other options for them")
 
 
-def pair_apart(asked: Mapping[str, Any], domain: Domain) -> Mapping[str, Any]:
+def pair_apart(asked: Mapping[str, Any], domain: Domain) -> dict[str, Any]:
     """Return the options of a job on the domain: a pair with windows, or an instant, is a group of two. InputError."""
     if not asked.get("pair") or not any(asked.get(name) for name in WHEN):
-        return asked
+        return dict(asked)
     peers = [peer.name for peer in domain.peers]
     if not asked.get("pair_domain") and len(peers) != 1:
         raise InputError("--pair-domain", None, f"is missing: {domain.name} has {' and '.join(peers) or 'no peers'}")
