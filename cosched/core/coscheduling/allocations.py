@@ -210,7 +210,8 @@ class Allocations:
             job.state = QUEUED
         else:
             self._end_readiness(job)
-        return [*self.ledger.note(job, What.LOST_NODES), *effects]
+        claimed_again = self.slots.claim_from(job, now + self.ledger.settings.retry_interval)
+        return [*self.ledger.note(job, What.LOST_NODES), *effects, *claimed_again]
 
     def end_hold(self, job: PairedJob, now: int) -> list[Effect]:
         """The job holds no longer."""

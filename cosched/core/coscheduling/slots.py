@@ -45,13 +45,18 @@ class Slots:
     def await_it(self, job: PairedJob, now: int) -> list[Effect]:
         """Set the timers of a job that has a slot."""
         assert job.slot is not None
-        timers: list[Effect] = []
-        if job.claims:
-            timers.append(SetTimer(job.id, Timer.SLOT, max(job.slot, now + 1)))
+        timers = self.claim_from(job, now + 1)
         if (not job.proposes or not job.confirmed) and not (membership(job).has_begun):
             since = job.slot if job.confirmed else min(job.slot, now)  # after a restart it may be past
             timers.append(SetTimer(job.id, Timer.LAPSE, since + self.patience))
         return timers
+
+    @staticmethod
+    def claim_from(job: PairedJob, earliest: int) -> list[Effect]:
+        """Claim the nodes of the job's slot when that has come, if this domain is to do so."""
+        if job.slot is None or not job.claims:
+            return []
+        return [SetTimer(job.id, Timer.SLOT, max(job.slot, earliest))]
 
     def fits(self, job: PairedJob, now: int) -> None:
         """Nodes are free for the job. If it has a slot, it now waits only for its mate."""

@@ -12,7 +12,7 @@ from cosched.core.coscheduling.membership import Agreement
 from cosched.core.coscheduling.slots import MOST_AHEAD
 from cosched.core.coscheduling.starts.agreeing import Agreeing
 from cosched.core.effects import Timer
-from cosched.core.events import Answered, Asked, Booked, Event, Finished, MayBeEarlier, Ready
+from cosched.core.events import Answered, Asked, Booked, Event, Finished, MayBeEarlier, NodesLost, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, GetMember, GroupProposed, ProposeGroupStart, SettleGroupStart, Vote
 from cosched.core.story import Why
@@ -89,6 +89,18 @@ def test_nobody_starts_at_the_slot_while_one_lacks_its_nodes():
     settle(world)
     assert world.started == ["A", "B", "C"]
     assert world.now == 51
+
+
+def test_nodes_that_are_lost_at_the_slot_are_claimed_again():
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    world.due("C", Timer.SLOT)
+    assert world.job("C").state is JobState.READY  # it asks A and B
+    world.feed("C", NodesLost("j"))
+    settle(world)
+    assert world.started == []
+    world.due("C", Timer.SLOT)
+    settle(world)
+    assert world.started == ["A", "B", "C"]
 
 
 def test_a_slot_that_cannot_be_kept_is_dropped_for_all():

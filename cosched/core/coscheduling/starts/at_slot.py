@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.coscheduling.slots import Slots
-from cosched.core.effects import Claim, Effect, Reschedule, SetTimer, Timer, Yield
+from cosched.core.effects import Claim, Effect, Reschedule, Yield
 from cosched.core.events import Claimed, SlotDue
 from cosched.core.story import Why
 
@@ -49,6 +49,5 @@ class AtSlot:
     def wait_for_nodes(self, job: PairedJob, now: int) -> list[Effect]:
         """Nodes are not free, here or there: perhaps a job is just ending that has come to its limit."""
         if job.slot is not None and now < job.slot + self.slots.patience:
-            again = SetTimer(job.id, Timer.SLOT, now + self.ledger.settings.retry_interval)
-            return [again] if job.claims else []
+            return self.slots.claim_from(job, now + self.ledger.settings.retry_interval)
         return [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Reschedule(job.id)]
