@@ -65,6 +65,8 @@ docs/scheduling
 docs/meet
 docs/fluid
 docs/models
+docs/molding
+docs/groups
 docs/protocol
 sim/reference/README
 sim/studies/tang2011/PAPER

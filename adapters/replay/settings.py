@@ -61,8 +61,8 @@ def read_settings(domain: str, folder: Path, settings: Mapping[str, object]) -> 
     log, off = _log(domain, folder, settings), _off(settings.get("off", []))
     if clock == "lockstep":
         return ReplaySettings(log, off, open_shared_time(_path(folder, "time", settings.get("time"))), 0, scheduler)
-    if (kind := scheduler.scheduler_kind).capabilities.resize:
-        why = f"{kind.name}: jobs change their size in lock-step only (`cosched replay --live`)"
+    if (kind := scheduler.scheduler_kind).capabilities.other_sizes:
+        why = f"{kind.name}: jobs have other sizes in lock-step only (`cosched replay --live`)"
         raise SettingError(SCHEDULER, why)
     start = _start(settings.get("start"))
     return ReplaySettings(log, off, ScaledTime(start, _speed(settings.get("speed", 1))), start, scheduler)

@@ -55,8 +55,9 @@ def not_of(chosen: SchedulerKind, owner: SchedulerKind) -> str:
 if TYPE_CHECKING:
     from cosched.schedulers.batch import BatchKeys
     from cosched.schedulers.fluid import FluidKeys
+    from cosched.schedulers.molding import MoldingKeys
 
-    class SchedulerKeys(SchedulerChoice, BatchKeys, FluidKeys):
+    class SchedulerKeys(SchedulerChoice, BatchKeys, FluidKeys, MoldingKeys):
         """The keys of all kinds that are installed; type checkers know ours."""
 
 else:

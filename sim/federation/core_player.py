@@ -61,8 +61,7 @@ class CorePlayer:
         self._row = {job.name: job.number - 1 for job in jobs}
         self._submitted = 0
         self._runs = Runs()
-        can = scheduler.capabilities
-        self._elastic = can.resize or can.named_places  # or some job was resized, or queued again
+        self._elastic = scheduler.capabilities.allocates  # or some job was resized, or queued again
         self._starting: dict[JobId, Record | Start] = {}  # of what is told of a start, the half that is known
         self._started: dict[JobId, int] = {}  # when first
         self._ended: dict[JobId, int] = {}  # when
@@ -250,7 +249,7 @@ class CorePlayer:
         record, start = (half, other) if type(half) is Record else (other, half)
         assert isinstance(record, Record)
         assert isinstance(start, Start)
-        allocation = start.allocation if self.scheduler.capabilities.resize else None
+        allocation = start.allocation if self.scheduler.capabilities.other_sizes else None
         nodes = {} if allocation is None else {"nodes": allocation.nodes}
         self._tell(record.job, record.what, {**self._detail(record), **nodes})
 

@@ -9,6 +9,7 @@ import pytest
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
 from cosched.errors import InputError
 from cosched.schedulers.fluid import FLUID, FluidKeys
+from cosched.schedulers.molding import MoldingKeys
 from cosched.sim.flags import parse_domain, replay_settings
 from cosched.validation.schemes import SchemeChoice
 
@@ -84,7 +85,8 @@ def test_every_key_of_a_domain():
     assert (domain.release_interval, domain.mate_patience) == (90, 604_800)
     assert (domain.load, domain.release_jitter) == (Decimal("0.5"), Decimal("0.1"))
     given = domain.model_fields_set
-    assert set(type(domain).model_fields) - given == {"scale", "start", "scheduler"} | FluidKeys.model_fields.keys()
+    of_others = FluidKeys.model_fields.keys() | MoldingKeys.model_fields.keys()
+    assert set(type(domain).model_fields) - given == {"scale", "start", "scheduler"} | of_others
     assert domain.shift == -172_800
 
 

@@ -20,7 +20,18 @@ class Capabilities:
     resize: bool = False  # it changes the sizes of running jobs (SizeChanged)
     preempt: bool = False  # it takes the nodes of running jobs for others (Requeued)
     named_places: bool = False  # it gives nodes by name (`Allocation.where`), as its manager calls them
+    molds: bool = False  # it chooses the size of a job when it starts
     what_if: bool = False  # a replay can take nodes away, and fail jobs, by a script
+
+    @property
+    def other_sizes(self) -> bool:
+        """Whether jobs have other sizes than they ask for."""
+        return self.resize or self.molds
+
+    @property
+    def allocates(self) -> bool:
+        """Whether what jobs had is more than what they asked for, from their start to their end."""
+        return self.other_sizes or self.named_places
 
     def needs(self) -> Iterator[str]:
         """Yield by name what a launcher must be able to."""

@@ -27,6 +27,7 @@ class PlainJob:
 
     asked: ClusterJob
     state: JobState
+    size: int  # the nodes on which it starts
     nodes: int = 0  # that it has
     passed_over: int = 0
     released: int = -1
@@ -37,13 +38,13 @@ class PlainJob:
     @property
     def lacks(self) -> int:
         """The nodes that others are to give when it starts."""
-        return self.asked.nodes - self.nodes
+        return self.size - self.nodes
 
 
 class PlainScheduler(OpenIteration):
     """See `OpenScheduler`, `GroupScheduler` and `ElasticScheduler`."""
 
-    keeps = frozenset({"lacks"})
+    keeps = frozenset({"lacks", "size"})
 
     def __init__(self, nodes: int) -> None:
         super().__init__()
@@ -63,14 +64,30 @@ class PlainScheduler(OpenIteration):
         """The running jobs that would lose their nodes to this one, in that order."""
         return []
 
+    def _choose(self, now: int) -> PlainJob | None:
+        """The next job that can have its nodes, if it has not yielded; its size is that on which it starts."""
+        for job in self._in_order(now):
+            if job.passed_over != now + 1 and self._can_have(job, self.free):
+                return job
+        return None
+
+    def _hold_limit(self, job: PlainJob) -> int:
+        """Until when a ready job may hold (Ready)."""
+        return NOT_HOLDABLE if job.lacks else FOREVER
+
+    def _duration(self, job: PlainJob) -> int:
+        """For how many seconds it is expected to run."""
+        return job.asked.requested
+
     # Jobs in and out
 
     def submit(self, job: ClusterJob) -> None:
         """See OpenScheduler."""
         self._interrupt()
         kept = dict(job.kept)
-        nodes = job.nodes - kept.pop("lacks", 0)
-        known = PlainJob(job, job.state, 0, job.passed_over, job.released, job.wanted_until, job.expected, kept)
+        size = kept.pop("size", job.nodes)
+        nodes = size - kept.pop("lacks", 0)
+        known = PlainJob(job, job.state, size, 0, job.passed_over, job.released, job.wanted_until, job.expected, kept)
         self.jobs[job.id] = known
         if job.state in WITH_NODES:
             self._give(known, nodes)
@@ -93,8 +110,14 @@ class PlainScheduler(OpenIteration):
             passed_over=known.passed_over,
             released=known.released,
             wanted_until=known.wanted_until,
-            kept=known.kept | ({"lacks": known.lacks} if known.state is READY and known.lacks else {}),
+            kept=known.kept | self._to_keep(known),
         )
+
+    @staticmethod
+    def _to_keep(job: PlainJob) -> dict[str, int]:
+        """What is kept of a job beside what others keep of it."""
+        kept = {"size": job.size} if job.state in WITH_NODES and job.size != job.asked.nodes else {}
+        return kept | ({"lacks": job.lacks} if job.state is READY and job.lacks else {})
 
     def __contains__(self, job: JobId) -> bool:
         return job in self.jobs
@@ -107,9 +130,9 @@ class PlainScheduler(OpenIteration):
             if not self._going or self._changed:
                 self._begin(now)
                 self._going, self._changed = True, False
-            for job in self._in_order(now):
-                if job.passed_over != now + 1 and self._can_have(job, self.free):
-                    return self._make_ready(job)
+            job = self._choose(now)
+            if job is not None:
+                return self._make_ready(job)
             self._going = False
         return None
 
@@ -123,12 +146,12 @@ class PlainScheduler(OpenIteration):
     def _can_have(self, job: PlainJob, free: int) -> bool:
         """Whether the job can have its nodes, beside those that others must give to jobs that are ready already."""
         promised = sum(other.lacks for other in self.jobs.values() if other.state is READY)
-        return job.asked.nodes <= free + sum(giver.nodes for giver in self._givers(job)) - promised
+        return job.size <= free + sum(giver.nodes for giver in self._givers(job)) - promised
 
     def _make_ready(self, job: PlainJob) -> Ready:
-        self._give(job, min(job.asked.nodes, self.free))
+        self._give(job, min(job.size, self.free))
         job.state, self._offered = READY, job.asked.id
-        return Ready(job.asked.id, self._allocation(job), NOT_HOLDABLE if job.lacks else FOREVER)
+        return Ready(job.asked.id, self._allocation(job), self._hold_limit(job))
 
     def _abandon(self) -> None:
         self._offered, self._going = None, False
@@ -152,13 +175,13 @@ class PlainScheduler(OpenIteration):
         for giver in self._givers(job) if job.lacks else ():
             if self.free < job.lacks:
                 self._preempt(giver)
-        self._give(job, job.asked.nodes)
-        job.state, job.expected = RUNNING, now + job.asked.requested
+        self._give(job, job.size)
+        job.state, job.expected = RUNNING, now + self._duration(job)
         return replace(self._allocation(job), start=now, expected=job.expected)
 
     def _allocation(self, job: PlainJob) -> Allocation:
         """What it will have when it starts."""
-        return Allocation(job.asked.nodes)
+        return Allocation(job.size)
 
     def _preempt(self, job: PlainJob) -> None:
         self._events.append(Requeued(job.asked.id, why=Why.PREEMPTED))
@@ -212,13 +235,13 @@ class PlainScheduler(OpenIteration):
         return self._run(self.jobs[job], now)
 
     def _would_start(self, job: JobId, now: int) -> bool:
-        """Whether an iteration would start it, other paired jobs passed over."""
+        """Whether an iteration would start it, on its size, other paired jobs passed over."""
         tried, free = self.jobs.get(job), self.free
         for other in self._in_order(now) if tried is not None else ():
             if other is tried:
                 return self._can_have(tried, free)
-            if not other.asked.paired and other.asked.nodes <= free:
-                free -= other.asked.nodes
+            if not other.asked.paired and other.size <= free:
+                free -= other.size
         return False
 
     def try_ready(self, job: JobId, now: int) -> Given:

@@ -67,7 +67,7 @@ class ReplayApi(ReplayServiceServicer):
             yield wire.GetResultsResponse(jobs=map(_result, page), releases=releases)
             last = page[-1].id
         scheduler = self.domain.scheduler
-        if (can := scheduler.capabilities).resize or can.named_places:
+        if scheduler.capabilities.allocates:
             had = self._lockstep.allocations()
             for first in range(0, len(had), PAGE):
                 page_of = map(_allocation, had[first : first + PAGE])

@@ -12,6 +12,8 @@ from types import ModuleType
 
 from cosched.core.allocation import Malleable
 from cosched.core.scheduling.fluid.settings import FluidSettings, Harvesting
+from cosched.core.scheduling.molding.jobs import Moldable
+from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.plain import PlainScheduler
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
@@ -19,6 +21,7 @@ from cosched.core.scheduling.pools import parse_node_pool
 from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
 from cosched.schedulers.batch import BATCH
 from cosched.schedulers.fluid import FLUID
+from cosched.schedulers.molding import MOLDING
 
 NODES = 8
 POOLS = ("flat", "partitioned:4x2")
@@ -61,11 +64,13 @@ FLUID_SETTINGS: Mapping[str, FluidSettings] = {
     for harvesting in Harvesting
     for slots in (False, True)
 }
+MOLDING_SETTINGS = {sizing.value: MoldingSettings(NODES, sizing) for sizing in Sizing}
 
 # What opens a scheduler of each kind, by kind and settings.
 SCHEDULERS: Mapping[str, Callable[[], OpenScheduler]] = {
     **{f"batch-{name}": lambda chosen=chosen: BATCH.open(chosen) for name, chosen in BATCH_SETTINGS.items()},
     **{f"fluid-{name}": lambda chosen=chosen: FLUID.open(chosen) for name, chosen in FLUID_SETTINGS.items()},
+    **{f"molding-{name}": lambda chosen=chosen: MOLDING.open(chosen) for name, chosen in MOLDING_SETTINGS.items()},
     "plain": lambda: PlainScheduler(NODES),
     "express": lambda: example.EXPRESS.open(example.ExpressSettings(NODES, 10)),
 }
@@ -75,4 +80,6 @@ def columns(name: str, random: Random, nodes: int) -> object:
     """What a job says beyond its size, as a scheduler of this kind has read it."""
     if name.startswith("fluid"):
         return random.choice([None, Malleable(random.randint(1, nodes))])
+    if name.startswith("molding"):
+        return random.choice([None, Moldable(), Moldable()])
     return {"steady": random.choice([0, 0, 1])} if name == "express" else {}

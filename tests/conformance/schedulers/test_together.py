@@ -16,6 +16,7 @@ from cosched.workload.allocations import AllocationEnd
 from tests.conformance.schedulers.together import (
     check_together,
     express,
+    molded,
     opened,
     played,
     restarted,
@@ -30,13 +31,14 @@ from tests.sim.fluid_exact import setup as fluid_setup
 from tests.sim.group_cases import Case, random_case
 from tests.tiers import seeds
 
-KINDS = ("batch", "fluid", "express")
+KINDS = ("batch", "fluid", "express", "molding")
+WITHOUT_SLOTS = ("express", "molding")
 PAIRS = list(combinations_with_replacement(KINDS, 2))
 
 
 def coupled(random: Random, kinds: tuple[str, str], *meet: str):
     """Two domains of these kinds, and their pairs; who gives no slots meets as it can."""
-    schemes = [random.choice(["hold", "yield", *(meet if kind != "express" else ())]) for kind in kinds]
+    schemes = [random.choice(["hold", "yield", *(meet if kind not in WITHOUT_SLOTS else ())]) for kind in kinds]
     setups = [setup(random, *each, scheme=chosen) for *each, chosen in zip("AB", kinds, schemes, strict=True)]
     domains = [
         SimpleNamespace(name=of.name, jobs=[SimpleNamespace(job_id=int(job)) for job in of.workload.job_id])
@@ -87,7 +89,8 @@ def of_kinds(case: Case, random: Random, kinds: Sequence[str]) -> None:
         resizable = made_fluid(random, domain)
         resizable.slots = domain.slots
         made = fluid_setup(resizable) if kind == "fluid" else setup_of(domain)
-        setups.append(express(made, random.choice([5, 20])) if kind == "express" else made)
+        made = express(made, random.choice([5, 20])) if kind == "express" else made
+        setups.append(molded(made, random) if kind == "molding" else made)
     check_together(played(setups, pairing_of(case.pairs, setups, case.groups, case.windows)))
 
 

@@ -13,8 +13,11 @@ from cosched import sim
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import Start
 from cosched.core.job import JobState
+from cosched.core.scheduling.molding.jobs import Moldable
+from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.schedulers.kind import SchedulerKind
+from cosched.schedulers.molding import MOLDING
 from cosched.sim.federation.conductor import Conductor
 from cosched.sim.federation.core_player import CorePlayer
 from cosched.sim.federation.cores import scheduler_of, trace_jobs
@@ -41,7 +44,16 @@ def setup(random: Random, name: str, kind: str, most: int = 12, **settings: obje
             fluid_exact.fluid_domain(random, name, fluid_exact.fluid_jobs(random, most), **settings)
         )
     batch = setup_of(ref_domain(random, name, some_jobs(random, most), **settings))
+    if kind == "molding":
+        return molded(batch, random)
     return express(batch, random.choice([5, 20, 50])) if kind == "express" else batch
+
+
+def molded(of: DomainSetup, random: Random) -> DomainSetup:
+    """The same domain, whose jobs are molded."""
+    jobs = [random.choice([None, Moldable(), Moldable()]) for _ in range(len(of.workload))]
+    cluster = MoldingSettings(of.cluster.nodes, random.choice(list(Sizing)))
+    return replace(of, cluster=cluster, kind=MOLDING, jobs=jobs)
 
 
 def express(of: DomainSetup, seconds: int) -> DomainSetup:

@@ -1,0 +1,1 @@
+"""Molding (molding.md): the scheduler chooses the size of a job when it starts."""

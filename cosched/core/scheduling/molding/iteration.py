@@ -1,0 +1,51 @@
+"""One scheduling iteration (molding.md): the front of the queue, then jobs behind the first that has to wait."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import NamedTuple
+
+from cosched.core.protocol import FOREVER
+from cosched.core.scheduling.molding.jobs import Molded
+from cosched.core.scheduling.molding.machine import Machine, Place
+from cosched.core.scheduling.molding.sizing import Traditional
+
+
+class Choice(NamedTuple):
+    """A job can have so many nodes now. If it holds them until `hold_limit` or less, it delays no reserved job."""
+
+    job: Molded
+    nodes: int
+    hold_limit: int = FOREVER
+
+
+Choices = Generator[Choice, int | None, None]  # told: until when the job has its nodes; None: it was passed over
+
+
+def turns(machine: Machine, rule: Traditional) -> Choices:
+    """Yield the jobs that can start, one after the other, and be told what has come of each."""
+    for position, first in enumerate(machine.turns):
+        modifier, target = rule.target(machine, first)
+        place = machine.first_place(target) if target <= machine.free else rule.place(machine, first, target)
+        if place.nodes > machine.free:
+            yield from _behind(machine, rule, modifier, place, position + 1)
+            return
+        until = yield Choice(first, place.nodes)
+        if until is not None:
+            machine.take(first, place.nodes, until)
+
+
+def _behind(machine: Machine, rule: Traditional, modifier: float, reserved: Place, position: int) -> Choices:
+    """EASY backfilling: what starts ends before the reserved job starts, or leaves it its nodes."""
+    extra = reserved.extra
+    for job in machine.turns[position:]:
+        nodes = rule.behind(job, modifier, machine.free)
+        time = job.time(nodes)
+        in_extra = nodes <= extra
+        if nodes > machine.free or (machine.now + time > reserved.start and not in_extra):
+            continue
+        forever = in_extra or reserved.start == FOREVER
+        until = yield Choice(job, nodes, FOREVER if forever else reserved.start - time)
+        if until is not None:
+            machine.take(job, nodes, until)
+            extra -= nodes if until > reserved.start else 0

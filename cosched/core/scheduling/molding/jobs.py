@@ -1,0 +1,81 @@
+"""A job as the rules of molding see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import floor
+
+from cosched.core.protocol import JobId
+from cosched.core.scheduling.molding.curves import Downey, downey_time, simple_time
+from cosched.core.scheduling.scheduler import ClusterJob
+
+SHORT, MEDIUM = 60, 3600  # a job is short if it runs for less than this on its N_opt; medium
+AGED = 5  # times as long as it runs
+
+
+@dataclass(frozen=True, slots=True)
+class Moldable:
+    """The scheduler chooses the job's size when it starts. `downey`: its curve; None: the simple one."""
+
+    downey: Downey | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Molded:
+    """A job that can have `least` to `most` nodes, but no fewer than are `guaranteed`; `ideal` is N_opt."""
+
+    id: JobId
+    ideal: int
+    run: int  # on `ideal`, as was asked for, in s
+    submitted: int
+    least: int
+    most: int
+    downey: Downey | None = None
+    guaranteed: int = 0
+
+    @classmethod
+    def of(cls, job: ClusterJob, machine: int) -> Molded:
+        """Return a job of a machine of so many nodes."""
+        ideal, how = job.nodes, job.columns if isinstance(job.columns, Moldable) else None
+        bounds = (ideal, ideal) if how is None else _bounds(how.downey, ideal, machine)
+        return cls(job.id, ideal, job.requested, job.submitted, *bounds, None if how is None else how.downey)
+
+    def keep_to(self, nodes: int) -> None:
+        """The job has this size, and no other."""
+        self.least = self.most = nodes
+
+    @property
+    def smallest(self) -> int:
+        """The least size that it can be given now."""
+        return max(self.least, self.guaranteed)
+
+    def size(self, modifier: float) -> int:
+        """Return N_opt times the modifier, within the bounds."""
+        return min(max(floor(modifier * self.ideal + 0.5), self.smallest), self.most)
+
+    def time(self, nodes: int) -> int:
+        """Return for how many seconds it runs on so many nodes: T(n)."""
+        if nodes == self.ideal:
+            return max(1, self.run)
+        if self.downey is not None:
+            return downey_time(self.downey, self.ideal, self.run, nodes)
+        return simple_time(self.ideal, self.run, nodes)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is neither short nor medium."""
+        return self.run >= MEDIUM
+
+    def level(self, now: int) -> int:
+        """Return which jobs come before it: lower ones do. Those that have waited long move up, once."""
+        level = (self.run >= SHORT) + self.is_long
+        return level - (level > 0 and now - self.submitted >= AGED * self.run)
+
+
+def _bounds(downey: Downey | None, ideal: int, machine: int) -> tuple[int, int]:
+    """Return N_min and N_max; ValueError: the size is not within these."""
+    if downey is None:
+        return (ideal + 1) // 2, min(2 * ideal, machine)
+    if ideal > downey.most:
+        raise ValueError(f"{ideal} nodes wanted, by its speed-up the job can use no more than {downey.most}")
+    return 1, min(downey.most, machine)

@@ -1,0 +1,220 @@
+"""The molding scheduler (molding.md): it chooses the size of a job when that starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from cosched.core.scheduling.capabilities import Capabilities
+from cosched.core.scheduling.molding.cluster import CHOSEN, GUARANTEED, Molding
+from cosched.core.scheduling.molding.curves import MILLIONTHS, Downey
+from cosched.core.scheduling.molding.jobs import Moldable, Molded
+from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
+from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
+from cosched.schedulers.foreseen import read_future
+from cosched.schedulers.kind import Ended, SchedulerKind
+from cosched.schedulers.waits import Waits, waits_for_nodes
+from cosched.validation.mistakes import KeyedError
+from cosched.validation.sections import CoschedulingFields
+from cosched.validation.text import shown
+from cosched.validation.types import Number, Settings, Whole
+from cosched.workload.column import UNKNOWN, Column
+
+if TYPE_CHECKING:  # a service beside a batch system does without arrays
+    from cosched.workload.columns import Columns
+    from cosched.workload.jobs import Ints, Workload
+
+STREAM = 0x6D6F6C64  # of random numbers, by which jobs are moldable: it depends on nothing else
+CURVE = ("downey_a", "downey_sigma")
+OFF = "off"
+OF_FIGURE_2 = ("ideal_load", "load_delta", "max_bad", "prediction")
+
+
+def _prediction(value: str) -> str:
+    if value != OFF:
+        read_future(value)
+    return value
+
+
+class MoldingKeys(Settings):
+    """Who chooses the sizes of jobs, and how these change run times."""
+
+    sizing: Annotated[
+        Literal["scojo_p", "scojo", "cirne_berman", "none"],
+        Field(description="how sizes are chosen: scojo_p, scojo, cirne_berman, none (scojo_p)"),
+    ] = "scojo_p"
+    speedup: Annotated[
+        Literal["simple", "downey"], Field(description="how sizes change run times: simple, downey (simple)")
+    ] = "simple"
+    moldable_share: Annotated[
+        Number, Field(ge=0, le=1, description="which share of jobs is moldable, if the trace does not say it (1)")
+    ] = Decimal(1)
+    ideal_load: Annotated[Number, Field(gt=0, description="scojo_p: the load that sizes shall bring about (0.9)")] = (
+        Decimal("0.9")
+    )
+    load_delta: Annotated[Number, Field(ge=0, description="scojo_p: a load so near is good enough (0.01)")] = Decimal(
+        "0.01"
+    )
+    max_bad: Annotated[
+        Whole, Field(ge=1, description="scojo_p: so often in a row a load may be no better before the search ends (2)")
+    ] = 2
+    prediction: Annotated[
+        str,
+        AfterValidator(_prediction),
+        Field(description="scojo_p: FILE of the jobs that are expected, see docs/molding.md; or off (off)"),
+    ] = OFF
+
+    @model_validator(mode="after")
+    def _of_this_sizing(self) -> Self:
+        for key in OF_FIGURE_2 if self.sizing != "scojo_p" else ():
+            if getattr(self, key) != MoldingKeys.model_fields[key].default:
+                raise KeyedError((key,), f"has no meaning with sizing={self.sizing}: leave it out")
+        if self.prediction != OFF and self.speedup != "simple":
+            raise KeyedError(("prediction",), "counts with speedup=simple only: leave it out")
+        return self
+
+
+class MoldingKind(SchedulerKind):
+    """See SchedulerKind."""
+
+    name = "molding"
+    purpose = "it chooses the sizes of jobs when they start, see docs/molding.md"
+    keys = MoldingKeys
+    without = ("mate_budget", "yield_boost", "release_order")
+    keys_of_logs = ("moldable_share",)
+    not_live = MappingProxyType({"moldable_share": "jobs say it by themselves: submit them with --moldable 1"})
+    capabilities = Capabilities(molds=True)
+
+    def settings(self, keys: MoldingKeys, nodes: int, _: CoschedulingFields) -> MoldingSettings:
+        """See SchedulerKind."""
+        sizing = Sizing(keys.sizing)
+        future = None if keys.prediction == OFF else read_future(keys.prediction)
+        load, delta = float(keys.ideal_load), float(keys.load_delta)
+        return MoldingSettings(nodes, sizing, load, delta, keys.max_bad, future)
+
+    def open(self, settings: MoldingSettings) -> Molding:
+        """See SchedulerKind."""
+        return Molding(settings)
+
+    # What users read
+
+    def why(self, scheduler: OpenScheduler, job: ClusterJob, ahead: int, word: str) -> Waits:  # noqa: ARG002
+        """See SchedulerKind: it needs its least size."""
+        least = job.kept.get(CHOSEN) or max(Molded.of(job, scheduler.nodes).least, job.kept.get(GUARANTEED, 0))
+        return waits_for_nodes(least, scheduler.free, ahead)
+
+    def facts(self, keys: MoldingKeys, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:  # noqa: ARG002
+        """See SchedulerKind."""
+        own = {key: getattr(keys, key) for key in MoldingKeys.model_fields}
+        own = {key: float(value) if isinstance(value, Decimal) else value for key, value in own.items()}
+        return {"policy": "classes", "backfill": "easy", "node_pool": "flat", self.name: {**own, **counts}}
+
+    def words(self, facts: Mapping[str, Any]) -> list[str]:
+        """See SchedulerKind."""
+        rules = facts[self.name]
+        return [f"molding: sizing {rules['sizing']}", f"{rules['speedup']} speed-up"]
+
+    def line(self, facts: Mapping[str, Any]) -> str:
+        """See SchedulerKind."""
+        counts = facts[self.name]
+        return f"jobs on fewer nodes than they asked for: {counts['shrunk']:,}, on more: {counts['expanded']:,}"
+
+    # Jobs
+
+    def columns(self) -> Sequence[Column]:
+        """See SchedulerKind; the parameters of a curve are in millionths."""
+        moldable = Column("moldable", _read_bit, str, UNKNOWN, "1: its size is chosen when it starts (0)")
+        a = Column("downey_a", _read_a, _write_millionths, UNKNOWN, "its average parallelism, if speedup=downey")
+        sigma = Column("downey_sigma", _read_millionths, _write_millionths, UNKNOWN, "and the variance of that")
+        return moldable, a, sigma
+
+    def complete(self, keys: MoldingKeys, columns: Columns, nodes: Ints) -> Columns:
+        """See SchedulerKind."""
+        import numpy as np
+
+        from cosched.workload.columns import stated
+
+        count = len(nodes)
+        drawn = np.random.default_rng(STREAM).random(count) < float(keys.moldable_share)
+        said = stated(columns, "moldable", count)
+        none = np.full(count, UNKNOWN, np.int64)
+        curves = {name: stated(columns, name, count) if keys.speedup == "downey" else none for name in CURVE}
+        return {"moldable": np.where(said == UNKNOWN, drawn, said).astype(np.int64), **curves}
+
+    def jobs(self, keys: MoldingKeys, workload: Workload, nodes: int) -> Sequence[Moldable | None]:
+        """See SchedulerKind."""
+        rows = zip(*(workload.columns[column.name].tolist() for column in self.columns()), strict=True)
+        jobs = []
+        for row, (moldable, a, sigma) in enumerate(rows):
+            id, size = str(workload.job_id[row]), int(workload.nodes[row])
+            try:
+                how = _how(moldable, a, sigma, needs_curve=keys.speedup == "downey")
+                Molded.of(ClusterJob(id, size, 1, 0, paired=False, columns=how), nodes)
+            except ValueError as error:
+                raise ValueError(f"job {id}: {error}") from None
+            jobs.append(how)
+        return jobs
+
+    def each(self, jobs: Any, count: int) -> Sequence[Moldable | None]:
+        """See SchedulerKind."""
+        return [None] * count if jobs is None else jobs
+
+    def submitted(self, keys: MoldingKeys, said: Mapping[str, str]) -> Mapping[str, str]:
+        """See SchedulerKind."""
+        for name in CURVE if keys.speedup != "downey" else ():
+            if name in said:
+                raise ValueError(f"{name}: the speed-up of jobs here is that of the simple curve: leave it out")
+        self._how(said, needs_curve=keys.speedup == "downey")
+        return said
+
+    def read(self, said: Mapping[str, str]) -> Moldable | None:
+        """See SchedulerKind."""
+        return self._how(said, needs_curve=False)
+
+    def _how(self, said: Mapping[str, str], *, needs_curve: bool) -> Moldable | None:
+        found = super().read(said)
+        return _how(found["moldable"], *(found[name] for name in CURVE), needs_curve=needs_curve)
+
+
+def _how(moldable: int, a: int, sigma: int, *, needs_curve: bool) -> Moldable | None:
+    """Return what a job says; ValueError: it lacks a part of its curve."""
+    if moldable != 1:
+        return None
+    if (needs_curve and a == UNKNOWN) or (a == UNKNOWN) != (sigma == UNKNOWN):
+        missing = CURVE[a != UNKNOWN]
+        raise ValueError(f"{missing}: missing, which says how sizes change the job's run time")
+    return Moldable() if a == UNKNOWN else Moldable(Downey(a, sigma))
+
+
+def _read_bit(text: str) -> int:
+    if text not in ("0", "1"):
+        raise ValueError(f"{shown(text)} is neither 0 nor 1")
+    return int(text)
+
+
+def _read_millionths(text: str) -> int:
+    try:
+        value = Decimal(text) * MILLIONTHS
+    except InvalidOperation:
+        raise ValueError(f"{shown(text)} is not a number") from None
+    if not 0 <= value <= 10**6 * MILLIONTHS:  # also NaN
+        raise ValueError(f"{shown(text)} is not a number from 0 to 1,000,000")
+    return round(value)
+
+
+def _read_a(text: str) -> int:
+    value = _read_millionths(text)
+    if value < MILLIONTHS:
+        raise ValueError(f"{shown(text)} is less than 1, the average parallelism of a serial job")
+    return value
+
+
+def _write_millionths(value: int) -> str:
+    return "" if value == UNKNOWN else str(Decimal(value) / MILLIONTHS)
+
+
+MOLDING = MoldingKind()

@@ -1,0 +1,294 @@
+"""Molding on one machine, without mates, written from molding.md and not from the product: slow and obvious.
+
+`wrong` names a rule that is misread, for tests that must notice it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import ceil, floor
+
+HALF = Fraction(1, 2)
+
+
+@dataclass
+class RefMolded:
+    """A job; `a`, `sigma`: its curve by Downey, else it has the simple one."""
+
+    number: int
+    submit: int
+    nodes: int
+    run: int
+    requested: int
+    moldable: bool
+    a: Fraction | None = None
+    sigma: Fraction | None = None
+    guaranteed: int = 0
+    fixed: int = 0
+    size: int = 0
+    start: int | None = None
+    end: int | None = None  # when it ends; only the machine knows
+    expected: int = 0
+
+
+@dataclass
+class RefForeseen:
+    """Of one class: arrivals in each half hour of the day, and the means of N_opt, run(N_opt) and moldable jobs."""
+
+    arrivals: Sequence[float]
+    nodes: float
+    run: float
+    moldable: float
+
+
+@dataclass
+class RefMolding:
+    """A machine, and by which rules sizes are chosen: scojo_p, scojo, cirne_berman, none."""
+
+    nodes: int
+    jobs: list[RefMolded]
+    sizing: str
+    ideal: float = 0.9
+    delta: float = 0.01
+    max_bad: int = 2
+    future: Sequence[RefForeseen] = ()
+    wrong: str = ""
+    now: int = 0
+    queue: list[RefMolded] = field(default_factory=list)
+    running: list[RefMolded] = field(default_factory=list)
+
+    def play(self) -> list[tuple[int, int, int]]:
+        """Size, start and end of each job."""
+        instants = {job.submit for job in self.jobs}
+        while instants:
+            self.now = min(instants)
+            instants.remove(self.now)
+            self.running = [job for job in self.running if job.end > self.now]
+            for job in self.jobs:
+                if job.submit == self.now:
+                    self.queue.append(job)
+                    if self.sizing == "cirne_berman":
+                        self.choose(job)
+            for job in self.iterate():
+                instants.add(job.end)
+        return [(job.size, job.start, job.end) for job in self.jobs]
+
+    # Jobs
+
+    def bounds(self, job: RefMolded) -> tuple[int, int]:
+        if job.fixed:
+            return job.fixed, job.fixed
+        if not job.moldable or self.sizing == "none":
+            return job.nodes, job.nodes
+        if job.a is None:
+            half = job.nodes // 2 if self.wrong == "N_min is rounded down" else ceil(Fraction(job.nodes, 2))
+            return max(half, 1), min(2 * job.nodes, self.nodes)
+        last = 2 * job.a - 1 if job.sigma <= 1 else job.a + job.a * job.sigma - job.sigma
+        return 1, min(ceil(last), self.nodes)
+
+    def least(self, job: RefMolded) -> int:
+        return max(self.bounds(job)[0], 0 if self.wrong == "nothing is guaranteed" else job.guaranteed)
+
+    def size(self, job: RefMolded, m: float) -> int:
+        return min(max(floor(m * job.nodes + 0.5), self.least(job)), self.bounds(job)[1])
+
+    def time(self, job: RefMolded, n: int) -> int:
+        exact = Fraction(job.requested) * self.speedup(job, job.nodes) / self.speedup(job, n)
+        rounded = ceil(exact) if self.wrong == "T is rounded up" else floor(exact + HALF)
+        return max(1, rounded)
+
+    def speedup(self, job: RefMolded, n: int) -> Fraction:
+        a, sigma, opt = job.a, job.sigma, job.nodes
+        if a is None:
+            if n <= opt:
+                return Fraction(15, 100) * opt + HALF * n
+            return HALF * opt + Fraction(15, 100) * n
+        if sigma <= 1:
+            if n <= a:
+                return a * n / (a + sigma * (n - 1) / 2)
+            return a * n / (sigma * (a - HALF) + n * (1 - sigma / 2)) if n <= 2 * a - 1 else a
+        return n * a * (sigma + 1) / (sigma * (n + a - 1) + a) if n <= a + a * sigma - sigma else a
+
+    def level(self, job: RefMolded) -> int:
+        level = 0 if job.requested < 60 else 1 if job.requested < 3600 else 2
+        waits = self.now - job.submit
+        aged = waits >= (10 if self.wrong == "jobs age at ten times" else 5) * job.requested
+        if self.wrong == "short jobs age":
+            return level - aged
+        if self.wrong == "nobody ages":
+            return level
+        return level - 1 if level > 0 and aged else level
+
+    def in_order(self) -> list[RefMolded]:
+        return sorted(self.queue, key=lambda job: (self.level(job), job.submit, job.number))
+
+    # One iteration
+
+    @property
+    def free(self) -> int:
+        return self.nodes - sum(job.size for job in self.running)
+
+    def start(self, job: RefMolded, n: int) -> RefMolded:
+        job.size, job.start, job.expected = n, self.now, self.now + self.time(job, n)
+        job.end = self.now + ceil(Fraction(job.run * self.time(job, n), job.requested))
+        self.queue.remove(job)
+        self.running.append(job)
+        return job
+
+    def iterate(self) -> list[RefMolded]:
+        started: list[RefMolded] = []
+        while self.queue:
+            first = self.in_order()[0]
+            m, target = self.target(first)
+            n, reserved, extra = self.place(first, target)
+            if not n:
+                return started + self.backfill(m, reserved, extra)
+            started.append(self.start(first, n))
+        return started
+
+    def place(self, first: RefMolded, target: int) -> tuple[int, int, int]:
+        """The size on which it starts now, or 0; its reservation, and what is left then."""
+        if target <= self.free:
+            return target, 0, 0
+        if self.sizing == "scojo_p" and self.wrong != "no figure 3":
+            return self.figure_3(first, target)
+        for instant in self.ends():
+            if self.free_at(instant) >= target:
+                return 0, instant, self.free_at(instant) - target
+        raise AssertionError
+
+    def ends(self) -> list[int]:
+        return sorted({max(job.expected, self.now) for job in self.running})
+
+    def free_at(self, instant: int) -> int:
+        return self.free + sum(job.size for job in self.running if max(job.expected, self.now) <= instant)
+
+    def figure_3(self, first: RefMolded, target: int) -> tuple[int, int, int]:
+        least, choices = self.least(first), []
+        if self.free >= least:
+            choices.append((self.time(first, self.free), 0, self.free, self.now))
+        for number, instant in enumerate(self.ends(), 1):
+            n = min(target, self.free_at(instant))
+            if n >= least:
+                choices.append((instant - self.now + self.time(first, n), number, n, instant))
+            if self.free_at(instant) >= target:
+                break
+        last = self.wrong == "the last of equal places"
+        _, number, n, instant = min(choices, key=lambda choice: (choice[0], -choice[1] if last else choice[1]))
+        if number == 0:
+            return n, 0, 0
+        first.guaranteed = n
+        return 0, instant, self.free_at(instant) - n
+
+    def backfill(self, m: float, reserved: int, extra: int) -> list[RefMolded]:
+        started = []
+        for job in self.in_order()[1:]:
+            n = self.size(job, 1.0 if self.wrong == "jobs behind have N_opt" else m)
+            if self.sizing == "scojo" and job.requested < 3600 and n > self.free:
+                n = max(self.free, self.least(job))
+            in_time = self.now + self.time(job, n) <= reserved
+            if self.wrong == "the shadow is excluded":
+                in_time = self.now + self.time(job, n) < reserved
+            if n <= self.free and (in_time or n <= extra):
+                extra -= 0 if in_time and self.wrong != "all use up extra" else n
+                started.append(self.start(job, n))
+        return started
+
+    # The target
+
+    def target(self, first: RefMolded) -> tuple[float, int]:
+        if self.sizing == "scojo":
+            m = self.nodes / sum(job.nodes for job in self.running + self.queue)
+            return m, self.size(first, m)
+        if self.sizing != "scojo_p":
+            return 1.0, self.size(first, 1.0)
+        return self.figure_2(first)
+
+    def figure_2(self, first: RefMolded) -> tuple[float, int]:
+        tried: list[tuple[float, float]] = []  # distance from the ideal, modifier
+        m, bad = 1.0, 0
+        while True:
+            load = self.load(first, m)
+            distance = abs(load - self.ideal)
+            better = not tried or distance < min(tried)[0]
+            bad = 0 if better else bad + 1
+            if self.wrong == "bad loads are counted in all" and better:
+                bad = sum(1 for i in range(1, len(tried)) if tried[i][0] >= min(tried[:i])[0])
+            tried.append((distance, m))
+            if distance <= self.delta or bad == self.max_bad:
+                break
+            following = m * (self.ideal / load)
+            if following == m:
+                break
+            m = following
+        nearest = min(distance for distance, _ in tried)
+        best = next(m for distance, m in tried if distance == nearest)
+        if self.wrong == "the last modifier":
+            best = m
+        return best, self.size(first, best)
+
+    def load(self, first: RefMolded, m: float) -> float:
+        n = self.size(first, m)
+        t = self.time(first, n)
+        work = n * t
+        for job in self.running:
+            left = t if self.wrong == "running jobs run on" else min(max(job.expected - self.now, 0), t)
+            work += left * job.size
+        for job in self.queue:
+            if job is not first:
+                k = job.nodes if self.wrong == "those that wait keep N_opt" else self.size(job, m)
+                work += min(self.time(job, k), t) * k
+        future = 0.0
+        for each in self.future:
+            future += self.arrivals(each, t) * self.work(each, m, t)
+        return (work + future) / (self.nodes * t) if self.future else work / (self.nodes * t)
+
+    def arrivals(self, each: RefForeseen, t: int) -> float:
+        """In (now, now + t]: whole days first, then half hour after half hour."""
+        days, at, end = t // 86400, self.now % 86400, self.now % 86400 + t % 86400
+        found = days * sum(each.arrivals)
+        while at < end:
+            upto = min(at - at % 1800 + 1800, end)
+            found += each.arrivals[at // 1800 % 48] * ((upto - at) / 1800)
+            at = upto
+        return found
+
+    def work(self, each: RefForeseen, m: float, t: int) -> float:
+        rigid = min(each.run, t) * each.nodes
+        if each.moldable == 0:
+            return rigid
+        n = min(max(m * each.nodes, each.nodes / 2, 1.0), 2 * each.nodes, float(self.nodes))
+        speed = 3 * each.nodes + 10 * n if n <= each.nodes else 10 * each.nodes + 3 * n
+        return each.moldable * (min(13 * each.nodes * each.run / speed, t) * n) + (1 - each.moldable) * rigid
+
+    # Cirne and Berman
+
+    def choose(self, job: RefMolded) -> None:
+        """Play what is there once for each size."""
+        ends = []
+        low, high = self.bounds(job)
+        for n in range(low, high + 1):
+            copies = [replace(other, submit=other.submit) for other in self.queue]
+            for other in copies:
+                if other.number == job.number:
+                    other.fixed = n
+            running = [replace(other, end=max(other.expected, self.now)) for other in self.running]
+            rest = RefMolding(self.nodes, [], "cirne_berman", queue=copies, running=running, wrong=self.wrong)
+            ends.append((rest.end_of(job.number, self.now), n))
+        job.fixed = (
+            max(ends, key=lambda end: (-end[0], end[1]))[1] if self.wrong == "the larger of two" else min(ends)[1]
+        )
+
+    def end_of(self, number: int, now: int) -> int:
+        instants = {now} | {job.end for job in self.running}
+        while True:
+            self.now = min(instants)
+            instants.remove(self.now)
+            self.running = [job for job in self.running if job.end > self.now]
+            for job in self.iterate():
+                job.end = job.expected
+                instants.add(job.end)
+                if job.number == number:
+                    return job.end

@@ -1,0 +1,106 @@
+"""The product against the reference of molding.md, job for job, on random workloads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+from cosched.core.scheduling.molding.future import Expected, Future
+from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
+from tests.conformance.schedulers.together import played
+from tests.reference.molding import RefForeseen, RefMolded, RefMolding
+from tests.sim.molding_cases import Case, setup
+from tests.tiers import seeds
+
+SIZINGS = ("scojo_p", "scojo", "cirne_berman", "none")
+MISTAKES = {
+    "scojo_p": (
+        "N_min is rounded down",
+        "nothing is guaranteed",
+        "T is rounded up",
+        "jobs age at ten times",
+        "short jobs age",
+        "nobody ages",
+        "no figure 3",
+        "the last of equal places",
+        "jobs behind have N_opt",
+        "the shadow is excluded",
+        "all use up extra",
+        "bad loads are counted in all",
+        "the last modifier",
+        "running jobs run on",
+        "those that wait keep N_opt",
+    ),
+    "cirne_berman": ("the larger of two",),
+}
+PER_SEED = 10
+
+
+def random_jobs(random: Random) -> list[Case]:
+    """Jobs of all classes, on a machine of 12 nodes; times are round, so that instants coincide."""
+    downey, late = random.random() < 0.3, random.random() < 0.4
+    found = []
+    for _ in range(random.randint(2, 14)):
+        run = random.choice([random.randint(1, 30), 10 * random.randint(1, 40), 1200 * random.randint(1, 6)])
+        asked = run * random.randint(1, 3) if late else 0
+        moldable = random.random() < 0.8
+        curve = None
+        nodes = random.randint(1, 12)
+        if downey and moldable:
+            curve = random.randint(nodes, 16) * 500_000 + 500_000 * nodes, random.choice([0, 250_000, 10**6, 1_700_000])
+        found.append(
+            Case(random.choice([0, 10, 30, 100, 600]) * random.randint(0, 6), nodes, run, moldable, curve, asked)
+        )
+    return sorted(found, key=lambda job: job.submit)
+
+
+def random_future(random: Random) -> Future:
+    def one() -> Expected:
+        arrivals = tuple(random.choice([0.0, 0.5, 2.25]) for _ in range(48))
+        return Expected(arrivals, random.uniform(1, 9), random.uniform(1, 9000), random.choice([0.0, 0.8, 1.0]))
+
+    return Future([one(), one(), one()])
+
+
+def random_settings(random: Random, sizing: str) -> MoldingSettings:
+    made = MoldingSettings(12, Sizing(sizing))
+    if sizing != "scojo_p":
+        return made
+    future = random_future(random) if random.random() < 0.4 else None
+    ideal, delta, bad = random.choice([0.9, 0.7, 1.1]), random.choice([0.01, 0.05]), random.choice([1, 2, 2, 3])
+    return replace(made, ideal_load=ideal, load_delta=delta, max_bad=bad, future=future)
+
+
+def reference(jobs: list[Case], settings: MoldingSettings, wrong: str = "") -> RefMolding:
+    known = []
+    for number, job in enumerate(jobs, 1):
+        a, sigma = (None, None) if job.downey is None else (Fraction(value, 10**6) for value in job.downey)
+        known.append(RefMolded(number, *job[:3], job.requested or job.run, job.moldable, a, sigma))
+    classes = settings.future.classes if settings.future else ()
+    future = [RefForeseen(each.arrivals, each.nodes, each.run, each.moldable) for each in classes]
+    rules = settings.ideal_load, settings.load_delta, settings.max_bad
+    return RefMolding(settings.nodes, known, settings.sizing.value, *rules, future, wrong)
+
+
+@pytest.mark.parametrize("seed", seeds(5, 200))
+@pytest.mark.parametrize("sizing", SIZINGS)
+def test_the_product_agrees(sizing, seed):
+    for number in range(PER_SEED):
+        random = Random(f"molding {sizing} {seed} {number}")
+        jobs, settings = random_jobs(random), random_settings(random, sizing)
+        domain = played([setup(jobs, settings)]).domains["A"]
+        had = [(nodes, start, end) for _, _, nodes, start, end, *_ in sorted(domain.allocations.rows())]
+        assert had == reference(jobs, settings).play(), (number, jobs, settings)
+
+
+@pytest.mark.parametrize(("sizing", "wrong"), [(sizing, wrong) for sizing in MISTAKES for wrong in MISTAKES[sizing]])
+def test_a_wrong_reading_of_a_rule_is_noticed(sizing, wrong):
+    for number in range(2000):
+        random = Random(f"mistakes {sizing} {number}")
+        jobs, settings = random_jobs(random), random_settings(random, sizing)
+        if reference(jobs, settings).play() != reference(jobs, settings, wrong).play():
+            return
+    pytest.fail("nobody would notice")

@@ -1,0 +1,45 @@
+"""Domains whose jobs are molded, for the product and for the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from cosched.core.scheduling.molding.curves import Downey
+from cosched.core.scheduling.molding.jobs import Moldable
+from cosched.core.scheduling.molding.settings import MoldingSettings
+from cosched.core.settings import CoschedulingSettings
+from cosched.schedulers.molding import MOLDING
+from cosched.sim.world import DomainSetup
+from cosched.workload.jobs import Workload
+
+NO_MATES = CoschedulingSettings()
+
+
+class Case(NamedTuple):
+    """A job of a case; `downey`: A and sigma in millionths."""
+
+    submit: int
+    nodes: int
+    run: int
+    moldable: bool = True
+    downey: tuple[int, int] | None = None
+    requested: int = 0  # 0: as long as it runs
+
+
+def rigid(submit: int, nodes: int, run: int) -> Case:
+    return Case(submit, nodes, run, moldable=False)
+
+
+def setup(
+    jobs: Sequence[Case], settings: MoldingSettings, coscheduling: CoschedulingSettings = NO_MATES, name: str = "A"
+) -> DomainSetup:
+    """A domain with these jobs, in the order of submission, numbered from 1."""
+    columns = (np.array(column, np.int64) for column in zip(*(job[:3] for job in jobs), strict=True))
+    submit, nodes, run = columns
+    requested = np.array([job.requested or job.run for job in jobs])
+    work = Workload(name, np.arange(1, len(jobs) + 1), submit, run, nodes, requested)
+    known = [Moldable(None if job.downey is None else Downey(*job.downey)) if job.moldable else None for job in jobs]
+    return DomainSetup(name, work, settings, coscheduling, MOLDING, known)

@@ -1,0 +1,59 @@
+"""The cases of molding.md that were worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from cosched.core.scheduling.molding.future import Expected, Future
+from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
+from tests.conformance.schedulers.together import played
+from tests.sim.molding_cases import Case, rigid, setup
+
+NONE, SCOJO, SCOJO_P, CIRNE_BERMAN = Sizing.NONE, Sizing.SCOJO, Sizing.SCOJO_P, Sizing.CIRNE_BERMAN
+ONE_SHORT = Future([Expected((1.0,) * 48, 5.0, 50.0), *[Expected((0.0,) * 48, 1.0, 1.0)] * 2])
+
+
+def schedule(jobs, sizing=SCOJO_P, **settings):
+    """The jobs' sizes, starts and ends."""
+    result = played([setup(jobs, MoldingSettings(10, sizing, **settings))]).domains["A"]
+    return [(nodes, start, end) for _, _, nodes, start, end, *_ in sorted(result.allocations.rows())]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "expected"),
+    [
+        ([Case(0, 4, 100)], [(8, 0, 81)]),
+        ([Case(0, 8, 100)] * 2, [(5, 0, 141), (4, 0, 163)]),
+        ([rigid(0, 6, 100), Case(10, 8, 1000)], [(6, 0, 100), (9, 100, 1072)]),
+        ([rigid(0, 6, 2000), Case(10, 8, 1000)], [(6, 0, 2000), (4, 10, 1635)]),
+        ([rigid(0, 7, 1000), rigid(1, 8, 1000), Case(1, 4, 100)], [(7, 0, 1000), (8, 1000, 2000), (2, 1, 164)]),
+    ],
+    ids="abcde",
+)
+def test_scojo_p(jobs, expected):
+    assert schedule(jobs) == expected
+
+
+@pytest.mark.parametrize(("run", "expected"), [(300, (4, 0, 400)), (50, (8, 50, 375))])
+def test_cirne_berman(run, expected):
+    assert schedule([rigid(0, 6, run), Case(0, 4, 400)], CIRNE_BERMAN)[1] == expected
+
+
+def test_prediction():
+    assert schedule([Case(0, 4, 3600)], future=ONE_SHORT) == [(8, 0, 2925)]
+
+
+def test_scojo():
+    assert schedule([Case(0, 8, 100)] * 3, SCOJO) == [(4, 0, 163), (4, 0, 163), (10, 163, 258)]
+
+
+def test_without_molding_jobs_have_what_they_ask_for():
+    assert schedule([Case(0, 8, 100), Case(0, 8, 50)], NONE) == [(8, 50, 150), (8, 0, 50)]
+
+
+@pytest.mark.parametrize(("before", "first"), [(301, 1), (300, 2)])
+def test_a_job_ages_when_it_has_waited_five_times_as_long_as_it_runs(before, first):
+    """Job 2 of 60 s, which is medium, comes before a short one then."""
+    jobs = [rigid(0, 10, before), rigid(1, 10, 60), rigid(2, 10, 50)]
+    found = schedule(jobs)
+    assert min((1, 2), key=lambda job: found[job][1]) == first
