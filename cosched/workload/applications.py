@@ -13,10 +13,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cosched.workload.jobs import UNKNOWN, Ints, TraceLog
+from cosched.workload.drawn import MOST_JOBS, check_range, drawn_log, machine_header
+from cosched.workload.jobs import Ints, TraceLog
 
 PROCESSORS = 64
-MOST_JOBS = 10**6
 GE_P4_S = 21_400  # the paper prints 3,857, which is P3's; this gives the 1.78 jobs an hour of its table 3 (fluid.md)
 RESIZE_S = 1  # and 9 s for 100,000 bytes: "approximately 1 + .00009 M"
 SEQUENCE_BYTES = 1000  # SeqBlockSize, which the paper does not give
@@ -74,12 +74,9 @@ class ApplicationTrace:
 
     def __post_init__(self) -> None:
         """ValueError for a value out of range."""
-        if not 1 <= self.jobs <= MOST_JOBS:
-            raise ValueError(f"jobs: {self.jobs} is not between 1 and {MOST_JOBS}")
-        if not 0 <= self.beta <= 100:
-            raise ValueError(f"beta: {float(self.beta)} is not between 0 and 100")
-        if not 1 <= self.ge_p4 <= 10**6:
-            raise ValueError(f"ge_p4: {self.ge_p4} is not between 1 and {10**6}")
+        check_range("jobs", self.jobs, 1, MOST_JOBS)
+        check_range("beta", self.beta, 0, 100)
+        check_range("ge_p4", self.ge_p4, 1, 10**6)
 
     def log(self, seed: int) -> TraceLog:
         """Draw the jobs as if read from a file, with `seed` unless the trace states its own."""
@@ -90,20 +87,13 @@ class ApplicationTrace:
             np.array([getattr(instance, name) for instance in instances], np.int64)[which]
             for name in ("ideal", "run", "data")
         )
-        unknown, one = np.full(self.jobs, UNKNOWN, np.int64), np.ones(self.jobs, np.int64)
-        return TraceLog(
-            source=f"generated:{self.application}",
-            job_id=np.arange(1, self.jobs + 1, dtype=np.int64),
+        one = np.ones(self.jobs, np.int64)
+        return drawn_log(
+            f"generated:{self.application}",
             submit=self._submissions(instances),
-            wait=unknown,
             run=run,
-            allocated=ideal,
-            requested_procs=ideal,
-            requested_time=run,
-            status=one,
-            user=unknown,
-            line=np.arange(1, self.jobs + 1, dtype=np.int64),
-            header={"Computer": "cluster", "MaxNodes": str(PROCESSORS), "MaxProcs": str(PROCESSORS)},
+            size=ideal,
+            header=machine_header("cluster", PROCESSORS),
             columns={"model": one, "resize_s": RESIZE_S * one, "resize_bytes": data},  # all are parabolic
         )
 

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from cosched.errors import InputError
 from cosched.workload import traces
-from cosched.workload.jobs import UNKNOWN, Ints, TraceLog, Workload
+from cosched.workload.drawn import MOST_JOBS, check_range, drawn_log, machine_header
+from cosched.workload.jobs import Ints, TraceLog, Workload
 
 HOUR_S, HOURS = 3600, 24
-MOST_JOBS, MOST_NODES = 10**6, 10**9
+MOST_NODES = 10**9
 LEAST_SHAPE, MOST_SHAPE, STEPS = 0.01, 100.0, 100  # of the search for the shape
 
 
@@ -79,25 +80,13 @@ class FittedModel:
         picked = np.searchsorted(shares, size.random(jobs) * shares[-1], "right")
         sizes = np.array(self.sizes, np.int64)[picked]
         times = np.maximum(np.ceil(self.scale * run.weibull(self.shape, jobs)), 1).astype(np.int64)
-        unknown, number = np.full(jobs, UNKNOWN, np.int64), np.arange(1, jobs + 1, dtype=np.int64)
-        return TraceLog(
-            source=f"fitted to {self.name}",
-            job_id=number,
+        note = f"drawn by cosched with seed {seed} from a model of {self.name}; time 0 is {self._clock()}"
+        return drawn_log(
+            f"fitted to {self.name}",
             submit=self._submissions(gap.standard_exponential(jobs - 1), slower),
-            wait=unknown,
             run=times,
-            allocated=sizes,
-            requested_procs=sizes,
-            requested_time=times,
-            status=np.ones(jobs, np.int64),
-            user=unknown,
-            line=number,
-            header={
-                "Computer": f"like {self.name}",
-                "MaxNodes": str(self.nodes),
-                "MaxProcs": str(self.nodes),
-                "Note": f"drawn by cosched with seed {seed} from a model of {self.name}; time 0 is {self._clock()}",
-            },
+            size=sizes,
+            header=machine_header(f"like {self.name}", self.nodes, note),
         )
 
     def _clock(self) -> str:
@@ -125,11 +114,9 @@ class FittedTrace:
 
     def __post_init__(self) -> None:
         """ValueError for a value out of range."""
-        for key, value, most in (("jobs", self.jobs, MOST_JOBS), ("nodes", self.nodes, MOST_NODES)):
-            if value is not None and not 1 <= value <= most:
-                raise ValueError(f"{key}: {value} is not between 1 and {most}")
-        if self.load is not None and not Fraction(1, 1000) <= self.load <= 1000:
-            raise ValueError(f"load: {float(self.load):g} is not between 0.001 and 1000")
+        check_range("jobs", 1 if self.jobs is None else self.jobs, 1, MOST_JOBS)
+        check_range("nodes", 1 if self.nodes is None else self.nodes, 1, MOST_NODES)
+        check_range("load", 1 if self.load is None else self.load, Fraction(1, 1000), 1000)
 
     def model(self) -> FittedModel:
         """Return the model; InputError for a log that cannot be read or fitted; ValueError for `nodes`."""

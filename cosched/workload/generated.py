@@ -5,18 +5,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from cosched.errors import InputError
 from cosched.workload.applications import APPLICATIONS, ApplicationTrace
+from cosched.workload.drawn import drawn_log
 from cosched.workload.fitted import FittedTrace
 from cosched.workload.generate import generate, swf_header
-from cosched.workload.jobs import UNKNOWN, TraceLog, Workload
+from cosched.workload.jobs import TraceLog
+from cosched.workload.lublin import KEYS as LUBLIN_KEYS
+from cosched.workload.lublin import NAME as LUBLIN
+from cosched.workload.lublin import LublinTrace
 from cosched.workload.machine_models import MODELS, MachineModel, MachineName, varied
 from cosched.workload.sdsc import SDSC
 
@@ -24,10 +27,12 @@ PREFIX, FITTED_PREFIX = "generated:", "fitted:"
 FORM = "generated:MODEL/jobs=N/days=D/utilisation=U/seed=S"
 FORM_OF_APPLICATIONS = "generated:APPLICATION/jobs=N/beta=B/ge_p4=S/seed=S"
 FORM_OF_FITTED = "fitted:FILE/jobs=N/nodes=N/load=L/seed=S"
+FORM_OF_LUBLIN = f"{PREFIX}{LUBLIN}/KEY=VALUE/... (of {', '.join(LUBLIN_KEYS)})"
 FITTED_MODELS = {"sdsc": SDSC}
 VARIANTS = ("sessions", "swing", "large", "spread")  # what may be varied of a model
 DAY_S = 86_400
 MOST_DAYS = 10**6
+MOST = 1e300  # larger fractions are no floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +63,11 @@ class GeneratedTrace:
         if self.seed is not None:
             seed = self.seed
         span_s = None if self.days is None else max(1, round(self.days * DAY_S))
-        workload = generate(self.model, jobs=self.jobs, span_s=span_s, utilisation=self.utilisation, seed=seed)
-        return replace(_as_log(workload), header=swf_header(self.machine, MODELS[self.machine].nodes, seed))
+        jobs = generate(self.model, jobs=self.jobs, span_s=span_s, utilisation=self.utilisation, seed=seed)
+        header = swf_header(self.machine, MODELS[self.machine].nodes, seed)
+        return drawn_log(
+            jobs.source, submit=jobs.submit, run=jobs.run, size=jobs.nodes, requested=jobs.requested, header=header
+        )
 
 
 def is_generated(trace: object) -> bool:
@@ -88,7 +96,7 @@ def _parts(trace: str) -> tuple[str, list[str]]:
     return "/".join(parts[:count]), parts[count:]
 
 
-def parse_generated(text: str) -> GeneratedTrace | ApplicationTrace | FittedTrace:
+def parse_generated(text: str) -> GeneratedTrace | ApplicationTrace | FittedTrace | LublinTrace:
     """Parse `generated:...` or `fitted:...`; ValueError."""
     if text.startswith(FITTED_PREFIX):
         file, settings = _parts(text)
@@ -101,10 +109,13 @@ def parse_generated(text: str) -> GeneratedTrace | ApplicationTrace | FittedTrac
     if name in FITTED_MODELS:
         form = FORM_OF_FITTED.replace("fitted:FILE", f"{PREFIX}{name}")
         return FittedTrace(FITTED_MODELS[name], **_values(settings, OF_FITTED, form))
+    if name == LUBLIN:
+        return LublinTrace(**_values(settings, OF_LUBLIN, FORM_OF_LUBLIN))
     if name not in MODELS:
         machines = ", ".join((*MODELS, *FITTED_MODELS))
         applications = f"applications are {', '.join(APPLICATIONS)} ({FORM_OF_APPLICATIONS})"
-        raise ValueError(f"no machine is called {name!r}; there are {machines} ({FORM}); {applications}")
+        others = f"{applications}; or {LUBLIN}, a model"
+        raise ValueError(f"no machine is called {name!r}; there are {machines} ({FORM}); {others}")
     trace = GeneratedTrace(name, **_values(settings, KEYS, FORM))  # type: ignore[arg-type]
     _ = trace.model  # refuses values that cannot be drawn
     return trace
@@ -133,12 +144,25 @@ OF_APPLICATIONS: dict[str, Kind] = {"jobs": int, "beta": Fraction, "ge_p4": int,
 OF_FITTED: dict[str, Kind] = {"jobs": int, "nodes": int, "load": Fraction, "seed": int}
 
 
+def _signed(text: str) -> float:
+    """Read a number that may be negative."""
+    return float(text)
+
+
+OF_LUBLIN: dict[str, Kind] = {
+    **dict.fromkeys(LUBLIN_KEYS, float),
+    **dict.fromkeys(("jobs", "nodes", "seed", "day_start"), int),
+    **dict.fromkeys(("pa", "pb"), _signed),
+}
+
+
 def _number(kind: Kind, key: str, text: str) -> int | float | Fraction:
     try:
         value = kind(text)
     except (ValueError, ZeroDivisionError):
-        value = -1
-    if not 0 <= value < float("inf") or (key == "days" and not 0 < value < MOST_DAYS):
+        value = math.nan
+    refused = not -MOST < value < MOST or (value < 0 and kind is not _signed)
+    if refused or (key == "days" and not 0 < value < MOST_DAYS):
         raise ValueError(f"{key}: {text!r} is not a number that can be used")
     return value
 
@@ -153,22 +177,3 @@ def read_generated(text: str, seed: int, source: str) -> TraceLog:
         raise InputError(source, "trace", error.reason) from None
     except ValueError as error:
         raise InputError(source, "trace", str(error)) from None
-
-
-def _as_log(workload: Workload) -> TraceLog:
-    """Return the same jobs as a log read from a file."""
-    unknown = np.full(len(workload), UNKNOWN, np.int64)
-    lines = np.arange(1, len(workload) + 1, dtype=np.int64)
-    return TraceLog(
-        source=workload.source,
-        job_id=workload.job_id,
-        submit=workload.submit,
-        wait=unknown,
-        run=workload.run,
-        allocated=workload.nodes,
-        requested_procs=workload.nodes,
-        requested_time=workload.requested,
-        status=np.ones_like(unknown),
-        user=unknown,
-        line=lines,
-    )

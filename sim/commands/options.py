@@ -28,6 +28,8 @@ Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
                        generated:APPLICATION/jobs=N/beta=B/ge_p4=S/seed=S
                        draws jobs for fluid scheduling on 64 nodes (stencil,
                        gauss, sequences, mixed);
+                       generated:lublin/jobs=N/nodes=N/alpha=A/seed=S/...
+                       those of Lublin and Feitelson's model;
                        fitted:FILE/jobs=N/nodes=N/load=L/seed=S draws jobs
                        like those of a log; generated:sdsc/... like those
                        of SDSC's SP2

@@ -78,10 +78,11 @@ class Source:
 def read(
     path: str, form: str | None, nodes: int | None, procs_per_node: int, cut: Bounds | None, overrun: str
 ) -> Source:
-    """Read a log as the options say; InputError."""
+    """Read a log as the options say, or draw one with seed 0, if it states no other; InputError."""
     from cosched.workload import traces
+    from cosched.workload.generated import is_generated
 
-    log = traces.read_trace(path, form)
+    log = drawn(path, 0) if is_generated(path) else traces.read_trace(path, form)
     if cut is not None:
         try:
             log = traces.cut(log, *cut)
@@ -89,3 +90,14 @@ def read(
             raise InputError("--cut", None, str(error)) from None
     stated = traces.machine_nodes(log, procs_per_node)
     return Source(log, nodes or stated, nodes is not None, procs_per_node, overrun)
+
+
+def drawn(trace: str, seed: int) -> TraceLog:
+    """Draw the jobs of a trace that is no file; InputError."""
+    from cosched.workload.generated import parse_generated, read_generated
+
+    try:
+        parse_generated(trace)
+    except ValueError as error:
+        raise InputError("TRACE", None, str(error)) from None
+    return read_generated(trace, seed, "TRACE")

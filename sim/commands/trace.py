@@ -12,7 +12,7 @@ from cosched.cli.output.terminal import progress, say, show, show_json
 from cosched.errors import InputError
 from cosched.extras import SIMULATOR, needing
 from cosched.sim.commands.options import DOMAIN_HELP, DomainCommand, replay_options
-from cosched.sim.commands.reading import Source, read, reading_options
+from cosched.sim.commands.reading import Source, drawn, read, reading_options
 from cosched.sim.flags import replay_settings
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def trace() -> None:
 
     Logs are read in the Standard Workload Format, as Cobalt or PBS accounting logs, as output of `sacct
     --parsable2`, or as CSV with the columns job_id, submit, run, nodes or procs; plain or gzip; - is standard
-    input.
+    input. generated:... and fitted:... are drawn, as the trace of a domain.
     """
 
 
@@ -55,7 +55,7 @@ def info(paths: tuple[str, ...], as_json: bool, **reading: Any) -> None:
 
     for number, each in enumerate(found):
         show(*([""] if number else []), *facts_tables(each))
-    if (remark := apart([Path(path).name for path in paths], workloads)) is not None:
+    if (remark := apart([Path(source.log.source).name for source in sources], workloads)) is not None:
         say(remark)
 
 
@@ -131,7 +131,8 @@ def generate(
     """Draw a workload and write it to OUT as SWF (OUT.gz: packed).
 
     MACHINE is intrepid or eureka: give any of jobs, days and utilisation; the others follow. TRACE is what the trace of
-    a domain can be, with all its settings, such as fitted:sp2.swf.gz/jobs=5000/load=0.65 or generated:gauss/jobs=300.
+    a domain can be, with all its settings, such as fitted:sp2.swf.gz/jobs=5000/load=0.65, generated:gauss/jobs=300 or
+    generated:lublin/nodes=256.
     """
     from cosched.sim.results.staging import writing
     from cosched.workload.generate import generate, swf_header
@@ -142,7 +143,7 @@ def generate(
     if is_generated(machine):
         if (jobs, days, utilisation) != (None, None, None):
             raise click.UsageError("--jobs, --days and --utilisation are for a MACHINE; a TRACE has settings.")
-        log = _drawn(machine, seed)
+        log = drawn(machine, seed)
         with writing(target):
             write_swf(log, target)
         _written(target, len(log), "jobs")
@@ -156,16 +157,6 @@ def generate(
     with writing(target):
         write_swf(workload, target, swf_header(machine, MODELS[machine].nodes, seed))
     _written(target, len(workload), "jobs")
-
-
-def _drawn(trace: str, seed: int) -> TraceLog:
-    from cosched.workload.generated import parse_generated, read_generated
-
-    try:
-        parse_generated(trace)
-    except ValueError as error:
-        raise InputError("TRACE", None, str(error)) from None
-    return read_generated(trace, seed, "TRACE")
 
 
 @trace.command(cls=DomainCommand, short_help="Write a file of pairs.", epilog=DOMAIN_HELP)

@@ -78,6 +78,7 @@ def test_one_property_is_varied_and_jobs_span_and_load_stay(setting, measure, le
         ("generated:eureka/days=0", "days: '0' is not a number"),
         ("generated:eureka/seed=-1", "seed: '-1' is not a number"),
         ("generated:eureka/days=1/days=2", "'days=2' is given twice"),
+        ("generated:gauss/beta=1" + "0" * 400, "0' is not a number that can be used"),
         ("generated:eureka/colour=1", "not 'colour=1'"),
         ("generated:eureka/jobs=0", "0 is not a number of jobs"),
         ("generated:eureka/utilisation=0", "is not a load"),
