@@ -66,7 +66,6 @@ docs/meet
 docs/fluid
 docs/models
 docs/molding
-docs/groups
 docs/protocol
 sim/reference/README
 sim/studies/tang2011/PAPER
