@@ -1,12 +1,18 @@
-"""Reads the jobs that a molding scheduler expects (molding.md, Prediction)."""
+"""The jobs that a molding scheduler expects (molding.md, Prediction): read from a file, or from generated workloads."""
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cosched.core.scheduling.molding.future import SLOTS, Expected, Future
+from cosched.core.scheduling.molding.future import DAY, SLOT, SLOTS, Expected, Future
+from cosched.core.scheduling.molding.jobs import MEDIUM, SHORT
 from cosched.validation.text import shown
+
+if TYPE_CHECKING:  # a service beside a batch system does without arrays
+    from cosched.workload.jobs import Workload
 
 HEADER = ["half_hour", "short", "medium", "long"]
 MEANS = ("nodes", "run", "moldable")  # in this order in Expected
@@ -47,3 +53,22 @@ def _number(path: str, line: int, name: str, text: str) -> float:
 
 def _wrong(path: str, reason: str) -> ValueError:
     return ValueError(f"{path}: {reason}")
+
+
+def learned_future(workloads: Sequence[Workload]) -> Future:
+    """Return the means over all whole days of these workloads; ValueError: there is none."""
+    import numpy as np
+
+    work = [np.stack((w.submit, w.nodes, w.run, w.columns["moldable"], w.requested)) for w in workloads]
+    days = [int(jobs[0].max()) // DAY - int(jobs[0].min()) // DAY - 1 for jobs in work]
+    if not any(count > 0 for count in days):
+        raise ValueError("the trace has no whole day from which to learn")
+    day = [jobs[0] // DAY for jobs in work]
+    whole = [jobs[:, (on > on.min()) & (on < on.max())] for jobs, on in zip(work, day, strict=True)]
+    submit, nodes, run, moldable, asked = np.concatenate(whole, axis=1)
+    total, found = sum(max(count, 0) for count in days), []
+    for chosen in (asked < SHORT, (asked >= SHORT) & (asked < MEDIUM), asked >= MEDIUM):
+        arrivals = np.bincount(submit[chosen] % DAY // SLOT, minlength=SLOTS) / total
+        means = [float(column[chosen].mean()) if chosen.any() else 1.0 for column in (nodes, run, moldable)]
+        found.append(Expected(tuple(arrivals.tolist()), *means))
+    return Future(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -12,10 +13,11 @@ from pydantic import AfterValidator, Field, model_validator
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.molding.cluster import CHOSEN, GUARANTEED, Molding
 from cosched.core.scheduling.molding.curves import MILLIONTHS, Downey
+from cosched.core.scheduling.molding.future import Future
 from cosched.core.scheduling.molding.jobs import Moldable, Molded
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
-from cosched.schedulers.foreseen import read_future
+from cosched.schedulers.foreseen import learned_future, read_future
 from cosched.schedulers.kind import Ended, SchedulerKind
 from cosched.schedulers.waits import Waits, waits_for_nodes
 from cosched.validation.mistakes import KeyedError
@@ -30,14 +32,21 @@ if TYPE_CHECKING:  # a service beside a batch system does without arrays
 
 STREAM = 0x6D6F6C64  # of random numbers, by which jobs are moldable: it depends on nothing else
 CURVE = ("downey_a", "downey_sigma")
-OFF = "off"
+OFF, TRAINED = "off", "trained"
+TRAINING = range(1_000_001, 1_000_011)  # the seeds of the workloads from which it is learned what to expect
 OF_FIGURE_2 = ("ideal_load", "load_delta", "max_bad", "prediction")
 
 
 def _prediction(value: str) -> str:
-    if value != OFF:
+    if value not in (OFF, TRAINED):
         read_future(value)
     return value
+
+
+def _is_drawn(trace: object) -> bool:
+    from cosched.workload.generated import is_generated
+
+    return is_generated(trace)
 
 
 class MoldingKeys(Settings):
@@ -65,7 +74,7 @@ class MoldingKeys(Settings):
     prediction: Annotated[
         str,
         AfterValidator(_prediction),
-        Field(description="scojo_p: FILE of the jobs that are expected, see docs/molding.md; or off (off)"),
+        Field(description="scojo_p: trained, or FILE of the jobs that are expected, see docs/molding.md; off (off)"),
     ] = OFF
 
     @model_validator(mode="after")
@@ -75,6 +84,8 @@ class MoldingKeys(Settings):
                 raise KeyedError((key,), f"has no meaning with sizing={self.sizing}: leave it out")
         if self.prediction != OFF and self.speedup != "simple":
             raise KeyedError(("prediction",), "counts with speedup=simple only: leave it out")
+        if self.prediction == TRAINED and not _is_drawn(getattr(self, "trace", None)):
+            raise KeyedError(("prediction",), "trained needs a generated trace, in a simulation: else give a FILE")
         return self
 
 
@@ -92,9 +103,22 @@ class MoldingKind(SchedulerKind):
     def settings(self, keys: MoldingKeys, nodes: int, _: CoschedulingFields) -> MoldingSettings:
         """See SchedulerKind."""
         sizing = Sizing(keys.sizing)
-        future = None if keys.prediction == OFF else read_future(keys.prediction)
         load, delta = float(keys.ideal_load), float(keys.load_delta)
-        return MoldingSettings(nodes, sizing, load, delta, keys.max_bad, future)
+        return MoldingSettings(nodes, sizing, load, delta, keys.max_bad, self._future(keys))
+
+    def _future(self, keys: MoldingKeys) -> Future | None:
+        if keys.prediction != TRAINED:
+            return None if keys.prediction == OFF else read_future(keys.prediction)
+        from cosched.workload.job_log import JobLog, read_jobs
+
+        assert isinstance(keys, JobLog)
+        more, complete = self.columns(), partial(self.complete, keys)
+        return learned_future(
+            [
+                read_jobs(keys, overrun="extend", seed=seed, has_pairs=False, more=more, complete=complete)[0]
+                for seed in TRAINING
+            ]
+        )
 
     def open(self, settings: MoldingSettings) -> Molding:
         """See SchedulerKind."""

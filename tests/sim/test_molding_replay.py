@@ -2,13 +2,17 @@
 
 from pathlib import Path
 
+import numpy as np
 import polars
 import pytest
 
 from cosched import sim
+from cosched.core.scheduling.molding.future import Expected
 from cosched.errors import InputError
+from cosched.schedulers.foreseen import learned_future
 from cosched.sim.flags import replay_settings
 from cosched.sim.results.output import RunInfo, write_run
+from cosched.workload.jobs import Workload
 
 LOG = """job_id,submit,run,nodes,moldable
 1,0,100,8,1
@@ -89,6 +93,31 @@ def test_jobs_that_are_expected(log, tmp_path):
     assert replayed(log, f"prediction={path}").domains["a"].allocations.rows()[0][2:5] == (8, 0, 2925)
 
 
+def test_what_is_expected_is_learned_from_whole_days():
+    """Of three days the second is whole: two short jobs in its first half hour, and one that is long at noon."""
+    day = 86_400
+    columns = ((5, day, day + 1799, day + day // 2, 2 * day), (1, 2, 4, 8, 1), (9, 10, 20, 4000, 9))
+    submit, nodes, run = (np.array(column, np.int64) for column in columns)
+    moldable = {"moldable": np.array([1, 1, 0, 1, 1])}
+    short, medium, long = learned_future(
+        [Workload("x", np.arange(5), submit, run, nodes, run, columns=moldable)] * 2
+    ).classes
+    assert short == Expected((2.0,) + (0.0,) * 47, 3.0, 15.0, 0.5)
+    assert sum(medium.arrivals) == 0
+    assert long == Expected((0.0,) * 24 + (1.0,) + (0.0,) * 23, 8.0, 4000.0, 1.0)
+
+
+def test_with_prediction_jobs_wait_less():
+    """The means of the paper's workload, here a short one: prediction makes sizes smaller."""
+    trace = "generated:lublin/jobs=1500"
+    waits = [
+        sim.run(replay_settings([f"a,trace={trace},scheduler=molding,prediction={how}"], None, seed=1))
+        for how in ("off", "trained")
+    ]
+    off, trained = (result.domains["a"].metrics["all"]["wait_s"]["mean"] for result in waits)
+    assert trained < 0.9 * off
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -131,6 +160,7 @@ def test_a_wrong_file_of_expected_jobs_is_refused(log, tmp_path, content, said):
         ("moldable", "1", ("speedup=downey",), "domain a: job 1: downey_a: missing"),
         ("moldable", "1", ("sizing=none", "ideal_load=1"), "--domain a:ideal_load: has no meaning with sizing=none"),
         ("moldable", "1", ("prediction=nowhere",), "--domain a:prediction: nowhere: cannot be read"),
+        ("moldable", "1", ("prediction=trained",), "--domain a:prediction: trained needs a generated trace"),
         ("moldable", "1", ("slots=on",), "--domain a:slots: a molding scheduler has none"),
         ("moldable", "1", ("moldable_share=2",), "--domain a:moldable_share: '2' is above 1"),
     ],
