@@ -36,6 +36,7 @@ PAIRS = {
     "batch": MEETING,
     "fluid": MEETING,
     "express": [SCHEMES[0], (YIELD, MEET), (HOLD, MEET), *SCHEMES[1:]],  # domain a gives no slots
+    "molding": SCHEMES,  # no domain gives slots
     "external": MEETING,
 }
 OF_THE_PAPER = dict.fromkeys(PAIRS, SCHEMES)
@@ -49,9 +50,10 @@ GROUPS = {
     "batch": MEETING_GROUPS,
     "fluid": MEETING_GROUPS,
     "express": [OF_THREE[0], MIXTURES[1], *OF_THREE[1:]],
+    "molding": OF_THREE,
     "external": MEETING_GROUPS,
 }
-AT_ONCE = ("batch", "fluid", "express")  # whose answers take no time
+AT_ONCE = ("batch", "fluid", "express", "molding")  # whose answers take no time
 
 
 @of_cases(2, PAIRS, GROUPS)

@@ -6,7 +6,9 @@ import json
 from collections import Counter
 
 from cosched.core.scheduling.fluid.settings import FluidSettings
+from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.schedulers.fluid import FLUID
+from cosched.schedulers.molding import MOLDING
 from tests.conformance.schedulers.kinds import example
 from tests.service.meeting_world import MeetingWorld
 from tests.service.offered_meeting_world import SlotWorld
@@ -29,6 +31,25 @@ class FluidWorld(MeetingWorld):
     """All domains are fluid."""
 
     node_kind = FluidNode
+
+
+class MoldingNode(Node):
+    """Two of three jobs are moldable. It ends when its process does, whatever size it had."""
+
+    kind = MOLDING
+
+    def _scheduler(self):
+        sizing = {"a": Sizing.SCOJO_P, "b": Sizing.CIRNE_BERMAN, "c": Sizing.SCOJO}[self.name]
+        return MOLDING.open(MoldingSettings(10, sizing))
+
+    def columns(self, record):
+        return json.dumps({"moldable": "1"}) if record.id % 3 else None
+
+
+class MoldingWorld(MeetingWorld):
+    """All domains choose the sizes of jobs, each by other rules."""
+
+    node_kind = MoldingNode
 
 
 class ExpressNode(Node):
@@ -60,5 +81,5 @@ class ExpressWorld(MeetingWorld):
 
 
 WORLDS: dict[str, type[World]] = {
-    "batch": MeetingWorld, "fluid": FluidWorld, "express": ExpressWorld, "external": SlotWorld,
+    "batch": MeetingWorld, "fluid": FluidWorld, "express": ExpressWorld, "molding": MoldingWorld, "external": SlotWorld,
 }  # fmt: skip
