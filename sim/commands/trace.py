@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +60,7 @@ def info(paths: tuple[str, ...], as_json: bool, **reading: Any) -> None:
         say(remark)
 
 
-@trace.command(short_help="Write a job log as SWF.")
+@trace.command(short_help="Write a job log as SWF or CSV.")
 @click.argument("path", metavar="IN")
 @click.argument("target", metavar="OUT")
 @reading_options
@@ -68,18 +69,13 @@ def info(paths: tuple[str, ...], as_json: bool, **reading: Any) -> None:
 @click.option("--load", metavar="LOAD", help="Scale the arrivals to this offered load.")
 @needing(SIMULATOR)
 def convert(path: str, target: str, clean: bool, scale: str | None, load: str | None, **reading: Any) -> None:
-    """Write the job log IN, of any format, to OUT in the Standard Workload Format (OUT.gz: packed)."""
-    from cosched.sim.results.staging import writing
-    from cosched.workload.traces import write_swf
-
+    """Write the job log IN, of any format, to OUT in the Standard Workload Format, or to OUT.csv (.gz: packed)."""
     if scale is not None and load is not None:
         raise click.UsageError("--scale and --load exclude each other.")
     source = read(path, **reading)
     jobs = _cleaned(source) if clean else source.log
     jobs = _scaled(jobs, source, scale, load)
-    with writing(target):
-        write_swf(jobs, target, _header(source, clean))
-    _written(target, len(jobs), "jobs")
+    _write(jobs, target, _header(source, clean))
 
 
 def _cleaned(source: Source) -> Workload:
@@ -128,25 +124,21 @@ def _header(source: Source, cleaned: bool) -> dict[str, str]:
 def generate(
     machine: Any, target: str, jobs: int | None, days: float | None, utilisation: float | None, seed: int
 ) -> None:
-    """Draw a workload and write it to OUT as SWF (OUT.gz: packed).
+    """Draw a workload and write it to OUT as SWF, or to OUT.csv (.gz: packed).
 
     MACHINE is intrepid or eureka: give any of jobs, days and utilisation; the others follow. TRACE is what the trace of
     a domain can be, with all its settings, such as fitted:sp2.swf.gz/jobs=5000/load=0.65, generated:gauss/jobs=300 or
     generated:lublin/nodes=256.
     """
-    from cosched.sim.results.staging import writing
     from cosched.workload.generate import generate, swf_header
     from cosched.workload.generated import is_generated
     from cosched.workload.machine_models import MODELS
-    from cosched.workload.traces import write_swf
 
     if is_generated(machine):
         if (jobs, days, utilisation) != (None, None, None):
             raise click.UsageError("--jobs, --days and --utilisation are for a MACHINE; a TRACE has settings.")
         log = drawn(machine, seed)
-        with writing(target):
-            write_swf(log, target)
-        _written(target, len(log), "jobs")
+        _write(log, target, log.header)
         return
     if machine not in MODELS:
         raise click.BadParameter(f"no machine is called {machine!r}; there are {', '.join(MODELS)}, and traces")
@@ -154,9 +146,23 @@ def generate(
         raise InputError("--days", None, f"{days:g} is not a number of days above 0")
     span_s = None if days is None else max(1, round(days * DAY_S))
     workload = generate(machine, jobs=jobs, span_s=span_s, utilisation=utilisation, seed=seed)
+    _write(workload, target, swf_header(machine, MODELS[machine].nodes, seed))
+
+
+def _write(jobs: TraceLog | Workload, target: str, header: Mapping[str, str]) -> None:
+    from cosched.schedulers.loading import kinds
+    from cosched.sim.results.staging import writing
+    from cosched.workload.traces import write_swf
+    from cosched.workload.traces.table_writer import ENDINGS, write_table
+
     with writing(target):
-        write_swf(workload, target, swf_header(machine, MODELS[machine].nodes, seed))
-    _written(target, len(workload), "jobs")
+        if target.endswith(ENDINGS):
+            write_table(jobs, target, {column.name: column for kind in kinds().values() for column in kind.columns()})
+        else:
+            write_swf(jobs, target, header)
+            if jobs.columns:
+                say(f"{target}: SWF has no column {', '.join(jobs.columns)}; write CSV (OUT.csv) to keep it")
+    _written(target, len(jobs), "jobs")
 
 
 @trace.command(cls=DomainCommand, short_help="Write a file of pairs.", epilog=DOMAIN_HELP)

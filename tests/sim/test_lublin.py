@@ -15,6 +15,7 @@ from scipy.stats import gamma, ks_2samp, kstest
 from cosched import sim
 from cosched.cli.main import main
 from cosched.errors import InputError
+from cosched.schedulers.loading import kinds
 from cosched.sim.flags import replay_settings
 from cosched.workload.generated import read_generated
 from cosched.workload.job_log import JobLog, read_jobs
@@ -210,4 +211,11 @@ def test_commands_look_at_write_and_convert_one(tmp_path):
     said("convert", trace, str(converted))
     assert written.read_text() == converted.read_text()
     assert bytes_of(read_trace(written), *PARTS) == bytes_of(drawn("nodes=64", jobs=200, seed=3), *PARTS)
+    assert "SWF has no column moldable; write CSV" in said("generate", f"{trace}/moldable=0.8", str(written))
+    table = tmp_path / "a.csv.gz"
+    said("generate", f"{trace}/moldable=0.8", str(table))
+    kept = read_trace(table, more=kinds()["molding"].columns())
+    log = drawn("nodes=64", "moldable=0.8", jobs=200, seed=3)
+    assert bytes_of(kept, *PARTS, "requested_time") == bytes_of(log, *PARTS, "requested_time")
+    assert kept.columns["moldable"].tolist() == log.columns["moldable"].tolist()
     assert "TRACE: jobs: 0 is not between 1 and 1000000" in said("info", "generated:lublin/jobs=0")

@@ -1,4 +1,4 @@
-"""Job logs: read in four formats, written as SWF, cleaned of jobs that cannot be run, cut and scaled."""
+"""Job logs: read in four formats, written as SWF or CSV, cleaned of jobs that cannot be run, cut and scaled."""
 
 from __future__ import annotations
 

@@ -33,13 +33,14 @@ def write_swf(jobs: TraceLog | Workload, path: str | os.PathLike[str], header: M
         sys.stdout.writelines(lines)
         sys.stdout.flush()
         return
-    with replacing(path) as raw, _packed(raw, os.fspath(path).endswith(".gz")) as stream:
+    with replacing(path) as raw, packed(raw, os.fspath(path).endswith(".gz")) as stream:
         stream.writelines(text.encode() for text in lines)
 
 
 @contextlib.contextmanager
-def _packed(raw: BinaryIO, packed: bool) -> Iterator[BinaryIO | gzip.GzipFile]:
-    if not packed:
+def packed(raw: BinaryIO, wanted: bool) -> Iterator[BinaryIO | gzip.GzipFile]:
+    """Pack what is written to a stream, if that is wanted."""
+    if not wanted:
         yield raw
         return
     # Without name and time, so that the same jobs give the same bytes.
