@@ -64,7 +64,7 @@ class Molding(PlainScheduler):
             molded.keep_to(job.nodes)
         elif self._sizing is Sizing.CIRNE_BERMAN:
             if job.state is QUEUED and CHOSEN not in kept:
-                kept[CHOSEN] = earliest_size(self._at(self._now, []), molded)
+                kept[CHOSEN] = earliest_size(self._at(max(self._now, job.submitted), []), molded)
                 self._have_changed[job.id] = None
             molded.keep_to(kept.get(CHOSEN, job.nodes))
 
