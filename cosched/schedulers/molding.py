@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -221,13 +221,11 @@ def _read_bit(text: str) -> int:
 
 
 def _read_millionths(text: str) -> int:
-    try:
-        value = Decimal(text) * MILLIONTHS
-    except InvalidOperation:
-        raise ValueError(f"{shown(text)} is not a number") from None
-    if not 0 <= value <= 10**6 * MILLIONTHS:  # also NaN
-        raise ValueError(f"{shown(text)} is not a number from 0 to 1,000,000")
-    return round(value)
+    from cosched.workload.traces.values import number
+
+    if not 0 <= number(text) <= MILLIONTHS:
+        raise ValueError(f"{shown(text)} is not a number from 0 to {MILLIONTHS:,}")
+    return round(Decimal(text) * MILLIONTHS)
 
 
 def _read_a(text: str) -> int:

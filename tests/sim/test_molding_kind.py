@@ -1,0 +1,60 @@
+"""What the kind of molding schedulers reads of submissions, and tells of jobs that wait."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from cosched.core.scheduling.molding.curves import Downey
+from cosched.core.scheduling.molding.jobs import Moldable
+from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
+from cosched.core.scheduling.scheduler import ClusterJob
+from cosched.schedulers.molding import MOLDING, MoldingKeys
+
+SIMPLE, DOWNEY = MoldingKeys(), MoldingKeys(speedup="downey")
+CURVE = {"moldable": "1", "downey_a": "4.5", "downey_sigma": "0.25"}
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({}, None),
+        ({"moldable": "0"}, None),
+        ({"moldable": "1"}, Moldable()),
+        (CURVE, Moldable(Downey(4_500_000, 250_000))),
+    ],
+)
+def test_a_submission_says_whether_the_job_is_moldable(said, expected):
+    assert MOLDING.read(said) == expected
+    keys = DOWNEY if "downey_a" in said else SIMPLE
+    assert MOLDING.submitted(keys, said) == said
+
+
+@pytest.mark.parametrize(
+    ("keys", "said", "reason"),
+    [
+        (SIMPLE, CURVE, "downey_a: the speed-up of jobs here is that of the simple curve: leave it out"),
+        (DOWNEY, {"moldable": "1"}, "downey_a: missing, which says"),
+        (DOWNEY, CURVE | {"downey_a": "nan"}, "downey_a: 'nan' is not a number"),
+        (SIMPLE, {"moldable": "yes"}, "moldable: 'yes' is neither 0 nor 1"),
+    ],
+)
+def test_what_a_submission_cannot_say(keys, said, reason):
+    with pytest.raises(ValueError, match=reason):
+        MOLDING.submitted(keys, said)
+
+
+def test_a_job_waits_for_its_least_size():
+    scheduler = MOLDING.open(MoldingSettings(10))
+    job = ClusterJob("1", 8, 100, 0, paired=False, columns=Moldable())
+    free = SimpleNamespace(nodes=scheduler.nodes, free=3)
+    assert MOLDING.why(free, job, 0, "").detail == {"required": 4, "available": 3}
+    assert MOLDING.why(free, job.with_kept({"guaranteed": 6}), 0, "").detail["required"] == 6
+    assert MOLDING.why(free, job.with_kept({"chosen": 9}), 0, "").detail["required"] == 9
+
+
+def test_what_was_counted_outlives_a_restart():
+    one, other = (MOLDING.open(MoldingSettings(10, Sizing.SCOJO_P)) for _ in range(2))
+    one.submit(ClusterJob("1", 4, 100, 0, paired=False, columns=Moldable()))
+    one.start(one.next(0).job, 0)
+    other.recall(one.kept_of_domain())
+    assert other.counts() == {"shrunk": 0, "expanded": 1}
