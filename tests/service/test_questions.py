@@ -127,7 +127,7 @@ def test_a_call_that_is_repeated_in_vain_is_told_of_once_and_its_answer_too(node
     with node.domain.turns.take():
         paired = node.domain.core.jobs["2"]
         paired.state, paired.call_since = JobState.READY, node.world.now
-        paired.group.asked["b"] = call.request
+        paired.group.asked = {"b": call.request}
     for _ in range(3):
         node.domain.calls.failed(call, CallFailed("2", call.request, Failure.BUSY), "busy")
     node.domain.calls.answered(call, MateJobId(Found.MATE, "7"))

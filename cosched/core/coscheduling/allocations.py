@@ -10,7 +10,7 @@ from typing import Unpack
 
 from cosched.core.coscheduling import holds
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
-from cosched.core.coscheduling.membership import Membership
+from cosched.core.coscheduling.membership import NOTHING, Membership
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.coscheduling.slots import Slots
 from cosched.core.effects import (
@@ -72,7 +72,7 @@ class Allocations:
         job.start_at = at
         job.call, job.in_doubt = None, False
         if job.group is not None:
-            job.group.asked.clear()
+            job.group.asked = NOTHING
         job.hold_ends, job.missed = 0, False
         effects = [*ended, *self.ledger.note(job, What.STARTED, why, **detail), *self.slots.end(job)]
         if self.ledger.settings.mate_patience is not None or self.ledger.given_instant(job) is not None:
@@ -217,7 +217,7 @@ class Allocations:
         """The job holds no longer."""
         job.call = None
         if job.group is not None:
-            job.group.asked.clear()
+            job.group.asked = NOTHING
         self.ledger.held_nodes -= job.nodes
         job.held_node_seconds += job.nodes * (now - job.held_since)
         return [ClearTimer(job.id, Timer.RELEASE)]

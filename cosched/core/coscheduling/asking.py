@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
+from cosched.core.coscheduling.membership import NOTHING
 from cosched.core.coscheduling.peers import Peers, Presence
 from cosched.core.effects import AskAgain, Call, ClearTimer, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import (
@@ -51,14 +52,14 @@ class Asking:
         group = membership(job)
         job.call, job.call_since = None, now
         if group.is_pair:  # each question to a mate that gets no answer is told
-            group.unanswered.clear()
+            group.unanswered = frozenset()
         question: Request = (
             GetMateJobId(job.id, job.pair, job.mate, job.owner)
             if group.is_pair
             else GetMember(job.id, group.name, group.domains, job.owner, group.named_windows, group.at)
         )
         group.agreement = None
-        group.told.clear()
+        group.told = NOTHING
         group.asked = dict.fromkeys(group.others, question)
         return [Call(peer, job.id, question) for peer in group.others]
 

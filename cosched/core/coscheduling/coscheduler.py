@@ -104,6 +104,8 @@ from cosched.core.story import Why
 
 ENDED = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED)
 ALL = (*WAITING, RUNNING, *ENDED)
+QUESTIONS = (GetMateJobId, GetMember, GetMateStatus)
+ALGORITHM_1 = (TryStartMate, StartJob)  # its calls that change something
 
 Table = dict[tuple[JobState, type], Transition]
 
@@ -178,7 +180,8 @@ class Coscheduler:
         told = self.telling.handle(job, event, now) if job.untold else []
         if job.group is None or not self.awaits(job, event.peer, event.request):
             return told
-        job.group.unanswered.discard(event.peer)
+        if job.group.unanswered:
+            job.group.unanswered -= {event.peer}
         followed = self._follow[type(event.request)](job, event, now)
         return [*told, *followed, *self.asking.heard_of(event.peer, now)]
 
@@ -188,9 +191,9 @@ class Coscheduler:
         told = self.telling.handle(job, event, now) if job.untold else []
         if job.group is None or not self.awaits(job, event.peer, event.request):
             return told
-        mutating = isinstance(event.request, TryStartMate | StartJob)
+        mutating = type(event.request) in ALGORITHM_1
         followed = (self.algorithm1 if mutating else self.gathering).failed(job, event, now)
-        job.group.unanswered.add(event.peer)
+        job.group.unanswered |= {event.peer}
         return [*told, *followed]
 
     def _voted(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
@@ -201,11 +204,10 @@ class Coscheduler:
 
     def awaits(self, job: PairedJob, peer: Domain, request: Request) -> bool:
         """Whether an answer to this request of the job, or that there is none, still matters."""
-        if isinstance(request, TryStartMate | StartJob):
-            return job.call == request
-        if isinstance(request, GetMateJobId | GetMember | GetMateStatus):
+        kind = type(request)
+        if kind in QUESTIONS:
             return job.group is not None and job.group.asked.get(peer) == request
-        return True
+        return job.call == request if kind in ALGORITHM_1 else True
 
     def _leave(self, follow: Transition, job: PairedJob, event: Any, now: int) -> list[Effect]:
         """What follows for any job, once this one asks and promises no more."""

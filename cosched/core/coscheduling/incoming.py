@@ -11,6 +11,7 @@ from typing import assert_never
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.answers import REFUSED, Answers
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob, membership
+from cosched.core.coscheduling.membership import all_but
 from cosched.core.coscheduling.names import Names
 from cosched.core.coscheduling.starts.gathering import Gathering
 from cosched.core.coscheduling.starts.promises import Promises
@@ -123,8 +124,9 @@ class Incoming:
         group = membership(job)
         if peer not in group.asked:
             return []
-        group.again.pop(peer, None)
-        group.asked[peer] = again = GetMateStatus(request.caller, job.id)
+        group.again = all_but(peer, group.again)
+        again = GetMateStatus(request.caller, job.id)
+        group.asked = {**group.asked, peer: again}
         return [Call(peer, job.id, again)]
 
     # Calls that change something

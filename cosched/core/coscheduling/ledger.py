@@ -99,7 +99,8 @@ class PairedJob:
     @property
     def mate(self) -> JobId | None:
         """The id of its mate, if it has one and that is known."""
-        return self.group.jobs.get(self.peer) if self.group is not None and self.group.is_pair else None
+        group = self.group
+        return group.jobs.get(group.others[0]) if group is not None and group.is_pair else None
 
     @property
     def claims(self) -> bool:

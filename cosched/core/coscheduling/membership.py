@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from cosched.core.job import JobState
 from cosched.core.protocol import (
@@ -19,6 +21,13 @@ from cosched.core.protocol import (
     SettleGroupStart,
     Window,
 )
+
+Known = TypeVar("Known")
+NOTHING: Mapping[Any, Any] = {}  # one for all: most jobs never need most of what a Membership has
+
+
+def _nothing() -> Mapping[Any, Any]:
+    return NOTHING
 
 
 @dataclass(slots=True)
@@ -93,13 +102,13 @@ class Membership:
     others: tuple[Domain, ...]
     or_alone: bool = False
     is_pair: bool = False  # its jobs name each other as mates: what they ask is spoken as Algorithm 1
-    windows: dict[Domain, tuple[int, int]] = field(default_factory=dict)  # those that are not [0, 0]
+    windows: Mapping[Domain, tuple[int, int]] = field(default_factory=_nothing)  # those that are not [0, 0]
     at: int | None = None  # the common instant that is given, by the wall clock
     jobs: dict[Domain, JobId] = field(default_factory=dict)  # the other members, as far as they are known
-    asked: dict[Domain, Request] = field(default_factory=dict)  # the questions of this RunJob that are open
-    told: dict[Domain, MateStatus | MateJobId | Failure] = field(default_factory=dict)  # what came of the others
-    unanswered: set[Domain] = field(default_factory=set)  # who gave no answer to the last call
-    again: dict[Domain, None] = field(default_factory=dict)  # whom to ask again when the retry timer is due
+    asked: Mapping[Domain, Request] = field(default_factory=_nothing)  # the questions of this RunJob that are open
+    told: Mapping[Domain, MateStatus | MateJobId | Failure] = field(default_factory=_nothing)  # what came of the others
+    unanswered: Set[Domain] = frozenset()  # who gave no answer to the last call
+    again: Mapping[Domain, None] = field(default_factory=_nothing)  # whom to ask again when the retry timer is due
     without: tuple[Domain, ...] = ()  # whose members the job goes on without
     proposal: Proposal | None = None
     promise: Promise | None = None
@@ -109,10 +118,10 @@ class Membership:
     pauses_until: int = 0  # until when the job leaves nodes that it is given to others
     slot: str = ""  # the name of the slot that the job has: that of the proposal by which the others have booked it
     instant: int | None = None  # the common instant of the slot, if the group starts by slots only
-    keeping: dict[Domain, SettleGroupStart] = field(default_factory=dict)  # who has not heard yet that we keep the slot
+    keeping: Mapping[Domain, SettleGroupStart] = field(default_factory=_nothing)  # who has not heard that we keep it
     started_by: str = ""  # the proposal by which the group has started
-    held_by: dict[Domain, int] = field(default_factory=dict)  # until when the other members hold, as they have said
-    void: dict[Domain, int] = field(default_factory=dict)  # proposals of that member up to this number are dropped
+    held_by: Mapping[Domain, int] = field(default_factory=_nothing)  # until when the others hold, as they say
+    void: Mapping[Domain, int] = field(default_factory=_nothing)  # its proposals up to this number are dropped
 
     @classmethod
     def named(cls, domain: Domain, named: Named) -> Membership | None:
@@ -170,9 +179,13 @@ class Membership:
     def know(self, peer: Domain, job: JobId) -> None:
         """That member is this job, which may replace one that has ended."""
         if self.jobs.get(peer, job) != job:
-            self.void.pop(peer, None)  # each job counts its own proposals
-            self.held_by.pop(peer, None)
+            self.void = all_but(peer, self.void)  # each job counts its own proposals
+            self.held_by = all_but(peer, self.held_by)
         self.jobs[peer] = job
+
+    def make_void(self, peer: Domain, number: int) -> None:
+        """That member's proposals up to this number are dropped."""
+        self.void = {**self.void, peer: max(number, self.void.get(peer, 0))}
 
     @property
     def partners(self) -> list[Domain]:
@@ -198,3 +211,8 @@ class Membership:
     def wanted_until(self) -> int:
         """Until when another member holds; 0: none does."""
         return max(self.held_by.values(), default=0)
+
+
+def all_but(peer: Domain, known: Mapping[Domain, Known]) -> Mapping[Domain, Known]:
+    """What is known of all others."""
+    return {other: value for other, value in known.items() if other != peer}

@@ -177,8 +177,8 @@ class Names:
         """No job here has the pair's name. Perhaps the caller takes a group of its owner for a pair."""
         owner = self.owner_here(peer, request.owner)
         self._asked_early.setdefault(peer, AskedEarly()).note(request.caller, PairName(owner, pair))
-        member = self.taken(GroupName(pair, ()), owner)
-        of_group = member is not None and peer in self.ledger.jobs[member].peers
+        member = self.ledger.jobs.get(self._by_name.get((OF_GROUPS, owner, pair), ""))
+        of_group = member is not None and not member.state.final and peer in member.peers
         return no_pair(MateProblem.OTHER_DOMAINS) if of_group else UNSUBMITTED
 
     def _problem(self, peer: Domain, request: GetMateJobId, local: PairedJob | None) -> MateProblem | None:

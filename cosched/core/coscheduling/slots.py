@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
+from cosched.core.coscheduling.membership import NOTHING
 from cosched.core.effects import Call, ClearTimer, Effect, EndTurn, SetTimer, Timer, Unbook
 from cosched.core.events import Booked
 from cosched.core.job import WAITING, JobState
@@ -86,7 +87,7 @@ class Slots:
         job.slot_generation += 1
         group = membership(job)
         group.slot, group.instant = "", None
-        group.keeping.clear()
+        group.keeping = NOTHING
         self.ledger.changed[job.id] = None
         return [*moved, *(ClearTimer(job.id, timer) for timer in set_now)]
 

@@ -114,7 +114,7 @@ def test_another_job_takes_the_place_of_the_lost_one_while_none_has_started(firs
 def test_the_second_of_a_member_counts_its_own_proposals() -> None:
     """Each job counts from 1: what was dropped of the lost job's proposals is not that of the new one."""
     trio = Trio(OnMemberLost.WAIT)
-    trio.cores["a"].jobs["j"].group.void["c"] = 10
+    trio.cores["a"].jobs["j"].group.make_void("c", 10)
     trio.replace("c")
     trio.ready("c")
     assert trio.state("c") is JobState.RUNNING

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from cosched.core.coscheduling.allocations import QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import Asking
 from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
-from cosched.core.coscheduling.membership import Agreement, Membership
+from cosched.core.coscheduling.membership import NOTHING, Agreement, Membership, all_but
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.coscheduling.slots import MOST_AHEAD, Slots
 from cosched.core.coscheduling.starts.at_slot import AtSlot
@@ -228,7 +228,7 @@ class Agreeing:
         group, answer = membership(job), event.answer
         if group.keeping.get(event.peer) != event.request or not isinstance(answer, Settled):
             return []
-        del group.keeping[event.peer]
+        group.keeping = all_but(event.peer, group.keeping)
         if not answer.current:
             return [*self.slots.drop(job, Why.SLOT_OUTDATED), Reschedule(job.id)]
         return [] if group.keeping else self.slots.confirm(job)
@@ -250,7 +250,7 @@ class Agreeing:
     def fix(self, job: PairedJob, now: int) -> list[Effect]:
         """The group has begun: the job starts at its slot, whatever becomes of the others."""
         group = membership(job)
-        group.keeping.clear()
+        group.keeping = NOTHING
         if job.slot is None:  # it starts as soon as it has nodes
             return [Reschedule(job.id)]
         noted = self.ledger.note(job, What.KEEPS_SLOT, slot=job.slot, proposal=group.started_by)
@@ -265,7 +265,7 @@ class Agreeing:
     def _start_all(self, job: PairedJob, now: int) -> list[Effect]:
         group = membership(job)
         group.agreement = None
-        group.keeping.clear()
+        group.keeping = NOTHING
         job.will_hold = False
         if group.has_begun:
             return [*self.slots.confirm(job), *self.allocations.start(job, now, Why.AT_SLOT)]

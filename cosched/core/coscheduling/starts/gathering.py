@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import ALIVE, Asking
 from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
-from cosched.core.coscheduling.membership import Membership
+from cosched.core.coscheduling.membership import NOTHING, Membership, all_but
 from cosched.core.coscheduling.names import Names
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.coscheduling.starts.agreeing import Agreeing
@@ -38,8 +38,8 @@ from cosched.core.settings import OnMateUnknown, OnMemberLost, OnUnreachable, Sc
 from cosched.core.story import Detail, Why
 
 LOST = (Status.CANCELLED, Status.FAILED, Status.UNKNOWN)
-LEFT_OUT = (*LOST, Status.UNSUBMITTED)  # a job that waits for none of these goes on without
 STARTED = (Status.RUNNING, Status.ENDED)
+WAITS = (Status.HOLDING, Status.QUEUING)
 APART = (MateProblem.OFF, MateProblem.UNLINKED)  # somebody there has decided that the job goes on without
 
 
@@ -84,49 +84,63 @@ class Gathering:
     def answered(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
         """An answer to a question about another member; late ones change nothing."""
         group, answer = membership(job), event.answer
-        if group.asked.get(event.peer) != event.request or not isinstance(answer, MateJobId | MateStatus):
-            return []
+        assert isinstance(answer, (MateJobId, MateStatus))
         if isinstance(answer, MateJobId) and answer.job is not None:
             self.names.know(job, event.peer, answer.job)
             job.problem = "" if group.is_pair else job.problem
             if job.state is HOLDING:  # it has only asked whether its mate is there by now
-                group.asked.clear()
+                group.asked = NOTHING
                 return []
-            request = group.asked[event.peer] = GetMateStatus(answer.job, job.id)
+            request = GetMateStatus(answer.job, job.id)
+            group.asked = {**group.asked, event.peer: request}
             return [Call(event.peer, job.id, request)]
         return self._told(job, event.peer, answer, now)
 
     def _told(self, job: PairedJob, peer: Domain, what: MateStatus | MateJobId | Failure, now: int) -> list[Effect]:
         group = membership(job)
-        del group.asked[peer]
-        group.told[peer] = what
+        group.asked = all_but(peer, group.asked) if len(group.asked) > 1 else NOTHING
+        group.told = {**group.told, peer: what}
         return [] if group.asked else self._go_on(job, now)
 
     def _go_on(self, job: PairedJob, now: int) -> list[Effect]:
         """All others have been asked: start, wait, or propose."""
         group = membership(job)
-        statuses = {peer: told for peer, told in group.told.items() if isinstance(told, MateStatus)}
-        if group.has_begun or any(told.status in STARTED for told in statuses.values()):
-            if now < (first := self._first_after(group, statuses)):
-                waits = self.allocations.wait(job, now, Why.WINDOW_AHEAD, Scheme.YIELD, group=group.name)
-                return [*waits, SetTimer(job.id, Timer.RETRY, first)]
-            return self.allocations.start(job, now, Why.MATE_STARTED_BEFORE, gap_s=self._gap(group, statuses, now))
-        passed_from = self.ledger.passed_from(job)
-        if job.slot is None and passed_from is not None and now >= passed_from:
+        begun, lost, left = group.has_begun, [], []
+        for peer, told in group.told.items():
+            status = told.status if isinstance(told, MateStatus) else None
+            if status in STARTED:
+                begun = True
+            elif status in LOST:
+                lost.append(peer)
+            elif status in WAITS:
+                left.append(peer)
+        if begun:
+            return self._follow(job, now)
+        if group.at is not None and job.slot is None and now >= (self.ledger.passed_from(job) or 0):
             return self._passed(job, now)
+        if len(left) < len(group.told) and (waits := self._waits(job, lost, left, now)) is not None:
+            return waits
+        return [*self._leave_out(job, left), *self._propose(job, left, now)]
+
+    def _waits(self, job: PairedJob, lost: Sequence[Domain], left: Sequence[Domain], now: int) -> list[Effect] | None:
+        """What the job does if it has to wait since not all are left; None: it need not wait."""
+        group = membership(job)
         for peer, told in group.told.items():
             if (wait := self._lacks(job, peer, told, now)) is not None:
                 return wait
-        lost = [peer for peer, told in statuses.items() if told.status in LOST]
-        left = [peer for peer, told in statuses.items() if told.status not in LEFT_OUT]
         stops = self.ledger.settings.on_member_lost is not OnMemberLost.START or (group.at is not None and not left)
-        if lost and not group.or_alone and stops:
-            return self._stop_for_lost(job, lost[0], now)
-        return [*self._leave_out(job, left), *self._propose(job, left, statuses, now)]
+        return self._stop_for_lost(job, lost[0], now) if lost and not group.or_alone and stops else None
 
-    def _propose(
-        self, job: PairedJob, left: Sequence[Domain], statuses: Mapping[Domain, MateStatus], now: int
-    ) -> list[Effect]:
+    def _follow(self, job: PairedJob, now: int) -> list[Effect]:
+        """Others have started: start, too, as soon as the windows allow."""
+        group = membership(job)
+        statuses = {peer: told for peer, told in group.told.items() if isinstance(told, MateStatus)}
+        if now < (first := self._first_after(group, statuses)):
+            waits = self.allocations.wait(job, now, Why.WINDOW_AHEAD, Scheme.YIELD, group=group.name)
+            return [*waits, SetTimer(job.id, Timer.RETRY, first)]
+        return self.allocations.start(job, now, Why.MATE_STARTED_BEFORE, gap_s=self._gap(group, statuses, now))
+
+    def _propose(self, job: PairedJob, left: Sequence[Domain], now: int) -> list[Effect]:
         """Propose a start to those that are left, if there are any."""
         group = membership(job)
         if not left:
@@ -134,7 +148,9 @@ class Gathering:
         if group.by_slots_only:
             return self.proposing.at_slots(job, left, now)
         if group.is_pair:
-            return self.algorithm1.propose(job, statuses[job.peer], now)
+            mate = group.told[job.peer]
+            assert isinstance(mate, MateStatus)
+            return self.algorithm1.propose(job, mate, now)
         return self.proposing.propose(job, left, now)
 
     def _first_after(self, group: Membership, statuses: Mapping[Domain, MateStatus]) -> int:
@@ -159,9 +175,9 @@ class Gathering:
     def _leave_out(self, job: PairedJob, left: Sequence[Domain]) -> list[Effect]:
         """Only these members take part. A slot that was agreed on with others is outdated."""
         group = membership(job)
-        without = tuple(peer for peer in group.told if peer not in left)
-        same = set(without) == set(group.without) or group.keeps_slot
-        group.without = without
+        out = tuple([peer for peer in group.told if peer not in left])
+        same = out == group.without or set(out) == set(group.without) or group.keeps_slot
+        group.without = out
         return [] if same else self.agreeing.slots.drop(job, Why.MATE_CHANGED)
 
     def _lacks(
@@ -243,10 +259,9 @@ class Gathering:
         group = job.group
         if group is None:
             return []
-        group.asked.clear()
-        group.told.clear()
+        group.asked = group.told = NOTHING
         dropped = [*self.agreeing.slots.abandon(job), *self.proposing.drop(job, now)]
-        group.again.clear()
+        group.again = NOTHING
         return dropped
 
     # Calls that fail
@@ -267,7 +282,7 @@ class Gathering:
         if agreement is not None and agreement.awaits(peer, event.request):
             return self.asking.noticed(job, event, now) + self.agreeing.give_up(job, agreement, now)
         if group.keeping.get(peer) == event.request:
-            group.again[peer] = None
+            group.again = {**group.again, peer: None}
             return [SetTimer(job.id, Timer.RETRY, now + self.ledger.settings.retry_interval)]
         return []
 
@@ -275,13 +290,14 @@ class Gathering:
         """No answer to a question: a peer that is alive is asked again, until patience ends."""
         settings = self.ledger.settings
         if job.state is READY and event.failure in ALIVE and now < job.call_since + settings.peer_patience:
-            membership(job).again[event.peer] = None
+            group = membership(job)
+            group.again = {**group.again, event.peer: None}
             return [SetTimer(job.id, Timer.RETRY, now + settings.retry_interval)]
         return self._told(job, event.peer, event.failure, now)
 
     def _unanswered_while_holding(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
         """What holds already goes on holding, but for `on_peer_unreachable` = start."""
-        membership(job).asked.clear()
+        membership(job).asked = NOTHING
         if event.failure is Failure.REFUSED:
             return []
         if event.failure in ALIVE or self.peers.expects(event.peer, now):
@@ -300,7 +316,7 @@ class Gathering:
         if job.state is HOLDING:
             return self.algorithm1.again(job)
         asked = [(peer, request) for peer in group.again for request in self._open_requests(group, peer)]
-        group.again.clear()
+        group.again = NOTHING
         again = [*self.algorithm1.again(job), *(Call(peer, job.id, request) for peer, request in asked)]
         if not again and job.state is QUEUED and group.by_slots_only:
             return [Reschedule(job.id)]  # others have started unasked, and its window begins

@@ -155,7 +155,7 @@ class Promises:
     def _wanted(self, job: PairedJob, peer: Domain, until: int) -> list[Effect]:
         """The job is wanted until then, whatever it answers: the member there may hold for as long."""
         group = membership(job)
-        group.held_by[peer] = until
+        group.held_by = {**group.held_by, peer: until}
         if not until or job.state not in (QUEUED, READY, HOLDING):
             return []
         self.ledger.wanted[job.id] = None
@@ -234,7 +234,7 @@ class Promises:
         self.ledger.changed[job.id] = None
         group, number = membership(job), call_number(request.request_id)
         if not request.keep and request.request_id.startswith(f"{peer}/{request.caller}/"):  # not another's slot
-            group.void[peer] = max(number, group.void.get(peer, 0))
+            group.make_void(peer, number)
         if group.slot == request.request_id and group.keeps_slot:
             return [Answer(peer, request, Settled(True))]
         if group.slot == request.request_id:
@@ -331,13 +331,13 @@ class Promises:
         if answer.outcome is Outcome.STARTED:
             return self._start(job, promise.proposal, answer.start_at, now)
         if event.peer == promise.proposer:  # UNKNOWN, too: its job has left the group, and so has dropped it
-            membership(job).void[event.peer] = call_number(promise.proposal)
+            membership(job).make_void(event.peer, call_number(promise.proposal))
             return self._end(job, now)
         return []
 
     def _give_up(self, job: PairedJob, promise: Promise, now: int) -> list[Effect]:
         """The outcome cannot be known: the proposer counts as unreachable, and the story says so."""
-        membership(job).void[promise.proposer] = call_number(promise.proposal)
+        membership(job).make_void(promise.proposer, call_number(promise.proposal))
         if self.ledger.settings.on_peer_unreachable is not OnUnreachable.START:
             return [*self._end(job, now), Reschedule(job.id)]
         if job.state is QUEUED:

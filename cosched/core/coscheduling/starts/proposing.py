@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cosched.core.coscheduling import holds
 from cosched.core.coscheduling.allocations import READY, Allocations
 from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
-from cosched.core.coscheduling.membership import Proposal
+from cosched.core.coscheduling.membership import NOTHING, Proposal
 from cosched.core.coscheduling.starts.agreeing import Agreeing
 from cosched.core.coscheduling.starts.proposals import propose
 from cosched.core.coscheduling.starts.telling import Telling
@@ -81,7 +81,7 @@ class Proposing:
         group, settings = membership(job), self.ledger.settings
         if group.proposal is not None and now >= group.proposal.since + settings.peer_patience:
             return self.fail(job, peer, now)
-        group.again[peer] = None
+        group.again = {**group.again, peer: None}
         return [SetTimer(job.id, Timer.RETRY, now + settings.retry_interval)]
 
     def _decide(self, job: PairedJob, proposal: Proposal, now: int) -> list[Effect]:
@@ -131,7 +131,7 @@ class Proposing:
         if group.proposal is None:
             return []
         requests, group.proposal = group.proposal.requests, None
-        group.again.clear()
+        group.again = NOTHING
         told = self.ledger.note(job, What.DROPS_PROPOSAL, proposal=next(iter(requests.values())).request_id)
         for peer, asked in requests.items():
             if peer != refuser:

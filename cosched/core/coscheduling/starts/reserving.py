@@ -48,7 +48,7 @@ class Reserving:
         if group.slot != request.slot:  # it has not heard of the slot, or has dropped it and was not heard
             dropped = [*self.slots.drop(job, Why.SLOT_OUTDATED), Reschedule(job.id)]
             return [*dropped, Answer(peer, request, GroupProposed(Vote.NO))]
-        group.void[peer] = max(call_number(request.request_id) - 1, group.void.get(peer, 0))
+        group.make_void(peer, call_number(request.request_id) - 1)
         self.asked[job.id] = peer, request
         if waiting is not None:  # the scheduler already looks for an instant
             return []
