@@ -118,8 +118,8 @@ WHY: dict[str, str] = {  # a reason in one word, for people
     Why.PEER_DRAINING: "its mate's domain drains and makes no pairs",
     Why.DRAINING: "this domain drains and makes no pairs",
     Why.PEER_REFUSED: "its mate's domain refuses this one: a misconfiguration",
-    Why.OUTCOME_UNKNOWN: "its mate's domain has proposed this start, and does not answer",
 }
+WHY_OF_PAIRS = WHY | {Why.OUTCOME_UNKNOWN: "its mate's domain has proposed this start, and does not answer"}
 WHY_OF_GROUPS: dict[str, str] = {  # the same of a job in a group; {member}: the one that is meant
     Why.MATE_QUEUING: "{member} waits in the queue",
     Why.MEMBER_LOST: "a member of its group was cancelled or has failed",
@@ -130,7 +130,6 @@ WHY_OF_GROUPS: dict[str, str] = {  # the same of a job in a group; {member}: the
     Why.PEER_DRAINING: "the domain of {member} drains and starts no groups",
     Why.DRAINING: "this domain drains and starts no groups",
     Why.PEER_REFUSED: "the domain of {member} refuses this one: a misconfiguration",
-    Why.OUTCOME_UNKNOWN: Why.OUTCOME_UNKNOWN,
     Why.MATE_STARTED_BEFORE: "another member of its group started before it: desynchronised",
     Why.UNLINKED: "unlinked from its group",
     Why.MATE_DROPPED_SLOT: "the domain of another member has dropped it",
@@ -194,7 +193,13 @@ def utc(seconds: int) -> str:
 
 def _because(detail: StoredDetail) -> str:
     why = str(detail.get("why", ""))
-    said = "" if why == Why.MATE_UNKNOWN else _why_of_group(why, detail) if "group" in detail else WHY.get(why, why)
+    said = (
+        ""
+        if why == Why.MATE_UNKNOWN
+        else _why_of_group(why, detail)
+        if "group" in detail
+        else WHY_OF_PAIRS.get(why, why)
+    )
     return ": ".join(filter(None, (said, _wrong_mate(detail)))) if "problem" in detail else said
 
 
