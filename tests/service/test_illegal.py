@@ -72,7 +72,7 @@ def test_what_our_scheduler_does_for_a_request_may_be_illegal(node: Node, monkey
 
 def test_an_answer_that_is_illegal_is_ignored(node: Node, monkeypatch) -> None:
     request = ProposeGroupStart("a/1/1", "7", "1", 0, 5)
-    monkeypatch.setattr(node.domain.core, "_row", never)
+    monkeypatch.setattr(node.domain.core, "handle", never)
     before = illegal(node)
     node.domain.calls.answered(Call("b", "1", request), None)
     node.domain.calls.failed(Call("b", "1", request), CallFailed("1", request, Failure.BUSY, "b"), "busy")
@@ -81,6 +81,6 @@ def test_an_answer_that_is_illegal_is_ignored(node: Node, monkeypatch) -> None:
 
 def test_what_is_illegal_without_a_peer_is_a_fault_of_this_domain(node: Node, monkeypatch) -> None:
     node.domain.questions.ask(Asked("b", GetMateStatus("1", "7")))
-    monkeypatch.setattr(node.domain.core, "_row", never)
+    monkeypatch.setattr(node.domain.core, "handle", never)
     with pytest.raises(AssertionError, match="broken"):
         node.domain.turns.happen(node.domain.decisions.feed, ReleaseDue("1"))

@@ -164,12 +164,15 @@ class Coscheduler:
     def handle(self, event: Event, now: int) -> list[Effect]:
         """Carry out one event at instant `now`. The effects are to be carried out in their order."""
         self.ledger.now = now
-        if not isinstance(event, JobEvent) or type(event) is Submitted:
-            return self.others[type(event)](event, now)
+        kind = type(event)
+        if (rows := self._rows.get(kind)) is None:
+            return self.others[kind](event, now)
+        assert isinstance(event, JobEvent)
         job = self.jobs.get(event.job)
         if job is None:
-            raise IllegalEvent(f"{type(event).__name__} of unknown job {event.job}")
-        transition = self._row(job, type(event))
+            raise IllegalEvent(f"{kind.__name__} of unknown job {event.job}")
+        if (transition := rows[job.state]) is None:
+            raise IllegalEvent(f"{kind.__name__} while job {job.id} is {job.state.name}")
         effects = transition(job, event, now)
         self._changed[job.id] = None
         return effects + self.algorithm1.make_void(job, now) if job.in_doubt else effects
@@ -243,12 +246,6 @@ class Coscheduler:
             return False
         is_mate = self.names.is_mate(answer.peer, request.caller, request.job)
         return is_mate and self.jobs[request.job].state is QUEUED
-
-    def _row(self, job: PairedJob, kind: type) -> Transition:
-        transition = self._rows[kind][job.state]
-        if transition is None:
-            raise IllegalEvent(f"{kind.__name__} while job {job.id} is {job.state.name}")
-        return transition
 
     # The tables
 

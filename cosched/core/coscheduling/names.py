@@ -124,7 +124,7 @@ class Names:
 
     def owner_here(self, peer: Domain, owner: str) -> str:
         """What a user of the peer is called here."""
-        return self.owners.get((peer, owner), owner)
+        return self.owners.get((peer, owner), owner) if self.owners else owner
 
     def starts_with(self, peer: Domain, caller: JobId, job: JobId) -> bool:
         """Whether the peer's job `caller`, which has asked for this id before, starts together with `job`."""
@@ -160,7 +160,7 @@ class Names:
     def _mate(self, peer: Domain, request: GetMateJobId) -> MateJobId:
         """A job that names no id yet takes the caller's, and one that names nobody is adopted."""
         local = self.find(peer, request)
-        if (peer, request.caller) in self._parted and (local is None or local.mate != request.caller):
+        if self._parted and (peer, request.caller) in self._parted and (local is None or local.mate != request.caller):
             return no_pair(MateProblem.UNLINKED)
         if local is None and request.pair is not None:
             return self._unsubmitted(peer, request, request.pair)
@@ -176,7 +176,9 @@ class Names:
     def _unsubmitted(self, peer: Domain, request: GetMateJobId, pair: str) -> MateJobId:
         """No job here has the pair's name. Perhaps the caller takes a group of its owner for a pair."""
         owner = self.owner_here(peer, request.owner)
-        self._asked_early.setdefault(peer, AskedEarly()).note(request.caller, PairName(owner, pair))
+        if peer not in self._asked_early:
+            self._asked_early[peer] = AskedEarly()
+        self._asked_early[peer].note(request.caller, PairName(owner, pair))
         member = self.ledger.jobs.get(self._by_name.get((OF_GROUPS, owner, pair), ""))
         of_group = member is not None and not member.state.final and peer in member.peers
         return no_pair(MateProblem.OTHER_DOMAINS) if of_group else UNSUBMITTED

@@ -108,12 +108,12 @@ class Gathering:
         begun, lost, left = group.has_begun, [], []
         for peer, told in group.told.items():
             status = told.status if isinstance(told, MateStatus) else None
-            if status in STARTED:
+            if status in WAITS:
+                left.append(peer)
+            elif status in STARTED:
                 begun = True
             elif status in LOST:
                 lost.append(peer)
-            elif status in WAITS:
-                left.append(peer)
         if begun:
             return self._follow(job, now)
         if group.at is not None and job.slot is None and now >= (self.ledger.passed_from(job) or 0):
