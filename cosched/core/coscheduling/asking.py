@@ -51,13 +51,12 @@ class Asking:
         """Ask the first question of a RunJob, which goes to all others."""
         group = membership(job)
         job.call, job.call_since = None, now
-        if group.is_pair:  # each question to a mate that gets no answer is told
-            group.unanswered = frozenset()
-        question: Request = (
-            GetMateJobId(job.id, job.pair, job.mate, job.owner)
-            if group.is_pair
-            else GetMember(job.id, group.name, group.domains, job.owner, group.named_windows, group.at)
-        )
+        question: Request
+        if group.is_pair:
+            group.unanswered = frozenset()  # each question to a mate that gets no answer is told
+            question = GetMateJobId(job.id, group.name or None, group.jobs.get(group.others[0]), job.owner)
+        else:
+            question = GetMember(job.id, group.name, group.domains, job.owner, group.named_windows, group.at)
         group.agreement = None
         group.told = NOTHING
         group.asked = dict.fromkeys(group.others, question)

@@ -193,13 +193,10 @@ def utc(seconds: int) -> str:
 
 def _because(detail: StoredDetail) -> str:
     why = str(detail.get("why", ""))
-    said = (
-        ""
-        if why == Why.MATE_UNKNOWN
-        else _why_of_group(why, detail)
-        if "group" in detail
-        else WHY_OF_PAIRS.get(why, why)
-    )
+    if why == Why.MATE_UNKNOWN:
+        said = ""
+    else:
+        said = _why_of_group(why, detail) if "group" in detail else WHY_OF_PAIRS.get(why, why)
     return ": ".join(filter(None, (said, _wrong_mate(detail)))) if "problem" in detail else said
 
 

@@ -94,17 +94,17 @@ class Gathering:
             request = GetMateStatus(answer.job, job.id)
             group.asked = {**group.asked, event.peer: request}
             return [Call(event.peer, job.id, request)]
-        return self._told(job, event.peer, answer, now)
+        return self._told(job, group, event.peer, answer, now)
 
-    def _told(self, job: PairedJob, peer: Domain, what: MateStatus | MateJobId | Failure, now: int) -> list[Effect]:
-        group = membership(job)
+    def _told(
+        self, job: PairedJob, group: Membership, peer: Domain, what: MateStatus | MateJobId | Failure, now: int
+    ) -> list[Effect]:
         group.asked = all_but(peer, group.asked) if len(group.asked) > 1 else NOTHING
         group.told = {**group.told, peer: what}
-        return [] if group.asked else self._go_on(job, now)
+        return [] if group.asked else self._go_on(job, group, now)
 
-    def _go_on(self, job: PairedJob, now: int) -> list[Effect]:
+    def _go_on(self, job: PairedJob, group: Membership, now: int) -> list[Effect]:
         """All others have been asked: start, wait, or propose."""
-        group = membership(job)
         begun, lost, left = group.has_begun, [], []
         for peer, told in group.told.items():
             status = told.status if isinstance(told, MateStatus) else None
@@ -175,9 +175,9 @@ class Gathering:
     def _leave_out(self, job: PairedJob, left: Sequence[Domain]) -> list[Effect]:
         """Only these members take part. A slot that was agreed on with others is outdated."""
         group = membership(job)
-        out = tuple([peer for peer in group.told if peer not in left])
-        same = out == group.without or set(out) == set(group.without) or group.keeps_slot
-        group.without = out
+        without = tuple([peer for peer in group.told if peer not in left])
+        same = without == group.without or set(without) == set(group.without) or group.keeps_slot
+        group.without = without
         return [] if same else self.agreeing.slots.drop(job, Why.MATE_CHANGED)
 
     def _lacks(
@@ -293,7 +293,7 @@ class Gathering:
             group = membership(job)
             group.again = {**group.again, event.peer: None}
             return [SetTimer(job.id, Timer.RETRY, now + settings.retry_interval)]
-        return self._told(job, event.peer, event.failure, now)
+        return self._told(job, membership(job), event.peer, event.failure, now)
 
     def _unanswered_while_holding(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
         """What holds already goes on holding, but for `on_peer_unreachable` = start."""
