@@ -11,7 +11,7 @@ import polars
 
 from cosched.errors import InputError
 from cosched.sim.results.output import write_json
-from cosched.sim.studies.loading import studies
+from cosched.sim.studies.loading import OWN, studies
 from cosched.sim.studies.report import Report
 from cosched.sim.studies.study import Said, Study, Told
 from cosched.sim.sweeps.running import run_cases
@@ -74,7 +74,8 @@ def _not_of(folder: Path, study: str) -> InputError:
 def found_in(folder: Path) -> Report:
     """Return the report of the study in a folder, whichever it is; InputError."""
     said = read_study(folder)
-    study = studies().get(said.get("study", ""))
+    name = str(said.get("study"))
+    study = OWN.get(name) or studies().get(name)
     if study is None:
         names = ", ".join(studies())
         raise InputError(str(folder / STUDY), None, f"no study is called {said.get('study')!r}; there are {names}")

@@ -1,6 +1,7 @@
 """A study of a package of its own (docs/examples) gets all that ours do: workers, resuming, pages, claims, a report."""
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -11,11 +12,12 @@ from cosched.errors import InputError
 from cosched.sim.studies import loading, running
 from cosched.sim.studies.loading import OWN, studies
 from cosched.sim.studies.report import FIRST
-from cosched.sim.studies.running import carry_out, rebuild
+from cosched.sim.studies.running import carry_out, found_in, rebuild
 from cosched.sim.studies.study import Study, Told, words_of
 from cosched.sim.sweeps.local_workers import local_workers
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
+FILLED = re.compile(r"\{\w+\}")
 GIVEN = {"command": "cosched study boosts", "quick": True, "replications": 2, "seed": 3, "days": 1.0}
 
 
@@ -91,6 +93,11 @@ def test_what_is_no_study(entries, name, found, reason):
     assert str(refused.value).startswith(reason)
 
 
+def test_a_package_that_is_broken_does_not_stop_ours(entries, tiny):
+    entries.append(Entry("boosts", ImportError("no module")))
+    assert found_in(tiny).said["study"] == "tang2011"
+
+
 @pytest.mark.parametrize("study", OWN.values(), ids=OWN)
 def test_ours_begin_with_five_sentences(study: Study):
     file = importlib.util.find_spec(f"cosched.sim.studies.{study.name}").origin
@@ -98,3 +105,7 @@ def test_ours_begin_with_five_sentences(study: Study):
     for page in Path(file).parent.glob("*.md"):
         head = page.read_text().split("\n\n")[1]
         assert [line.partition(".** ")[0] for line in head.splitlines()] == [f"* **{name}" for name in FIRST]
+        for line, text in zip(head.splitlines(), words_of(file)["first"], strict=True):
+            assert re.search(".*".join(map(re.escape, FILLED.split(text))), line), "the page is of other words"
+        explained = ("A comparison is better or worse if its interval", 'A number "holds" if all of our means')
+        assert any(words in page.read_text() for words in explained)

@@ -104,6 +104,7 @@ def test_another_study_is_not_gone_on_with(tiny, tmp_path):
         ("", "is not what `cosched study NAME` writes"),
         ("[]", "is not what `cosched study NAME` writes"),
         ("{}", "no study is called None; there are tang2011, meet, "),
+        ('{"study": []}', "no study is called []; there are tang2011, meet, "),
         ('{"study": "tang2011", "logs": 1}', "is not what `cosched study tang2011` writes"),
     ],
 )
