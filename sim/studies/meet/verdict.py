@@ -36,7 +36,7 @@ def values(found: Found) -> dict[str, object]:
         "counted": found.counted,
         "held": held(reached),
         "misses": f"Missed is: {failing}" if failing else "No figure is missed",
-        "loses": f"; beside hold and yield, meet loses by {', '.join(lost)}" if lost else "",
+        "loses": f"; in some cases meet is worse than hold or yield by {' and by '.join(lost)}" if lost else "",
         "others": f"other jobs wait longer than without coscheduling in {worse} of {len(alone)} comparisons"
         if alone
         else "whether other jobs wait longer is not decided",
