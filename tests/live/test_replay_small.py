@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from tests.live.replays import Loop, ThreadedReplay, assert_equal
 from tests.sim.exact import EXPRESSION
 from tests.tiers import soaked
 
+Settings = dict[str, Any]  # of a domain, by key
 UNITS = 8
 SCHEMES = [(a, b) for a in ("hold", "yield") for b in ("hold", "yield")]
 MEETING = soaked([("meet", "meet"), ("hold", "meet"), ("meet", "yield"), ("meet", "off")], 1)
@@ -46,6 +48,12 @@ def workload(name: str, data: bytes) -> Workload:
     return Workload(name, ids, rows[:, 0] % 41, run, 1 + rows[:, 3] % UNITS, run + rows[:, 2] % 31)
 
 
+def drawn(draw, name: str, jobs: int, choices: Settings, fixed: Settings) -> tuple[Settings, Workload]:
+    """One of the `choices` for each setting that is not `fixed`, and up to so many jobs."""
+    chosen = {key: draw(strategy) for key, strategy in choices.items() if key not in fixed}
+    return chosen, workload(name, draw(st.binary(min_size=4 * (jobs // 2), max_size=4 * jobs)))
+
+
 @st.composite
 def domains(draw, name: str, jobs: int, **fixed: object) -> Domain:
     """A domain with settings of all kinds but those `fixed`."""
@@ -61,8 +69,7 @@ def domains(draw, name: str, jobs: int, **fixed: object) -> Domain:
         "yield_boost": st.sampled_from(["0", "0", "0.5"]),
         "mate_patience": st.sampled_from([None, None, 0, 5, 30]),
     }
-    chosen = {key: draw(strategy) for key, strategy in choices.items() if key not in fixed}
-    work = workload(name, draw(st.binary(min_size=4 * (jobs // 2), max_size=4 * jobs)))
+    chosen, work = drawn(draw, name, jobs, choices, fixed)
     if chosen["node_pool"] != "flat":
         work.nodes[:] = 2 ** np.ceil(np.log2(work.nodes)).astype(np.int64)
     return Domain(name=name, trace=work, nodes=UNITS, **chosen, **fixed)

@@ -1,4 +1,4 @@
-"""Live replays in lock-step equal the simulation where jobs change their size: fluid.md, With mates, and Slots.
+"""Live replays in lock-step equal the simulation where a domain is fluid (fluid.md) or molds its jobs (molding.md).
 
 All times, pairs and summaries are compared, and every size that a job had.
 """
@@ -8,21 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched.sim.configuration import Domain
-from tests.live.replays import Loop, ThreadedReplay
-from tests.live.test_replay_small import UNITS, check, domains, some_cases, workload
+from tests.live.test_replay_small import UNITS, check, domains, drawn, some_cases, threaded
 from tests.tiers import soaked
+
+__all__ = ["threaded"]  # a fixture
 
 SCHEMES = ("hold", "yield", "off")
 HARVESTS = ("never", "even", "fair", "long", "short", "low_impact")
-
-
-@pytest.fixture(scope="module")
-def threaded():
-    class Here(ThreadedReplay):
-        loop = Loop()
-
-    yield Here
-    Here.loop.close()
+SIZINGS = ("scojo_p", "scojo", "cirne_berman", "none")
+OF_BOTH = {
+    "release_interval": st.sampled_from([0, 7, 20]),
+    "release_jitter": st.sampled_from(["0", "0.25"]),
+    "max_held_fraction": st.sampled_from(["0.3", "1"]),
+    "mate_patience": st.sampled_from([None, 5]),
+}
 
 
 @st.composite
@@ -39,44 +38,50 @@ def fluid_domains(draw, name: str, jobs: int, **fixed: object) -> Domain:
         "min_share": st.sampled_from(["0.1", "0.5", "1"]),
         "model": st.sampled_from(["linear", "parabolic"]),
         "resize_cost": st.sampled_from([0, 0, 1, 3]),
-        "release_interval": st.sampled_from([0, 7, 20]),
-        "release_jitter": st.sampled_from(["0", "0.25"]),
         "release_order": st.sampled_from(["wanted", "last"]),
-        "max_held_fraction": st.sampled_from(["0.3", "1"]),
-        "mate_patience": st.sampled_from([None, 5]),
+        **OF_BOTH,
     }
-    chosen = {key: draw(strategy) for key, strategy in choices.items() if key not in fixed}
-    work = workload(name, draw(st.binary(min_size=4 * (jobs // 2), max_size=4 * jobs)))
+    chosen, work = drawn(draw, name, jobs, choices, fixed)
     return Domain(name=name, trace=work, nodes=UNITS, scheduler="fluid", **chosen, **fixed)
 
 
+@st.composite
+def molding_domains(draw, name: str, jobs: int, **fixed: object) -> Domain:
+    """A domain whose jobs are molded, with settings of all kinds but those `fixed`."""
+    sizing = draw(st.sampled_from(SIZINGS))
+    choices = {
+        "moldable_share": st.sampled_from(["0.5", "1"]),
+        **({"ideal_load": st.sampled_from(["0.9", "0.7"])} if sizing == "scojo_p" else {}),
+        **OF_BOTH,
+    }
+    chosen, work = drawn(draw, name, jobs, choices, fixed)
+    return Domain(name=name, trace=work, nodes=UNITS, scheduler="molding", sizing=sizing, **chosen, **fixed)
+
+
+of_each_kind = pytest.mark.parametrize("kind", [fluid_domains, molding_domains], ids=["fluid", "molding"])
+
+
+@of_each_kind
 @pytest.mark.parametrize("examples", soaked([4, 100], 1))
-def test_a_fluid_domain_and_a_batch_domain(threaded, examples):
+def test_a_domain_of_this_kind_and_a_batch_domain(threaded, kind, examples):
     @settings(some_cases, max_examples=examples)
     @given(st.data())
     def case(data):
         here, there = (data.draw(st.sampled_from(SCHEMES)) for _ in range(2))
-        check(
-            data,
-            threaded,
-            [data.draw(fluid_domains("A", 12, scheme=here)), data.draw(domains("B", 12, scheme=there))],
-            9,
-        )
+        chosen = [data.draw(kind("A", 12, scheme=here)), data.draw(domains("B", 12, scheme=there))]
+        check(data, threaded, chosen, 9)
 
     case()
 
 
+@of_each_kind
 @pytest.mark.parametrize("examples", soaked([3, 100], 1))
-def test_two_fluid_domains(threaded, examples):
+def test_two_domains_of_this_kind(threaded, kind, examples):
     @settings(some_cases, max_examples=examples)
     @given(st.data())
     def case(data):
-        check(
-            data,
-            threaded,
-            [data.draw(fluid_domains(n, 12, scheme=data.draw(st.sampled_from(SCHEMES)))) for n in "AB"],
-            9,
-        )
+        chosen = [data.draw(kind(n, 12, scheme=data.draw(st.sampled_from(SCHEMES)))) for n in "AB"]
+        check(data, threaded, chosen, 9)
 
     case()
 
