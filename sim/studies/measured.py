@@ -18,7 +18,7 @@ from cosched.sim.studies.cases import LABELS
 from cosched.sim.sweeps.case import ERROR
 
 LEAST = 5  # replications of a comparison: with fewer, intervals that hold together would show nothing
-UNDECIDED = f"Nothing is decided: comparisons need at least {LEAST} replications."
+UNDECIDED = f"**Nothing is decided:** comparisons need at least {LEAST} replications."
 BETTER, OPEN, WORSE = "better", "open", "worse"
 HOLDS, FAILS = "holds", "fails"
 UNKNOWN = "no result"

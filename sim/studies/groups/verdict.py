@@ -127,7 +127,7 @@ def _range(found: Found, schemes: str, measure: str) -> str:
 def _beside(found: Found) -> Iterator[str]:
     """Say how the comparisons came out: with pairs, with no coscheduling, and with YY."""
     if not found.compared:
-        yield UNDECIDED.replace("Nothing is decided:", "**Nothing is decided:**")
+        yield UNDECIDED
         return
     for title, of in (
         ("**Beside the same jobs in pairs**, groups", IN_PAIRS),

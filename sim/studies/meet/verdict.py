@@ -99,7 +99,7 @@ def _beside_best(
 
 def _counts(against: Sequence[Comparison]) -> Iterator[str]:
     if not against:
-        yield UNDECIDED.replace("Nothing is decided:", "**Nothing is decided:**")
+        yield UNDECIDED
         return
     counts = Counter(each.verdict for each in against)
     yield (
