@@ -72,7 +72,7 @@ class Release:
 
 @message
 class AskAgain:
-    """A holding job is ready again on the nodes that it has. Questions about its mate follow."""
+    """A holding job is ready again on the nodes that it has. Questions about the others follow."""
 
     job: JobId
 
@@ -107,7 +107,7 @@ class PassOver:
 
 @message
 class HasMate:
-    """The job has got a mate, or has lost it."""
+    """The job has got a mate or a group, or has lost it."""
 
     job: JobId
 
@@ -203,7 +203,7 @@ class EndTurn:
 
 @message
 class Wanted:
-    """The queued job could not be started for its mate, which holds nodes until `until`."""
+    """The queued job could not be started for another one, which holds nodes until `until`."""
 
     job: JobId
     until: int

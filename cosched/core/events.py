@@ -25,7 +25,7 @@ class PeerEvent:
 
 @message
 class Submitted(JobEvent):
-    """A job is queued; it names this mate, if any."""
+    """A job is queued; it names this mate or group, if any."""
 
     named: Named = NO_MATE
     owner: str = ""
@@ -33,7 +33,7 @@ class Submitted(JobEvent):
 
 @message
 class Linked(JobEvent):
-    """A job that has not started names this mate from now on, instead of the one that it named, if any.
+    """A job that has not started names this mate or group from now on, instead of what it named, if anything.
 
     Not while it waits for the answer to TryStartMate or StartJob: its mate may have started.
     """
@@ -43,7 +43,7 @@ class Linked(JobEvent):
 
 @message
 class Unlinked(JobEvent):
-    """A job that has not started has no mate any more."""
+    """A job that has not started starts with nobody any more."""
 
 
 NOT_HOLDABLE = 0  # a hold limit that every hold exceeds
@@ -99,12 +99,12 @@ class Claimed(JobEvent):
 
 @message
 class SlotDue(JobEvent):
-    """The slot of a job has come, which its domain has proposed."""
+    """The slot of a job has come, whose nodes its domain claims."""
 
 
 @message
 class SlotLapsed(JobEvent):
-    """The job's mate has not started it at its slot in time, or its domain has not kept the slot."""
+    """The job has not been started at its slot in time, or nobody has said in time that the slot is kept."""
 
 
 @message
@@ -236,7 +236,7 @@ class Answered(JobEvent):
 
 @message
 class MateHeardOf(JobEvent):
-    """The mate's domain said this of the mate that the job names at present, though the job did not ask."""
+    """The domain of a mate or member said this of it, though the job, which names it at present, did not ask."""
 
     answer: MateJobId
     peer: Domain = ""  # as in Answered

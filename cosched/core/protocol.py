@@ -149,7 +149,7 @@ class GetMateJobId(NamedTuple):
 
 
 class GetMateStatus(NamedTuple):
-    """In what state is your `job`, the mate of my `caller`?"""
+    """In what state is your `job`, which starts with my `caller`?"""
 
     job: JobId
     caller: JobId
@@ -242,9 +242,9 @@ class GetProposal(NamedTuple):
 
 
 class MateJobId(NamedTuple):
-    """Answer to GetMateJobId and GetMember. `job` is the mate, if one was found.
+    """Answer to GetMateJobId and GetMember. `job` is the mate or member, if one was found.
 
-    `problem`: why there is no such pair, or why the mate that was found does not wait (any more).
+    `problem`: why there is no such pair or group, or why the job that was found does not wait (any more).
     """
 
     found: Found

@@ -86,6 +86,11 @@ class CoschedulingSettings:
             _check("mate_patience", self.mate_patience, 0, MAX_INTERVAL)
 
     @property
+    def long_pause(self) -> int:
+        """Seconds to wait where the next retry would be too soon: `peer_patience`, but one retry at least."""
+        return max(self.peer_patience, self.retry_interval)
+
+    @property
     def enabled(self) -> bool:
         """Whether this domain coschedules at all (`cosched_enabled` in Algorithm 1)."""
         return self.scheme is not Scheme.OFF

@@ -220,7 +220,7 @@ class SlotWorld(World):
             assert job.id in orders or local.slot == job.slot, f"{job.id} has the slots {job.slot} and {local.slot}"
             assert job.slot is None or job.state in WAITING
             if job.slot is not None and job.state is JobState.QUEUED:
-                end = job.slot + core.slots.patience + core.settings.retry_interval + DEADLINE
+                end = job.slot + core.settings.long_pause + core.settings.retry_interval + DEADLINE
                 assert self.now <= max(end, domain.risen + DEADLINE), f"{job.id} is booked for ever"
             if job.state is JobState.HOLDING and core.settings.slots:
                 assert core.settings.on_peer_unreachable is OnUnreachable.HOLD, f"{job.id} holds"

@@ -63,7 +63,7 @@ def test_a_request_that_is_illegal_is_refused(node: Node, monkeypatch, caplog) -
 
 def test_what_our_scheduler_does_for_a_request_may_be_illegal(node: Node, monkeypatch) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(Promises, "_tried", never)
+        patched.setattr(Promises, "_answer", never)
         before = illegal(node)
         node.domain.core.jobs["1"].state = JobState.QUEUED  # whatever has led to that
         propose(node)

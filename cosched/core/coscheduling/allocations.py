@@ -99,7 +99,7 @@ class Allocations:
         return not self._is_capped(job, now) and self._scheme(job, now) is Scheme.HOLD and job.held_until > now
 
     def hold(self, job: PairedJob, now: int, why: Why, **detail: Unpack[Detail]) -> list[Effect]:
-        """The job keeps its nodes until `held_until`, and waits for its mate."""
+        """The job keeps its nodes until `held_until`, and waits for the others."""
         job.state = HOLDING
         job.call = None
         job.generation += 1
@@ -254,7 +254,7 @@ class Allocations:
     # Timers
 
     def patience(self, job: PairedJob, since: int) -> list[Effect]:
-        """The timer of the job's patience with an unsubmitted mate, which began at `since`.
+        """The timer of the job's patience with others that are not submitted, which began at `since`.
 
         Where the instant of its group is given, patience ends with that.
         """

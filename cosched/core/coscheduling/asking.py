@@ -1,4 +1,4 @@
-"""When jobs ask about their mates, and when again: as peers come and go, and as domains drain.
+"""When jobs ask about those with which they start, and when again: as peers come and go, and as domains drain.
 
 A peer that was there and gives no answer has a grace (`peers`). During the grace, jobs with mates there wait: a holding
 job holds on, a ready one holds or yields, a call whose outcome is unknown is repeated. When the peer is back, jobs that
@@ -39,7 +39,7 @@ ALIVE = (Failure.BUSY, Failure.SLOW)  # failures of a call to a peer that is the
 
 @dataclass
 class Asking:
-    """When jobs ask about their mates."""
+    """When jobs ask about those with which they start."""
 
     ledger: Ledger
     peers: Peers
@@ -113,8 +113,7 @@ class Asking:
         """Have a holding job ask again in a while: no event tells when a busy peer has time again."""
         if job.state is not HOLDING or self.peers.expects(peer, now):
             return []
-        pause = max(self.ledger.settings.peer_patience, self.ledger.settings.retry_interval)
-        return [SetTimer(job.id, Timer.RETRY, now + pause)]
+        return [SetTimer(job.id, Timer.RETRY, now + self.ledger.settings.long_pause)]
 
     def missed(self, peer: Domain, now: int) -> list[Effect]:
         """The peer gives no answer."""

@@ -272,7 +272,7 @@ class Coscheduler:
             **_rows(agreeing.may_be_earlier, MayBeEarlier, QUEUED),
             **_rows(ForWhom(agreeing.quoted, self.reserving.quoted), Quoted, *ALL),
             **_rows(ForWhom(agreeing.booked, self.reserving.booked), Booked, *ALL),
-            **_rows(ForWhom(agreeing.at_slot.claimed, promises.claimed), Claimed, *ALL),
+            **_rows(ForWhom(agreeing.at_slot.claimed, promises.tried), Claimed, *ALL),
             **_rows(agreeing.due, SlotDue, *WAITING),
             **_rows(agreeing.lapsed, SlotLapsed, *WAITING),
             **_rows(partial(self._leave, allocations.started), StartedUnasked, *WAITING),

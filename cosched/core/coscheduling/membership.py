@@ -40,6 +40,11 @@ class Proposal:
     start_at: float | None = None  # the latest of the members' earliest instants
 
     @property
+    def name(self) -> str:
+        """By which all members know it."""
+        return next(iter(self.requests.values())).request_id
+
+    @property
     def slot(self) -> str:
         """The name of the slot at which it is; empty: it is at none."""
         return next(iter(self.requests.values())).slot

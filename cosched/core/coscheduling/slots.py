@@ -27,11 +27,6 @@ class Slots:
 
     ledger: Ledger
 
-    @property
-    def patience(self) -> int:
-        """For how many seconds a slot waits for other domains, and for its nodes."""
-        return max(self.ledger.settings.peer_patience, self.ledger.settings.retry_interval)
-
     def give(self, job: PairedJob, at: int, generation: int, now: int, *, proposes: bool) -> list[Effect]:
         """The job has this slot from now on, instead of any that it had; `proposes`: by our own proposal."""
         claimed = job.claims
@@ -47,9 +42,9 @@ class Slots:
         """Set the timers of a job that has a slot."""
         assert job.slot is not None
         timers = self.claim_from(job, now + 1)
-        if (not job.proposes or not job.confirmed) and not (membership(job).has_begun):
+        if (not job.proposes or not job.confirmed) and not membership(job).has_begun:
             since = job.slot if job.confirmed else min(job.slot, now)  # after a restart it may be past
-            timers.append(SetTimer(job.id, Timer.LAPSE, since + self.patience))
+            timers.append(SetTimer(job.id, Timer.LAPSE, since + self.ledger.settings.long_pause))
         return timers
 
     @staticmethod

@@ -106,8 +106,7 @@ class Algorithm1:
         told = event.failure is Failure.REFUSED and job.state is not READY and event.peer in membership(job).unanswered
         noticed = [] if told else self.asking.noticed(job, event, now)
         if job.state is not READY:  # it makes void what was given up
-            pause = max(self.ledger.settings.peer_patience, self.ledger.settings.retry_interval)
-            return [*noticed, SetTimer(job.id, Timer.RETRY, now + pause)]
+            return [*noticed, SetTimer(job.id, Timer.RETRY, now + self.ledger.settings.long_pause)]
         if event.failure is Failure.REFUSED:
             job.in_doubt |= job.uncertain
             return [*noticed, *self.allocations.wait(job, now, Why.PEER_REFUSED)]

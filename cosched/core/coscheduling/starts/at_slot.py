@@ -1,4 +1,4 @@
-"""What happens at the slot of a job, a mate or a member of a group, that its domain has proposed."""
+"""What happens when the slot of a job comes, whose nodes this domain claims (`PairedJob.claims`)."""
 
 from __future__ import annotations
 
@@ -48,6 +48,6 @@ class AtSlot:
 
     def wait_for_nodes(self, job: PairedJob, now: int) -> list[Effect]:
         """Nodes are not free, here or there: perhaps a job is just ending that has come to its limit."""
-        if job.slot is not None and now < job.slot + self.slots.patience:
+        if job.slot is not None and now < job.slot + self.ledger.settings.long_pause:
             return self.slots.claim_from(job, now + self.ledger.settings.retry_interval)
         return [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Reschedule(job.id)]

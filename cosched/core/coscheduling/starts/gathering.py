@@ -186,15 +186,13 @@ class Gathering:
         """What the job does while it has to wait for this member; None: it need not wait for it."""
         if isinstance(told, Failure):
             return self._unreachable(job, peer, told, now)
-        if isinstance(told, MateJobId):
+        if isinstance(told, MateJobId) and told.found is not Found.UNSUBMITTED:
             return self._unknown(job, peer, told, now)
-        if told.status is Status.UNSUBMITTED:
-            return None if job.alone else self.allocations.wait(job, now, Why.MATE_UNSUBMITTED, **job.about(peer))
-        return None
+        if job.alone or (isinstance(told, MateStatus) and told.status is not Status.UNSUBMITTED):
+            return None
+        return self.allocations.wait(job, now, Why.MATE_UNSUBMITTED, **job.about(peer))
 
     def _unknown(self, job: PairedJob, peer: Domain, told: MateJobId, now: int) -> list[Effect] | None:
-        if told.found is Found.UNSUBMITTED:
-            return None if job.alone else self.allocations.wait(job, now, Why.MATE_UNSUBMITTED, **job.about(peer))
         if self.ledger.settings.on_mate_unknown is OnMateUnknown.START:
             return None
         job.problem = told.problem or ""

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import Asking
 from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
@@ -189,15 +188,9 @@ class Promises:
         self._count(job)
         return [SetTimer(job.id, Timer.LEASE, max(now, promise.until))]
 
-    def tried(self, job: PairedJob, event: TriedReady, now: int) -> list[Effect]:
-        """The scheduler has tried to make the job ready."""
-        return self._tried(job, event.allocation, now)
-
-    def claimed(self, job: PairedJob, event: Claimed, now: int) -> list[Effect]:
-        """Whether the job is ready on the nodes of its slot."""
-        return self._tried(job, event.allocation, now)
-
-    def _tried(self, job: PairedJob, allocation: Allocation | None, now: int) -> list[Effect]:
+    def tried(self, job: PairedJob, event: TriedReady | Claimed, now: int) -> list[Effect]:
+        """The scheduler has tried to make the job ready, perhaps on the nodes of its slot."""
+        allocation = event.allocation
         if (waiting := self.trying.pop(job.id, None)) is None:  # nobody waits any more
             return [GiveBack(job.id)] if allocation is not None and job.state is QUEUED else []
         peer, request = waiting
@@ -308,9 +301,7 @@ class Promises:
         if group is None or group.promise is None:
             return []
         promise = group.promise
-        if (
-            not promise.asked
-        ):  # patience begins when the proposer is asked, however late: this domain may have been down
+        if not promise.asked:  # patience begins now, however late that is: this domain may have been down
             promise.asked, promise.until = True, now
         waited = now - promise.until
         expected = waited <= settings.peer_patience + settings.peer_grace and self.peers.expects(promise.proposer, now)
@@ -361,8 +352,6 @@ class Promises:
         if not request.request_id.startswith(f"{self.ledger.domain}/{job.id}/"):
             return [Answer(peer, request, ProposalOutcome(Outcome.UNKNOWN))]
         self.ledger.changed[job.id] = None
-        proposes = group.proposal is not None and any(
-            asked.request_id == request.request_id for asked in group.proposal.requests.values()
-        )
+        proposes = group.proposal is not None and group.proposal.name == request.request_id
         undone = self.proposing.undo(job, now) if proposes else []
         return [*undone, Answer(peer, request, ProposalOutcome(Outcome.DROPPED))]

@@ -26,7 +26,7 @@ def propose(ledger: Ledger, job: PairedJob, peers: Iterable[Domain], now: int, s
 
 def lease(ledger: Ledger) -> int:
     """After how many seconds a member asks for the outcome: the proposer is patient for a shorter time."""
-    return 2 * max(ledger.settings.peer_patience, ledger.settings.retry_interval)
+    return 2 * ledger.settings.long_pause
 
 
 def longest_lease(ledger: Ledger) -> int:

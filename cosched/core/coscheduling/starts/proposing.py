@@ -86,8 +86,7 @@ class Proposing:
 
     def _decide(self, job: PairedJob, proposal: Proposal, now: int) -> list[Effect]:
         """All are booked: all start."""
-        group, at = membership(job), proposal.start_at
-        id = next(iter(proposal.requests.values())).request_id
+        group, at, id = membership(job), proposal.start_at, proposal.name
         group.proposal = None
         told: list[Effect] = []
         for peer in proposal.requests:
@@ -128,12 +127,11 @@ class Proposing:
     def drop(self, job: PairedJob, now: int, refuser: Domain = "", hold_until: int = 0) -> list[Effect]:
         """Drop the job's proposal, if it has one, for good. Tell those that it has asked, except who refused."""
         group = membership(job)
-        if group.proposal is None:
+        if (proposal := group.proposal) is None:
             return []
-        requests, group.proposal = group.proposal.requests, None
-        group.again = NOTHING
-        told = self.ledger.note(job, What.DROPS_PROPOSAL, proposal=next(iter(requests.values())).request_id)
-        for peer, asked in requests.items():
+        group.proposal, group.again = None, NOTHING
+        told = self.ledger.note(job, What.DROPS_PROPOSAL, proposal=proposal.name)
+        for peer, asked in proposal.requests.items():
             if peer != refuser:
                 drop = SettleGroupStart(asked.request_id, asked.job, job.id, start=False, hold_until=hold_until)
                 told += self.telling.tell(job, peer, drop, now)

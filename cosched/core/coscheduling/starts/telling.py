@@ -46,7 +46,7 @@ class Telling:
         """The seconds until it is told again: fewer at first."""
         settings = self.ledger.settings
         fresh = any(now < told.since + settings.peer_patience for told in job.untold.values())
-        return settings.retry_interval if fresh else max(settings.peer_patience, settings.retry_interval)
+        return settings.retry_interval if fresh else settings.long_pause
 
     def _tell_again(self, job: PairedJob, now: int) -> list[Effect]:
         """Tell all that have not heard it. Nobody waits for longer than the longest absence."""
