@@ -90,4 +90,4 @@ class Calls:
         if job is None or (job.peer, job.pair) != (peer, question.pair):  # it was unlinked meanwhile
             return
         self._keep(job, answer)
-        self._decisions.hear(peer, MateHeardOf(job.id, answer))
+        self._decisions.hear(peer, MateHeardOf(job.id, answer, peer))

@@ -167,8 +167,7 @@ class LiveDomain:
         if job in self.scheduler:
             self.scheduler.leave(job, self.journal.now, how)
         record.ended_at, record.exit_code, record.end_text = self.journal.now, exit_code, why
-        record.preempted_at = None
-        self.sizes.forget_predictions(record)
+        record.preempted_at = record.predictions = None  # what it predicts may be long
         self.journal.save(record)
         self.decisions.feed(Finished(job, how))
 

@@ -88,10 +88,6 @@ class Sizes:
         ends = {"on_least": predictions[0].exec_time, "on_ideal": predictions[-1].exec_time}
         self._note(job, Noted.PREDICTS, least=least_of(record), ideal=record.nodes, **ends)
 
-    def forget_predictions(self, record: JobRecord) -> None:
-        """Drop what the job predicts, which may be long: it ends, and is about to be saved."""
-        record.predictions = None
-
     def begin(self, job: JobId, allocation: Allocation) -> None:
         """A job starts on this."""
         record = self._records.jobs[job]
