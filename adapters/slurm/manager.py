@@ -29,12 +29,13 @@ from cosched.adapters.manager import ManagerError, SlotsOnRecord, UnknownJobErro
 from cosched.adapters.permissions import Account
 from cosched.adapters.programs import until_it_answers
 from cosched.adapters.slurm import commands, comments
+from cosched.adapters.slurm.batch_job import BatchJob, Phase
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.commands import JobRow
 from cosched.adapters.slurm.gate_folder import GateFolder
 from cosched.adapters.slurm.hook_protocol import HookEnd, Offer
 from cosched.adapters.slurm.hook_server import HookServer
-from cosched.adapters.slurm.register import BatchJob, Phase, Register
+from cosched.adapters.slurm.register import Register
 from cosched.adapters.slurm.sequences import OTHERS_TURN, Sequences
 from cosched.adapters.slurm.settings import SlurmSettings, read_settings
 from cosched.adapters.slurm.slots import Slots

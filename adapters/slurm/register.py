@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from cosched.adapters.batch_system import (
@@ -24,6 +21,7 @@ from cosched.adapters.batch_system import (
 )
 from cosched.adapters.manager import Ended, Started
 from cosched.adapters.slurm import states
+from cosched.adapters.slurm.batch_job import BatchJob, Phase
 from cosched.adapters.slurm.commands import JobRow, number
 from cosched.adapters.slurm.comments import ARRAY, HET, CommentError, find
 from cosched.adapters.slurm.hook_protocol import HookEnd, Offer
@@ -31,59 +29,6 @@ from cosched.adapters.slurm.places import Waiting, places, waiting_jobs
 from cosched.adapters.slurm.states import SECOND, Stage
 
 _LOG = logging.getLogger(__name__)
-
-
-class Phase(Enum):
-    """Where a job is."""
-
-    QUEUED = "queued"
-    CHOSEN = "chosen"  # it had nodes before we knew it; its hook will connect soon, perhaps again
-    OFFERED = "offered"  # its hook waits for our answer
-    GIVING_BACK = "giving back"  # its hook was told to yield, and Slurm has not requeued it yet
-    LET_GO = "let go"  # its hook was told to start it
-    RUNNING = "running"
-    UNLAUNCHED = "unlaunched"  # its hook was killed: Slurm shows it as running, but never launches it
-    ENDED = "ended"
-
-
-@dataclass
-class BatchJob:
-    """A job that names a mate. Times are in seconds since 1970, but `changed` is by the event loop's clock."""
-
-    job_id: str
-    owner: str
-    link: Link | None
-    nodes: int
-    can_yield: bool
-    first_submitted: int
-    submitted: int  # by squeue: when it was last submitted or requeued, and how often it was requeued
-    restarts: int
-    name: str = ""
-    time_limit: int = 0  # seconds; 0: none
-    account: str = ""
-    phase: Phase = Phase.QUEUED
-    reason: str = ""  # why it waits, by squeue
-    expected: int | None = None  # when Slurm's backfilling expects to start it while it waits
-    eligible: float = 0.0  # it does not start earlier
-    kept_back: float = 0.0  # until when we keep it back
-    offer: Offer | None = None  # the latest
-    number: int = 0  # of that offer
-    started: float | None = None  # when it started, or is to start
-    finding: Mapping[str, str] = field(default_factory=dict)  # variables for its tasks
-    hung_up: bool = False  # its hook hung up without an answer; what Slurm does with the job is not known yet
-    killed: int | None = None  # the turn (`restarts`) whose hook was killed
-    let_go: int | None = None  # the turn whose hook has said that it lets the job start
-    end: Ended | None = None
-    changed: float = 0.0  # when a hook, or we, last changed its phase: ignore older rows
-    told_nodes: int = 0  # how many it has by what was reported last
-    moved: asyncio.Event = field(default_factory=asyncio.Event)  # set when something changes
-    sequence: asyncio.Lock = field(default_factory=asyncio.Lock)  # one sequence of commands at a time
-    wanted: asyncio.Future[None] | None = None  # while a caller waits for the offer: it goes there, not into a report
-
-    @property
-    def offered_as(self) -> int:
-        """The number of the offer that it has; 0: none."""
-        return self.number if self.phase is Phase.OFFERED else 0
 
 
 class Hooks(Protocol):

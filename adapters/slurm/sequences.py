@@ -17,10 +17,11 @@ from contextlib import suppress
 
 from cosched.adapters.manager import ManagerError, MustHoldError, UnknownJobError
 from cosched.adapters.programs import until_it_answers
+from cosched.adapters.slurm.batch_job import BatchJob, Phase
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.commands import JobRow, NotPendingError
 from cosched.adapters.slurm.hook_server import HookServer
-from cosched.adapters.slurm.register import BatchJob, Phase, Register
+from cosched.adapters.slurm.register import Register
 from cosched.adapters.watch import Watch
 
 _LOG = logging.getLogger(__name__)

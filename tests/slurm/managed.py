@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cosched.adapters.batch_system import Offered
+from cosched.adapters.slurm.batch_job import BatchJob
 from cosched.adapters.slurm.commands import JobRow, details, parse_rows, queue
 from cosched.adapters.slurm.manager import SlurmManager
-from cosched.adapters.slurm.register import BatchJob
 from cosched.adapters.slurm.settings import read_settings
 from deploy.slurm.lab import Cluster, Lab, LabError
 from deploy.slurm.lab.configuration import Options

@@ -10,7 +10,7 @@ import pytest
 
 from cosched.adapters.batch_system import Appeared, Link, Offered, Refused, Relinked, Withdrawn
 from cosched.adapters.manager import End, Ended, ManagerError, Started, UnknownJobError
-from cosched.adapters.slurm.register import Phase
+from cosched.adapters.slurm.batch_job import Phase
 from deploy.slurm.lab import Cluster, clear
 from tests.adapters.reporting import PATIENCE
 from tests.slurm.cosched_hooks import Site

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from cosched.adapters.batch_system import SlotOnRecord
-from cosched.adapters.slurm.register import Phase
+from cosched.adapters.slurm.batch_job import Phase
 from deploy.slurm.lab import Cluster
 from tests.slurm.cosched_hooks import Site
 from tests.slurm.managed import Managed

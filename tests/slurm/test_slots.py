@@ -10,8 +10,8 @@ from fractions import Fraction
 import pytest
 
 from cosched.adapters.batch_system import SlotOnRecord
+from cosched.adapters.slurm.batch_job import BatchJob, Phase
 from cosched.adapters.slurm.calls import Slurm
-from cosched.adapters.slurm.register import BatchJob, Phase
 from cosched.adapters.slurm.reservations import Fault, ReservationError, new_name, whose
 from cosched.adapters.slurm.slots import REFUSED, Slots
 from deploy.slurm.lab import Cluster, clear

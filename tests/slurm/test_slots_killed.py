@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cosched.adapters.slurm.register import BatchJob
+from cosched.adapters.slurm.batch_job import BatchJob
 from cosched.adapters.slurm.slots import Slots
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.killing import AFTER, BEFORE, STEPS, Killer

@@ -8,7 +8,7 @@ import pytest
 
 from cosched.adapters.batch_system import JobOutlook, Link, Offered, Refused, Resized
 from cosched.adapters.manager import End, Ended
-from cosched.adapters.slurm.register import Phase
+from cosched.adapters.slurm.batch_job import Phase
 from tests.adapters.slurm.desk import END, OFFER, ROW, RUNNING, Desk
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from cosched.adapters.batch_system import BatchReport
+from cosched.adapters.slurm.batch_job import BatchJob, Phase
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.hook_protocol import Offer
 from cosched.adapters.slurm.hook_server import HookServer
-from cosched.adapters.slurm.register import BatchJob, Phase, Register
+from cosched.adapters.slurm.register import Register
 from cosched.adapters.slurm.sequences import Sequences
 from cosched.adapters.slurm.settings import SlurmSettings
 from cosched.adapters.watch import Watch
