@@ -42,7 +42,6 @@ class JobRow:
     submitted_at: int
     resources: Mapping[str, str]  # those that name a mate
     array: bool
-    rerunnable: bool
     vnodes: str = ""  # exec_vnode
     started_at: int | None = None
     ended_at: int | None = None
@@ -244,7 +243,6 @@ def _job(id: str, fields: Mapping[str, Any]) -> JobRow:
         _instant(fields.get("qtime")) or _instant(fields.get("ctime")) or 0,
         {name: resources[name] for name in RESOURCES if name in resources},
         is_array(id),
-        _text(fields.get("Rerunable", "True")) == "True",
         vnodes,
         _instant(fields.get("stime")),
         _instant(fields.get("obittime")) or _instant(fields.get("history_timestamp")),

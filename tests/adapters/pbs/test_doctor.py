@@ -25,7 +25,7 @@ from cosched.adapters.pbs.doctor import (
 from cosched.adapters.permissions import Account
 
 GOOD = {"enabled": "true", "event": ",".join(EVENTS), "alarm": "10"}
-WAITS = JobRow("7", "", "ada", "Q", 10, 2, 60, 0, {}, array=False, rerunnable=True)
+WAITS = JobRow("7", "", "ada", "Q", 10, 2, 60, 0, {}, array=False)
 
 
 def test_a_good_set_up() -> None:

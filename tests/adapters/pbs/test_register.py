@@ -14,7 +14,7 @@ from cosched.adapters.pbs.register import NAMESAKE, TAKEN, WAITS, BatchJob, Phas
 
 HERE, THERE = "(a1:ncpus=1)+(a2:ncpus=1)", "(a3:ncpus=1)+(a4:ncpus=1)"
 ASKED = Asked("7", array=False, vnodes=HERE, owner="ann", name="", requestor="Scheduler", resources={"pair": "p"})
-ROW = JobRow("7", "", "ann", "Q", 10, 2, 60, 0, {"pair": "p"}, array=False, rerunnable=True)
+ROW = JobRow("7", "", "ann", "Q", 10, 2, 60, 0, {"pair": "p"}, array=False)
 
 
 @pytest.fixture
