@@ -225,6 +225,8 @@ class Register:
             elif job.changed < began:
                 self._follow(job, row)
         self._others &= seen.keys()
+        for job in [job for job in self.jobs.values() if job.phase is Phase.ENDED and job.job_id not in seen]:
+            del self.jobs[job.job_id]
 
     def held_back(self, rows: Iterable[JobRow], began: float) -> list[BatchJob]:
         """Return the offered jobs that their users hold back, as a look that began at `began` found them."""
@@ -289,12 +291,6 @@ class Register:
         if job.phase is not Phase.ENDED:
             job.phase, job.end, job.changed = Phase.ENDED, end, self._clock()
             self._report(end)
-
-    def forget_ended(self, known: Mapping[str, object]) -> None:
-        """Forget jobs that have ended and that PBS does not show any more."""
-        for job_id in [job.job_id for job in self.jobs.values() if job.phase is Phase.ENDED]:
-            if job_id not in known:
-                del self.jobs[job_id]
 
     # Mates
 
