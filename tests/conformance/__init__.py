@@ -9,7 +9,7 @@ To add one:
    A double that answers as was recorded (recorded_pbs.py) keeps the adapter tested everywhere.
 4. `pytest tests/conformance -k NAME`, with `-m soak` for a real one, until all passes.
 
-Which tests stand for what, in test_promises.py:
+Which tests stand for what, in test_promises.py and test_group_promises.py:
 
     offer               appears_and_is_offered, reported_once, takes_the_place
     hold                waits_on_its_nodes
