@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cosched.core.scheduling.molding.future import DAY, SLOT, SLOTS, Expected, Future
+from cosched.core.scheduling.molding.future import DAY, HALF_HOUR, HALF_HOURS, Expected, Future
 from cosched.core.scheduling.molding.jobs import MEDIUM, SHORT
 from cosched.validation.text import shown
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # a service beside a batch system does without arrays
 
 HEADER = ["half_hour", "short", "medium", "long"]
 MEANS = ("nodes", "run", "moldable")  # in this order in Expected
-ROWS = (*map(str, range(SLOTS)), *MEANS)
+ROWS = (*map(str, range(HALF_HOURS)), *MEANS)
 
 
 def read_future(path: str) -> Future:
@@ -31,13 +31,14 @@ def read_future(path: str) -> Future:
     found: dict[str, list[float]] = {}
     for line, (name, *cells) in enumerate((row or [""] for row in rows[1:]), 2):
         if name not in ROWS or name in found or len(cells) != 3:
-            raise _wrong(path, f"line {line}: three numbers for each of 0 to {SLOTS - 1}, nodes, run, moldable, once")
+            wanted = f"three numbers for each of 0 to {HALF_HOURS - 1}, nodes, run, moldable, once"
+            raise _wrong(path, f"line {line}: {wanted}")
         found[name] = [_number(path, line, name, cell) for cell in cells]
     for name in ROWS:
         if name not in found:
             raise _wrong(path, f"has no line for {name}")
     classes = zip(*(found[name] for name in ROWS), strict=True)
-    return Future([Expected(tuple(values[:SLOTS]), *values[SLOTS:]) for values in classes])
+    return Future([Expected(tuple(values[:HALF_HOURS]), *values[HALF_HOURS:]) for values in classes])
 
 
 def _number(path: str, line: int, name: str, text: str) -> float:
@@ -68,7 +69,7 @@ def learned_future(workloads: Sequence[Workload]) -> Future:
     submit, nodes, run, moldable, asked = np.concatenate(whole, axis=1)
     total, found = sum(max(count, 0) for count in days), []
     for chosen in (asked < SHORT, (asked >= SHORT) & (asked < MEDIUM), asked >= MEDIUM):
-        arrivals = np.bincount(submit[chosen] % DAY // SLOT, minlength=SLOTS) / total
+        arrivals = np.bincount(submit[chosen] % DAY // HALF_HOUR, minlength=HALF_HOURS) / total
         means = [float(column[chosen].mean()) if chosen.any() else 1.0 for column in (nodes, run, moldable)]
         found.append(Expected(tuple(arrivals.tolist()), *means))
     return Future(found)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.molding.cluster import CHOSEN, GUARANTEED, Molding
 from cosched.core.scheduling.molding.curves import MILLIONTHS, Downey
 from cosched.core.scheduling.molding.future import Future
@@ -98,7 +97,7 @@ class MoldingKind(SchedulerKind):
     without = ("mate_budget", "yield_boost", "release_order")
     keys_of_logs = ("moldable_share",)
     not_live = MappingProxyType({"moldable_share": "jobs say it by themselves: submit them with --moldable 1"})
-    capabilities = Capabilities(molds=True)
+    capabilities = Molding.capabilities
 
     def settings(self, keys: MoldingKeys, nodes: int, _: CoschedulingFields) -> MoldingSettings:
         """See SchedulerKind."""
@@ -151,10 +150,10 @@ class MoldingKind(SchedulerKind):
 
     def columns(self) -> Sequence[Column]:
         """See SchedulerKind; the parameters of a curve are in millionths."""
-        moldable = Column("moldable", _read_bit, str, UNKNOWN, "1: its size is chosen when it starts (0)")
+        moldable = Column.of_words("moldable", "0", "1", help="1: its size is chosen when it starts (0)")
         a = Column("downey_a", _read_a, _write_millionths, UNKNOWN, "its average parallelism, if speedup=downey")
         sigma = Column("downey_sigma", _read_millionths, _write_millionths, UNKNOWN, "and the variance of that")
-        return moldable, a, sigma
+        return moldable._replace(default=UNKNOWN), a, sigma
 
     def complete(self, keys: MoldingKeys, columns: Columns, nodes: Ints) -> Columns:
         """See SchedulerKind."""
@@ -176,7 +175,7 @@ class MoldingKind(SchedulerKind):
         for row, (moldable, a, sigma) in enumerate(rows):
             id, size = str(workload.job_id[row]), int(workload.nodes[row])
             try:
-                how = _how(moldable, a, sigma, needs_curve=keys.speedup == "downey")
+                how = _moldable(moldable, a, sigma, needs_curve=keys.speedup == "downey")
                 Molded.of(ClusterJob(id, size, 1, 0, paired=False, columns=how), nodes)
             except ValueError as error:
                 raise ValueError(f"job {id}: {error}") from None
@@ -192,32 +191,26 @@ class MoldingKind(SchedulerKind):
         for name in CURVE if keys.speedup != "downey" else ():
             if name in said:
                 raise ValueError(f"{name}: the speed-up of jobs here is that of the simple curve: leave it out")
-        self._how(said, needs_curve=keys.speedup == "downey")
+        self._read(said, needs_curve=keys.speedup == "downey")
         return said
 
     def read(self, said: Mapping[str, str]) -> Moldable | None:
         """See SchedulerKind."""
-        return self._how(said, needs_curve=False)
+        return self._read(said, needs_curve=False)
 
-    def _how(self, said: Mapping[str, str], *, needs_curve: bool) -> Moldable | None:
+    def _read(self, said: Mapping[str, str], *, needs_curve: bool) -> Moldable | None:
         found = super().read(said)
-        return _how(found["moldable"], *(found[name] for name in CURVE), needs_curve=needs_curve)
+        return _moldable(found["moldable"], *(found[name] for name in CURVE), needs_curve=needs_curve)
 
 
-def _how(moldable: int, a: int, sigma: int, *, needs_curve: bool) -> Moldable | None:
+def _moldable(said: int, a: int, sigma: int, *, needs_curve: bool) -> Moldable | None:
     """Return what a job says; ValueError: it lacks a part of its curve."""
-    if moldable != 1:
+    if said != 1:
         return None
     if (needs_curve and a == UNKNOWN) or (a == UNKNOWN) != (sigma == UNKNOWN):
         missing = CURVE[a != UNKNOWN]
         raise ValueError(f"{missing}: missing, which says how sizes change the job's run time")
     return Moldable() if a == UNKNOWN else Moldable(Downey(a, sigma))
-
-
-def _read_bit(text: str) -> int:
-    if text not in ("0", "1"):
-        raise ValueError(f"{shown(text)} is neither 0 nor 1")
-    return int(text)
 
 
 def _read_millionths(text: str) -> int:

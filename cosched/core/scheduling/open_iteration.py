@@ -30,6 +30,7 @@ class OpenIteration(SchedulerBase, ABC):
         self._yielded_at = NONE  # the last instant at which a job did, as far as is known
         self._iterations = 0
         self._kept: dict[JobId, int] = {}  # jobs made ready by `try_ready`, and how many iterations there were before
+        self._have_changed: dict[JobId, None] = {}  # see `take_changed`; in order
 
     # What a scheduler says; its tables may have the first two
 
@@ -46,6 +47,9 @@ class OpenIteration(SchedulerBase, ABC):
     @changed.setter
     def changed(self, due: bool) -> None:
         self._changed = due
+
+    @abstractmethod
+    def __contains__(self, job: JobId) -> bool: ...
 
     @abstractmethod
     def _abandon(self) -> None:
@@ -129,8 +133,10 @@ class OpenIteration(SchedulerBase, ABC):
         return ()
 
     def take_changed(self) -> Sequence[JobId]:
-        """See OpenScheduler."""
-        return ()
+        """See OpenScheduler: a scheduler notes such jobs in `_have_changed`."""
+        changed = [job for job in self._have_changed if job in self]
+        self._have_changed.clear()
+        return changed
 
     def fits(self, nodes: int) -> bool:
         """Whether a job of this size can run at all."""

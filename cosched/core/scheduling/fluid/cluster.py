@@ -6,7 +6,7 @@ gives what it lacks before the answer is to start it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from cosched.core.allocation import NOT_NOW, Allocation, Counts, Given, SizeChanged, Table
@@ -39,7 +39,6 @@ class FluidCluster(OpenIteration):
         self.starts = RecentStarts()  # none: nobody starts before their turn
         self._rows = Rows(settings)
         self._resized: list[SizeChanged] = []
-        self._have_changed: dict[JobId, None] = {}
         self._sizes = self._started = 0  # noted by kernels so far; sizes at a start, too
         self._harvested = 0  # jobs that have left, and gave some
 
@@ -142,12 +141,6 @@ class FluidCluster(OpenIteration):
     def _passes_over(self, now: int) -> bool:
         jobs = self._rows.jobs
         return bool(((jobs["passed_over"] == now + 1) & (jobs["state"] == JobState.QUEUED)).any())
-
-    def take_changed(self) -> Sequence[JobId]:
-        """See OpenScheduler: those that have another size."""
-        changed = [job for job in self._have_changed if job in self._rows]
-        self._have_changed.clear()
-        return changed
 
     # Answers to a ready job, and what happens to others
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from fractions import Fraction
 from typing import Any
@@ -11,7 +11,7 @@ from cosched.core.allocation import Allocation
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.capabilities import Capabilities
-from cosched.core.scheduling.molding.iteration import Choices, turns
+from cosched.core.scheduling.molding.iteration import Choices, after, choice_of, turns
 from cosched.core.scheduling.molding.jobs import Molded
 from cosched.core.scheduling.molding.machine import Machine, Running
 from cosched.core.scheduling.molding.selecting import earliest_size
@@ -44,7 +44,6 @@ class Molding(PlainScheduler):
         self._turns: Choices = turns(self._machine, self._rule)
         self._last: PlainJob | None = None  # that had its turn
         self._limit = FOREVER  # see Ready
-        self._have_changed: dict[JobId, None] = {}
         self._shrunk = self._expanded = 0  # jobs that have started on fewer nodes than N_opt; on more
 
     # Jobs in and out
@@ -73,12 +72,6 @@ class Molding(PlainScheduler):
         super().leave(job, now, how)
         del self._molded[job]
 
-    def take_changed(self) -> Sequence[JobId]:
-        """See OpenScheduler: those that have chosen a size, or to which one is guaranteed."""
-        changed = [job for job in self._have_changed if job in self]
-        self._have_changed.clear()
-        return changed
-
     # Iterations
 
     def _order(self, queued: Iterable[PlainJob]) -> Iterable[PlainJob]:
@@ -105,10 +98,7 @@ class Molding(PlainScheduler):
         """See PlainScheduler."""
         last = self._last
         until = None if last is None or last.state is QUEUED else last.expected
-        try:
-            turn = self._turns.send(until)
-        except StopIteration:
-            turn = None
+        turn = after(self._turns, until)
         for job in self._machine.guarantees:
             self.jobs[job.id].kept[GUARANTEED] = job.guaranteed
             self._have_changed[job.id] = None
@@ -131,13 +121,7 @@ class Molding(PlainScheduler):
         copies = {id(molded): copy(molded) for molded in machine.queued}
         machine.queued = [copies[id(molded)] for molded in machine.queued]
         machine.turns = [copies[id(molded)] for molded in machine.turns]
-        iteration = turns(machine, self._rule)
-        turn = next(iteration, None)
-        while turn is not None and turn.job.id != job:
-            try:
-                turn = iteration.send(now + turn.job.time(turn.nodes))
-            except StopIteration:
-                turn = None
+        turn = choice_of(machine, self._rule, job)
         if turn is not None:
             self.jobs[job].size = turn.nodes
         return turn is not None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-SLOT, SLOTS = 1800, 48  # the seconds of half an hour; half hours of a day
-DAY = SLOT * SLOTS
+HALF_HOUR, HALF_HOURS = 1800, 48  # the seconds of one; how many a day has
+DAY = HALF_HOUR * HALF_HOURS
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class Expected:
         found = days * sum(self.arrivals)
         at, end = since % DAY, since % DAY + rest
         while at < end:
-            upto = min(end, (at // SLOT + 1) * SLOT)
-            found += self.arrivals[at // SLOT % SLOTS] * ((upto - at) / SLOT)
+            upto = min(end, (at // HALF_HOUR + 1) * HALF_HOUR)
+            found += self.arrivals[at // HALF_HOUR % HALF_HOURS] * ((upto - at) / HALF_HOUR)
             at = upto
         return found
 

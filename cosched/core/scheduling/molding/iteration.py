@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import NamedTuple
 
-from cosched.core.protocol import FOREVER
+from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.molding.jobs import Molded
 from cosched.core.scheduling.molding.machine import Machine, Place
 from cosched.core.scheduling.molding.sizing import Traditional
@@ -40,12 +40,28 @@ def _behind(machine: Machine, rule: Traditional, modifier: float, reserved: Plac
     extra = reserved.extra
     for job in machine.turns[position:]:
         nodes = rule.behind(job, modifier, machine.free)
-        time = job.time(nodes)
         in_extra = nodes <= extra
-        if nodes > machine.free or (machine.now + time > reserved.start and not in_extra):
+        if nodes > machine.free or not (in_extra or machine.now + job.time(nodes) <= reserved.start):
             continue
         forever = in_extra or reserved.start == FOREVER
-        until = yield Choice(job, nodes, FOREVER if forever else reserved.start - time)
+        until = yield Choice(job, nodes, FOREVER if forever else reserved.start - job.time(nodes))
         if until is not None:
             machine.take(job, nodes, until)
             extra -= nodes if until > reserved.start else 0
+
+
+def after(choices: Choices, until: int | None) -> Choice | None:
+    """Return the choice that follows this answer (the first: None); None: the iteration is over."""
+    try:
+        return choices.send(until)
+    except StopIteration:
+        return None
+
+
+def choice_of(machine: Machine, rule: Traditional, job: JobId) -> Choice | None:
+    """Go through an iteration until it is this job's turn, and start those before it; None: it has none."""
+    choices = turns(machine, rule)
+    choice = after(choices, None)
+    while choice is not None and choice.job.id != job:
+        choice = after(choices, machine.now + choice.job.time(choice.nodes))
+    return choice

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 
 from cosched.core.protocol import FOREVER
-from cosched.core.scheduling.molding.iteration import turns
+from cosched.core.scheduling.molding.iteration import choice_of
 from cosched.core.scheduling.molding.jobs import Molded
 from cosched.core.scheduling.molding.machine import Machine
 from cosched.core.scheduling.molding.sizing import Traditional
@@ -32,15 +32,7 @@ def _end(machine: Machine, job: Molded, time: int, before: int) -> int:
         machine.running = [running for running in machine.running if running.end > machine.now]
         machine.free += sum(running.nodes for running in ended)
         machine.turns = sorted(machine.queued, key=lambda queued: queued.level(machine.now))
-        iteration = turns(machine, Traditional())
-        turn = next(iteration, None)
-        while turn is not None:
-            until = machine.now + turn.job.time(turn.nodes)
-            if turn.job is job:
-                return until
-            try:
-                turn = iteration.send(until)
-            except StopIteration:
-                break
+        if choice_of(machine, Traditional(), job.id) is not None:
+            return machine.now + time
         machine.now = min((running.end for running in machine.running), default=FOREVER)
     return FOREVER

@@ -50,7 +50,7 @@ class ScojoP(Traditional):
     def target(self, machine: Machine, job: Molded) -> tuple[float, int]:
         """See Traditional: figure 2."""
         rules, ideal = self.rules, self.rules.ideal_load
-        modifier, best, best_load, bad = 1.0, 1.0, FOREVER * 1.0, 0
+        modifier, best, best_load, bad = 1.0, 1.0, float(FOREVER), 0
         while True:
             found = self.load(machine, job, modifier)
             if abs(found - ideal) < abs(best_load - ideal):
