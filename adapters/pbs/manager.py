@@ -207,7 +207,8 @@ class PbsManager(WatchedQueue, BatchSystem):
         self._watch.hint()
 
     async def forget(self, job_id: str) -> None:
-        """See the protocol: a job is forgotten when PBS forgets it."""
+        """See the protocol."""
+        self._register.forget(job_id)
 
     # Mates
 

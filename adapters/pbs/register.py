@@ -225,8 +225,6 @@ class Register:
             elif job.changed < began:
                 self._follow(job, row)
         self._others &= seen.keys()
-        for job in [job for job in self.jobs.values() if job.phase is Phase.ENDED and job.job_id not in seen]:
-            del self.jobs[job.job_id]
 
     def held_back(self, rows: Iterable[JobRow], began: float) -> list[BatchJob]:
         """Return the offered jobs that their users hold back, as a look that began at `began` found them."""
@@ -291,6 +289,11 @@ class Register:
         if job.phase is not Phase.ENDED:
             job.phase, job.end, job.changed = Phase.ENDED, end, self._clock()
             self._report(end)
+
+    def forget(self, job_id: str) -> None:
+        """Drop a job that has ended; one that has not stays."""
+        if job_id in self.jobs and self.jobs[job_id].phase is Phase.ENDED:
+            del self.jobs[job_id]
 
     # Mates
 

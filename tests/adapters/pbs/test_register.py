@@ -76,11 +76,13 @@ def test_a_new_job_with_the_name_of_one_that_was_perhaps_deleted_waits_for_a_loo
     assert [report.job_id for report in reports if isinstance(report, Appeared | Ended)] == ["7", "9", "7", "8"]
 
 
-def test_a_job_that_has_ended_is_forgotten_once_pbs_shows_it_no_more(book: Register, offered: BatchJob) -> None:
-    book.ended(offered, Ended("7", End.CANCELLED, 0))
-    book.see([ROW], 50.0)  # this look began before the end
+def test_a_job_is_forgotten_when_its_end_is_on_record_and_not_before(book: Register, offered: BatchJob) -> None:
+    book.forget("7")
     assert book.jobs == {"7": offered}
-    book.see([], 101.0)
+    book.ended(offered, Ended("7", End.CANCELLED, 0))
+    assert book.jobs == {"7": offered}
+    book.forget("7")
+    book.forget("7")
     assert book.jobs == {}
 
 
