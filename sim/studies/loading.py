@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from operator import attrgetter
 
 from cosched.errors import InputError
 from cosched.sim.studies.fluid import FLUID
@@ -21,13 +22,19 @@ OWN = {study.name: study for study in (TANG, MEET, GROUPS, FLUID, WEISSMAN)}
 @cache
 def studies() -> Mapping[str, Study]:
     """Return all studies by name, ours first; InputError if one of another package cannot be loaded."""
-    return {**OWN, **{entry.name: _loaded(entry) for entry in sorted(entry_points(group=GROUP))}}
+    found = dict(OWN)
+    for entry in sorted(entry_points(group=GROUP), key=attrgetter("name")):
+        study = _loaded(entry)
+        if entry.name in found:
+            raise InputError(f"study {entry.name}", None, "two installed packages have it: remove one")
+        found[entry.name] = study
+    return found
 
 
 def _loaded(entry: EntryPoint) -> Study:
     try:
         study = entry.load()
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # whatever others have written there
         raise InputError(f"study {entry.name}", None, f"cannot be loaded: {error}") from error
     if not isinstance(study, Study) or study.name != entry.name or study.name in OWN:
         raise InputError(f"study {entry.name}", None, f"{entry.value} is no Study with this name, or ours has it")

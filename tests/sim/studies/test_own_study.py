@@ -82,6 +82,7 @@ def test_studies_come_from_entry_points(entries, example):
     ("name", "found", "reason"),
     [
         ("boosts", ImportError("no module"), "study boosts: cannot be loaded: no module"),
+        ("boosts", ZeroDivisionError("division by zero"), "study boosts: cannot be loaded: division by zero"),
         ("boosts", 3, "study boosts: elsewhere:STUDY is no Study with this name"),
         ("meet", OWN["meet"], "study meet: elsewhere:STUDY is no Study with this name, or ours has it"),
     ],
@@ -91,6 +92,12 @@ def test_what_is_no_study(entries, name, found, reason):
     with pytest.raises(InputError) as refused:
         studies()
     assert str(refused.value).startswith(reason)
+
+
+def test_two_packages_cannot_have_the_same_study(entries, example):
+    entries += [Entry("boosts", example.STUDY), Entry("boosts", example.STUDY)]
+    with pytest.raises(InputError, match="study boosts: two installed packages have it: remove one"):
+        studies()
 
 
 def test_a_package_that_is_broken_does_not_stop_ours(entries, tiny):
