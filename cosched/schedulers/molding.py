@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from cosched.core.scheduling.molding.cluster import CHOSEN, GUARANTEED, Molding
+from cosched.core.scheduling.molding.cluster import Molding
 from cosched.core.scheduling.molding.curves import MILLIONTHS, Downey
 from cosched.core.scheduling.molding.future import Future
 from cosched.core.scheduling.molding.jobs import Moldable, Molded
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
-from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
+from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.schedulers.foreseen import learned_future, read_future
 from cosched.schedulers.kind import Ended, SchedulerKind
 from cosched.schedulers.waits import Waits, waits_for_nodes
@@ -125,9 +125,9 @@ class MoldingKind(SchedulerKind):
 
     # What users read
 
-    def why(self, scheduler: OpenScheduler, job: ClusterJob, ahead: int, word: str) -> Waits:  # noqa: ARG002
+    def why(self, scheduler: Molding, job: ClusterJob, ahead: int, word: str) -> Waits:  # type: ignore[override]  # noqa: ARG002
         """See SchedulerKind: it needs its least size."""
-        least = job.kept.get(CHOSEN) or max(Molded.of(job, scheduler.nodes).least, job.kept.get(GUARANTEED, 0))
+        least = scheduler.least(job.id) if job.id in scheduler else job.nodes
         return waits_for_nodes(least, scheduler.free, ahead)
 
     def facts(self, keys: MoldingKeys, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:  # noqa: ARG002

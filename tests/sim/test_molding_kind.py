@@ -1,7 +1,5 @@
 """What the kind of molding schedulers reads of submissions, and tells of jobs that wait."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from cosched.core.scheduling.molding.curves import Downey
@@ -44,12 +42,16 @@ def test_what_a_submission_cannot_say(keys, said, reason):
 
 
 def test_a_job_waits_for_its_least_size():
-    scheduler = MOLDING.open(MoldingSettings(10))
-    job = ClusterJob("1", 8, 100, 0, paired=False, columns=Moldable())
-    free = SimpleNamespace(nodes=scheduler.nodes, free=3)
-    assert MOLDING.why(free, job, 0, "").detail == {"required": 4, "available": 3}
-    assert MOLDING.why(free, job.with_kept({"guaranteed": 6}), 0, "").detail["required"] == 6
-    assert MOLDING.why(free, job.with_kept({"chosen": 9}), 0, "").detail["required"] == 9
+    def told(sizing: Sizing, **kept: int):
+        scheduler = MOLDING.open(MoldingSettings(10, sizing))
+        scheduler.submit(ClusterJob("1", 8, 100, 0, paired=False, columns=Moldable(), kept=kept))
+        scheduler.free = 3
+        return MOLDING.why(scheduler, scheduler.job("1"), 0, "").detail
+
+    assert told(Sizing.SCOJO_P) == {"required": 4, "available": 3}
+    assert told(Sizing.SCOJO_P, guaranteed=6)["required"] == 6
+    assert told(Sizing.CIRNE_BERMAN, chosen=9)["required"] == 9
+    assert told(Sizing.NONE)["required"] == 8
 
 
 def test_what_was_counted_outlives_a_restart():

@@ -72,6 +72,10 @@ class Molding(PlainScheduler):
         super().leave(job, now, how)
         del self._molded[job]
 
+    def least(self, job: JobId) -> int:
+        """Return the fewest nodes that the job can be given now."""
+        return self._molded[job].smallest
+
     # Iterations
 
     def _order(self, queued: Iterable[PlainJob]) -> Iterable[PlainJob]:
