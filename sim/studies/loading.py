@@ -24,18 +24,16 @@ def studies() -> Mapping[str, Study]:
     """Return all studies by name, ours first; InputError if one of another package cannot be loaded."""
     found = dict(OWN)
     for entry in sorted(entry_points(group=GROUP), key=attrgetter("name")):
-        study = _loaded(entry)
-        if entry.name in found:
-            raise InputError(f"study {entry.name}", None, "two installed packages have it: remove one")
-        found[entry.name] = study
+        found[entry.name] = _loaded(entry, found)
     return found
 
 
-def _loaded(entry: EntryPoint) -> Study:
+def _loaded(entry: EntryPoint, found: Mapping[str, Study]) -> Study:
     try:
         study = entry.load()
     except Exception as error:  # whatever others have written there
         raise InputError(f"study {entry.name}", None, f"cannot be loaded: {error}") from error
-    if not isinstance(study, Study) or study.name != entry.name or study.name in OWN:
-        raise InputError(f"study {entry.name}", None, f"{entry.value} is no Study with this name, or ours has it")
+    if not isinstance(study, Study) or study.name != entry.name or study.name in found:
+        reason = "is no Study with this name, or ours has it, or that of another package"
+        raise InputError(f"study {entry.name}", None, f"{entry.value} {reason}")
     return study
