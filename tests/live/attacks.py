@@ -31,6 +31,7 @@ from tests.live.raw_http2 import RawConnection, dial
 READERS, CONNECTIONS, CALLS, SILENT, WATCHERS = 16, 3, 200, 1015, 256
 STANDING = 500
 RARE = domain_pb2.EVENT_KIND_RELEASED
+ELSEWHERE = "127.0.0.66"  # where attackers connect from: a host is limited as a whole, also what is honest there
 METHODS = ("/cosched.v1.DomainService/GetDomain", "/cosched.v1.CoschedulingService/GetMateStatus")
 
 
@@ -96,7 +97,7 @@ class Attacker:
     def _keep_half_open(self) -> None:
         while True:
             with suppress(OSError):
-                connection = RawConnection(dial(self.target, self._tls()))
+                connection = RawConnection(self._dial(self._tls()))
                 for number in range(CALLS):
                     connection.begin(METHODS[number % 2])
                 self.begun()
@@ -113,7 +114,7 @@ class Attacker:
         while True:
             for _ in range(SILENT - len(connections)):
                 with suppress(OSError):
-                    connections.append(dial(self.target))
+                    connections.append(self._dial())
                     connections[-1].setblocking(False)
             self.begun()
             time.sleep(0.2)
@@ -135,7 +136,7 @@ class Attacker:
         standing: deque[socket.socket] = deque()
         while True:
             with suppress(OSError):
-                standing.append(dial(self.target))
+                standing.append(self._dial())
             if len(standing) > STANDING:
                 standing.popleft().close()
             self.begun()
@@ -144,11 +145,14 @@ class Attacker:
         """Connect as often as possible, and say what means nothing."""
         os.nice(19)
         while True:
-            with suppress(OSError), dial(self.target) as connection:
+            with suppress(OSError), self._dial() as connection:
                 connection.sendall(b"\0\xffgarbage\n" * 3)
             self.begun()
 
     # Means
+
+    def _dial(self, tls: tuple[Path, TlsFiles] | None = None) -> socket.socket:
+        return dial(self.target, tls, ELSEWHERE)
 
     def _tls(self) -> tuple[Path, TlsFiles] | None:
         return (self.tls._paths[0], self.tls) if self.tls is not None else None

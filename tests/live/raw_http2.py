@@ -41,14 +41,14 @@ def headers(method: str) -> bytes:
     )
 
 
-def dial(target: str, tls: tuple[Path, TlsFiles] | None = None) -> socket.socket:
-    """A connection to unix:PATH or HOST:PORT; with `tls`, its authority and certificate, by TLS."""
+def dial(target: str, tls: tuple[Path, TlsFiles] | None = None, source: str = "") -> socket.socket:
+    """A connection to unix:PATH or HOST:PORT, from the address `source`; with `tls`, its authority and certificate."""
     if target.startswith("unix:"):
         connection = socket.socket(socket.AF_UNIX)
         connection.connect(target.removeprefix("unix:"))
         return connection
     host, _, port = target.rpartition(":")
-    connection = socket.create_connection((host, int(port)))
+    connection = socket.create_connection((host, int(port)), source_address=(source, 0))
     if tls is None:
         return connection
     ca, files = tls
