@@ -58,7 +58,7 @@ class World:
 
     end_of_faults = 400
     numbers_of_cuts = (0, 0, 1, 3)
-    most_pairs = 4
+    most_groups = 4
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -66,14 +66,14 @@ class World:
         self.faults = self._draw_faults()
         self.failed: set[str] = set()  # jobs one of whose calls failed
         self.cancelled: set[str] = set()
-        self.pairs: list[tuple[str, str]] = []
+        self.groups: list[tuple[str, ...]] = []  # of two, a pair, or of three
         self._queue: list[tuple[int, int, Callable[[], None]]] = []
         self._sequence = 0
         self._serving: Attempt | None = None
         names = "ABC"[: self.random.choice([2, 2, 3])]
         self.domains = {name: self._domain(name) for name in names}
-        for number in range(self.random.randint(1, self.most_pairs)):
-            self._draw_pair(number)
+        for number in range(self.random.randint(1, self.most_groups)):
+            self._draw_group(number)
         for name in self.domains:
             self._poll(name)
 
@@ -104,10 +104,10 @@ class World:
             retry_interval=pick([1, 10]),
         )
 
-    def _draw_pair(self, number: int) -> None:
+    def _draw_group(self, number: int) -> None:
         sides = self.random.sample(sorted(self.domains), 2)
         names = [f"{side.lower()}{number}" for side in sides]
-        self.pairs.append((names[0], names[1]))
+        self.groups.append((names[0], names[1]))
         for side, name, peer in zip(sides, names, reversed(sides), strict=True):
             job = LocalJob(name, peer, self.random.randint(1, 7), self.random.randint(5, 90))
             submission = Submitted(name, MateName(peer, f"pair{number}"))
@@ -139,7 +139,7 @@ class World:
     def over(self) -> bool:
         """All jobs have started or were cancelled, and what is under way has arrived."""
         ended = sum(job.state.final for domain in self.domains.values() for job in domain.jobs.values())
-        return ended == 2 * len(self.pairs)
+        return ended == sum(map(len, self.groups))
 
     # The link
 
@@ -156,7 +156,7 @@ class World:
             attempt.over = True
             job = attempt.call.job
             self.failed.add(job)
-            self.domains[attempt.domain].feed(CallFailed(job, attempt.call.request, failure))
+            self.domains[attempt.domain].feed(CallFailed(job, attempt.call.request, failure, attempt.call.peer))
 
     def _serve(self, attempt: Attempt) -> None:
         self._serving = attempt
@@ -172,7 +172,7 @@ class World:
         if attempt.over and type(request) in (GetMateJobId, GetMateStatus):
             return
         attempt.over = True
-        self.domains[attempt.domain].feed(Answered(attempt.call.job, request, answer))
+        self.domains[attempt.domain].feed(Answered(attempt.call.job, request, answer, attempt.call.peer))
 
     def _send(self, deliver: Callable[[], None]) -> None:
         """Deliver a message once, twice or not at all."""

@@ -50,6 +50,7 @@ class PlannedJob(LocalJob):
     expected: int = 0  # when its nodes are expected back
     ends: int = 0
     early_at: int = -1  # the instant of its last early turn
+    proposal: str = ""  # by which its group has started
 
 
 class Planner(Machine):
@@ -133,9 +134,14 @@ class Planner(Machine):
 
     # Slots
 
-    def try_ready(self, job: str, now: int) -> None:
-        """No pair is made ready but at its slot."""
-        raise AssertionError(job, now)
+    def try_ready(self, job: str, now: int) -> Allocation | Refused:
+        tried = self.jobs[job]
+        if self.earliest(tried, now, now) != now or tried.nodes > self.free:
+            return NOT_NOW
+        self._take(tried, now)
+        tried.state = READY
+        self.end_turn(job)
+        return Allocation(tried.nodes)
 
     def give_back(self, job: str, now: int) -> None:  # noqa: ARG002
         self._free(self.jobs[job])

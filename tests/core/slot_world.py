@@ -15,7 +15,7 @@ from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Answer, Call, Record
 from cosched.core.events import Answered, Asked, CallFailed, Drained, Finished, Resumed, Submitted, Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import Failure, GetMateJobId, GetMateStatus, MateName, Reply
+from cosched.core.protocol import Failure, GetMateJobId, GetMateStatus, GroupName, MateName, Reply
 from cosched.core.settings import CoschedulingSettings, OnUnreachable
 from cosched.core.story import What, Why
 
@@ -40,7 +40,7 @@ class SlotWorld(World):
 
     def __init__(self, seed: int, *, calm: bool = False, plant: Callable[[Coscheduler], None] = lambda _: None) -> None:
         self.calm = calm
-        self.most_pairs = 4 if calm else 12
+        self.most_groups = 4 if calm else 12
         self.plant = plant
         self.launches: set[str] = set()
         self.unlinked: set[str] = set()
@@ -79,13 +79,14 @@ class SlotWorld(World):
         nodes = self.random.randint(2, 6) if peer else self.random.randint(3, 9)
         return PlannedJob(name, peer, nodes, run, requested=requested)
 
-    def _draw_pair(self, number: int) -> None:
-        sides = self.random.sample(sorted(self.domains), 2)
+    def _draw_group(self, number: int) -> None:
+        sides = self.random.sample(sorted(self.domains), self.random.choice([2, 2, len(self.domains)]))
         names = [f"{side.lower()}{number}" for side in sides]
-        self.pairs.append((names[0], names[1]))
-        for side, name, peer in zip(sides, names, reversed(sides), strict=True):
-            event = Submitted(name, MateName(peer, f"pair{number}"))
-            self._submit_some_time(side, self._draw_job(name, peer), event)
+        self.groups.append(tuple(names))
+        for side, name in zip(sides, names, strict=True):
+            others = tuple(other for other in sides if other != side)
+            named = MateName(others[0], f"pair{number}") if len(others) == 1 else GroupName(f"group{number}", others)
+            self._submit_some_time(side, self._draw_job(name, others[0]), Submitted(name, named))
 
     def _draw_alone(self) -> None:
         self.alone += 1
@@ -98,8 +99,8 @@ class SlotWorld(World):
 
     def _draw_troubles(self) -> None:
         pick, chance = self.random.choice, self.random.random
-        for pair in self.pairs:
-            for name in pair:
+        for group in self.groups:
+            for name in group:
                 at = self.random.randrange(END)
                 if chance() < 0.05:
                     self.at(at, lambda name=name: self._cancel(name[0].upper(), name))
@@ -141,13 +142,13 @@ class SlotWorld(World):
         if not self.domains[side].up:
             self.at(self.now + 5, lambda: self._drain(side))
             return
-        self.jolted |= {name for pair in self.pairs for name in pair}
+        self.jolted |= {name for group in self.groups for name in group}
         self.domains[side].tell(Drained(self.now + 20))
         self.at(self.now + self.random.randint(1, 100), lambda: self.domains[side].tell(Resumed()))
 
     def over(self) -> bool:
         jobs = [job for domain in self.domains.values() for job in domain.jobs.values()]
-        all_there = len(jobs) == 2 * len(self.pairs) + self.alone and all(d.up for d in self.domains.values())
+        all_there = len(jobs) == sum(map(len, self.groups)) + self.alone and all(d.up for d in self.domains.values())
         return all_there and all(job.state.final for job in jobs)
 
     # Deaths
@@ -156,7 +157,7 @@ class SlotWorld(World):
         return self.now < self.faults.end and self.random.random() < self.deaths and domain.up
 
     def died(self, domain: MortalDomain) -> None:
-        self.jolted |= {name for pair in self.pairs for name in pair}
+        self.jolted |= {name for group in self.groups for name in group}
         self.at(self.now + self.random.randint(1, OUTAGE), domain.rise)
 
     # The link: a domain that is down is not there
@@ -176,7 +177,9 @@ class SlotWorld(World):
             attempt.over = True
             self.failed.add(attempt.call.job)
             if self.domains[attempt.domain].up:
-                self.domains[attempt.domain].feed(CallFailed(attempt.call.job, attempt.call.request, failure))
+                self.domains[attempt.domain].feed(
+                    CallFailed(attempt.call.job, attempt.call.request, failure, attempt.call.peer)
+                )
 
     def _serve(self, attempt: Attempt) -> None:
         peer = self.domains[attempt.call.peer]
@@ -193,7 +196,7 @@ class SlotWorld(World):
         if (attempt.over and type(request) in (GetMateJobId, GetMateStatus)) or not self.domains[attempt.domain].up:
             return
         attempt.over = True
-        self.domains[attempt.domain].feed(Answered(attempt.call.job, request, answer))
+        self.domains[attempt.domain].feed(Answered(attempt.call.job, request, answer, attempt.call.peer))
 
     # What is seen
 
@@ -205,7 +208,7 @@ class SlotWorld(World):
         job = self.job(record.job)
         self.story[record.job].append((self.now, record.what, record.why))
         if record.what is What.STARTED:
-            job.why, job.exchange = record.why, exchange
+            job.why, job.exchange, job.proposal = record.why, exchange, record.detail.get("proposal", "")
             self.kept += record.why is Why.AT_SLOT
         elif record.what is What.LOST_SLOT:
             self.lost.append((self.now, record.job, record.why))

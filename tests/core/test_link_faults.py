@@ -37,7 +37,7 @@ def together(world: World, pair: tuple[str, str], by_one_request: bool = False) 
 
 def check(world: World) -> None:
     assert world.over(), "a job never started"
-    for pair in world.pairs:
+    for pair in world.groups:
         one, other = (world.job(name) for name in pair)
         if world.cancelled & set(pair):
             continue
@@ -63,7 +63,7 @@ def test_pairs_stay_whole_or_the_record_says_why(chunk):
 
 def test_the_histories_have_faults_and_pairs_that_stay_whole():
     worlds = [history(seed) for seed in range(100)]
-    pairs = [(world, pair) for world in worlds for pair in world.pairs]
+    pairs = [(world, pair) for world in worlds for pair in world.groups]
     whole = [together(world, pair) for world, pair in pairs]
     faulty = [bool(world.failed & set(pair)) for world, pair in pairs]
     assert 0 < sum(whole) < len(whole)
