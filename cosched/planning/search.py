@@ -1,0 +1,189 @@
+"""The search for machines (Dail et al. 2002, III.B and figure 2): collections of sites, metrics, sizes. Pure.
+
+    for each collection of sites, each metric, each size:
+        the candidate is the first `size` machines of the collection by this metric
+
+The best candidate has the least predicted time; of equal ones, the first in this order. Times within 10^-12 of the
+least are equal. So a tie goes to fewer sites, to computation before memory and dual, and to fewer machines.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from cosched.planning.application import Map, Mapper, NoMapError, PerformanceModel, Prediction
+from cosched.planning.grid import Machine
+from cosched.planning.metrics import METRICS, rankings
+from cosched.planning.sites import Site, collections
+
+EQUAL = 1 + 1e-12  # times within this ratio of the least are as good
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Machines, their shares, and the predicted time; and by which collection and metric they were found."""
+
+    sites: tuple[Site, ...]
+    metric: str
+    map: Map
+    prediction: Prediction
+
+
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """What a search has looked at, and what it has left out for its limit: numbers of candidates and collections."""
+
+    candidates: int
+    distinct: int  # candidates with other machines, or in another order, than those before them
+    collections: int
+    candidates_left_out: int
+    collections_left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """The machines of a collection by one metric, the best first."""
+
+    sites: tuple[Site, ...]
+    metric: str
+    machines: tuple[Machine, ...]
+    first: int  # the smallest size whose machines, in this order, are no candidate before; larger ones are none either
+
+    @property
+    def sizes(self) -> range:
+        return range(self.first, len(self.machines) + 1)
+
+
+class Search:
+    """The candidates of a list of sites, whose machines are in the user's order `machines`.
+
+    Whole collections are taken as long as there are at most `most` candidates.
+    """
+
+    def __init__(
+        self,
+        machines: Sequence[Machine],
+        sites: Sequence[Site],
+        metrics: Sequence[str] = METRICS,
+        most: float = math.inf,
+    ) -> None:
+        values = rankings(machines)
+        self._collections: list[list[_Order]] = []
+        counted = 0
+        for collection in collections(sites):
+            count = len(metrics) * sum(map(len, collection))
+            if counted + count > most:
+                break
+            counted += count
+            members = set(chain.from_iterable(collection))
+            listed = [machine for machine in machines if machine in members]
+            by_metric = {name: sorted(listed, key=values[name].__getitem__, reverse=True) for name in metrics}
+            self._collections.append(list(_orders(collection, by_metric)))
+        everything = (1 << len(sites)) - 1
+        candidates = len(metrics) * len(machines) * (1 << len(sites)) // 2  # each machine is in half of all sets
+        assert counted == candidates or len(self._collections) < everything
+        self.considered = Considered(
+            candidates=counted,
+            distinct=sum(len(order.sizes) for orders in self._collections for order in orders),
+            collections=len(self._collections),
+            candidates_left_out=candidates - counted,
+            collections_left_out=everything - len(self._collections),
+        )
+
+    def best(self, model: PerformanceModel, mapper: Mapper) -> Schedule | None:
+        """Return the best schedule; None if no candidate has a map."""
+        return _Best(model, mapper).of(list(chain.from_iterable(self._collections)))
+
+    def best_of_each(self, model: PerformanceModel, mapper: Mapper) -> list[tuple[tuple[Site, ...], Schedule | str]]:
+        """Return the best schedule of each collection, or why it has none.
+
+        A collection's candidates are those that have machines of all its sites.
+        """
+        each = []
+        for orders in self._collections:
+            best = _Best(model, mapper).of(orders)
+            each.append((orders[0].sites, best or _why_none(mapper, orders[0])))
+        return each
+
+
+def _orders(sites: tuple[Site, ...], by_metric: Mapping[str, Sequence[Machine]]) -> Iterator[_Order]:
+    """Yield the machines of a collection by each metric, with the sizes that give candidates of their own.
+
+    As long as a site has no machine among the first ones, these are a candidate of a collection before this one.
+    """
+    site_of = {machine: site for site in sites for machine in site}
+    before: list[Sequence[Machine]] = []
+    for metric, machines in by_metric.items():
+        missing = set(sites)
+        of_all_sites = 0
+        while missing:
+            missing.discard(site_of[machines[of_all_sites]])
+            of_all_sites += 1
+        alike = max((_alike(machines, others) for others in before), default=0)
+        before.append(machines)
+        yield _Order(sites, metric, tuple(machines), max(of_all_sites, alike + 1))
+
+
+def _alike(machines: Sequence[Machine], others: Sequence[Machine]) -> int:
+    """Return how many machines two orders have in common at their beginnings."""
+    pairs = zip(machines, others, strict=True)
+    return next((place for place, (one, other) in enumerate(pairs) if one is not other), len(machines))
+
+
+class _Best:
+    """Finds the best of many candidates, and asks the mapper which ones cannot be it."""
+
+    def __init__(self, model: PerformanceModel, mapper: Mapper) -> None:
+        self._model = model
+        self._mapper = mapper
+        self._times: dict[tuple[int, int], float] = {}  # by order and size
+
+    def of(self, orders: Sequence[_Order]) -> Schedule | None:
+        """Return the first candidate whose time is equal to the least one; None if none has a map."""
+        least = self._least(orders)
+        if least == math.inf:
+            return None
+        for number, order in enumerate(orders):
+            for size in self._mapper.promising(order.machines, order.sizes, least * EQUAL):
+                if self._time(number, order, size) <= least * EQUAL:
+                    map = self._mapper.map(order.machines[:size])
+                    return Schedule(order.sites, order.metric, map, self._model.predict(map))
+        raise AssertionError("a mapper has left out a candidate that it was asked for")
+
+    def _least(self, orders: Sequence[_Order]) -> float:
+        """Return the least time of all candidates.
+
+        Of the sizes that may be better than the best one so far, the middle one is tried, until there are none.
+        """
+        least = math.inf
+        for number, order in enumerate(orders):
+            sizes = self._better(order, order.sizes, least)
+            while sizes:
+                size = sizes.pop(len(sizes) // 2)
+                if (time := self._time(number, order, size)) < least:
+                    least = time
+                    sizes = self._better(order, sizes, least)
+        return least
+
+    def _better(self, order: _Order, sizes: Sequence[int], least: float) -> list[int]:
+        return self._mapper.promising(order.machines, sizes, math.nextafter(least, 0))
+
+    def _time(self, number: int, order: _Order, size: int) -> float:
+        if (number, size) not in self._times:
+            try:
+                time = self._model.predict(self._mapper.map(order.machines[:size])).time
+            except NoMapError:
+                time = math.inf
+            self._times[number, size] = time
+        return self._times[number, size]
+
+
+def _why_none(mapper: Mapper, order: _Order) -> str:
+    try:
+        mapper.map(order.machines)
+    except NoMapError as error:
+        return str(error)
+    return "a link is not known"

@@ -1,0 +1,214 @@
+"""Applications on a square grid whose rows lie in strips: Jacobi's method and the Game of Life.
+
+Each machine has a strip of whole rows, and exchanges a row with each neighbour in every iteration (Dail et al. 2002,
+IV.A). The paper's models are in a thesis that is out of print; the constants here follow from its figures: an element
+takes 9.6 bytes of memory ("3375 MB for N = 19200"), and 40 cycles (2 to 3 s at N = 16800 allow 31 to 46). That Life
+sends half as many bytes as Jacobi is assumed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
+
+from pydantic import BaseModel, Field
+
+from cosched.planning.application import (
+    Application,
+    Box,
+    Cost,
+    Group,
+    Map,
+    Mapper,
+    NoMapError,
+    PerformanceModel,
+    Prediction,
+)
+from cosched.planning.balancing import Load, shared
+from cosched.planning.chain import Chain, Run
+from cosched.planning.grid import MB, MHZ, Grid, Machine
+from cosched.planning.sites import Site
+from cosched.validation.types import Settings
+
+
+class StripSettings(Settings):
+    """What an element costs."""
+
+    cycles: float = Field(40, gt=0, allow_inf_nan=False)  # for one element in one iteration
+    bytes: float = Field(8, gt=0, allow_inf_nan=False)  # of one element that is sent to a neighbour
+    memory: float = Field(9.6, gt=0, allow_inf_nan=False)  # bytes of one element
+
+
+class LifeSettings(StripSettings):
+    """See StripSettings."""
+
+    bytes: float = Field(4, gt=0, allow_inf_nan=False)
+
+
+class StripModel:
+    """Predicts the time of an iteration: the slowest machine's time for its rows and the exchanges with neighbours."""
+
+    def __init__(self, size: int, settings: StripSettings, grid: Grid, chain: Chain) -> None:
+        self.size = size
+        self.chain = chain
+        self._units: dict[Machine, tuple[float, int]] = {}  # seconds for a row, and rows at most
+        for machine in grid.machines:
+            rate = MHZ * machine.speed * machine.cpu / settings.cycles  # elements per second
+            most = int(min(size, MB * machine.memory // (size * settings.memory)))
+            if rate > 0 and most > 0:
+                self._units[machine] = size / rate, most
+
+    def taking_part(self, group: Group) -> list[Machine]:
+        """Return the machines that can have a row: they can hold it, and have a processor."""
+        return [machine for machine in group if machine in self._units]
+
+    def load(self, machine: Machine, exchanging: float) -> Load:
+        """Return what rows cost a machine that spends some seconds on exchanges."""
+        unit, most = self._units.get(machine, (math.inf, 0))
+        return Load(unit, exchanging, most)
+
+    def exchanges(self, machines: Sequence[Machine]) -> list[float]:
+        """Return the seconds that each machine of a chain exchanges rows with its neighbours."""
+        between = [0.0, *(self.chain.exchange(one, other) for one, other in pairwise(machines)), 0.0]
+        return [before + after for before, after in pairwise(between)]
+
+    def predict(self, map: Map) -> Prediction:
+        """See PerformanceModel."""
+        fixed = self.exchanges(map.machines)
+        loads = [self.load(*each) for each in zip(map.machines, fixed, strict=True)]
+        costs = tuple(Cost(load.unit * rows, load.fixed) for load, rows in zip(loads, map.shares, strict=True))
+        return Prediction(max(load.time(rows) for load, rows in zip(loads, map.shares, strict=True)), costs)
+
+
+class _Filled:
+    """How many rows the first machines of a site, as ranked, can do within a limit: -inf if one cannot do any."""
+
+    def __init__(self, run: Run, model: StripModel, limit: float) -> None:
+        self.run = run
+        self.ends = [(model.chain.end(run[0]), model.chain.end(machine)) for machine in run]  # of 1, 2, ... machines
+        self._model = model
+        self._limit = limit
+        self._exchanges = [0.0, *(model.chain.exchange(one, other) for one, other in pairwise(run)), 0.0]
+        self._inner = [0.0, 0.0, 0.0]  # of all but the first and the last of 0, 1, 2, ... machines
+        for place in range(1, len(run) - 1):
+            rows = self._within(place, self._exchanges[place], self._exchanges[place + 1])
+            self._inner.append(self._inner[-1] + rows)
+        self._rows: dict[tuple[int, float, float], float] = {}
+        alone = [0.0, *(self.rows(count, 0.0, 0.0) for count in range(1, len(run) + 1))]
+        self.gains = {  # what each machine adds to those before it, if exchanges with other sites take no time
+            machine: after - before if after > -math.inf else after
+            for machine, (before, after) in zip(run, pairwise(alone), strict=True)
+        }
+
+    def rows(self, count: int, before: float, after: float) -> float:
+        """Return it for `count` machines.
+
+        `before` and `after` are the seconds that the first and the last one spend on exchanges with other sites.
+        """
+        key = (count, before, after)
+        if key not in self._rows:
+            if count == 1:
+                rows = self._within(0, before, after)
+            else:
+                rows = self._within(0, before, self._exchanges[1])
+                rows += self._inner[count] + self._within(count - 1, self._exchanges[count - 1], after)
+            self._rows[key] = rows
+        return self._rows[key]
+
+    def _within(self, place: int, before: float, after: float) -> float:
+        rows = self._model.load(self.run[place], before + after).within(self._limit)
+        return rows if rows > 0 else -math.inf
+
+
+class StripMapper:
+    """Balances the time of the machines of a chain."""
+
+    def __init__(self, model: StripModel) -> None:
+        self._model = model
+        self._chain = model.chain
+        self._rows = model.size
+        self._limit = math.nan  # for which the sites are filled
+        self._filled: dict[tuple[Machine, ...], _Filled] = {}
+
+    def map(self, group: Group) -> Map:
+        """See Mapper: machines that cannot hold a row, or have no processor, take no part."""
+        machines = self._chain.ordered(self._model.taking_part(group))
+        if (most := sum(self._model.load(machine, 0).most for machine in machines)) < self._rows:
+            raise NoMapError(f"too little memory: for {most:,} of {self._rows:,} rows")
+        if len(machines) > self._rows:
+            raise NoMapError(f"{len(machines):,} machines for {self._rows:,} rows")
+        for one, other in pairwise(machines):
+            if self._chain.exchange(one, other) == math.inf:
+                raise NoMapError(f"the link between {one.name} and {other.name} is not known")
+        loads = [self._model.load(*each) for each in zip(machines, self._model.exchanges(machines), strict=True)]
+        return self._laid(machines, shared(loads, self._rows))
+
+    def even(self, group: Group) -> Map:
+        """See Mapper."""
+        rows, more = divmod(self._rows, len(group))
+        shares = [rows + (place < more) for place in range(len(group))]
+        for machine, share in zip(group, shares, strict=True):
+            if (most := self._model.load(machine, 0).most) < share:
+                raise NoMapError(f"too little memory: {machine.name} can hold {most:,} rows, not {share:,}")
+        if not rows:
+            raise NoMapError(f"{len(group):,} machines for {self._rows:,} rows")
+        return self._laid(group, shares)
+
+    def promising(self, order: Group, sizes: Sequence[int], limit: float) -> list[int]:
+        """See Mapper. Exact: a map takes at most `limit` if its machines can do all rows within this time.
+
+        From size to size, only the site of the next machine changes what it can do. The exchanges between sites are
+        looked at only if it would be enough without them.
+        """
+        if limit != self._limit:
+            self._limit, self._filled = limit, {}
+        runs = [self._fill(run) for run in self._chain.runs(self._model.taking_part(order))]
+        gains = {machine: gain for filled in runs for machine, gain in filled.gains.items()}
+        rows = accumulate(gains.get(machine, 0.0) for machine in order)
+        wanted = set(sizes)
+        enough = [size for size, most in enumerate(rows, 1) if most >= self._rows and size in wanted]
+        run_of = {machine: filled for filled in runs for machine in filled.run}
+        counts = dict.fromkeys(runs, 0)
+        found: list[int] = []
+        for before, size in pairwise([0, *enough]):
+            for machine in order[before:size]:
+                if machine in run_of:
+                    counts[run_of[machine]] += 1
+            if sum(counts.values()) <= self._rows <= self._rows_within(counts):
+                found.append(size)
+        return found
+
+    def _fill(self, run: Run) -> _Filled:
+        key = tuple(run)
+        if key not in self._filled:
+            self._filled[key] = _Filled(run, self._model, self._limit)
+        return self._filled[key]
+
+    def _rows_within(self, counts: Mapping[_Filled, int]) -> float:
+        """Return how many rows the first machines of sites can do within the limit; -inf if one cannot do any."""
+        runs = [(filled, count) for filled, count in counts.items() if count]
+        ends = tuple(filled.ends[count - 1] for filled, count in runs)
+        rows = 0.0
+        for site, before, after in self._chain.places(ends):
+            filled, count = runs[site]
+            rows += filled.rows(count, before, after)
+        return rows
+
+    def _laid(self, machines: Iterable[Machine], rows: Sequence[int]) -> Map:
+        tops = accumulate(rows, initial=0)
+        boxes = (Box(top, 0, height, self._rows) for top, height in zip(tops, rows, strict=False))
+        return Map(tuple(machines), tuple(rows), tuple(boxes))
+
+
+def _application(name: str, purpose: str, settings: type[StripSettings]) -> Application:
+    def make(size: int, chosen: BaseModel, grid: Grid, sites: Sequence[Site]) -> tuple[PerformanceModel, Mapper]:
+        assert isinstance(chosen, StripSettings)
+        model = StripModel(size, chosen, grid, Chain(grid, sites, size * chosen.bytes))
+        return model, StripMapper(model)
+
+    return Application(name, purpose, "rows", "rows and columns of the grid", "an iteration", settings, make)
+
+
+JACOBI = _application("jacobi", "Jacobi's method on a square grid, in strips of rows", StripSettings)
+LIFE = _application("life", "the Game of Life on a square grid, in strips of rows", LifeSettings)
