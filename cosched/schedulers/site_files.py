@@ -1,0 +1,154 @@
+"""The files of a heterogeneous domain (docs/heterogeneous.md): its site, as TOML, and its expected times, as CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from cosched.core.scheduling.heterogeneous.site import Cluster, ExpectedTimes, Machine, Site
+from cosched.errors import InputError
+from cosched.validation.mistakes import KeyedError, first_mistake, key_shown, no_such_key
+from cosched.validation.text import shown
+from cosched.validation.toml import read_toml
+from cosched.validation.types import DomainName, Seconds, Settings, Switch, Whole
+
+HEADER = ["job_class", "resource", "seconds"]
+LONGEST = 10**9  # s
+Name = DomainName
+
+
+class MachinesOfClass(Settings):
+    """A table [[machines]]: the names of all machines of one class."""
+
+    machine_class: Annotated[Name, Field(alias="class")]
+    names: Annotated[tuple[Name, ...], Field(min_length=1)]
+
+
+class ClusterTable(Settings):
+    """A table [[clusters]]."""
+
+    name: Name
+    members: Annotated[tuple[Name, ...], Field(min_length=1)]
+    min_members: Annotated[Whole, Field(ge=1)] | None = None
+
+
+class SiteFile(Settings):
+    """The keys of a site's file; see `Site`."""
+
+    quantum: Seconds = 0
+    preemptive: Switch = False
+    promote_after: Annotated[Whole, Field(ge=0)] = 0
+    machines: Annotated[tuple[MachinesOfClass, ...], Field(min_length=1)]
+    clusters: tuple[ClusterTable, ...] = ()
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        places = [(("machines", row, "names"), name) for row, of in enumerate(self.machines) for name in of.names]
+        places += [(("clusters", row, "name"), cluster.name) for row, cluster in enumerate(self.clusters)]
+        known = set[str]()
+        for path, name in places:
+            if name in known:
+                raise KeyedError(path, f"{name} occurs twice: give each machine and each cluster another name")
+            known.add(name)
+        return self
+
+    @model_validator(mode="after")
+    def _clusters_have_machines(self) -> Self:
+        machines = {name for of in self.machines for name in of.names}
+        for row, cluster in enumerate(self.clusters):
+            for name in cluster.members:
+                if name not in machines:
+                    reason = f"{name} is no machine: name it, with its class, under [[machines]]"
+                    raise KeyedError(("clusters", row, "members"), reason)
+                if cluster.members.count(name) > 1:
+                    raise KeyedError(("clusters", row, "members"), f"{name} occurs twice")
+            if (cluster.min_members or 1) > len(cluster.members):
+                reason = f"{cluster.min_members} is above the number of members, {len(cluster.members)}"
+                raise KeyedError(("clusters", row, "min_members"), reason)
+        return self
+
+    def site(self) -> Site:
+        """Return the site; machines and clusters are in the order of the file."""
+        machines = [Machine(name, of.machine_class) for of in self.machines for name in of.names]
+        index = {machine.name: number for number, machine in enumerate(machines)}
+        clusters = [
+            Cluster(of.name, tuple(sorted(index[name] for name in of.members)), of.min_members or len(of.members))
+            for of in self.clusters
+        ]
+        return Site(tuple(machines), tuple(clusters), self.quantum, self.preemptive, self.promote_after)
+
+
+TABLES: Mapping[int | str, type[Settings]] = {"machines": MachinesOfClass, "clusters": ClusterTable}
+
+
+def read_site(path: str) -> Site:
+    """Read a site's file; InputError names the key that is wrong."""
+    try:
+        return SiteFile(**read_toml(path)).site()
+    except ValidationError as error:
+        mistake = first_mistake(error)
+        *tables, key = mistake.path
+        table: type[Settings] = TABLES.get(tables[0], SiteFile) if tables else SiteFile
+        names = [field.alias or name for name, field in table.model_fields.items()]
+        reason = no_such_key(str(key), names) if mistake.unknown_key else mistake.reason
+        raise InputError(path, ".".join(_place(mistake.path)), reason) from None
+
+
+def _place(path: tuple[int | str, ...]) -> Iterator[str]:
+    """Yield the parts of a key's path; the tables of an array are counted from 1, as people do."""
+    yield from (str(part + 1) if isinstance(part, int) else key_shown(part) for part in path)
+
+
+def read_times(path: str, site: Site) -> ExpectedTimes:
+    """Read the expected times of job classes on the resources of a site; InputError names the line that is wrong.
+
+    A class must be able to run on a machine, since it may run when clusters are never free at once.
+    """
+    from cosched.workload.traces.opening import numbered, read_blocks
+
+    lines = numbered(read_blocks(path))
+    line, header = next(lines, (1, ""))
+    if [cell.strip() for cell in header.split(",")] != HEADER:
+        raise InputError(path, line, f"its first line must be {','.join(HEADER)}")
+    resources, times = set(site.resources), dict[tuple[str, str], int]()
+    for line, text in lines:
+        try:
+            job_class, resource, seconds = _row(text)
+            if resource not in resources:
+                raise ValueError(f"the site has no machine and no cluster {shown(resource)}")
+            if (job_class, resource) in times:
+                raise ValueError(f"the time of {job_class} on {resource} is stated twice")
+            times[job_class, resource] = seconds
+        except ValueError as error:
+            raise InputError(path, line, str(error)) from None
+    _check_classes(path, times, site)
+    return times
+
+
+def _row(text: str) -> tuple[str, str, int]:
+    try:
+        cells = [cell.strip() for cell in next(csv.reader([text], strict=True))]
+    except csv.Error as error:
+        raise ValueError(f"not CSV: {error}") from None
+    if len(cells) != len(HEADER):
+        raise ValueError(f"{len(cells)} columns, but there are {len(HEADER)}: {', '.join(HEADER)}")
+    job_class, resource, seconds = cells
+    if not job_class:
+        raise ValueError("the job class is missing")
+    if not (seconds.isascii() and seconds.isdecimal() and len(seconds) <= 10 and 1 <= int(seconds) <= LONGEST):
+        reason = "leave the line out if the class cannot run there"
+        raise ValueError(f"{shown(seconds)} is not a whole number of seconds from 1 to {LONGEST:,}; {reason}")
+    return job_class, resource, int(seconds)
+
+
+def _check_classes(path: str, times: Mapping[tuple[str, str], int], site: Site) -> None:
+    machines = {machine.name for machine in site.machines}
+    if not times:
+        raise InputError(path, None, "states no time: no job could run")
+    for name in dict.fromkeys(name for name, _ in times):
+        if not any(job_class == name and resource in machines for job_class, resource in times):
+            reason = "can run on clusters only: state its time on a machine, where it runs when no cluster is free"
+            raise InputError(path, None, f"{name} {reason}")
