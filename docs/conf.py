@@ -49,6 +49,7 @@ docs/page
 docs/schemes
 docs/operating
 docs/when-and-why
+docs/select
 docs/other-programs
 docs/slurm
 docs/two-slurm-clusters

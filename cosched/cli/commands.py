@@ -57,6 +57,7 @@ OWN: Table = {
     "queue": Lazy("cosched.cli.client.queue", "queue", "Show the jobs of the domain."),
     "release": Lazy("cosched.cli.client.changes", "release", "End a job's hold."),
     "resume": Lazy("cosched.cli.client.draining", "resume", "End what drain began."),
+    "select": Lazy("cosched.cli.select", "select", "Choose machines for an application."),
     "serve": Lazy("cosched.cli.serve", "serve", "Serve one policy domain."),
     "show": Lazy("cosched.cli.client.show", "show_job", "Show everything about a job, and its story."),
     "submit": Lazy("cosched.cli.client.submit", "submit", "Submit a job, a job with a mate, or a group."),

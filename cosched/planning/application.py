@@ -33,7 +33,7 @@ class Map:
 
     machines: tuple[Machine, ...]
     shares: tuple[int, ...]
-    boxes: tuple[Box, ...] = ()  # where the shares lie, if the data are two-dimensional
+    boxes: tuple[Box, ...] = ()  # where the shares lie, if they do not just follow each other
 
 
 class Cost(NamedTuple):
@@ -86,3 +86,4 @@ class Application:
     time: str  # what is predicted: the time of an iteration
     keys: type[BaseModel]  # its settings, all with defaults
     make: Callable[[int, BaseModel, Grid, Sequence[Site]], tuple[PerformanceModel, Mapper]]  # for a size and settings
+    requires: tuple[str, ...] = ("speed", "cpu", "memory")  # what must be known of a machine

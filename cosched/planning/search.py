@@ -13,8 +13,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
-from cosched.planning.application import Map, Mapper, NoMapError, PerformanceModel, Prediction
+from cosched.planning.application import Group, Map, Mapper, NoMapError, PerformanceModel, Prediction
 from cosched.planning.grid import Machine
 from cosched.planning.metrics import METRICS, rankings
 from cosched.planning.sites import Site, collections
@@ -27,9 +28,16 @@ class Schedule:
     """Machines, their shares, and the predicted time; and by which collection and metric they were found."""
 
     sites: tuple[Site, ...]
-    metric: str
+    metric: str | None  # None: a user has chosen
     map: Map
     prediction: Prediction
+
+
+class Told(NamedTuple):
+    """The best schedule of a collection of sites, or why it has none."""
+
+    sites: tuple[Site, ...]
+    found: Schedule | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,7 @@ class Considered:
     collections: int
     candidates_left_out: int
     collections_left_out: int
+    least_left_out: int  # sites of a collection that was left out; 0 if none was
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +81,11 @@ class Search:
     ) -> None:
         values = rankings(machines)
         self._collections: list[list[_Order]] = []
-        counted = 0
+        counted, least_left_out = 0, 0
         for collection in collections(sites):
             count = len(metrics) * sum(map(len, collection))
             if counted + count > most:
+                least_left_out = len(collection)
                 break
             counted += count
             members = set(chain.from_iterable(collection))
@@ -91,13 +101,14 @@ class Search:
             collections=len(self._collections),
             candidates_left_out=candidates - counted,
             collections_left_out=everything - len(self._collections),
+            least_left_out=least_left_out,
         )
 
     def best(self, model: PerformanceModel, mapper: Mapper) -> Schedule | None:
         """Return the best schedule; None if no candidate has a map."""
         return _Best(model, mapper).of(list(chain.from_iterable(self._collections)))
 
-    def best_of_each(self, model: PerformanceModel, mapper: Mapper) -> list[tuple[tuple[Site, ...], Schedule | str]]:
+    def best_of_each(self, model: PerformanceModel, mapper: Mapper) -> list[Told]:
         """Return the best schedule of each collection, or why it has none.
 
         A collection's candidates are those that have machines of all its sites.
@@ -105,7 +116,7 @@ class Search:
         each = []
         for orders in self._collections:
             best = _Best(model, mapper).of(orders)
-            each.append((orders[0].sites, best or _why_none(mapper, orders[0])))
+            each.append(Told(orders[0].sites, best or why_no_map(mapper, orders[0].machines)))
         return each
 
 
@@ -181,9 +192,10 @@ class _Best:
         return self._times[number, size]
 
 
-def _why_none(mapper: Mapper, order: _Order) -> str:
+def why_no_map(mapper: Mapper, group: Group) -> str:
+    """Say why machines have no schedule, nor any of them."""
     try:
-        mapper.map(order.machines)
+        mapper.map(group)
     except NoMapError as error:
         return str(error)
     return "a link is not known"

@@ -50,6 +50,9 @@ def by_delay(grid: Grid) -> list[Site]:
     return _grouped(grid.machines, [leader(machine) for machine in grid.machines])
 
 
+FINDERS = {"name": by_name, "delay": by_delay}
+
+
 def _longest_inside(delays: Sequence[float]) -> float:
     """Return the longest delay inside sites, of sorted delays."""
     ratios = [(after / before if before else math.inf, before) for before, after in pairwise(delays)]

@@ -9,14 +9,13 @@ sends half as many bytes as Jacobi is assumed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 
 from pydantic import BaseModel, Field
 
 from cosched.planning.application import (
     Application,
-    Box,
     Cost,
     Group,
     Map,
@@ -142,7 +141,7 @@ class StripMapper:
             if self._chain.exchange(one, other) == math.inf:
                 raise NoMapError(f"the link between {one.name} and {other.name} is not known")
         loads = [self._model.load(*each) for each in zip(machines, self._model.exchanges(machines), strict=True)]
-        return self._laid(machines, shared(loads, self._rows))
+        return Map(tuple(machines), tuple(shared(loads, self._rows)))
 
     def even(self, group: Group) -> Map:
         """See Mapper."""
@@ -153,7 +152,7 @@ class StripMapper:
                 raise NoMapError(f"too little memory: {machine.name} can hold {most:,} rows, not {share:,}")
         if not rows:
             raise NoMapError(f"{len(group):,} machines for {self._rows:,} rows")
-        return self._laid(group, shares)
+        return Map(tuple(group), tuple(shares))
 
     def promising(self, order: Group, sizes: Sequence[int], limit: float) -> list[int]:
         """See Mapper. Exact: a map takes at most `limit` if its machines can do all rows within this time.
@@ -194,11 +193,6 @@ class StripMapper:
             filled, count = runs[site]
             rows += filled.rows(count, before, after)
         return rows
-
-    def _laid(self, machines: Iterable[Machine], rows: Sequence[int]) -> Map:
-        tops = accumulate(rows, initial=0)
-        boxes = (Box(top, 0, height, self._rows) for top, height in zip(tops, rows, strict=False))
-        return Map(tuple(machines), tuple(rows), tuple(boxes))
 
 
 def _application(name: str, purpose: str, settings: type[StripSettings]) -> Application:

@@ -96,6 +96,8 @@ _REASONS = {
     "int_from_float": _NO_WHOLE_NUMBER,
     "decimal_parsing": _NO_NUMBER,
     "decimal_type": _NO_NUMBER,
+    "float_parsing": _NO_NUMBER,
+    "float_type": _NO_NUMBER,
     "finite_number": _NO_NUMBER,
     "literal_error": "{value} is not {expected}",
     "enum": "{value} is not {expected}",

@@ -112,6 +112,10 @@ def test_the_page_on_molding_works_as_written(terminals):
     assert works_as_written(TOP / "docs" / "molding.md", terminals)
 
 
+def test_the_page_on_choosing_machines_works_as_written(terminals):
+    assert works_as_written(TOP / "docs" / "select.md", terminals)
+
+
 def test_the_tour_works_as_written(terminals, ports):
     typed = {block.terminal for block in blocks(TOUR) if block.language == "sh"}
     assert typed == {"terminal 0", "terminal 1", "terminal 2"}

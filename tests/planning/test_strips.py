@@ -78,10 +78,3 @@ def test_segments_of_a_site_have_links_of_their_own():
     sites = [each.name.partition(".")[2] for each in found.machines]
     assert sites == sorted(sites, key=sites.index)  # sites are together
     assert model.predict(found).time == max(sum(cost) for cost in model.predict(found).costs)
-
-
-def test_the_grid_is_covered_once():
-    machines = paper()
-    found = made(machines, 1000)[1].map(machines.machines)
-    assert [box.top for box in found.boxes] == [sum(found.shares[:place]) for place in range(len(found.shares))]
-    assert sum(box.height * box.width for box in found.boxes) == 1000 * 1000

@@ -1,0 +1,157 @@
+"""A list of machines and links in a TOML file: what is known of them, by hand or from a survey."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError, field_validator
+
+from cosched.errors import InputError
+from cosched.planning.facts import BANDWIDTH, CPU, LATENCY, MEMORY, SPEED, Facts, Listed
+from cosched.planning.grid import Pair
+from cosched.planning.units import Bandwidth, Latency, Memory, Share, Speed
+from cosched.validation.mistakes import first_mistake, key_shown, no_such_key
+from cosched.validation.toml import read_toml
+from cosched.validation.types import Settings
+
+_Kinds = dict[str, dict[Any, float | None]]
+_Name = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[A-Za-z0-9_.-]+$")]
+
+
+class MachineTable(Settings):
+    """A table under [[machine]]."""
+
+    name: _Name
+    segment: str = ""  # its network; empty: the part of its name after the first dot
+    speed: Speed | None = None
+    cpu: Share | None = None  # that a new process gets now
+    memory: Memory | None = None  # that the application may use now
+    installed: Memory | None = None  # whether it is in use or not
+
+    @property
+    def listed(self) -> Listed:
+        """The machine with its segment."""
+        return Listed(self.name, self.segment or self.name.partition(".")[2])
+
+
+class LinkTable(Settings):
+    """A table under [[link]]: one direction, which also counts for the other if that has none."""
+
+    start: _Name = Field(alias="from")
+    to: _Name
+    bandwidth: Bandwidth | None = None
+    latency: Latency | None = None
+
+    @property
+    def pair(self) -> Pair:
+        """Where it leads from and to."""
+        return self.start, self.to
+
+
+class Catalogue(Settings):
+    """Machines in the order of the user's preference, and links."""
+
+    memory_share: Share = 0.9  # of what is installed, that an application may use
+    machine: tuple[MachineTable, ...] = Field((), validate_default=True)
+    link: tuple[LinkTable, ...] = ()
+
+    @field_validator("machine")
+    @classmethod
+    def _some(cls, machines: tuple[MachineTable, ...]) -> tuple[MachineTable, ...]:
+        if not machines:
+            raise ValueError("at least one machine is needed: each is a table under a line [[machine]]")
+        return machines
+
+    @property
+    def listed(self) -> list[Listed]:
+        """The machines, in order."""
+        return [table.listed for table in self.machine]
+
+    def static(self) -> Facts:
+        """Return what holds at any time: all of the processor, a share of the memory, what links give on average."""
+        memory = {
+            each.name: each.memory if each.installed is None else each.installed * self.memory_share
+            for each in self.machine
+        }
+        machines: _Kinds = {
+            SPEED: {each.name: each.speed for each in self.machine},
+            CPU: {each.name: 1.0 for each in self.machine},
+            MEMORY: memory,
+        }
+        links: _Kinds = {
+            BANDWIDTH: {link.pair: link.bandwidth for link in self.link},
+            LATENCY: {link.pair: link.latency for link in self.link},
+        }
+        return Facts(_known(machines), _known(links))
+
+    def present(self) -> Facts:
+        """Return what was measured: the processor and the memory that an application gets now."""
+        machines: _Kinds = {
+            CPU: {each.name: each.cpu for each in self.machine},
+            MEMORY: {each.name: each.memory for each in self.machine},
+        }
+        return Facts(_known(machines))
+
+
+def _known(kinds: _Kinds) -> dict[str, dict[Any, float]]:
+    return {kind: {of: value for of, value in values.items() if value is not None} for kind, values in kinds.items()}
+
+
+def read_catalogue(path: str) -> Catalogue:
+    """Read a file; InputError names the machine or link and the key."""
+    values = read_toml(path)
+    try:
+        catalogue = Catalogue.model_validate(values)
+    except ValidationError as error:
+        mistake = first_mistake(error)
+        reason = mistake.reason
+        if mistake.kind == "tuple_type":
+            reason = f"each is a table under a line [[{mistake.path[0]}]]"
+        elif mistake.unknown_key:
+            tables: dict[str, type[Settings]] = {"machine": MachineTable, "link": LinkTable}
+            model = Catalogue if len(mistake.path) == 1 else tables[str(mistake.path[0])]
+            reason = no_such_key(
+                str(mistake.path[-1]), (field.alias or name for name, field in model.model_fields.items())
+            )
+        raise InputError(path, _place(mistake.path, values), reason) from None
+    _check_machines(path, catalogue)
+    _check_links(path, catalogue)
+    return catalogue
+
+
+def _check_machines(path: str, catalogue: Catalogue) -> None:
+    if (name := _twice(each.name for each in catalogue.machine)) is not None:
+        raise InputError(path, f"machine.{key_shown(name)}", "listed twice")
+
+
+def _check_links(path: str, catalogue: Catalogue) -> None:
+    ends = {end for machine in catalogue.listed for end in machine}
+    for number, link in enumerate(catalogue.link, 1):
+        for key, end in zip(("from", "to"), link.pair, strict=True):
+            if end not in ends:
+                raise InputError(
+                    path, f"link.{number}.{key}", f"{end!r} is no machine and no segment that is listed here"
+                )
+        if link.bandwidth is None and link.latency is None:
+            raise InputError(path, f"link.{number}", "has neither bandwidth nor latency")
+    if (pair := _twice(link.pair for link in catalogue.link)) is not None:
+        raise InputError(path, "link", f"the link from {pair[0]} to {pair[1]} is listed twice")
+
+
+def _twice(things: Iterable[Any]) -> Any:
+    seen = set()
+    return next((thing for thing in things if thing in seen or seen.add(thing)), None)  # type: ignore[func-returns-value]
+
+
+def _place(path: tuple[int | str, ...], values: dict[str, Any]) -> str | None:
+    """Return where a key is: machines by name, links by number from 1."""
+    parts: list[str] = []
+    for place, part in enumerate(path):
+        if isinstance(part, str):
+            parts.append(key_shown(part))
+        else:
+            table = values[str(path[place - 1])][part]
+            name = table.get("name") if isinstance(table, dict) else None
+            parts.append(key_shown(name) if isinstance(name, str) else str(part + 1))
+    return ".".join(parts) or None
