@@ -12,14 +12,21 @@ from cosched.errors import InputError
 DISTRIBUTION = "coscheduling"  # our name in the package index, where `cosched` is another project
 
 # The packages of each extra, by import name. pyproject.toml defines the extras.
-SCHEDULER, SIMULATOR, DASK, PAGE = "scheduler", "sim", "dask", "page"
+SCHEDULER, SIMULATOR, DASK, HOST, PAGE = "scheduler", "sim", "dask", "host", "page"
 PACKAGES = {
     SCHEDULER: ("numba", "numpy"),
     SIMULATOR: ("jinja2", "matplotlib", "numba", "numpy", "PIL", "polars", "scipy"),
     DASK: ("distributed",),
+    HOST: ("psutil",),
     PAGE: ("jinja2", "starlette", "uvicorn"),
 }
-USERS = {SCHEDULER: "the embedded scheduler", SIMULATOR: "the simulator", DASK: "--dask", PAGE: "the page"}
+USERS = {
+    SCHEDULER: "the embedded scheduler",
+    SIMULATOR: "the simulator",
+    DASK: "--dask",
+    HOST: "the source of information `host`",
+    PAGE: "the page",
+}
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -12,10 +12,11 @@ from click.shell_completion import CompletionItem
 
 from cosched.cli.client.connection import json_option
 from cosched.cli.output.plain_text import printable, table
-from cosched.cli.output.terminal import show_json, show_text
+from cosched.cli.output.terminal import say, show_json, show_text
 from cosched.errors import InputError
-from cosched.planning.catalogue import read_catalogue
+from cosched.planning.catalogue import read_catalogue, sources_of
 from cosched.planning.facts import grid_of
+from cosched.planning.information.gathering import gather
 from cosched.planning.loading import applications
 from cosched.planning.metrics import METRICS
 from cosched.planning.picture import picture
@@ -99,8 +100,13 @@ def select(
         raise InputError("--plot", None, f"{plot!r} does not end in .svg, the format that is drawn")
     if explain and strategy == "user":
         raise click.UsageError("--explain explains a search, and --strategy user makes none")
-    problem, catalogue = problem_of(application, size), read_catalogue(file)
-    facts = [catalogue.present(), catalogue.static()] if strategy == "dynamic" else [catalogue.static()]
+    problem, catalogue, dynamic = problem_of(application, size), read_catalogue(file), strategy == "dynamic"
+    asked = sources_of(file, catalogue, present=dynamic)
+    gather(asked, catalogue.listed)
+    for source in asked:
+        for line in source.problems:
+            say(printable(line))
+    facts = [*(source.facts for source in asked), *([catalogue.present()] if dynamic else []), catalogue.static()]
     grid, excluded = grid_of(catalogue.listed, facts, problem.application.requires)
     if not grid.machines:
         raise InputError(file, None, f"no machine can be used: {_excluded(excluded)}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, field_validator
@@ -10,6 +11,9 @@ from pydantic import Field, ValidationError, field_validator
 from cosched.errors import InputError
 from cosched.planning.facts import BANDWIDTH, CPU, LATENCY, MEMORY, SPEED, Facts, Listed
 from cosched.planning.grid import Pair
+from cosched.planning.information.gathering import Asked
+from cosched.planning.information.source import SourceKind
+from cosched.planning.loading import source_kinds
 from cosched.planning.units import Bandwidth, Latency, Memory, Share, Speed
 from cosched.validation.mistakes import first_mistake, key_shown, no_such_key
 from cosched.validation.toml import read_toml
@@ -55,6 +59,7 @@ class Catalogue(Settings):
     memory_share: Share = 0.9  # of what is installed, that an application may use
     machine: tuple[MachineTable, ...] = Field((), validate_default=True)
     link: tuple[LinkTable, ...] = ()
+    source: tuple[dict[str, Any], ...] = ()  # in the order of preference; each has the keys of its kind
 
     @field_validator("machine")
     @classmethod
@@ -118,6 +123,33 @@ def read_catalogue(path: str) -> Catalogue:
     _check_machines(path, catalogue)
     _check_links(path, catalogue)
     return catalogue
+
+
+def sources_of(path: str, catalogue: Catalogue, *, present: bool) -> list[Asked]:
+    """Return the sources to ask for what holds at present, or else for long-term means. InputError names the key."""
+    asked = []
+    for number, table in enumerate(catalogue.source, 1):
+        kind = _kind(path, number, table)
+        try:
+            settings = kind.settings.model_validate(table)
+        except ValidationError as error:
+            mistake = first_mistake(error)
+            key = str(mistake.path[0]) if mistake.path else ""
+            reason = no_such_key(key, kind.settings.model_fields) if mistake.unknown_key else mistake.reason
+            raise InputError(path, f"source.{number}.{key}".rstrip("."), reason) from None
+        if (make := kind.make if present else kind.mean) is not None:
+            max_age = None if settings.max_age is None else float(settings.max_age)
+            name = f"source {number} ({kind.name})"
+            asked.append(Asked(name, make(settings, Path(path).parent), float(settings.timeout), max_age))
+    return asked
+
+
+def _kind(path: str, number: int, table: Mapping[str, Any]) -> SourceKind:
+    known, name = source_kinds(), str(table.get("kind", ""))
+    if name not in known:
+        what = f"no kind is called {name!r}" if name else "missing"
+        raise InputError(path, f"source.{number}.kind", f"{what}; there are {', '.join(known)}")
+    return known[name]
 
 
 def _check_machines(path: str, catalogue: Catalogue) -> None:

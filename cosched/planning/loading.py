@@ -9,8 +9,9 @@ from typing import TypeVar
 
 from cosched.errors import InputError
 from cosched.planning.application import Application
+from cosched.planning.information.source import SourceKind
 
-APPLICATIONS = "cosched.applications"
+APPLICATIONS, INFORMATION = "cosched.applications", "cosched.information"
 
 _Kind = TypeVar("_Kind")
 
@@ -19,6 +20,12 @@ _Kind = TypeVar("_Kind")
 def applications() -> Mapping[str, Application]:
     """Return all applications by name; InputError if one cannot be loaded, or ours are missing."""
     return _installed(APPLICATIONS, Application)
+
+
+@cache
+def source_kinds() -> Mapping[str, SourceKind]:
+    """Return all kinds of sources of information by name; InputError as for `applications`."""
+    return _installed(INFORMATION, SourceKind)
 
 
 def _installed(group: str, kind: type[_Kind]) -> Mapping[str, _Kind]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cosched.cli.commands import commands
-from cosched.extras import DASK, DISTRIBUTION, PACKAGES, PAGE, SCHEDULER, SIMULATOR
+from cosched.extras import DASK, DISTRIBUTION, HOST, PACKAGES, PAGE, SCHEDULER, SIMULATOR
 from tests.live.services import COMMAND, Service, free_port
 
 TOP = Path(__file__).parents[2]
@@ -145,7 +145,7 @@ def test_packages_are_those_of_the_extras() -> None:
             else:
                 yield re.split(r"[<>=\[;]", requirement)[0]
 
-    for extra, more in {SCHEDULER: (), SIMULATOR: (), DASK: PACKAGES[SIMULATOR], PAGE: ()}.items():
+    for extra, more in {SCHEDULER: (), SIMULATOR: (), DASK: PACKAGES[SIMULATOR], HOST: (), PAGE: ()}.items():
         packages = {OF_INDEX.get(package, package) for package in (*PACKAGES[extra], *more)}
         assert set(brought(extra)) == packages, extra
     base = {re.split(r"[<>=]", requirement)[0] for requirement in project["dependencies"]}

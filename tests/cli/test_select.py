@@ -114,6 +114,32 @@ def test_the_picture_has_a_box_and_a_bar_for_each_machine(tmp_path):
         assert all(any(text.startswith(f"{name}: ") for text in texts) for name in found["machines"])
 
 
+SOURCE = '[[source]]\nkind = "series"\nfile = "nws.csv"\n'
+
+
+def test_sources_come_before_what_the_list_says_if_the_strategy_is_dynamic(written):
+    """Half of a's processor is taken lately; at any time a process gets all of it."""
+    path = written(ONE + SOURCE)
+    (path.parent / "nws.csv").write_text(
+        "time,kind,of,to,value\n" + "".join(f"{at},cpu,a.x,,0.5\n{at},memory,a.x,,50\n" for at in range(9))
+    )
+    listed = told(written(ONE), size=500)["time_s"]
+    written(ONE + SOURCE)
+    assert told(path, size=500)["time_s"] == pytest.approx(2 * listed)
+    assert told(path, "--strategy", "static", size=500)["time_s"] == listed
+
+
+def test_what_is_wrong_with_a_source_is_told_and_the_rest_counts(written):
+    path = written(ONE + SOURCE + SOURCE.replace("nws", "old") + "max_age = 60\n")
+    (path.parent / "old.csv").write_text("time,kind,of,to,value\n0,cpu,a.x,,0.5\n")
+    ran = select(path, "--json", size=500)
+    assert json.loads(ran.stdout)["machines"] == ["a.x"]
+    assert ran.stderr == (
+        f"source 1 (series): {path.parent}/nws.csv cannot be read: No such file or directory\n"
+        "source 2 (series): 1 value older than 60 s\n"
+    )
+
+
 LINK = '[[link]]\nfrom = "a.x"\nto = "a.x"\n'
 MISTAKES = {
     "a machine twice": (ONE + ONE, "machine.'a.x': listed twice"),
@@ -138,6 +164,16 @@ MISTAKES = {
         ONE.replace("100", "1"),
         " no schedule for jacobi, size 4,800, on 1 machine: too little memory: for 22 of 4,800 rows",
     ),
+    "a source of no kind": (
+        ONE + "[[source]]\nfile = 1\n", "source.1.kind: missing; there are host, node_exporter, pbs, series, slurm"
+    ),
+    "an unknown source": (
+        ONE + '[[source]]\nkind = "mds"\n',
+        "source.1.kind: no kind is called 'mds'; there are host, node_exporter, pbs, series, slurm",
+    ),
+    "a source without its file": (ONE + '[[source]]\nkind = "series"\n', "source.1.file: missing"),
+    "a source's key misspelt": (ONE + SOURCE + "maxage = 1\n", "source.1.maxage: no such key; did you mean max_age?"),
+    "no time": (ONE + SOURCE + "timeout = 0\n", "source.1.timeout: 0 is not above 0"),
     "no TOML": ("speed\n", "1: not valid TOML: Expected '=' after a key in a key/value pair"),
 }  # fmt: skip
 

@@ -1,0 +1,76 @@
+"""Measurements in a file, as a monitor writes them: what they forecast, and their long-term means."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from cosched.planning.facts import LINK_KINDS, Listed
+from cosched.planning.grid import Pair
+from cosched.planning.information.forecasting import forecast
+from cosched.planning.information.source import Reading, SourceError, SourceKind, SourceSettings
+
+COLUMNS = ("time", "kind", "of", "to", "value")
+
+
+class SeriesSettings(SourceSettings):
+    """The CSV file has a first line with COLUMNS; `time` is in seconds since 1970, `to` is empty of machines."""
+
+    file: Path
+
+
+class Series:
+    """Forecasts the next value of the series of each kind and machine or link."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self, machines: Sequence[Listed], tell: Callable[[str], None]) -> Iterator[Reading]:  # noqa: ARG002
+        """See InformationSource. A forecast is as old as the last measurement."""
+        for (kind, start, to), measured in self.series().items():
+            of: str | Pair = (start, to) if kind in LINK_KINDS else start
+            yield Reading(kind, of, forecast([value for _, value in measured]), measured[-1][0])
+
+    def series(self) -> dict[tuple[str, str, str], list[tuple[float, float]]]:
+        """Return the times and values of each kind and machine or link; SourceError."""
+        found: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+        for at, kind, of, to, value in self._rows():
+            found.setdefault((kind, of, to), []).append((at, value))
+        return {key: sorted(measured) for key, measured in found.items()}
+
+    def _rows(self) -> Iterator[tuple[float, str, str, str, float]]:
+        try:
+            with self._path.open(encoding="utf-8", newline="") as file:
+                rows = csv.DictReader(file)
+                if missing := [name for name in COLUMNS if name not in (rows.fieldnames or ())]:
+                    raise SourceError(f"{self._path} has no column {' nor '.join(missing)}")
+                for row in rows:
+                    try:
+                        yield float(row["time"]), row["kind"], row["of"], row["to"], float(row["value"])
+                    except (TypeError, ValueError):
+                        raise SourceError(f"{self._path}:{rows.line_num}: time and value are not numbers") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise SourceError(f"{self._path} cannot be read: {getattr(error, 'strerror', 'not a text file')}") from None
+
+
+class Means(Series):
+    """The long-term means of links, which hold at any time."""
+
+    def read(self, machines: Sequence[Listed], tell: Callable[[str], None]) -> Iterator[Reading]:  # noqa: ARG002
+        """See InformationSource."""
+        for (kind, start, to), measured in self.series().items():
+            if kind in LINK_KINDS:
+                yield Reading(kind, (start, to), fmean(value for _, value in measured))
+
+
+def _forecasts(settings: SeriesSettings, folder: Path) -> Series:
+    return Series(folder / settings.file)
+
+
+def _means(settings: SeriesSettings, folder: Path) -> Means:
+    return Means(folder / settings.file)
+
+
+SERIES = SourceKind("series", "measured series in a file, forecast as by NWS", SeriesSettings, _forecasts, _means)
