@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from cosched.core.scheduling.molding.cluster import Molding
 from cosched.core.scheduling.molding.curves import MILLIONTHS, Downey
 from cosched.core.scheduling.molding.future import Future
-from cosched.core.scheduling.molding.jobs import Moldable, Molded
+from cosched.core.scheduling.molding.jobs import ANY, Moldable, Molded, Shares
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.schedulers.foreseen import learned_future, read_future
@@ -42,6 +43,19 @@ def _prediction(value: str) -> str:
     return value
 
 
+def _sizes(value: object) -> object:
+    if isinstance(value, Shares):
+        return value
+    least, _, most = str(value).partition("..")
+    try:
+        shares = Shares(Fraction(Decimal(least)), Fraction(Decimal(most)))
+    except (ArithmeticError, ValueError):
+        raise ValueError(f"two shares expected, such as 0.5..1, not {shown(str(value))}") from None
+    if not ANY.least <= shares.least <= min(shares.most, 1) or shares.most > ANY.most:
+        raise ValueError(f"{shown(str(value))}: the first must be from 0.5 to 1, the second from the first to 2")
+    return shares
+
+
 def _is_drawn(trace: object) -> bool:
     from cosched.workload.generated import is_generated
 
@@ -58,6 +72,11 @@ class MoldingKeys(Settings):
     speedup: Annotated[
         Literal["simple", "downey"], Field(description="how sizes change run times: simple, downey (simple)")
     ] = "simple"
+    sizes: Annotated[
+        Shares,
+        BeforeValidator(_sizes),
+        Field(description="from which to which share of its nodes a job may have, with speedup=simple (0.5..2)"),
+    ] = ANY
     moldable_share: Annotated[
         Number, Field(ge=0, le=1, description="which share of jobs is moldable, if the trace does not say it (1)")
     ] = Decimal(1)
@@ -81,6 +100,9 @@ class MoldingKeys(Settings):
         for key in OF_FIGURE_2 if self.sizing != "scojo_p" else ():
             if getattr(self, key) != MoldingKeys.model_fields[key].default:
                 raise KeyedError((key,), f"has no meaning with sizing={self.sizing}: leave it out")
+        if self.sizes != ANY and (self.sizing == "none" or self.speedup != "simple"):
+            why = "sizing=none" if self.sizing == "none" else "speedup=downey"
+            raise KeyedError(("sizes",), f"has no meaning with {why}: leave it out")
         if self.prediction != OFF and self.speedup != "simple":
             raise KeyedError(("prediction",), "counts with speedup=simple only: leave it out")
         if self.prediction == TRAINED and not _is_drawn(getattr(self, "trace", None)):
@@ -103,7 +125,7 @@ class MoldingKind(SchedulerKind):
         """See SchedulerKind."""
         sizing = Sizing(keys.sizing)
         load, delta = float(keys.ideal_load), float(keys.load_delta)
-        return MoldingSettings(nodes, sizing, load, delta, keys.max_bad, self._future(keys))
+        return MoldingSettings(nodes, sizing, load, delta, keys.max_bad, self._future(keys), keys.sizes)
 
     def _future(self, keys: MoldingKeys) -> Future | None:
         if keys.prediction != TRAINED:
@@ -134,6 +156,7 @@ class MoldingKind(SchedulerKind):
         """See SchedulerKind."""
         own = {key: getattr(keys, key) for key in MoldingKeys.model_fields}
         own = {key: float(value) if isinstance(value, Decimal) else value for key, value in own.items()}
+        own["sizes"] = [float(share) for share in keys.sizes]
         return {"policy": "classes", "backfill": "easy", "node_pool": "flat", self.name: {**own, **counts}}
 
     def words(self, facts: Mapping[str, Any]) -> list[str]:

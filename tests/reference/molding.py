@@ -54,6 +54,7 @@ class RefMolding:
     delta: float = 0.01
     max_bad: int = 2
     future: Sequence[RefForeseen] = ()
+    sizes: tuple[Fraction, Fraction] = (HALF, Fraction(2))
     wrong: str = ""
     now: int = 0
     queue: list[RefMolded] = field(default_factory=list)
@@ -83,8 +84,9 @@ class RefMolding:
         if not job.moldable or self.sizing == "none":
             return job.nodes, job.nodes
         if job.a is None:
-            half = job.nodes // 2 if self.wrong == "N_min is rounded down" else ceil(Fraction(job.nodes, 2))
-            return max(half, 1), min(2 * job.nodes, self.nodes)
+            least = self.sizes[0] * job.nodes
+            least = max(floor(least) if self.wrong == "N_min is rounded down" else ceil(least), 1)
+            return least, max(least, min(floor(self.sizes[1] * job.nodes), self.nodes))
         last = 2 * job.a - 1 if job.sigma <= 1 else job.a + job.a * job.sigma - job.sigma
         return 1, min(ceil(last), self.nodes)
 
@@ -259,7 +261,8 @@ class RefMolding:
         rigid = min(each.run, t) * each.nodes
         if each.moldable == 0:
             return rigid
-        n = min(max(m * each.nodes, each.nodes / 2, 1.0), 2 * each.nodes, float(self.nodes))
+        least, most = (float(share) * each.nodes for share in self.sizes)
+        n = min(max(m * each.nodes, least, 1.0), most, float(self.nodes))
         speed = 3 * each.nodes + 10 * n if n <= each.nodes else 10 * each.nodes + 3 * n
         return each.moldable * (min(13 * each.nodes * each.run / speed, t) * n) + (1 - each.moldable) * rigid
 
@@ -275,7 +278,7 @@ class RefMolding:
                 if other.number == job.number:
                     other.fixed = n
             running = [replace(other, end=max(other.expected, self.now)) for other in self.running]
-            rest = RefMolding(self.nodes, [], "cirne_berman", queue=copies, running=running, wrong=self.wrong)
+            rest = replace(self, jobs=[], queue=copies, running=running)
             ends.append((rest.end_of(job.number, self.now), n))
         job.fixed = (
             max(ends, key=lambda end: (-end[0], end[1]))[1] if self.wrong == "the larger of two" else min(ends)[1]

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from cosched.core.scheduling.molding.future import Expected, Future
+from cosched.core.scheduling.molding.jobs import ANY, Shares
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from tests.conformance.schedulers.together import played
 from tests.reference.molding import RefForeseen, RefMolded, RefMolding
@@ -37,6 +38,7 @@ MISTAKES = {
     "cirne_berman": ("the larger of two",),
 }
 PER_SEED = 10
+SHARES = (("0.5", "1"), ("1", "2"), ("0.5", "0.5"), ("0.7", "1.3"))
 
 
 def random_jobs(random: Random) -> list[Case]:
@@ -66,7 +68,8 @@ def random_future(random: Random) -> Future:
 
 
 def random_settings(random: Random, sizing: str) -> MoldingSettings:
-    made = MoldingSettings(12, Sizing(sizing))
+    sizes = random.choice([ANY, ANY, *(Shares(Fraction(low), Fraction(high)) for low, high in SHARES)])
+    made = MoldingSettings(12, Sizing(sizing), sizes=sizes)
     if sizing != "scojo_p":
         return made
     future = random_future(random) if random.random() < 0.4 else None
@@ -82,7 +85,7 @@ def reference(jobs: list[Case], settings: MoldingSettings, wrong: str = "") -> R
     classes = settings.future.classes if settings.future else ()
     future = [RefForeseen(each.arrivals, each.nodes, each.run, each.moldable) for each in classes]
     rules = settings.ideal_load, settings.load_delta, settings.max_bad
-    return RefMolding(settings.nodes, known, settings.sizing.value, *rules, future, wrong)
+    return RefMolding(settings.nodes, known, settings.sizing.value, *rules, future, settings.sizes, wrong)
 
 
 @pytest.mark.parametrize("seed", seeds(5, 200))

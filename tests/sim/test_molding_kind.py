@@ -3,7 +3,7 @@
 import pytest
 
 from cosched.core.scheduling.molding.curves import Downey
-from cosched.core.scheduling.molding.jobs import Moldable
+from cosched.core.scheduling.molding.jobs import Moldable, Molded
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.schedulers.molding import MOLDING, MoldingKeys
@@ -60,3 +60,36 @@ def test_what_was_counted_outlives_a_restart():
     one.start(one.next(0).job, 0)
     other.recall(one.kept_of_domain())
     assert other.counts() == {"shrunk": 0, "expanded": 1}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "asked", "bounds"),
+    [
+        ("0.5..2", 5, (3, 10)),
+        ("0.5..1", 5, (3, 5)),
+        ("1..2", 7, (7, 12)),
+        ("0.5..0.5", 5, (3, 3)),
+        ("0.7..1.3", 3, (3, 3)),
+    ],
+)
+def test_sizes_are_shares_of_what_jobs_ask_for(sizes, asked, bounds):
+    """N_min is rounded up and N_max down, but it is at least N_min; the machine has 12 nodes."""
+    shares = MoldingKeys(sizes=sizes).sizes
+    job = Molded.of(ClusterJob("1", asked, 100, 0, paired=False, columns=Moldable()), 12, shares)
+    assert (job.least, job.most) == bounds
+
+
+@pytest.mark.parametrize(
+    ("keys", "reason"),
+    [
+        ({"sizes": "1"}, "two shares expected, such as 0.5..1, not '1'"),
+        ({"sizes": "0.4..1"}, "the first must be from 0.5 to 1"),
+        ({"sizes": "1..nan"}, "two shares expected|the second from the first to 2"),
+        ({"sizes": "0.8..0.7"}, "the second from the first to 2"),
+        ({"sizes": "0.5..1", "sizing": "none"}, "has no meaning with sizing=none"),
+        ({"sizes": "0.5..1", "speedup": "downey"}, "has no meaning with speedup=downey"),
+    ],
+)
+def test_sizes_that_are_refused(keys, reason):
+    with pytest.raises(ValueError, match=reason):
+        MoldingKeys(**keys)

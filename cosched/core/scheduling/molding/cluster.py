@@ -38,7 +38,8 @@ class Molding(PlainScheduler):
 
     def __init__(self, settings: MoldingSettings) -> None:
         super().__init__(settings.nodes)
-        self._sizing, self._rule = settings.sizing, RULES[settings.sizing](settings)
+        self._sizing, self._sizes = settings.sizing, settings.sizes
+        self._rule = RULES[settings.sizing](settings)
         self._molded: dict[JobId, Molded] = {}
         self._machine = self._at(0, [])  # of the open iteration, and what it goes through
         self._turns: Choices = turns(self._machine, self._rule)
@@ -54,7 +55,7 @@ class Molding(PlainScheduler):
 
     def submit(self, job: ClusterJob) -> None:
         """See OpenScheduler; ValueError if the job cannot run here."""
-        molded = Molded.of(job, self.nodes)
+        molded = Molded.of(job, self.nodes, self._sizes)
         super().submit(job)
         self._molded[job.id] = molded
         kept = self.jobs[job.id].kept

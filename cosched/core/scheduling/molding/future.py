@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cosched.core.scheduling.molding.jobs import ANY, Shares
+
 HALF_HOUR, HALF_HOURS = 1800, 48  # the seconds of one; how many a day has
 DAY = HALF_HOUR * HALF_HOURS
 
@@ -31,12 +33,13 @@ class Expected:
             at = upto
         return found
 
-    def work(self, modifier: float, window: int, machine: int) -> float:
+    def work(self, modifier: float, window: int, machine: int, sizes: Shares) -> float:
         """Return the mean work of one such job within so many seconds, in node-seconds; the rigid keep their size."""
         rigid = min(self.run, window) * self.nodes
         if self.moldable == 0:
             return rigid
-        nodes = min(max(modifier * self.nodes, self.nodes / 2, 1.0), 2 * self.nodes, float(machine))
+        least, most = (float(share) * self.nodes for share in sizes)
+        nodes = min(max(modifier * self.nodes, least, 1.0), most, float(machine))
         molded = min(self._time(nodes), window) * nodes
         return self.moldable * molded + (1 - self.moldable) * rigid
 
@@ -52,9 +55,9 @@ class Future:
 
     classes: Sequence[Expected]
 
-    def work(self, now: int, window: int, modifier: float, machine: int) -> float:
+    def work(self, now: int, window: int, modifier: float, machine: int, sizes: Shares = ANY) -> float:
         """Return the work of those that come within so many seconds, in node-seconds."""
         found = 0.0
         for expected in self.classes:
-            found += expected.count(now, now + window) * expected.work(modifier, window, machine)
+            found += expected.count(now, now + window) * expected.work(modifier, window, machine, sizes)
         return found

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import floor
+from fractions import Fraction
+from math import ceil, floor
+from typing import NamedTuple
 
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.molding.curves import Downey, downey_time, simple_time
@@ -20,6 +22,16 @@ class Moldable:
     downey: Downey | None = None
 
 
+class Shares(NamedTuple):
+    """From which to which share of N_opt a job may have."""
+
+    least: Fraction = Fraction(1, 2)
+    most: Fraction = Fraction(2)
+
+
+ANY = Shares()
+
+
 @dataclass(slots=True, eq=False)
 class Molded:
     """A job that can have `least` to `most` nodes, but no fewer than are `guaranteed`; `ideal` is N_opt."""
@@ -34,10 +46,10 @@ class Molded:
     guaranteed: int = 0
 
     @classmethod
-    def of(cls, job: ClusterJob, machine: int) -> Molded:
-        """Return a job of a machine of so many nodes."""
+    def of(cls, job: ClusterJob, machine: int, sizes: Shares = ANY) -> Molded:
+        """Return a job of a machine of so many nodes; without a curve of its own it may have these `sizes`."""
         ideal, how = job.nodes, job.columns if isinstance(job.columns, Moldable) else None
-        bounds = (ideal, ideal) if how is None else _bounds(how.downey, ideal, machine)
+        bounds = (ideal, ideal) if how is None else _bounds(how.downey, ideal, machine, sizes)
         return cls(job.id, ideal, job.requested, job.submitted, *bounds, None if how is None else how.downey)
 
     def keep_to(self, nodes: int) -> None:
@@ -72,10 +84,11 @@ class Molded:
         return level - (level > 0 and now - self.submitted >= AGED * self.run)
 
 
-def _bounds(downey: Downey | None, ideal: int, machine: int) -> tuple[int, int]:
+def _bounds(downey: Downey | None, ideal: int, machine: int, sizes: Shares) -> tuple[int, int]:
     """Return N_min and N_max; ValueError: the size is not within these."""
     if downey is None:
-        return (ideal + 1) // 2, min(2 * ideal, machine)
+        least = ceil(sizes.least * ideal)
+        return least, max(least, min(floor(sizes.most * ideal), machine))
     if ideal > downey.most:
         raise ValueError(f"{ideal} nodes wanted, by its speed-up the job can use no more than {downey.most}")
     return 1, min(downey.most, machine)

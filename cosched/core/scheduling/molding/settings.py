@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cosched.core.scheduling.molding.future import Future
+from cosched.core.scheduling.molding.jobs import ANY, Shares
 
 
 class Sizing(Enum):
@@ -20,8 +21,7 @@ class Sizing(Enum):
 @dataclass(frozen=True, slots=True)
 class MoldingSettings:
     """A machine of `nodes` nodes. `ideal_load`, `load_delta`, `max_bad`: see figure 2; `future`: what is foreseen.
-
-    No job is given a slot.
+    `sizes`: which jobs with the simple curve may have. No job is given a slot.
     """
 
     nodes: int
@@ -30,4 +30,5 @@ class MoldingSettings:
     load_delta: float = 0.01
     max_bad: int = 2
     future: Future | None = None
+    sizes: Shares = ANY
     slots: bool = False

@@ -75,10 +75,11 @@ class ScojoP(Traditional):
             if other is not job:
                 size = other.size(modifier)
                 work += min(other.time(size), window) * size
-        future = self.rules.future
+        rules, future = self.rules, self.rules.future
         if future is None:
             return work / (machine.nodes * window)
-        return (work + future.work(machine.now, window, modifier, machine.nodes)) / (machine.nodes * window)
+        expected = future.work(machine.now, window, modifier, machine.nodes, rules.sizes)
+        return (work + expected) / (machine.nodes * window)
 
     def place(self, machine: Machine, job: Molded, target: int) -> Place:
         """See Traditional: figure 3. If it starts later its size is guaranteed."""
