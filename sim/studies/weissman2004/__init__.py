@@ -4,5 +4,5 @@ import click
 
 from cosched.sim.studies.study import study_of
 
-LOG = click.option("--log", "logs", multiple=True, metavar="FILE", help="A job log to fit, too; can be repeated.")
+LOG = click.option("--log", multiple=True, metavar="FILE", help="A job log to fit, too; can be repeated.")
 WEISSMAN = study_of(__file__, "cosched.sim.studies.weissman2004.design:WORK", [LOG])

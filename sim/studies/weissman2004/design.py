@@ -35,8 +35,8 @@ def describe(said: Said, given: Mapping[str, Any], _: Path, told: Told) -> Said:
     told.step("fitting the logs ...")
     usual = {key: said[key] for key in ("study", "version", "command", "quick", "traces")}
     sizes = {"jobs": QUICK_JOBS if said["quick"] else JOBS, "user jobs": USER_JOBS}
-    logs = [str(Path(log).resolve()) for log in given["logs"]]
-    return {**usual, **sizes, **said, "logs": logs, "fits": [goodness(log) for log in given["logs"]]}
+    logs = [str(Path(log).resolve()) for log in given["log"]]
+    return {**usual, **sizes, **said, "logs": logs, "fits": [goodness(log) for log in given["log"]]}
 
 
 def plan_of(said: Said) -> setup.Plan:

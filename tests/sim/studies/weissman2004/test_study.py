@@ -41,7 +41,7 @@ def test_a_tiny_study(tmp_path, monkeypatch, log):
     """All cases run; every number has a result, every claim a verdict, and every figure is drawn."""
     monkeypatch.setattr(design, "QUICK_JOBS", 60)
     monkeypatch.setattr(design, "USER_JOBS", 12)
-    given = {"command": "cosched study weissman2004 --quick", "quick": True, "traces": 1, "seed": 5, "logs": [log]}
+    given = {"command": "cosched study weissman2004 --quick", "quick": True, "traces": 1, "seed": 5, "log": [log]}
     out = tmp_path / "out"
     with local_workers(1) as one:
         carry_out(WEISSMAN, given, out, one, Told(print, lambda _: None), resume=False)
@@ -147,3 +147,8 @@ def test_the_page_of_the_repository_is_of_a_full_study():
     head = (Path(__file__).parents[4] / "sim/studies/weissman2004/PAPER.md").read_text()
     assert "100 traces of 10,000 jobs" in head
     assert head.count("| input |") == 4
+
+
+def test_a_log_that_is_missing_is_named_by_the_command(cosched):
+    said = cosched("study", "weissman2004", "--quick", "--log", "missing.swf", "--out", "out", exit_code=2).stderr
+    assert said.startswith("cosched: missing.swf: ")
