@@ -51,7 +51,7 @@ def _sizes(value: object) -> object:
         shares = Shares(Fraction(Decimal(least)), Fraction(Decimal(most)))
     except (ArithmeticError, ValueError):
         raise ValueError(f"two shares expected, such as 0.5..1, not {shown(str(value))}") from None
-    if not ANY.least <= shares.least <= min(shares.most, 1) or shares.most > ANY.most:
+    if not (ANY.least <= shares.least <= shares.most <= ANY.most and shares.least <= 1):
         raise ValueError(f"{shown(str(value))}: the first must be from 0.5 to 1, the second from the first to 2")
     return shares
 
