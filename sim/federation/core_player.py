@@ -144,6 +144,9 @@ class CorePlayer:
         while (row := self._runs.complete(self._now)) is not None:
             job = self._jobs[row].name
             self._ended[job] = self._now
+            since = self._policy.coscheduler.jobs[job].started_at
+            assert since is not None
+            self.scheduler.learn(job, self._now - since)
             self.scheduler.leave(job, self._now, JobState.COMPLETED)
             self._feed(Finished(job, JobState.COMPLETED))
 

@@ -8,6 +8,7 @@ from typing import Any
 from cosched.core.allocation import Table
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.capabilities import Capabilities
+from cosched.core.scheduling.run_times import RunTimes
 from cosched.core.scheduling.scheduler import ClusterJob
 
 
@@ -16,6 +17,7 @@ class SchedulerBase:
 
     capabilities = Capabilities()
     keeps: frozenset[str] = frozenset()  # the names in `ClusterJob.kept` of its jobs
+    run_times: RunTimes | None = None
 
     def check(self, job: ClusterJob) -> None:
         """See OpenScheduler: any job can run that fits."""
@@ -23,6 +25,9 @@ class SchedulerBase:
     def predict(self, job: JobId, table: Table, now: int) -> None:  # noqa: ARG002
         """See OpenScheduler."""
         raise ValueError("the scheduler of this domain does not count the work of jobs")
+
+    def learn(self, job: JobId, seconds: int) -> None:
+        """See OpenScheduler: it expects what jobs ask for."""
 
     def takes_up(self, job: ClusterJob) -> bool:
         """See OpenScheduler: it knows all that was kept."""

@@ -28,6 +28,7 @@ from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.policies.ordering import Ordering
 from cosched.core.scheduling.pools import Partitions
 from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.run_times import RunTimes
 from cosched.core.scheduling.starts import RecentStarts
 
 Order = (
@@ -199,6 +200,7 @@ class OpenScheduler(Scheduler, Protocol):
     nodes: int
     capabilities: Capabilities  # of this scheduler, with its settings
     starts: RecentStarts  # those that it counts, to bound starts before their turn
+    run_times: RunTimes | None  # what it learns of jobs that run; None: nothing
 
     def check(self, job: ClusterJob) -> None:
         """ValueError if this job, which fits, can never run here, or cannot be counted."""
@@ -214,6 +216,9 @@ class OpenScheduler(Scheduler, Protocol):
 
     def submit(self, job: ClusterJob) -> None:
         """A job is queued, or (after a restart) has the nodes that it had."""
+
+    def learn(self, job: JobId, seconds: int) -> None:
+        """A running job, which leaves next, has completed after so many seconds."""
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
         """The job ended, or was cancelled, in the final state `how`; its nodes are free."""

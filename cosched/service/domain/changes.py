@@ -8,6 +8,7 @@ from typing import NamedTuple
 from cosched.core.allocation import SizeChanged
 from cosched.core.effects import Answer, Call, ClearTimer, SetTimer, Start
 from cosched.core.protocol import Domain, JobId, MutatingReply, Reply
+from cosched.core.scheduling.run_times import Changed
 from cosched.core.scheduling.scheduler import Order as SchedulersOrder
 from cosched.core.scheduling.starts import Starts
 from cosched.core.story import What
@@ -47,8 +48,8 @@ class DoneRequest:
 
 @dataclass(slots=True)
 class Changes:
-    """Written in this order: jobs, events, answers, requests, audit, starts, charges, values; then refused jobs are
-    deleted. Then done: looks, timers, orders, calls, and replies.
+    """Written in this order: jobs, events, answers, requests, audit, starts, run times, charges, values; then refused
+    jobs are deleted. Then done: looks, timers, orders, calls, and replies.
     """
 
     found: list[JobRecord] = field(default_factory=list)  # new ones, of a resource manager that takes submissions
@@ -58,6 +59,7 @@ class Changes:
     requests: list[DoneRequest] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     starts: dict[tuple[str, int], Starts] = field(default_factory=dict)  # by owner and hour
+    run_times: list[Changed] = field(default_factory=list)
     charges: dict[Charge, Cost] = field(default_factory=dict)  # to be added
     values: dict[str, str] = field(default_factory=dict)  # by key
     refused: list[int] = field(default_factory=list)  # jobs that ended since they were: nothing of them stays
@@ -75,7 +77,7 @@ class Changes:
     def to_write(self) -> bool:
         """Whether anything is to be written."""
         kept = self.found, self.jobs, self.events, self.answers, self.requests, self.audits, self.starts, self.values
-        return any((*kept, self.charges))
+        return any((*kept, self.run_times, self.charges))
 
     def write(self, store: Store) -> None:
         """All of it in one transaction; StoreError."""
@@ -88,6 +90,8 @@ class Changes:
             self.write_requests(store)
             if self.starts:
                 store.save_starts(self.starts)
+            for changed in self.run_times:
+                store.save_run_times(changed)
             if self.charges:
                 store.add_charges((*charge, *cost) for charge, cost in self.charges.items())
             for key, value in self.values.items():

@@ -100,6 +100,8 @@ class Decisions:
             self._schedule()
         self._records.refresh([*self.policy.take_changed(), *self._scheduler.take_changed()])
         self._journal.changes.starts.update(self._scheduler.starts.take_changed())
+        if (run_times := self._scheduler.run_times) is not None and (changed := run_times.take_changed()):
+            self._journal.changes.run_times.append(changed)
         self._journal.changes.charges.update(self._records.charges.take())
         if (use := self._core.ledger.slot_use).changed:
             use.changed = False

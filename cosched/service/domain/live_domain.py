@@ -154,10 +154,17 @@ class LiveDomain:
             self.decisions.feed(StartedUnasked(job, self.scheduler.start(job, self.journal.now)))
 
     @in_turn
-    def end(self, job: JobId, how: JobState, why: str = "", exit_code: int | None = None) -> None:
-        """The job ends, in the final state `how`. It may have run unseen."""
+    def end(
+        self, job: JobId, how: JobState, why: str = "", exit_code: int | None = None, ran: int | None = None
+    ) -> None:
+        """The job ends, in the final state `how`. It may have run unseen.
+
+        `ran`: for how many seconds, as its manager has measured; None: until now.
+        """
         if (record := self.jobs.get(job)) is None:
             return
+        if how is JobState.COMPLETED and record.is_launched and record.started_at is not None:
+            self.scheduler.learn(job, self.journal.now - record.started_at if ran is None else ran)
         if self.state(job) in WAITING:
             if how is JobState.COMPLETED or (how is JobState.FAILED and record.preempted_at is not None):
                 self.started(job)

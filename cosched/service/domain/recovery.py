@@ -35,6 +35,8 @@ def recover(domain: LiveDomain, outside: Outside) -> list[JobId]:
     script_bytes = store.script_bytes()
     running = [str(record.id) for record in active if record.state is JobState.RUNNING]
     domain.scheduler.starts.recall(store.starts())
+    if domain.scheduler.run_times is not None:
+        domain.scheduler.run_times.recall(store.runs(), store.stated_times())
     domain.core.ledger.slot_use.until.update(json.loads(store.meta(SLOT_USE) or "{}"))
     domain.records.charges.recall(store.held_by_account(domain.clock.now() // HOUR - DAY))
     with domain.turns.take():

@@ -17,6 +17,7 @@ from cosched.service.store import EventRecord
 from cosched.service.tasks import Tasks
 from cosched.v1.domain_pb2 import EVENT_KIND_ENDED
 
+SECOND = 1_000_000_000  # ns
 _LOG = logging.getLogger(__name__)
 _Order = TypeVar("_Order", contravariant=True)
 _Report = TypeVar("_Report", contravariant=True)
@@ -90,13 +91,18 @@ def tell_end(domain: LiveDomain, end: Ended) -> None:
     """Tell the domain that a job has ended."""
     if end.how is End.UNSTARTED:
         domain.metrics.launch_failures.inc()
-    domain.end(end.job_id, _state_of(end), _explained(end), end.exit_code)
+    domain.end(end.job_id, _state_of(end), _explained(end), end.exit_code, _measured(end))
 
 
 def _state_of(end: Ended) -> JobState:
     if end.succeeded:
         return JobState.COMPLETED
     return JobState.CANCELLED if end.how is End.CANCELLED else JobState.FAILED
+
+
+def _measured(end: Ended) -> int | None:
+    """Return for how many seconds it ran, rounded half up."""
+    return None if end.started_at is None else (end.at - end.started_at + SECOND // 2) // SECOND
 
 
 def _explained(end: Ended) -> str:

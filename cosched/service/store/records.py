@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 
 from cosched.core.job import JobState
 from cosched.core.protocol import GroupName, MateName, Named, Window
+from cosched.core.scheduling.run_times import Origin, Runs
 
 _FAST = 1  # zlib level: everything waits while scripts are compressed
 
@@ -177,6 +179,18 @@ def job_of(row: tuple[Any, ...]) -> JobRecord:
     if row[-1] is not None:
         job.memory = json.loads(row[-1])
     return job
+
+
+def runs_row(origin: Origin, runs: Runs) -> tuple[Any, ...]:
+    """Return the row of these runs in the table runs."""
+    return *origin, runs.count, runs.total, str(runs.squares), _to_json(runs.histogram)
+
+
+def runs_of(row: tuple[Any, ...]) -> tuple[Origin, Runs]:
+    """Return the runs of such a row; ValueError if it is none."""
+    *origin, count, total, squares, histogram = row
+    counted = Counter({int(value): int(times) for value, times in json.loads(histogram).items()})
+    return Origin(*origin), Runs(count, total, int(squares), counted)
 
 
 def event_row(event: EventRecord) -> tuple[Any, ...]:

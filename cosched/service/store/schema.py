@@ -149,6 +149,25 @@ CREATE TABLE samples (  -- what nodes and jobs did, every few minutes, for the p
     running INTEGER NOT NULL
 ) STRICT
 """
+_RUN_TIMES = """
+CREATE TABLE runs (  -- those that have completed: the history of Collins and George 2001, figure 1, in sums
+    job_class TEXT NOT NULL,
+    resource TEXT NOT NULL,  -- a machine or a cluster
+    owner TEXT NOT NULL,
+    queue TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    total INTEGER NOT NULL,  -- seconds
+    squares TEXT NOT NULL,  -- an integer, which may have more than 64 bits
+    histogram TEXT NOT NULL,  -- JSON: how many runs, by the least number of seconds of each class
+    PRIMARY KEY (job_class, resource, owner, queue)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE stated_times (  -- what the operators expect of runs, until some have completed
+    job_class TEXT NOT NULL,
+    resource TEXT NOT NULL,
+    seconds INTEGER NOT NULL,
+    PRIMARY KEY (job_class, resource)
+) STRICT, WITHOUT ROWID
+"""
 _CHARGES = """
 CREATE TABLE charges (  -- what jobs have cost beyond their runs, in node-seconds, for a year
     job INTEGER NOT NULL,
@@ -348,6 +367,11 @@ def _pairs(database: Database) -> None:
         else:
             kept.pop("call", None)
         database.execute("UPDATE jobs SET memory = ? WHERE id = ?", (json.dumps(kept), id))
+
+
+@MIGRATIONS(name="0022_run_times")
+def _run_times(database: Database) -> None:
+    _execute_each(database, _RUN_TIMES)
 
 
 _OF_PAIRS_SLOT = ("slot", "slot_block", "slot_moves", "proposes", "confirmed", "fits_since", "rounds", "unanswered")

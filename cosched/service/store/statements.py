@@ -39,6 +39,13 @@ SAVE_ESTIMATE = _insert("estimates", ESTIMATE_COLUMNS).replace("INSERT", "INSERT
 DROP_ESTIMATES = "DELETE FROM estimates WHERE job = ?1 AND late IS NULL"
 RETIRE_ESTIMATES = "DELETE FROM estimates WHERE made_at < ?1"
 ESTIMATES = f"SELECT {', '.join(ESTIMATE_COLUMNS)} FROM estimates ORDER BY made_at, job"
+_RUNS = ("job_class", "resource", "owner", "queue", "count", "total", "squares", "histogram")
+SAVE_RUNS = _insert("runs", _RUNS).replace("INSERT", "INSERT OR REPLACE", 1)
+DROP_RUNS = "DELETE FROM runs WHERE job_class = ? AND resource = ? AND owner = ? AND queue = ?"
+RUNS = f"SELECT {', '.join(_RUNS)} FROM runs"
+SAVE_STATED_TIME = "INSERT OR REPLACE INTO stated_times (job_class, resource, seconds) VALUES (?, ?, ?)"
+DROP_STATED_TIME = "DELETE FROM stated_times WHERE job_class = ? AND resource = ?"
+STATED_TIMES = "SELECT job_class, resource, seconds FROM stated_times"
 ADD_CHARGE = _insert("charges", CHARGE_COLUMNS) + (
     " ON CONFLICT (job, hour) DO UPDATE SET "
     + ", ".join(f"{cost} = {cost} + excluded.{cost}" for cost in CHARGE_COLUMNS[5:])

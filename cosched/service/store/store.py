@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from cosched.core.job import JobState
+from cosched.core.scheduling.run_times import Changed, Origin, Pair, Runs
 from cosched.core.scheduling.starts import WEEK, Starts
 from cosched.service.store import statements
 from cosched.service.store.damage import note_sums
@@ -31,6 +32,8 @@ from cosched.service.store.records import (
     event_row,
     job_of,
     job_row,
+    runs_of,
+    runs_row,
     script_of,
     script_row,
 )
@@ -205,6 +208,14 @@ class Store(Reading):
         self._write(statements.SAVE_STARTS, ((*key, *sums) for key, sums in starts.items()))
         self._write(statements.RETIRE_STARTS, {(hour - WEEK,) for _, hour in starts})
 
+    def save_run_times(self, changed: Changed) -> None:
+        """Store what was learned of run times, and stated; what is gone is deleted."""
+        runs, stated = changed
+        self._write(statements.SAVE_RUNS, (runs_row(origin, known) for origin, known in runs.items() if known))
+        self._write(statements.DROP_RUNS, [origin for origin, known in runs.items() if known is None])
+        self._write(statements.SAVE_STATED_TIME, [(*pair, known) for pair, known in stated.items() if known])
+        self._write(statements.DROP_STATED_TIME, [pair for pair, known in stated.items() if known is None])
+
     def save_estimates(self, estimates: Iterable[EstimateRecord]) -> None:
         """Store expected starts, and what has become of them; each replaces an earlier one."""
         self._write(statements.SAVE_ESTIMATE, map(estimate_row, estimates))
@@ -312,6 +323,14 @@ class Store(Reading):
     def starts(self) -> list[tuple[str, int, Starts]]:
         """Return owner, hour, and what was started of this owner in that hour, by hour."""
         return self._read(lambda row: (row[0], row[1], Starts(*row[2:])), statements.STARTS)
+
+    def runs(self) -> list[tuple[Origin, Runs]]:
+        """Return the runs that have completed, in sums."""
+        return self._read(runs_of, statements.RUNS)
+
+    def stated_times(self) -> list[tuple[Pair, int]]:
+        """Return the run times that were stated."""
+        return self._read(lambda row: (Pair(*row[:2]), row[2]), statements.STATED_TIMES)
 
     def held_by_account(self, after: int) -> list[tuple[str, int, int]]:
         """Return account, hour, and the node-seconds held, of the hours after this one."""

@@ -1,0 +1,230 @@
+"""How long jobs of a class run on a resource, learned from the runs that have completed, and what to expect of the next.
+
+Collins and George 2001, section 3: a job class is a set of jobs whose run times on one resource are alike, so that the
+runs of each (job class, resource) are counted together. Sums are exact, so that the order of runs does not matter, and
+the sums of several resources, owners or queues can be added up. All times are whole seconds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from enum import Enum
+from math import ceil, sqrt
+from typing import NamedTuple
+
+EXACT_BITS = 7  # the histogram is exact below 128 s; above, a value is less than a 64th too low
+LONGEST = 1 << 31  # s
+
+
+class Source(Enum):
+    """From what a run time is predicted; the first that is known."""
+
+    RUNS = "runs"  # those of the job class on the resource
+    STATED = "stated"  # by the site: the file of times, or a correction
+    KIND = "kind"  # runs of the job class on resources of the same kind
+    REQUESTED = "requested"  # the time that the job asks for
+
+
+class Pair(NamedTuple):
+    """A job class on a resource, which is a machine or a cluster."""
+
+    job_class: str
+    resource: str
+
+
+class Origin(NamedTuple):
+    """Whose runs, of which job class, on which resource, from which queue."""
+
+    job_class: str
+    resource: str
+    owner: str
+    queue: str
+
+    @property
+    def pair(self) -> Pair:
+        """The job class on the resource."""
+        return Pair(self.job_class, self.resource)
+
+
+class Prediction(NamedTuple):
+    """The expected run time. `spread`: the standard deviation of the next run from it; None: fewer than two runs."""
+
+    seconds: int
+    source: Source
+    runs: int = 0
+    spread: float | None = None
+
+
+@dataclass(slots=True)
+class Runs:
+    """Completed runs: their number, sum, sum of squares, and histogram (the least value of each class: how many)."""
+
+    count: int = 0
+    total: int = 0
+    squares: int = 0
+    histogram: Counter[int] = field(default_factory=Counter)
+
+    def add(self, seconds: int) -> None:
+        """One more run."""
+        self.count += 1
+        self.total += seconds
+        self.squares += seconds * seconds
+        shift = max(seconds.bit_length() - EXACT_BITS, 0)
+        self.histogram[seconds >> shift << shift] += 1
+
+    def include(self, other: Runs) -> None:
+        """All runs of the other, too."""
+        self.count += other.count
+        self.total += other.total
+        self.squares += other.squares
+        self.histogram.update(other.histogram)
+
+    @property
+    def mean(self) -> int:
+        """Rounded half up, at least 1; there must be a run."""
+        return max(1, (2 * self.total + self.count) // (2 * self.count))
+
+    @property
+    def variance(self) -> float | None:
+        """The variance of the population that the runs are a sample of, in s²; None: fewer than two runs."""
+        if self.count < 2:
+            return None
+        return (self.count * self.squares - self.total * self.total) / (self.count * (self.count - 1))
+
+    @property
+    def spread(self) -> float | None:
+        """The standard deviation of the next run from the mean of these, which is itself uncertain."""
+        variance = self.variance
+        return None if variance is None else sqrt(variance * (1 + 1 / self.count))
+
+    def quantile(self, share: float) -> int:
+        """The least value that so large a share (0 to 1) of the runs does not exceed; there must be a run."""
+        wanted = max(1, ceil(share * self.count))
+        for value in sorted(self.histogram):
+            wanted -= self.histogram[value]
+            if wanted <= 0:
+                return value
+        raise ValueError("there is no run")
+
+
+class Changed(NamedTuple):
+    """What has changed, as it is now; None: it is gone."""
+
+    runs: dict[Origin, Runs | None]
+    stated: dict[Pair, int | None]
+
+    def __bool__(self) -> bool:
+        return bool(self.runs or self.stated)
+
+
+class RunTimes:
+    """The run times of one site: those learned, and those that it states."""
+
+    def __init__(self, kinds: Mapping[str, str] | None = None) -> None:
+        """`kinds`: of resources by name; those of one kind stand in for each other. The others are of their own."""
+        self._kinds = kinds or {}
+        self._runs: dict[Origin, Runs] = {}
+        self._of_pair: dict[Pair, Runs] = {}
+        self._of_kind: dict[Pair, Runs] = {}  # with the kind as the resource
+        self._stated: dict[Pair, int] = {}
+        self._changed_runs: set[Origin] = set()
+        self._changed_stated: set[Pair] = set()
+        self.version = 0  # rises whenever a prediction may have changed
+
+    # What is known
+
+    def predict(self, pair: Pair, requested: int) -> Prediction:
+        """How long a job of the class would run on the resource, if it asks for `requested` seconds."""
+        if (runs := self._of_pair.get(pair)) is not None:
+            return Prediction(runs.mean, Source.RUNS, runs.count, runs.spread)
+        if (stated := self._stated.get(pair)) is not None:
+            return Prediction(stated, Source.STATED)
+        if (runs := self._of_kind.get(self._kind(pair))) is not None:
+            return Prediction(runs.mean, Source.KIND, runs.count, runs.spread)
+        return Prediction(max(1, requested), Source.REQUESTED)
+
+    def pairs(self) -> list[Pair]:
+        """Those of which runs, or stated times, are known, in order."""
+        return sorted(self._of_pair.keys() | self._stated.keys())
+
+    def runs(self, pair: Pair) -> Runs:
+        """The runs of a job class on a resource."""
+        return self._of_pair.get(pair, Runs())
+
+    def stated(self, pair: Pair) -> int | None:
+        """The time that the site states."""
+        return self._stated.get(pair)
+
+    def by_origin(self) -> Iterator[tuple[Origin, Runs]]:
+        """All runs, in order of their origins."""
+        for origin in sorted(self._runs):
+            yield origin, self._runs[origin]
+
+    # What is learned, and corrected
+
+    def learn(self, origin: Origin, seconds: int) -> None:
+        """A run has completed; it took so long."""
+        self._changed_runs.add(origin)
+        for runs in self._counted_in(origin):
+            runs.add(min(max(seconds, 0), LONGEST))
+        self.version += 1
+
+    def state(self, pair: Pair, seconds: int) -> None:
+        """The time is to be expected until the next run completes; the runs so far count no more."""
+        self.forget(pair)
+        self._stated[pair] = seconds
+
+    def forget(self, pair: Pair) -> None:
+        """Nothing is known of the job class on the resource."""
+        of_pair = [origin for origin in self._runs if origin.pair == pair]
+        self._changed_runs.update(of_pair)
+        self._changed_stated.add(pair)
+        for origin in of_pair:
+            del self._runs[origin]
+        self._of_pair.pop(pair, None)
+        self._stated.pop(pair, None)
+        self._sum_kind(self._kind(pair))
+        self.version += 1
+
+    # What is kept over a restart
+
+    def recall(self, runs: Iterable[tuple[Origin, Runs]], stated: Iterable[tuple[Pair, int]]) -> None:
+        """Take up what `take_changed` told in an earlier life."""
+        for origin, known in runs:
+            for counted in self._counted_in(origin):
+                counted.include(known)
+        self._stated.update(stated)
+        self.version += 1
+
+    def take_changed(self) -> Changed:
+        """What is to be kept since the last time."""
+        changed = Changed(
+            {origin: deepcopy(self._runs.get(origin)) for origin in self._changed_runs},
+            {pair: self._stated.get(pair) for pair in self._changed_stated},
+        )
+        self._changed_runs.clear()
+        self._changed_stated.clear()
+        return changed
+
+    def _counted_in(self, origin: Origin) -> tuple[Runs, Runs, Runs]:
+        pair = origin.pair
+        return (
+            self._runs.setdefault(origin, Runs()),
+            self._of_pair.setdefault(pair, Runs()),
+            self._of_kind.setdefault(self._kind(pair), Runs()),
+        )
+
+    def _kind(self, pair: Pair) -> Pair:
+        """The job class on the resource's kind; a resource without one is its own kind, which no other name can be."""
+        return pair._replace(resource=self._kinds.get(pair.resource, f"={pair.resource}"))
+
+    def _sum_kind(self, kind: Pair) -> None:
+        of_kind = self._of_kind[kind] = Runs()
+        for pair, runs in self._of_pair.items():
+            if self._kind(pair) == kind:
+                of_kind.include(runs)
+        if not of_kind.count:
+            del self._of_kind[kind]
