@@ -61,6 +61,7 @@ OWN: Table = {
     "serve": Lazy("cosched.cli.serve", "serve", "Serve one policy domain."),
     "show": Lazy("cosched.cli.client.show", "show_job", "Show everything about a job, and its story."),
     "submit": Lazy("cosched.cli.client.submit", "submit", "Submit a job, a job with a mate, or a group."),
+    "times": Lazy("cosched.cli.client.run_times", "times", "Show and correct the run times that were learned."),
     "unlink": Lazy("cosched.cli.client.changes", "unlink", "Dissolve a pair."),
     "usage": Lazy("cosched.cli.client.usage", "usage", "Show what jobs have cost beyond their runs."),
     "wait": Lazy("cosched.cli.client.wait", "wait", "Wait until jobs have ended, or have started."),

@@ -31,6 +31,7 @@ from cosched.client.events import Event
 from cosched.client.explanations import Cost, Estimate, Explanation, Outlook, Reason
 from cosched.client.jobs import Group, Holds, Job, Malleable, Mate, Member, Prediction
 from cosched.client.places import FoundMate
+from cosched.client.run_times import RunTime
 from cosched.client.together import NotSubmitted, submit_together, submit_together_async
 from cosched.client.usage import Usage
 
@@ -57,6 +58,7 @@ __all__ = [
     "Peer",
     "Prediction",
     "Reason",
+    "RunTime",
     "Tls",
     "Unreachable",
     "Usage",

@@ -15,14 +15,16 @@ from cosched.client.events import EVENT_KINDS
 from cosched.client.explanations import Explanation
 from cosched.client.jobs import JOB_STATES, Job
 from cosched.client.places import FoundMate
+from cosched.client.run_times import RUN_TIMES_BY, RunTime
 from cosched.client.usage import USAGE_BY, Usage
 from cosched.v1 import domain_pb2 as wire
-from cosched.v1 import explain_pb2, rendezvous_pb2, usage_pb2
+from cosched.v1 import explain_pb2, rendezvous_pb2, run_times_pb2, usage_pb2
 from cosched.v1.coscheduling_pb2 import JobRef, Window
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from cosched.v1.explain_pb2_grpc import ExplainServiceStub
 from cosched.v1.job_pb2 import GroupName, MateName, PairName
 from cosched.v1.rendezvous_pb2_grpc import RendezvousServiceStub
+from cosched.v1.run_times_pb2_grpc import RunTimesServiceStub
 from cosched.v1.usage_pb2_grpc import UsageServiceStub
 from cosched.validation.group_names import wrong_group_name, wrong_members
 from cosched.validation.pair_names import ALLOWED, is_pair_name
@@ -50,7 +52,7 @@ class Call(Generic[Answer]):
 
 def methods(channel: Any) -> dict[str, Any]:
     """Return the methods of all services of a domain on this channel, by name."""
-    services = DomainServiceStub, RendezvousServiceStub, ExplainServiceStub, UsageServiceStub
+    services = DomainServiceStub, RendezvousServiceStub, ExplainServiceStub, UsageServiceStub, RunTimesServiceStub
     return {name: method for service in services for name, method in vars(service(channel)).items()}
 
 
@@ -200,6 +202,23 @@ def usage(by: str, since: float | timedelta | None) -> Call[list[Usage]]:
     if since is not None:
         request.since.FromDatetime(datetime.now(UTC) - _timedelta(since))
     return Call("ListUsage", request, lambda answer: list(map(Usage, answer.usages)))
+
+
+def run_times(by: str) -> Call[list[RunTime]]:
+    """See Client.run_times."""
+    [chosen] = _enums([by], RUN_TIMES_BY, "RUN_TIMES_BY_")
+    request = run_times_pb2.ListRunTimesRequest(by=chosen)
+    return Call("ListRunTimes", request, lambda answer: list(map(RunTime, answer.run_times)))
+
+
+def correct_run_times(corrections: Mapping[tuple[str, str], int | None]) -> Call[None]:
+    """See Client.correct_run_times."""
+    request = run_times_pb2.CorrectRunTimesRequest(request_id=_request_id())
+    for (job_class, resource), seconds in corrections.items():
+        correction = request.corrections.add(job_class=job_class, resource=resource)
+        if seconds is not None:
+            correction.stated.seconds = seconds
+    return Call("CorrectRunTimes", request, lambda _: None)
 
 
 def find_mates(job: JobLike, host: str | None, nodelist: str, port: int) -> Call[list[FoundMate]]:

@@ -21,6 +21,7 @@ from cosched.client.explanations import Explanation
 from cosched.client.feed import Feed
 from cosched.client.jobs import Job
 from cosched.client.places import FoundMate
+from cosched.client.run_times import RunTime
 from cosched.client.usage import Usage
 from cosched.client.waiting import ENDED, STARTED, pauses
 
@@ -231,6 +232,17 @@ class Client(AbstractContextManager["Client"]):
         `since`: of so many last seconds, or a timedelta; whole hours are counted. None: of all that is kept.
         """
         return self._ask(calls.usage(by, since))
+
+    def run_times(self, by: str = "pair") -> list[RunTime]:
+        """Return how long jobs have run, by `pair` of job class and resource, `class`, `resource`, or `user`."""
+        return self._ask(calls.run_times(by))
+
+    def correct_run_times(self, corrections: Mapping[tuple[str, str], int | None]) -> None:
+        """State run times in seconds, by job class and resource, until runs complete; None: forget what was learned.
+
+        The runs so far count no more. For operators.
+        """
+        self._ask(calls.correct_run_times(corrections))
 
     def nodes(self) -> list[Nodes]:
         """Return the nodes, in groups of equal state and job."""

@@ -25,13 +25,16 @@ from google.protobuf.message import Message
 
 from cosched.client.connection import open_channel
 from cosched.error_details import error_info
-from cosched.v1 import adaptive_pb2, domain_pb2
+from cosched.v1 import adaptive_pb2, domain_pb2, run_times_pb2
 from cosched.v1.adaptive_pb2_grpc import AdaptiveServiceStub
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
+from cosched.v1.run_times_pb2_grpc import RunTimesServiceStub
 from tests.live.services import PATIENCE
 
 USERS = ("daemon", "nobody")  # of every host
-SERVICES = ((domain_pb2, DomainServiceStub), (adaptive_pb2, AdaptiveServiceStub))
+SERVICES = (
+    (domain_pb2, DomainServiceStub), (adaptive_pb2, AdaptiveServiceStub), (run_times_pb2, RunTimesServiceStub),
+)  # fmt: skip
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
 
@@ -45,7 +48,10 @@ class Outcome(NamedTuple):
 
 
 def call(
-    stub: DomainServiceStub | AdaptiveServiceStub, method: str, request: Message, timeout: float = PATIENCE
+    stub: DomainServiceStub | AdaptiveServiceStub | RunTimesServiceStub,
+    method: str,
+    request: Message,
+    timeout: float = PATIENCE,
 ) -> Outcome:
     """Make a call and tell how it ended."""
     try:

@@ -1,4 +1,4 @@
-"""What is to be expected of a run, from a list of all that happened. Slow and obvious; shares nothing with the product."""
+"""What to expect of a run, from a list of all that happened. Slow and obvious; shares nothing with the product."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long jobs of a class run on a resource, learned from the runs that have completed, and what to expect of the next.
+"""How long jobs of a class run on a resource, learned from runs that have completed; and what to expect of the next.
 
 Collins and George 2001, section 3: a job class is a set of jobs whose run times on one resource are alike, so that the
 runs of each (job class, resource) are counted together. Sums are exact, so that the order of runs does not matter, and
@@ -82,6 +82,13 @@ class Runs:
         self.squares += other.squares
         self.histogram.update(other.histogram)
 
+    def exclude(self, other: Runs) -> None:
+        """Not the runs of the other, which were included."""
+        self.count -= other.count
+        self.total -= other.total
+        self.squares -= other.squares
+        self.histogram -= other.histogram
+
     @property
     def mean(self) -> int:
         """Rounded half up, at least 1; there must be a run."""
@@ -126,7 +133,10 @@ class RunTimes:
     def __init__(self, kinds: Mapping[str, str] | None = None) -> None:
         """`kinds`: of resources by name; those of one kind stand in for each other. The others are of their own."""
         self._kinds = kinds or {}
-        self._runs: dict[Origin, Runs] = {}
+        self._of_a_kind: dict[str, list[str]] = {}  # resources
+        for resource, kind in self._kinds.items():
+            self._of_a_kind.setdefault(kind, []).append(resource)
+        self._runs: dict[Pair, dict[Origin, Runs]] = {}
         self._of_pair: dict[Pair, Runs] = {}
         self._of_kind: dict[Pair, Runs] = {}  # with the kind as the resource
         self._stated: dict[Pair, int] = {}
@@ -147,8 +157,10 @@ class RunTimes:
         return Prediction(max(1, requested), Source.REQUESTED)
 
     def pairs(self) -> list[Pair]:
-        """Those of which runs, or stated times, are known, in order."""
-        return sorted(self._of_pair.keys() | self._stated.keys())
+        """Those of which runs, or stated times, are known, or runs on resources of the same kind; in order."""
+        kinds = ((job_class, self._of_a_kind.get(kind, ())) for job_class, kind in self._of_kind)
+        alike = {Pair(job_class, resource) for job_class, resources in kinds for resource in resources}
+        return sorted(self._of_pair.keys() | self._stated.keys() | alike)
 
     def runs(self, pair: Pair) -> Runs:
         """The runs of a job class on a resource."""
@@ -159,9 +171,9 @@ class RunTimes:
         return self._stated.get(pair)
 
     def by_origin(self) -> Iterator[tuple[Origin, Runs]]:
-        """All runs, in order of their origins."""
-        for origin in sorted(self._runs):
-            yield origin, self._runs[origin]
+        """All runs, by their origins."""
+        for of_pair in self._runs.values():
+            yield from of_pair.items()
 
     # What is learned, and corrected
 
@@ -179,14 +191,14 @@ class RunTimes:
 
     def forget(self, pair: Pair) -> None:
         """Nothing is known of the job class on the resource."""
-        of_pair = [origin for origin in self._runs if origin.pair == pair]
-        self._changed_runs.update(of_pair)
+        self._changed_runs.update(self._runs.pop(pair, ()))
         self._changed_stated.add(pair)
-        for origin in of_pair:
-            del self._runs[origin]
-        self._of_pair.pop(pair, None)
         self._stated.pop(pair, None)
-        self._sum_kind(self._kind(pair))
+        if (runs := self._of_pair.pop(pair, None)) is not None:
+            kind = self._kind(pair)
+            self._of_kind[kind].exclude(runs)
+            if not self._of_kind[kind].count:
+                del self._of_kind[kind]
         self.version += 1
 
     # What is kept over a restart
@@ -202,7 +214,7 @@ class RunTimes:
     def take_changed(self) -> Changed:
         """What is to be kept since the last time."""
         changed = Changed(
-            {origin: deepcopy(self._runs.get(origin)) for origin in self._changed_runs},
+            {origin: deepcopy(self._runs.get(origin.pair, {}).get(origin)) for origin in self._changed_runs},
             {pair: self._stated.get(pair) for pair in self._changed_stated},
         )
         self._changed_runs.clear()
@@ -212,7 +224,7 @@ class RunTimes:
     def _counted_in(self, origin: Origin) -> tuple[Runs, Runs, Runs]:
         pair = origin.pair
         return (
-            self._runs.setdefault(origin, Runs()),
+            self._runs.setdefault(pair, {}).setdefault(origin, Runs()),
             self._of_pair.setdefault(pair, Runs()),
             self._of_kind.setdefault(self._kind(pair), Runs()),
         )
@@ -220,11 +232,3 @@ class RunTimes:
     def _kind(self, pair: Pair) -> Pair:
         """The job class on the resource's kind; a resource without one is its own kind, which no other name can be."""
         return pair._replace(resource=self._kinds.get(pair.resource, f"={pair.resource}"))
-
-    def _sum_kind(self, kind: Pair) -> None:
-        of_kind = self._of_kind[kind] = Runs()
-        for pair, runs in self._of_pair.items():
-            if self._kind(pair) == kind:
-                of_kind.include(runs)
-        if not of_kind.count:
-            del self._of_kind[kind]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import grpc
 
+from cosched.service.api.requests import Requests, UserRequest
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import StoreError
+from cosched.service.wire.callers import Caller
 from cosched.service.wire.errors import Refusal, abort
-from cosched.service.wire.fields import FieldError
+from cosched.service.wire.fields import MAX_REQUEST_ID, FieldError, check_text
 
 Reply = TypeVar("Reply")
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
@@ -59,6 +62,18 @@ def answered(work: Method[_Api, _Message, Reply]) -> Method[_Api, _Message, Repl
         return reply
 
     return method
+
+
+@contextmanager
+def requested(requests: Requests, caller: Caller, request: Any) -> Iterator[UserRequest]:
+    """Who requests a change; what is wrong in the block with the fields of the request is audited."""
+    user_request = UserRequest(caller, type(request).__name__.removesuffix("Request"), request.request_id)
+    try:
+        check_text("request_id", request.request_id, MAX_REQUEST_ID)
+        yield user_request
+    except FieldError as error:
+        requests.refused(user_request, as_refusal(error))
+        raise
 
 
 def as_refusal(error: Refusal | FieldError | StoreError) -> Refusal:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,7 +13,7 @@ import grpc
 from cosched.core.coscheduling.peers import MAX_ABSENCE
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
-from cosched.service.api.answering import Context, answered, as_refusal
+from cosched.service.api.answering import Context, answered, as_refusal, requested
 from cosched.service.api.domain_operations import DomainOperations
 from cosched.service.api.operations import Operations
 from cosched.service.api.reads import Reads, in_slices
@@ -29,7 +29,6 @@ from cosched.service.wire.errors import Refusal, abort
 from cosched.service.wire.fields import (
     MAX_OWNER,
     MAX_PAIR,
-    MAX_REQUEST_ID,
     FieldError,
     WrongDomainError,
     check_domain,
@@ -144,17 +143,8 @@ class DomainApi(DomainServiceServicer):
         self._serving.tell_peers()
         return domain_pb2.ResumeDomainResponse(domain=self._serving.about())
 
-    @contextmanager
-    def _requested(self, request: Any, context: Context) -> Iterator[UserRequest]:
-        """Who requests a change; what is wrong in the block with the fields of the request is audited."""
-        method = type(request).__name__.removesuffix("Request")
-        user_request = UserRequest(self._identify(context), method, request.request_id)
-        try:
-            check_text("request_id", request.request_id, MAX_REQUEST_ID)
-            yield user_request
-        except FieldError as error:
-            self._requests.refused(user_request, as_refusal(error))
-            raise
+    def _requested(self, request: Any, context: Context) -> AbstractContextManager[UserRequest]:
+        return requested(self._requests, self._identify(context), request)
 
     # Reads
 

@@ -1,12 +1,17 @@
-"""Operators' changes of the whole domain: drain it before maintenance, and resume it."""
+"""Operators' changes of the whole domain: drain it before maintenance, and resume it; correct its run times."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import islice
 
+from cosched.core.scheduling.run_times import Pair, RunTimes
 from cosched.service.api.requests import Requests, UserRequest, not_owner
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.wire.errors import Refusal
+
+DRAIN = "drain or resume"
+MOST_TOLD = 20  # corrections in a line of the audit
 
 
 class DomainOperations:
@@ -18,16 +23,30 @@ class DomainOperations:
 
     def drain(self, request: UserRequest, expected: int, settle: int) -> None:
         """DrainDomain, for about `expected` seconds; holds last at most `settle` seconds."""
-        self._change(request, f"for {expected} s", lambda: self._domain.draining.begin(expected, settle))
+        self._change(request, DRAIN, f"for {expected} s", lambda: self._domain.draining.begin(expected, settle))
 
     def resume(self, request: UserRequest) -> None:
         """ResumeDomain."""
-        self._change(request, "", self._domain.draining.end)
+        self._change(request, DRAIN, "", self._domain.draining.end)
 
-    def _change(self, request: UserRequest, detail: str, change: Callable[[], None]) -> None:
+    def correct(self, request: UserRequest, times: RunTimes, corrections: Mapping[Pair, int | None]) -> None:
+        """CorrectRunTimes: seconds that are stated; None: what was learned is forgotten."""
+        some = ", ".join(_told(pair, seconds) for pair, seconds in islice(corrections.items(), MOST_TOLD))
+        more = f" and {len(corrections) - MOST_TOLD} more" if len(corrections) > MOST_TOLD else ""
+        self._change(request, "correct the run times of", some + more, lambda: self._correct(times, corrections))
+
+    def _correct(self, times: RunTimes, corrections: Mapping[Pair, int | None]) -> None:
+        for pair, seconds in corrections.items():
+            if seconds is None:
+                times.forget(pair)
+            else:
+                times.state(pair, seconds)
+        self._domain.scheduler.reschedule()
+
+    def _change(self, request: UserRequest, what: str, detail: str, change: Callable[[], None]) -> None:
         try:
             if not request.caller.operator:
-                raise not_owner(f"only an operator may drain or resume {self._domain.name}, not {request.user}")
+                raise not_owner(f"only an operator may {what} {self._domain.name}, not {request.user}")
             if self._domain.store.reply(request.user, request.request_id) is not None:
                 return
             with self._domain.turns.take():
@@ -36,3 +55,7 @@ class DomainOperations:
         except Refusal as refusal:
             self._requests.refused(request, refusal)
             raise
+
+
+def _told(pair: Pair, seconds: int | None) -> str:
+    return f"{pair.job_class} on {pair.resource}: {'forgotten' if seconds is None else f'{seconds} s'}"

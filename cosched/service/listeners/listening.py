@@ -20,6 +20,7 @@ from cosched.service.api.domain_api import DomainApi, Serving
 from cosched.service.api.explain_api import ExplainApi, Explained
 from cosched.service.api.receiving import Keep, ReceivingServer, Reception
 from cosched.service.api.rendezvous_api import Rendezvous, RendezvousApi
+from cosched.service.api.run_times_api import RunTimesApi
 from cosched.service.api.usage_api import UsageApi
 from cosched.service.configuration import Configuration
 from cosched.service.listeners.http import HttpServer
@@ -37,7 +38,15 @@ from cosched.service.wire.callers import Identify, certificate_callers, plaintex
 from cosched.service.wire.tls import ServerTls
 from cosched.service.wire.tls_files import TlsFiles
 from cosched.sockets.connections import Room
-from cosched.v1 import coscheduling_pb2, domain_pb2, explain_pb2, page_pb2, rendezvous_pb2, usage_pb2
+from cosched.v1 import (
+    coscheduling_pb2,
+    domain_pb2,
+    explain_pb2,
+    page_pb2,
+    rendezvous_pb2,
+    run_times_pb2,
+    usage_pb2,
+)
 from cosched.v1.adaptive_pb2_grpc import add_AdaptiveServiceServicer_to_server
 from cosched.v1.coscheduling_pb2_grpc import add_CoschedulingServiceServicer_to_server
 from cosched.v1.domain_pb2_grpc import add_DomainServiceServicer_to_server
@@ -45,6 +54,7 @@ from cosched.v1.explain_pb2_grpc import add_ExplainServiceServicer_to_server
 from cosched.v1.page_pb2_grpc import add_PageServiceServicer_to_server
 from cosched.v1.rendezvous_pb2_grpc import add_RendezvousServiceServicer_to_server
 from cosched.v1.replay_pb2_grpc import add_ReplayServiceServicer_to_server
+from cosched.v1.run_times_pb2_grpc import add_RunTimesServiceServicer_to_server
 from cosched.v1.usage_pb2_grpc import add_UsageServiceServicer_to_server
 
 GRACE = 2.0  # seconds that open calls get at a stop
@@ -199,6 +209,7 @@ def _add_services(served: Served, server: _Server) -> None:
     add_PageServiceServicer_to_server(PageApi(served.described, identify, peers.check_peer), receiving)
     add_ExplainServiceServicer_to_server(ExplainApi(served.explained, identify, peers.check_peer), receiving)
     add_UsageServiceServicer_to_server(UsageApi(served.explained, identify), receiving)
+    add_RunTimesServiceServicer_to_server(RunTimesApi(served.users, identify), receiving)
     add_DomainServiceServicer_to_server(DomainApi(served.users, identify), receiving)
     if server.local and served.adaptive is not None:
         add_AdaptiveServiceServicer_to_server(AdaptiveApi(served.adaptive, identify), receiving)
@@ -211,6 +222,7 @@ def _add_services(served: Served, server: _Server) -> None:
         explain_pb2.DESCRIPTOR.services_by_name["ExplainService"].full_name,
         page_pb2.DESCRIPTOR.services_by_name["PageService"].full_name,
         usage_pb2.DESCRIPTOR.services_by_name["UsageService"].full_name,
+        run_times_pb2.DESCRIPTOR.services_by_name["RunTimesService"].full_name,
         health.SERVICE_NAME,
         reflection.SERVICE_NAME,
     )

@@ -1,0 +1,126 @@
+"""RunTimesService: how long jobs of a class run on a resource, as was learned; corrections by operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import grpc
+from google.protobuf.duration_pb2 import Duration
+
+from cosched.core.scheduling.run_times import LONGEST, Origin, Pair, Runs, RunTimes, Source
+from cosched.service.api.answering import Context, answered, requested
+from cosched.service.api.domain_api import Serving
+from cosched.service.api.requests import checked_reader
+from cosched.service.wire.callers import Identify
+from cosched.service.wire.errors import Refusal
+from cosched.service.wire.fields import FieldError, check_text
+from cosched.v1 import run_times_pb2
+from cosched.v1.run_times_pb2_grpc import RunTimesServiceServicer
+
+MOST = 10_000  # corrections
+MAX_NAME = 256
+BY = {  # which parts of its origin tell a run from others
+    run_times_pb2.RUN_TIMES_BY_UNSPECIFIED: ("job_class", "resource"),
+    run_times_pb2.RUN_TIMES_BY_PAIR: ("job_class", "resource"),
+    run_times_pb2.RUN_TIMES_BY_CLASS: ("job_class",),
+    run_times_pb2.RUN_TIMES_BY_RESOURCE: ("resource",),
+    run_times_pb2.RUN_TIMES_BY_USER: ("owner", "queue"),
+}
+SOURCES = {
+    Source.RUNS: run_times_pb2.RUN_TIME_SOURCE_RUNS,
+    Source.STATED: run_times_pb2.RUN_TIME_SOURCE_STATED,
+    Source.KIND: run_times_pb2.RUN_TIME_SOURCE_KIND,
+}
+NOBODY = Origin("", "", "", "")
+
+
+class RunTimesApi(RunTimesServiceServicer):
+    """The API for callers of one listener."""
+
+    def __init__(self, serving: Serving, identify: Identify) -> None:
+        self._serving = serving
+        self.domain = serving.domain
+        self._identify = identify
+
+    @answered
+    async def ListRunTimes(
+        self, request: run_times_pb2.ListRunTimesRequest, context: Context
+    ) -> run_times_pb2.ListRunTimesResponse:
+        """See the protocol."""
+        checked_reader(self.domain, self._identify(context))
+        if (by := BY.get(request.by)) is None:
+            raise FieldError("by", "is not known here")
+        return run_times_pb2.ListRunTimesResponse(run_times=listed(self._times(), by))
+
+    @answered
+    async def CorrectRunTimes(
+        self, request: run_times_pb2.CorrectRunTimesRequest, context: Context
+    ) -> run_times_pb2.CorrectRunTimesResponse:
+        """See the protocol."""
+        with requested(self._serving.requests, self._identify(context), request) as user_request:
+            times = self._times()
+            self._serving.domain_operations.correct(user_request, times, checked(request.corrections))
+        return run_times_pb2.CorrectRunTimesResponse()
+
+    def _times(self) -> RunTimes:
+        if (times := self.domain.scheduler.run_times) is None:
+            said = f"{self.domain.kind.title} learns no run times"
+            raise Refusal(grpc.StatusCode.UNIMPLEMENTED, "NO_RUN_TIMES", said)
+        return times
+
+
+def listed(times: RunTimes, by: tuple[str, ...]) -> list[run_times_pb2.RunTime]:
+    """Return the run times, in sums of those that are alike in these parts of their origin."""
+    sums: dict[Origin, Runs] = {}
+    if by == Pair._fields:
+        sums = {NOBODY._replace(**pair._asdict()): Runs() for pair in times.pairs()}
+    for origin, runs in times.by_origin():
+        alike = NOBODY._replace(**{part: getattr(origin, part) for part in by})
+        sums.setdefault(alike, Runs()).include(runs)
+    told = [_told(origin, sums[origin]) for origin in sorted(sums)]
+    for message in told if by == Pair._fields else ():
+        _expect(message, times)
+    return told
+
+
+def _told(origin: Origin, runs: Runs) -> run_times_pb2.RunTime:
+    message = run_times_pb2.RunTime(
+        job_class=origin.job_class, resource=origin.resource, user=origin.owner, queue=origin.queue, runs=runs.count
+    )
+    if runs.count:
+        message.mean.CopyFrom(Duration(seconds=runs.mean))
+        for name, share in (("tenth", 0.1), ("median", 0.5), ("ninetieth", 0.9)):
+            getattr(message, name).CopyFrom(Duration(seconds=runs.quantile(share)))
+    if (variance := runs.variance) is not None:
+        message.standard_deviation = variance**0.5
+    return message
+
+
+def _expect(message: run_times_pb2.RunTime, times: RunTimes) -> None:
+    """Say what is expected of a job class on a resource, for which something is known."""
+    pair = Pair(message.job_class, message.resource)
+    expected = times.predict(pair, 0)
+    message.expected.CopyFrom(Duration(seconds=expected.seconds))
+    message.source = SOURCES[expected.source]
+    if expected.spread is not None:
+        message.spread = expected.spread
+    if (stated := times.stated(pair)) is not None:
+        message.stated.CopyFrom(Duration(seconds=stated))
+
+
+def checked(corrections: Iterable[run_times_pb2.RunTimeCorrection]) -> dict[Pair, int | None]:
+    """Return what is stated by job class and resource; FieldError."""
+    checked: dict[Pair, int | None] = {}
+    for number, correction in enumerate(corrections):
+        field = f"corrections[{number}]"
+        if number == MOST:
+            raise FieldError("corrections", f"are more than {MOST:,}")
+        job_class = check_text(f"{field}.job_class", correction.job_class, MAX_NAME)
+        pair = Pair(job_class, check_text(f"{field}.resource", correction.resource, MAX_NAME))
+        if pair in checked:
+            raise FieldError(field, f"is about the same job class and resource as {[*checked].index(pair)}")
+        stated = correction.stated if correction.HasField("stated") else None
+        if stated is not None and (stated.nanos or not 1 <= stated.seconds <= LONGEST):
+            raise FieldError(f"{field}.stated", f"is no whole number of seconds from 1 to {LONGEST}")
+        checked[pair] = None if stated is None else stated.seconds
+    return checked
