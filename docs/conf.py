@@ -67,6 +67,7 @@ docs/meet
 docs/fluid
 docs/models
 docs/molding
+docs/heterogeneous
 docs/protocol
 sim/reference/README
 sim/studies/tang2011/PAPER

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Self
 
@@ -14,9 +13,8 @@ from cosched.validation.mistakes import KeyedError, first_mistake, key_shown, no
 from cosched.validation.text import shown
 from cosched.validation.toml import read_toml
 from cosched.validation.types import DomainName, Seconds, Settings, Switch, Whole
+from cosched.workload.run_times import read_run_times
 
-HEADER = ["job_class", "resource", "seconds"]
-LONGEST = 10**9  # s
 Name = DomainName
 
 
@@ -107,47 +105,17 @@ def read_times(path: str, site: Site) -> ExpectedTimes:
 
     A class must be able to run on a machine, since it may run when clusters are never free at once.
     """
-    from cosched.workload.traces.opening import numbered, read_blocks
-
-    lines = numbered(read_blocks(path))
-    line, header = next(lines, (1, ""))
-    if [cell.strip() for cell in header.split(",")] != HEADER:
-        raise InputError(path, line, f"its first line must be {','.join(HEADER)}")
     resources, times = set(site.resources), dict[tuple[str, str], int]()
-    for line, text in lines:
-        try:
-            job_class, resource, seconds = _row(text)
-            if resource not in resources:
-                raise ValueError(f"the site has no machine and no cluster {shown(resource)}")
-            if (job_class, resource) in times:
-                raise ValueError(f"the time of {job_class} on {resource} is stated twice")
-            times[job_class, resource] = seconds
-        except ValueError as error:
-            raise InputError(path, line, str(error)) from None
+    for line, pair, seconds in read_run_times(path):
+        if pair.resource not in resources:
+            raise InputError(path, line, f"the site has no machine and no cluster {shown(pair.resource)}")
+        times[pair] = seconds
     _check_classes(path, times, site)
     return times
 
 
-def _row(text: str) -> tuple[str, str, int]:
-    try:
-        cells = [cell.strip() for cell in next(csv.reader([text], strict=True))]
-    except csv.Error as error:
-        raise ValueError(f"not CSV: {error}") from None
-    if len(cells) != len(HEADER):
-        raise ValueError(f"{len(cells)} columns, but there are {len(HEADER)}: {', '.join(HEADER)}")
-    job_class, resource, seconds = cells
-    if not job_class:
-        raise ValueError("the job class is missing")
-    if not (seconds.isascii() and seconds.isdecimal() and len(seconds) <= 10 and 1 <= int(seconds) <= LONGEST):
-        reason = "leave the line out if the class cannot run there"
-        raise ValueError(f"{shown(seconds)} is not a whole number of seconds from 1 to {LONGEST:,}; {reason}")
-    return job_class, resource, int(seconds)
-
-
 def _check_classes(path: str, times: Mapping[tuple[str, str], int], site: Site) -> None:
     machines = {machine.name for machine in site.machines}
-    if not times:
-        raise InputError(path, None, "states no time: no job could run")
     for name in dict.fromkeys(name for name, _ in times):
         if not any(job_class == name and resource in machines for job_class, resource in times):
             reason = "can run on clusters only: state its time on a machine, where it runs when no cluster is free"

@@ -1,52 +1,64 @@
-"""Files of run times: CSV with the columns job_class, resource, seconds. A pair that is not there cannot run there."""
+"""Files of run times: CSV with the columns job_class, resource, seconds."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 from cosched.core.scheduling.run_times import LONGEST, Pair
 from cosched.errors import InputError
+from cosched.validation.text import shown
 
-COLUMNS = ("job_class", "resource", "seconds")
+HEADER = ["job_class", "resource", "seconds"]
 
 
-def read_run_times(path: Path) -> dict[Pair, int]:
-    """Return the seconds that jobs of a class are expected to run on a resource; InputError names the line."""
-    source = str(path)
+def read_run_times(path: str) -> Iterator[tuple[int, Pair, int]]:
+    """Yield line, job class with resource, and seconds; InputError names the line that is wrong."""
+    lines = _lines(path)
+    line, header = next(lines, (1, ""))
+    if [cell.strip() for cell in header.split(",")] != HEADER:
+        raise InputError(path, line, f"its first line must be {','.join(HEADER)}")
+    known = set[Pair]()
+    for line, text in lines:
+        try:
+            pair, seconds = _row(text)
+        except ValueError as error:
+            raise InputError(path, line, str(error)) from None
+        if pair in known:
+            raise InputError(path, line, f"the time of {pair.job_class} on {pair.resource} is stated twice")
+        known.add(pair)
+        yield line, pair, seconds
+    if not known:
+        raise InputError(path, None, "states no time: no job could run")
+
+
+def _lines(path: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank, by their numbers."""
     try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(source, None, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    rows = csv.DictReader(io.StringIO(text), strict=True, restkey="", restval="")
-    found: dict[Pair, int] = {}
+        with open(path, encoding="utf-8-sig") as file:
+            lines = file.read().splitlines()
+    except UnicodeDecodeError:
+        raise InputError(path, None, "is not text in UTF-8") from None
+    except OSError as error:
+        raise InputError(path, None, f"cannot be read: {error.strerror}") from None
+    return ((line, text) for line, text in enumerate(lines, 1) if text.strip())
+
+
+def _row(text: str) -> tuple[Pair, int]:
     try:
-        if missing := [name for name in COLUMNS if name not in (rows.fieldnames or ())]:
-            raise InputError(source, 1, f"the column {missing[0]} is missing: {','.join(COLUMNS)}")
-        for row in rows:
-            pair, seconds = _read(row, source, rows.line_num)
-            if pair in found:
-                reason = f"the time of {pair.job_class} on {pair.resource} was stated before: leave one of them out"
-                raise InputError(source, rows.line_num, reason)
-            found[pair] = seconds
+        cells = [cell.strip() for cell in next(csv.reader([text], strict=True))]
     except csv.Error as error:
-        raise InputError(source, rows.line_num + 1, f"not CSV: {error}") from None
-    if not found:
-        raise InputError(source, None, "states no run time: add a line for each job class and resource")
-    return found
-
-
-def _read(row: Mapping[str, str], source: str, line: int) -> tuple[Pair, int]:
-    if "" in row:
-        raise InputError(source, line, "has more cells than the first line has columns")
-    job_class, resource, seconds = (row[name].strip() for name in COLUMNS)
-    for name, text in (("job_class", job_class), ("resource", resource)):
-        if not text:
-            raise InputError(source, line, f"column {name}: is empty")
-    if not (seconds.isascii() and seconds.isdecimal() and 1 <= int(seconds) <= LONGEST):
-        raise InputError(source, line, f"column seconds: {seconds!r} is no whole number of seconds from 1 on")
+        raise ValueError(f"not CSV: {error}") from None
+    if len(cells) != len(HEADER):
+        raise ValueError(f"{len(cells)} columns, but there are {len(HEADER)}: {', '.join(HEADER)}")
+    job_class, resource, seconds = cells
+    for name, cell in (("job class", job_class), ("resource", resource)):
+        if not cell:
+            raise ValueError(f"the {name} is missing")
+    if not (seconds.isascii() and seconds.isdecimal() and len(seconds) <= 10 and 1 <= int(seconds) <= LONGEST):
+        reason = "leave the line out if the class cannot run there"
+        raise ValueError(f"{shown(seconds)} is not a whole number of seconds from 1 to {LONGEST:,}; {reason}")
     return Pair(job_class, resource), int(seconds)
 
 
@@ -54,6 +66,6 @@ def written(times: Iterable[tuple[Pair, int]]) -> str:
     """Return the text of such a file."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(COLUMNS)
+    rows.writerow(HEADER)
     rows.writerows((*pair, seconds) for pair, seconds in times)
     return text.getvalue()

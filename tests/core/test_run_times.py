@@ -99,6 +99,16 @@ def test_a_correction_stands_until_the_next_run_and_ends_what_was_learned():
     assert times.pairs() == []
 
 
+def test_what_the_file_of_the_site_states_counts_until_the_operators_state_otherwise():
+    times = RunTimes(KINDS, {FFT: 30})
+    assert (times.pairs(), times.predict(FFT, 60)) == ([FFT], (30, Source.STATED, 0, None))
+    times.state(FFT, 20)
+    assert times.predict(FFT, 60).seconds == 20
+    times.forget(FFT)
+    assert times.predict(FFT, 60).seconds == 30
+    assert times.take_changed() == ({}, {FFT: None})
+
+
 def test_no_run_is_expected_to_take_no_time():
     assert learned(a1=[0, 0]).predict(FFT, 60).seconds == 1
     assert RunTimes().predict(FFT, 0).seconds == 1

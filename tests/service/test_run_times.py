@@ -94,7 +94,7 @@ def test_what_the_manager_has_measured_counts_and_not_when_the_service_heard_of_
 
 @pytest.mark.parametrize("how", [JobState.FAILED, JobState.CANCELLED])
 def test_a_failed_or_cancelled_run_does_not_count(tmp_path, how):
-    """pjs.md: "Preempted and failed runs do not count." """
+    """heterogeneous.md: "Preempted and failed runs do not count." """
     made, node = running(tmp_path)
     node.domain.end("1", how, ran=7)
     assert node.store.runs() == []
@@ -131,14 +131,14 @@ def test_corrections_are_on_record(tmp_path):
 
 def test_sums_of_squares_may_be_larger_than_a_number_of_the_database(tmp_path):
     store = Store.open(tmp_path / "a.db", "a")
-    origin, runs = Origin("long", "m", "ann", "low"), learned(*[1 << 31] * 9)
+    origin, runs = Origin("long", "m", "ann", "low"), learned(*[10**9] * 9)
     times = Learning(1).run_times
     times.recall([(origin, runs)], [])
-    times.learn(origin, 1 << 31)
+    times.learn(origin, 10**9)
     with store.transaction():
         store.save_run_times(times.take_changed())
     [(kept, sums)] = store.runs()
-    assert (kept, sums) == (origin, learned(*[1 << 31] * 10))
+    assert (kept, sums) == (origin, learned(*[10**9] * 10))
     store.close()
 
 

@@ -22,9 +22,9 @@ def corrections(*wanted):
     [
         ([("", "m", 1)], "corrections[0].job_class: must have 1 to 256 characters, has 0"),
         ([("c", "m\n", 1)], "corrections[0].resource: has a character that is not printable"),
-        ([("c", "m", 0)], "corrections[0].stated: is no whole number of seconds from 1 to 2147483648"),
-        ([("c", "m", 1.5)], "corrections[0].stated: is no whole number of seconds from 1 to 2147483648"),
-        ([("c", "m", 5), ("c", "n", 2**31 + 1)], "corrections[1].stated: is no whole number of seconds from 1 to"),
+        ([("c", "m", 0)], "corrections[0].stated: is no whole number of seconds from 1 to 1000000000"),
+        ([("c", "m", 1.5)], "corrections[0].stated: is no whole number of seconds from 1 to 1000000000"),
+        ([("c", "m", 5), ("c", "n", 10**9 + 1)], "corrections[1].stated: is no whole number of seconds from 1 to"),
         ([("c", "m", 5), ("c", "m", None)], "corrections[1]: is about the same job class and resource as 0"),
         ([("c", str(number), 5) for number in range(10_001)], "corrections: are more than 10,000"),
     ],

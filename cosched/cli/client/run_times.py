@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -40,9 +39,7 @@ EXPECTED = ("EXPECTED", "+-")
     "--forget", "forgotten", nargs=2, multiple=True, metavar="CLASS RESOURCE",
     help="Forget what was learned and stated. May be repeated.",
 )  # fmt: skip
-@click.option(
-    "--import", "file", type=click.Path(path_type=Path), metavar="FILE", help="Expect the times of a file: CSV."
-)
+@click.option("--import", "file", type=click.Path(), metavar="FILE", help="Expect the times of a file: CSV.")
 @server_option
 def times(
     by: str,
@@ -50,7 +47,7 @@ def times(
     as_json: bool,
     stated: Sequence[tuple[str, str, int]],
     forgotten: Sequence[tuple[str, str]],
-    file: Path | None,
+    file: str | None,
     server: str | None,
 ) -> None:
     """Show how long jobs of each class have run on each machine and cluster, and what is expected; or correct it.
@@ -61,7 +58,7 @@ def times(
 
     --set, --forget and --import are for operators. The runs so far of what they name count no more.
     """
-    corrections = _corrections(stated, forgotten, {} if file is None else read_run_times(file))
+    corrections = _corrections(stated, forgotten, () if file is None else read_run_times(file))
     if corrections and (as_csv or as_json or by != "pair"):
         raise click.UsageError("run times are either shown or corrected: leave out --by, --csv and --json")
     if as_csv and by != "pair":
@@ -82,11 +79,13 @@ def times(
 
 
 def _corrections(
-    stated: Iterable[tuple[str, str, int]], forgotten: Iterable[tuple[str, str]], imported: Mapping[Pair, int]
+    stated: Iterable[tuple[str, str, int]],
+    forgotten: Iterable[tuple[str, str]],
+    imported: Iterable[tuple[int, Pair, int]],
 ) -> dict[tuple[str, str], int | None]:
     """Return the seconds to be expected, None: forgotten; InputError if two options are about the same."""
     corrections: dict[tuple[str, str], int | None] = {}
-    of_file = ((*pair, seconds) for pair, seconds in imported.items())
+    of_file = ((*pair, seconds) for _, pair, seconds in imported)
     for job_class, resource, seconds in (*of_file, *stated, *((*pair, None) for pair in forgotten)):
         if (job_class, resource) in corrections:
             raise InputError(f"{job_class} {resource}", None, "is corrected twice: name it once")

@@ -16,7 +16,7 @@ from math import ceil, sqrt
 from typing import NamedTuple
 
 EXACT_BITS = 7  # the histogram is exact below 128 s; above, a value is less than a 64th too low
-LONGEST = 1 << 31  # s
+LONGEST = 10**9  # s
 
 
 class Source(Enum):
@@ -130,9 +130,12 @@ class Changed(NamedTuple):
 class RunTimes:
     """The run times of one site: those learned, and those that it states."""
 
-    def __init__(self, kinds: Mapping[str, str] | None = None) -> None:
-        """`kinds`: of resources by name; those of one kind stand in for each other. The others are of their own."""
-        self._kinds = kinds or {}
+    def __init__(self, kinds: Mapping[str, str] | None = None, given: Mapping[Pair, int] | None = None) -> None:
+        """`kinds`: of resources by name; those of one kind stand in for each other. The others are of their own.
+
+        `given`: what the site's file states; it is not kept over a restart.
+        """
+        self._kinds, self._given = kinds or {}, given or {}
         self._of_a_kind: dict[str, list[str]] = {}  # resources
         for resource, kind in self._kinds.items():
             self._of_a_kind.setdefault(kind, []).append(resource)
@@ -150,7 +153,7 @@ class RunTimes:
         """How long a job of the class would run on the resource, if it asks for `requested` seconds."""
         if (runs := self._of_pair.get(pair)) is not None:
             return Prediction(runs.mean, Source.RUNS, runs.count, runs.spread)
-        if (stated := self._stated.get(pair)) is not None:
+        if (stated := self.stated(pair)) is not None:
             return Prediction(stated, Source.STATED)
         if (runs := self._of_kind.get(self._kind(pair))) is not None:
             return Prediction(runs.mean, Source.KIND, runs.count, runs.spread)
@@ -160,7 +163,7 @@ class RunTimes:
         """Those of which runs, or stated times, are known, or runs on resources of the same kind; in order."""
         kinds = ((job_class, self._of_a_kind.get(kind, ())) for job_class, kind in self._of_kind)
         alike = {Pair(job_class, resource) for job_class, resources in kinds for resource in resources}
-        return sorted(self._of_pair.keys() | self._stated.keys() | alike)
+        return sorted(self._of_pair.keys() | self._stated.keys() | self._given.keys() | alike)
 
     def runs(self, pair: Pair) -> Runs:
         """The runs of a job class on a resource."""
@@ -168,7 +171,7 @@ class RunTimes:
 
     def stated(self, pair: Pair) -> int | None:
         """The time that the site states."""
-        return self._stated.get(pair)
+        return self._stated.get(pair, self._given.get(pair))
 
     def by_origin(self) -> Iterator[tuple[Origin, Runs]]:
         """All runs, by their origins."""
@@ -190,7 +193,7 @@ class RunTimes:
         self._stated[pair] = seconds
 
     def forget(self, pair: Pair) -> None:
-        """Nothing is known of the job class on the resource."""
+        """Nothing is known of the job class on the resource but what the site's file states."""
         self._changed_runs.update(self._runs.pop(pair, ()))
         self._changed_stated.add(pair)
         self._stated.pop(pair, None)
