@@ -21,6 +21,7 @@ CALLS, USERS, *OTHERS, REFLECTION = (
     "cosched.v1.ExplainService",
     "cosched.v1.PageService",
     "cosched.v1.RendezvousService",
+    "cosched.v1.RunTimesService",
     "cosched.v1.UsageService",
     "grpc.reflection.v1alpha.ServerReflection",
 )
