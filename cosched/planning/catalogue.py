@@ -32,11 +32,13 @@ class MachineTable(Settings):
     cpu: Share | None = None  # that a new process gets now
     memory: Memory | None = None  # that the application may use now
     installed: Memory | None = None  # whether it is in use or not
+    domain: _Name | None = None  # the policy domain that gives it to jobs
+    node: _Name | None = None  # what its domain calls it; None: the domain gives nodes by their number
 
     @property
     def listed(self) -> Listed:
         """The machine with its segment."""
-        return Listed(self.name, self.segment or self.name.partition(".")[2])
+        return Listed(self.name, self.segment or self.name.partition(".")[2], self.domain or "")
 
 
 class LinkTable(Settings):
@@ -158,7 +160,7 @@ def _check_machines(path: str, catalogue: Catalogue) -> None:
 
 
 def _check_links(path: str, catalogue: Catalogue) -> None:
-    ends = {end for machine in catalogue.listed for end in machine}
+    ends = {end for machine in catalogue.listed for end in (machine.name, machine.segment)}
     for number, link in enumerate(catalogue.link, 1):
         for key, end in zip(("from", "to"), link.pair, strict=True):
             if end not in ends:

@@ -13,10 +13,11 @@ BANDWIDTH, LATENCY = LINK_KINDS = ("bandwidth", "latency")
 
 
 class Listed(NamedTuple):
-    """A machine that the user lists: its full name, and the network segment that it is in."""
+    """A machine that the user lists: its full name, the network segment and the policy domain that it is in."""
 
     name: str
     segment: str
+    domain: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ def grid_of(
         if missing := [kind for kind in required if known[kind] is None]:
             excluded[machine.name] = missing
         else:
-            usable.append(Machine(*machine, *(known[kind] or 0.0 for kind in KINDS)))
+            speed, cpu, memory = (known[kind] or 0.0 for kind in KINDS)
+            usable.append(Machine(machine.name, machine.segment, speed, cpu, memory, machine.domain))
     tables = ([source.links[kind] for source in sources if kind in source.links] for kind in LINK_KINDS)
     return Grid(usable, *tables), excluded
 

@@ -23,6 +23,7 @@ class Machine:
     speed: float  # MHz
     cpu: float  # the share of it that a new process gets, 0 to 1
     memory: float  # MB that the application may use
+    domain: str = ""  # the policy domain that gives it to jobs; empty: none is known
 
 
 class Link(NamedTuple):

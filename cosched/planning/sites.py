@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import combinations, pairwise
 from typing import TypeVar
 
@@ -23,6 +23,11 @@ def by_name(grid: Grid) -> list[Site]:
 def site_name(machine: Machine) -> str:
     """Return what follows the first dot of a machine's full name; empty without a dot."""
     return machine.name.partition(".")[2]
+
+
+def by_domain(grid: Grid) -> list[Site]:
+    """Return the machines of each policy domain, in order of their first machine."""
+    return _grouped(grid.machines, [machine.domain for machine in grid.machines])
 
 
 def by_delay(grid: Grid) -> list[Site]:
@@ -50,7 +55,12 @@ def by_delay(grid: Grid) -> list[Site]:
     return _grouped(grid.machines, [leader(machine) for machine in grid.machines])
 
 
-FINDERS = {"name": by_name, "delay": by_delay}
+FINDERS = {"name": by_name, "delay": by_delay, "domain": by_domain}
+LABELS: dict[str, Callable[[Machine], str]] = {  # how a site is called, by one of its machines
+    "name": lambda machine: site_name(machine) or machine.name,
+    "delay": lambda machine: machine.name,
+    "domain": lambda machine: machine.domain or "(none)",
+}
 
 
 def _longest_inside(delays: Sequence[float]) -> float:

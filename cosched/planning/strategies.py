@@ -31,13 +31,13 @@ class Choice:
     of_collections: Sequence[Told] = ()
 
 
-def chosen_by_user(problem: Problem, grid: Grid) -> Choice:
+def chosen_by_user(problem: Problem, grid: Grid, *, find_sites: Callable[[Grid], list[Site]] = by_name) -> Choice:
     """Return the fewest machines, in the order of the list, that hold the data in equal shares.
 
     Dail et al. 2002, IV.B: "The strategy therefore selects the minimum number of resources that will satisfy
     application memory requirements." NoScheduleError: all of them together do not.
     """
-    sites = by_name(grid)
+    sites = find_sites(grid)
     model, mapper = problem.application.make(problem.size, problem.settings, grid, sites)
     reason = ""
     for size in range(1, len(grid.machines) + 1):

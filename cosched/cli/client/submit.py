@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -21,6 +21,7 @@ from cosched.cli.client.explain import tell_near_names
 from cosched.cli.client.exports import exported
 from cosched.cli.client.headings import CommandWithHeadings
 from cosched.cli.client.jobs import Destination, JobId, group_options, pair_options
+from cosched.cli.client.selecting import Part, check_selection, group_name, parts
 from cosched.cli.client.time_limits import TimeLimit
 from cosched.cli.client.windows import (
     WHEN,
@@ -34,6 +35,7 @@ from cosched.cli.client.windows import (
 from cosched.cli.client.wording import group_found, mate_found
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_text
+from cosched.cli.problem_options import problem_options
 from cosched.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,9 +48,19 @@ HEADINGS = {
     "Job": ("nodes", "nodelist", "column", "time_limit", "name", "hold", "directory", "export", "comment"),
     "Mate": ("mate", "pair", "pair_domain", "or_alone"),
     "Group": ("group", "members", "destinations"),
+    "Machines": ("grid", "application", "size", "strategy"),
     "Timing": ("at", "within", "start_after", "windows", "end_together"),
 }
 MATES = LINKS | WHEN | {"or_alone"}  # a link on the command line discards all of these in the script
+
+
+class To(NamedTuple):
+    """A script that is submitted to a domain; `part`: the machines that were chosen there."""
+
+    domain: str
+    path: str
+    arguments: tuple[str, ...] = ()
+    part: Part | None = None
 
 
 def job_options(command: Command) -> Command:
@@ -101,6 +113,8 @@ class Submit(ColumnOptions, CommandWithHeadings):
     metavar="DOMAIN:SCRIPT",
     help="Submit this script there, once for each job of the group.",
 )
+@click.option("--select", "grid", metavar="FILE", help="Choose machines for the application from this list.")
+@problem_options(required=False)
 @click.option("--parsable", is_flag=True, help="Print the job's id and nothing else.")
 @server_option
 @click.argument("script", metavar="SCRIPT", required=False)
@@ -112,6 +126,10 @@ def submit(
     script: str | None,
     arguments: tuple[str, ...],
     destinations: tuple[tuple[str, str], ...],
+    grid: str | None,
+    application: str | None,
+    size: int | None,
+    strategy: str,
     parsable: bool,
     server: str | None,
     **options: Any,
@@ -122,6 +140,7 @@ def submit(
       cosched submit -N 4 -t 1:00:00 job.sh
       cosched submit --pair run7 job.sh
       cosched submit --group run7 --to intrepid:sim.sh --to mira:view.sh
+      cosched submit --select grid.toml --application jacobi --size 16800 job.sh
 
     Its mate is a job on another domain that starts at the same moment: name it by --mate if it has been
     submitted, or submit both with the same --pair name, in any order. A mate that does not exist, has ended or
@@ -131,6 +150,9 @@ def submit(
     name, --with the domains of the others. Or submit all at once, --to their domains: all are submitted, or none.
     Two domains are a pair. The jobs of either may also start apart, where all domains have slots: --start-after another
     one's, --within a time, or each in its --window; and --at a given instant. All must be submitted with the same.
+
+    With --select, machines are chosen as by cosched select. The job gets them; on several domains, each has a job of a
+    group. MAP_MACHINES and MAP_SHARES tell a job its machines and what each one gets.
 
     Where the scheduler changes sizes, a job with --least may run on fewer nodes than it asks for, and must follow
     changes of its size (cosched.client.adaptive). What only a scheduler of the domain's reads: --column NAME=TEXT.
@@ -143,14 +165,30 @@ def submit(
 
     If Slurm schedules, this calls sbatch: #SBATCH lines count as well, and Slurm's defaults replace those above.
     """
+    check_selection(given_options(ctx), script)
     if destinations:
         check_destinations(destinations, script, server, options)
-        _submit_to(ctx, destinations, options, parsable)
+        _submit_to(ctx, [To(domain, path) for domain, path in destinations], options, parsable)
         return
     if script is None:
         raise click.UsageError("Missing argument 'SCRIPT'.")
-    content, given, asked = _asked(ctx, script, options)
-    with connected(server) as client:
+    if grid is None or application is None or size is None:
+        _submit_one(ctx, connected(server), To("", script, arguments), options, parsable)
+        return
+    chosen = [To(part.domain, script, arguments, part) for part in parts(grid, application, size, strategy)]
+    if len(chosen) == 1:
+        _submit_one(ctx, connected_to(chosen[0].domain), chosen[0], options, parsable)
+    else:
+        _submit_to(ctx, chosen, {**options, "group": group_name(options)}, parsable)
+
+
+def _submit_one(
+    ctx: click.Context, connection: AbstractContextManager[Client], to: To, options: Mapping[str, Any], parsable: bool
+) -> None:
+    """Submit a job to one domain."""
+    content, given, asked = _asked(ctx, to, options)
+    script, arguments = to.path, to.arguments
+    with connection as client:
         domain = client.domain()
         given, asked = (pair_apart(options, domain) for options in (given, asked))
         system = batch_system(domain)
@@ -170,23 +208,21 @@ def submit(
             _tell_cap(job, domain)
 
 
-def _submit_to(
-    ctx: click.Context, destinations: tuple[tuple[str, str], ...], options: Mapping[str, Any], parsable: bool
-) -> None:
+def _submit_to(ctx: click.Context, destinations: Sequence[To], options: Mapping[str, Any], parsable: bool) -> None:
     """Submit the jobs of a group to all their domains, or to none."""
     from cosched.client import submit_together
 
-    read = [(name, path, *_asked(ctx, path, options, to_all=True)) for name, path in destinations]
-    group, names = options["group"] or options["pair"], [name for name, _ in destinations]
+    read = [(to, *_asked(ctx, to, options, to_all=True)) for to in destinations]
+    group, names = options["group"] or options["pair"], [to.domain for to in destinations]
     with ExitStack() as stack:
         jobs: list[tuple[Client, Any]] = []
         domains = []
-        for name, path, content, given, asked in read:
-            client = stack.enter_context(connected_to(name))
+        for to, content, given, asked in read:
+            client = stack.enter_context(connected_to(to.domain))
             domains.append(domain := client.domain())
-            check_destination(name, domain)
-            jobs.append((client, _to_submit(client, domain, path, content, given, asked)))
-        asked_of = [(name, asked) for name, *_, asked in read]
+            check_destination(to.domain, domain)
+            jobs.append((client, _to_submit(client, domain, to, content, given, asked)))
+        asked_of = [(to.domain, asked) for to, *_, asked in read]
         when: dict[str, Any] = {"windows": windows_of_all(asked_of, options), "at": instant_of_all(asked_of)}
         for name, (_, job) in zip(names, jobs, strict=True):
             if isinstance(job, BatchCommand):  # what it refuses is said before anything is submitted
@@ -198,25 +234,29 @@ def _submit_to(
 
 
 def _to_submit(
-    client: Client, domain: Domain, path: str, content: bytes, given: Mapping[str, Any], asked: Mapping[str, Any]
+    client: Client, domain: Domain, to: To, content: bytes, given: Mapping[str, Any], asked: Mapping[str, Any]
 ) -> BatchCommand | dict[str, Any]:
     """Return a job for `submit_together`."""
     if (system := batch_system(domain)) is not None:
-        return BatchCommand(client, domain, system, path, content, given)
-    job = {key: value for key, value in _specification(asked, path, domain).items() if key not in LINKS}
-    return {"script": content, **job}
+        return BatchCommand(client, domain, system, to.path, content, given, to.arguments)
+    job = {key: value for key, value in _specification(asked, to.path, domain).items() if key not in LINKS}
+    return {"script": content, "arguments": to.arguments, **job}
 
 
 def _asked(
-    ctx: click.Context, path: str, options: Mapping[str, Any], *, to_all: bool = False
+    ctx: click.Context, to: To, options: Mapping[str, Any], *, to_all: bool = False
 ) -> tuple[bytes, dict[str, Any], dict[str, Any]]:
     """Return a script, the options given for it, and all options. `to_all`: --to names the domains."""
-    content = _read(path)
-    directives = read_directives(content, path, directive)
+    content = _read(to.path)
+    directives = read_directives(content, to.path, directive)
     given = _given(directives, given_options(ctx))
     if to_all:  # what parts the jobs of a group may stand in the script of each
         given |= {key: value for key, value in directives.items() if key in WHEN and key not in given}
     asked = {**options, **{key: value for key, value in given.items() if key in options or key.startswith(PREFIX)}}
+    if to.part is not None:
+        chosen = to.part.options(asked["export"])
+        given = {key: value for key, value in given.items() if key not in ("group", "members")} | chosen
+        asked |= {"group": None, "members": None, **chosen}
     if asked["nodelist"] is not None and not all(map(str.strip, asked["nodelist"].split(","))):
         raise click.UsageError("--nodelist needs names of nodes, joined by commas")
     if asked["nodelist"] is not None and "nodes" not in given:

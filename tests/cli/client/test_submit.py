@@ -48,13 +48,13 @@ def test_the_help_has_all_options_under_headings(cosched, option):
     parts = re.split(r"^(\w+):\n", told, flags=re.MULTILINE)
     options = {heading: re.findall(r"^  (?:-\w, )*(--[\w-]+)", part, re.MULTILINE) for heading, part in
                zip(parts[1::2], parts[2::2], strict=True)}  # fmt: skip
-    assert [*options] == ["Job", "Mate", "Group", "Timing", "Options"]
+    assert [*options] == ["Job", "Mate", "Group", "Machines", "Timing", "Options"]
     assert options["Mate"] == ["--mate", "--pair", "--pair-domain", "--or-alone"]
     assert options["Options"] == ["--parsable", "--server", "--help"]
     assert "--end-together" in options["Timing"]
     names = [name for found in options.values() for name in found]
     assert len(names) == len(set(names)) == len([param for param in submit.params if param.name not in ARGUMENTS]) + 1
-    assert len(re.findall(r"^    cosched submit ", told, re.MULTILINE)) == 3
+    assert len(re.findall(r"^    cosched submit ", told, re.MULTILINE)) == 4
 
 
 def test_nodes_by_name_are_sent_as_a_column_and_are_as_many_as_they_are(asked, script):

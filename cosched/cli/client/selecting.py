@@ -1,0 +1,110 @@
+"""`cosched submit --select`: the jobs of an application on machines that are chosen for it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cosched.cli.output.plain_text import printable
+from cosched.cli.output.terminal import say
+from cosched.errors import InputError
+
+if TYPE_CHECKING:
+    from cosched.cli.selection import Selection
+    from cosched.planning.grid import Machine
+
+PROBLEM = ("application", "size", "strategy")
+EXCLUDED = {  # what --select gives, or leaves no room for
+    "nodes": "--nodes", "nodelist": "--nodelist", "mate": "--mate", "pair": "--pair", "pair_domain": "--pair-domain",
+    "members": "--with", "destinations": "--to", "server": "--server",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The job of one domain: its nodes, by name if `nodelist` is given, and the variables that tell it its map."""
+
+    domain: str
+    nodes: int
+    nodelist: str | None
+    variables: Mapping[str, str]
+
+    def options(self, export: str) -> dict[str, Any]:
+        """Return the options of `cosched submit` that it sets, beside an `export` of the user's."""
+        told = [f"{name}={value}" for name, value in self.variables.items()]
+        named = {} if self.nodelist is None else {"nodelist": self.nodelist}
+        return {**named, "nodes": self.nodes, "export": ",".join([export, *told])}
+
+
+def check_selection(given: Mapping[str, Any], script: str | None) -> None:
+    """Check the options that were given, with or without --select; UsageError."""
+    if "grid" not in given:
+        if named := [name for name in PROBLEM if name in given]:
+            raise click.UsageError(f"--{named[0]} needs --select FILE, the machines to choose from")
+        return
+    if missing := [name for name in PROBLEM[:2] if name not in given]:
+        raise click.UsageError(f"--select needs --{missing[0]}")
+    if named := [option for name, option in EXCLUDED.items() if name in given]:
+        raise click.UsageError(f"--select chooses the domains and their nodes: it excludes {named[0]}")
+    if script == "-":
+        raise click.UsageError("--select needs a file as SCRIPT, since several domains may get it")
+
+
+def parts(file: str, application: str, size: int, strategy: str) -> list[Part]:
+    """Choose machines of a file, and return the jobs that run on them, in the order of the map; InputError."""
+    from cosched.cli.selection import selected
+    from cosched.planning.problem import problem_of
+
+    selection = selected(file, problem_of(application, size), strategy, sites="domain")
+    say(printable(selection.title))
+    chosen = selection.choice.schedule.map
+    of_domains: dict[str, list[int]] = {}
+    for place, machine in enumerate(chosen.machines):
+        if not machine.domain:
+            raise InputError(
+                file, f"machine.{machine.name!r}.domain", "missing: --select must know which domain gives it"
+            )
+        of_domains.setdefault(machine.domain, []).append(place)
+    return [
+        Part(domain, len(places), _nodelist(file, selection, domain, [chosen.machines[place] for place in places]),
+             _variables(selection, places))
+        for domain, places in of_domains.items()
+    ]  # fmt: skip
+
+
+def group_name(options: Mapping[str, Any]) -> str:
+    """Return the name of a group for jobs on several domains: the one that was given, or a new one."""
+    return options["group"] or f"select-{secrets.token_hex(4)}"
+
+
+def _nodelist(file: str, selection: Selection, domain: str, machines: Sequence[Machine]) -> str | None:
+    """Return the names that a domain has for machines; None: it gives as many of its nodes, which are all alike."""
+    names = {table.name: table.node for table in selection.catalogue.machine}
+    nodes = [names[machine.name] for machine in machines]
+    if None not in nodes:
+        return ",".join(str(node) for node in nodes)
+    kinds = {
+        (each.segment, each.speed, each.cpu, each.memory) for each in selection.grid.machines if each.domain == domain
+    }
+    if any(nodes) or len(kinds) > 1:
+        unnamed = machines[nodes.index(None)].name
+        said = (
+            f"missing: machines of {domain} differ, so the job must have those that were chosen, by their names there"
+        )
+        raise InputError(file, f"machine.{unnamed!r}.node", said)
+    return None
+
+
+def _variables(selection: Selection, places: Sequence[int]) -> dict[str, str]:
+    """Return what a job is told: its machines in order, their shares, and how many units lie before them."""
+    chosen = selection.choice.schedule.map
+    return {
+        "MAP_MACHINES": ":".join(chosen.machines[place].name for place in places),
+        "MAP_SHARES": ":".join(str(chosen.shares[place]) for place in places),
+        "MAP_BEFORE": str(sum(chosen.shares[: places[0]])),
+        "MAP_SIZE": str(sum(chosen.shares)),
+    }

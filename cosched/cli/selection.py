@@ -1,0 +1,97 @@
+"""Machines that are chosen from a list, for `cosched select` and `cosched submit --select`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cosched.cli.output.plain_text import printable
+from cosched.cli.output.terminal import say
+from cosched.errors import InputError
+from cosched.planning.catalogue import Catalogue, read_catalogue, sources_of
+from cosched.planning.facts import grid_of
+from cosched.planning.grid import Grid
+from cosched.planning.information.gathering import gather
+from cosched.planning.metrics import METRICS
+from cosched.planning.problem import Problem
+from cosched.planning.sites import FINDERS, LABELS, Site
+from cosched.planning.strategies import Choice, NoScheduleError, chosen_by_search, chosen_by_user
+from cosched.quantities import count, duration
+
+MOST = 1_000_000  # candidates
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What was chosen for a problem, from which machines, and the kinds that the others lack."""
+
+    problem: Problem
+    catalogue: Catalogue
+    grid: Grid
+    choice: Choice
+    excluded: Mapping[str, Sequence[str]]
+    found_by: str  # how sites were found
+
+    def labels(self, sites: Sequence[Site]) -> list[str]:
+        """Return how sites are called."""
+        return [LABELS[self.found_by](site[0]) for site in sites]
+
+    @property
+    def title(self) -> str:
+        """What was chosen, in a line."""
+        schedule, problem = self.choice.schedule, self.problem
+        time = "no known time, since a link of it is not known,"
+        if math.isfinite(schedule.prediction.time):
+            time = seconds(schedule.prediction.time)
+        machines = count(len(schedule.map.machines), "machine")
+        by = "" if schedule.metric is None else f", ranked by {schedule.metric}"
+        name, runs = problem.application.name, problem.application.time
+        return f"{name}, size {problem.size:,}: {time} for {runs} on {machines}{by}"
+
+
+def selected(
+    file: str,
+    problem: Problem,
+    strategy: str,
+    *,
+    sites: str = "name",
+    metrics: Sequence[str] = METRICS,
+    most: int = MOST,
+    each: bool = False,
+) -> Selection:
+    """Choose from the machines of a file, and tell the user what its sources do not know. InputError."""
+    catalogue, dynamic = read_catalogue(file), strategy == "dynamic"
+    asked = sources_of(file, catalogue, present=dynamic)
+    gather(asked, catalogue.listed)
+    for source in asked:
+        for line in source.problems:
+            say(printable(line))
+    facts = [*(source.facts for source in asked), *([catalogue.present()] if dynamic else []), catalogue.static()]
+    grid, excluded = grid_of(catalogue.listed, facts, problem.application.requires)
+    if not grid.machines:
+        raise InputError(file, None, f"no machine can be used: {what_is_excluded(excluded)}")
+    try:
+        if strategy == "user":
+            choice = chosen_by_user(problem, grid, find_sites=FINDERS[sites])
+        else:
+            choice = chosen_by_search(problem, grid, find_sites=FINDERS[sites], metrics=metrics, most=most, each=each)
+    except NoScheduleError as error:
+        raise InputError(
+            file, None, f"no schedule for {problem.application.name}, size {problem.size:,}, {error}"
+        ) from None
+    return Selection(problem, catalogue, grid, choice, excluded, sites)
+
+
+def what_is_excluded(excluded: Mapping[str, Sequence[str]]) -> str:
+    """Name the machines that cannot be used, with what is not known of them."""
+    return ", ".join(f"{name} (no {' and '.join(kinds)})" for name, kinds in excluded.items())
+
+
+def seconds(time: float) -> str:
+    """Format a predicted time with three digits."""
+    if not math.isfinite(time):
+        return "unknown"
+    if time >= 100:
+        return duration(time)
+    return f"{time:.2f} s" if time >= 1 else f"{1e3 * time:.3g} ms"

@@ -1,0 +1,63 @@
+"""`cosched submit --select`: jobs of an application on the machines of real services."""
+
+import pytest
+
+from tests.live.services import wait_until
+
+NOTES = """#!/bin/sh
+echo "$COSCHED_DOMAIN ${COSCHED_PAIR:-alone} $MAP_MACHINES $MAP_SHARES $MAP_BEFORE" >> FOLDER/maps
+"""
+SPEEDS = {"a": 400, "b": 800}
+
+
+@pytest.fixture
+def pair(make_service):
+    """Domains a and b, each the other's peer; b is faster."""
+    services = [make_service(name, scheme="hold") for name in SPEEDS]
+    for service, other in (services, reversed(services)):
+        service.add_peer(other.name, other.address)
+    for service in services:
+        service.start(wait=False)
+    for service in services:
+        wait_until(service.is_serving, service.name)
+    services[0].environment["COSCHED_DOMAINS"] = ",".join(f"{each.name}={each.socket}" for each in services)
+    return services
+
+
+def grid(mbits: float) -> str:
+    machines = "".join(
+        f'[[machine]]\nname = "n{number}.{name}.org"\nspeed = {speed}\nmemory = 100\ndomain = "{name}"\n'
+        for name, speed in SPEEDS.items()
+        for number in range(2)
+    )
+    links = (("a.org", "a.org", 1000), ("b.org", "b.org", 1000), ("a.org", "b.org", mbits))
+    return machines + "".join(
+        f'[[link]]\nfrom = "{one}"\nto = "{other}"\nbandwidth = {each}\nlatency = 0\n' for one, other, each in links
+    )
+
+
+def test_what_is_chosen_in_one_domain_is_a_job_and_in_two_they_start_together(pair, tmp_path):
+    (tmp_path / "job.sh").write_text(NOTES.replace("FOLDER", str(tmp_path)))
+    (tmp_path / "slow.toml").write_text(grid(0.01))
+    (tmp_path / "fast.toml").write_text(grid(1000))
+    asked = ("--application=jacobi", "--size=1200", "job.sh")
+
+    alone = pair[0].run("submit", "--select=slow.toml", *asked, cwd=tmp_path)
+    assert alone.stdout == "Submitted job 1 to b\n", alone.stderr
+    assert alone.stderr.startswith("jacobi, size 1,200: ")
+    assert pair[1].run("wait", "1").returncode == 0
+    both = pair[0].run("submit", "--select=fast.toml", *asked, cwd=tmp_path)
+    assert both.stdout == "Submitted job 1 to a\nSubmitted job 2 to b\n", both.stderr
+    assert pair[0].run("wait", "1").returncode == pair[1].run("wait", "2").returncode == 0
+
+    first, *together = [line.split() for line in (tmp_path / "maps").read_text().splitlines()]
+    assert first == ["b", "alone", "n0.b.org:n1.b.org", "600:600", "0"]
+    of_a, of_b = sorted(together)
+    assert of_a[1] == of_b[1]
+    assert of_a[1].startswith("select-")
+    assert [of_a[2], of_b[2]] == ["n0.a.org:n1.a.org", "n0.b.org:n1.b.org"]
+    rows = [[int(share) for share in shares.split(":")] for shares in (of_a[3], of_b[3])]
+    assert sum(map(sum, rows)) == 1200
+    assert [of_a[4], of_b[4]] == ["0", str(sum(rows[0]))]
+    assert sum(rows[1]) == pytest.approx(800, abs=20)  # b is twice as fast
+    assert "same moment" not in both.stderr
