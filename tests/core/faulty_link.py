@@ -125,7 +125,7 @@ class World:
 
     def at(self, instant: int, action: Callable[[], None]) -> None:
         self._sequence += 1
-        heapq.heappush(self._queue, (instant, self._sequence, action))
+        heapq.heappush(self._queue, (max(instant, self.now), self._sequence, action))  # a timer may be overdue
 
     def _poll(self, name: str) -> None:
         self.domains[name].scan()
