@@ -178,12 +178,12 @@ class PolicyDomain:
 
     def _carry_out(self, effect: Effect, now: int, left: list[Change]) -> None:
         match effect:
+            case Yield() | Hold() | Release() | AskAgain() | Reschedule() | HasMate():  # first what is most frequent
+                self._at_once(effect, now)
             case Record() | Call() | Answer() | SetTimer() | ClearTimer() | Wanted() | CancelJob():
                 left.append(effect)
             case Start():
                 self._start(effect, now, left)
-            case Hold() | Yield() | Release() | AskAgain() | Reschedule() | HasMate():
-                self._at_once(effect, now)
             case Try():
                 self._try(effect, now, left)
             case TryReady() | GiveBack() | WantUntil():

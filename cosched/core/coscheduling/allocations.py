@@ -148,7 +148,7 @@ class Allocations:
         drains = self.ledger.settled_by is not None and not job.hold_ends
         if job.group is not None and not job.group.is_pair and self._gives_way(job.group, now):
             return Scheme.YIELD
-        if drains or self._peer_drains(job, now) or self.ledger.settings.slots:
+        if drains or (self.peers.known and self._peer_drains(job, now)) or self.ledger.settings.slots:
             return Scheme.YIELD
         limit = self.ledger.settings.max_yields
         return Scheme.HOLD if 0 < limit <= job.yields else self.ledger.settings.scheme
@@ -182,10 +182,12 @@ class Allocations:
         """Why the job holds or yields. If a domain drains, that is why, whatever was said of the mate."""
         if self.ledger.settled_by is not None:
             return Why.DRAINING
-        return Why.PEER_DRAINING if why is not Why.PEER_AWAY and self._peer_drains(job, now) else why
+        if not self.peers.known or why is Why.PEER_AWAY:
+            return why
+        return Why.PEER_DRAINING if self._peer_drains(job, now) else why
 
     def _peer_drains(self, job: PairedJob, now: int) -> bool:
-        return bool(self.peers.known) and any(self.peers.is_draining(peer, now) for peer in job.peers)
+        return any(self.peers.is_draining(peer, now) for peer in job.peers)
 
     # The end of a hold or of a readiness that is no start
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
-from cosched.core.coscheduling.membership import NOTHING
 from cosched.core.coscheduling.peers import Peers, Presence
 from cosched.core.effects import AskAgain, Call, ClearTimer, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import (
@@ -58,7 +57,7 @@ class Asking:
         else:
             question = GetMember(job.id, group.name, group.domains, job.owner, group.named_windows, group.at)
         group.agreement = None
-        group.told = NOTHING
+        group.told = {}
         group.asked = dict.fromkeys(group.others, question)
         return [Call(peer, job.id, question) for peer in group.others]
 

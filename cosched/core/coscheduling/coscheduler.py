@@ -286,11 +286,11 @@ class Coscheduler:
     def _answers(self) -> dict[type, Transition]:
         """Kind of request -> what follows from its answer."""
         return {
-            GetMateJobId: self.gathering.answered,
-            GetMember: self.gathering.answered,
-            GetMateStatus: self.gathering.answered,
-            TryStartMate: self.algorithm1.answered,
-            StartJob: self.algorithm1.answered,
+            GetMateJobId: self.gathering.found,
+            GetMember: self.gathering.found,
+            GetMateStatus: self.gathering.told,
+            TryStartMate: self.algorithm1.tried,
+            StartJob: self.algorithm1.started,
             ProposeGroupStart: self._voted,
             SettleGroupStart: self.agreeing.kept,
             GetProposal: self.promises.told,

@@ -23,11 +23,16 @@ from cosched.core.protocol import (
 )
 
 Known = TypeVar("Known")
-NOTHING: Mapping[Any, Any] = {}  # one for all: most jobs never need most of what a Membership has
 
 
-def _nothing() -> Mapping[Any, Any]:
-    return NOTHING
+class _Nothing(dict[Any, Any]):
+    """An empty mapping that all share: most jobs never need most of what a Membership has."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__  # type: ignore[assignment]  # so that fields may have it as their default
+
+
+NOTHING: dict[Any, Any] = _Nothing()
 
 
 @dataclass(slots=True)
@@ -107,13 +112,13 @@ class Membership:
     others: tuple[Domain, ...]
     or_alone: bool = False
     is_pair: bool = False  # its jobs name each other as mates: what they ask is spoken as Algorithm 1
-    windows: Mapping[Domain, tuple[int, int]] = field(default_factory=_nothing)  # those that are not [0, 0]
+    windows: Mapping[Domain, tuple[int, int]] = NOTHING  # those that are not [0, 0]
     at: int | None = None  # the common instant that is given, by the wall clock
     jobs: dict[Domain, JobId] = field(default_factory=dict)  # the other members, as far as they are known
-    asked: Mapping[Domain, Request] = field(default_factory=_nothing)  # the questions of this RunJob that are open
-    told: Mapping[Domain, MateStatus | MateJobId | Failure] = field(default_factory=_nothing)  # what came of the others
+    asked: dict[Domain, Request] = NOTHING  # the questions of this RunJob that are open
+    told: dict[Domain, MateStatus | MateJobId | Failure] = NOTHING  # what came of the others
     unanswered: Set[Domain] = frozenset()  # who gave no answer to the last call
-    again: Mapping[Domain, None] = field(default_factory=_nothing)  # whom to ask again when the retry timer is due
+    again: Mapping[Domain, None] = NOTHING  # whom to ask again when the retry timer is due
     without: tuple[Domain, ...] = ()  # whose members the job goes on without
     proposal: Proposal | None = None
     promise: Promise | None = None
@@ -123,10 +128,10 @@ class Membership:
     pauses_until: int = 0  # until when the job leaves nodes that it is given to others
     slot: str = ""  # the name of the slot that the job has: that of the proposal by which the others have booked it
     instant: int | None = None  # the common instant of the slot, if the group starts by slots only
-    keeping: Mapping[Domain, SettleGroupStart] = field(default_factory=_nothing)  # who has not heard that we keep it
+    keeping: Mapping[Domain, SettleGroupStart] = NOTHING  # who has not heard that we keep it
     started_by: str = ""  # the proposal by which the group has started
-    held_by: Mapping[Domain, int] = field(default_factory=_nothing)  # until when the others hold, as they say
-    void: Mapping[Domain, int] = field(default_factory=_nothing)  # its proposals up to this number are dropped
+    held_by: Mapping[Domain, int] = NOTHING  # until when the others hold, as they say
+    void: Mapping[Domain, int] = NOTHING  # its proposals up to this number are dropped
 
     @classmethod
     def named(cls, domain: Domain, named: Named) -> Membership | None:
@@ -140,9 +145,10 @@ class Membership:
 
     @classmethod
     def _of_pair(cls, domain: Domain, named: MateName) -> Membership:
-        domains = tuple(sorted((domain, named.peer)))
-        known = {} if named.mate is None else {named.peer: named.mate}
-        return cls(named.pair or "", domains, (named.peer,), named.or_alone, is_pair=True, jobs=known)
+        peer = named.peer
+        domains = (domain, peer) if domain < peer else (peer, domain)
+        known = {} if named.mate is None else {peer: named.mate}
+        return cls(named.pair or "", domains, (peer,), named.or_alone, is_pair=True, jobs=known)
 
     @property
     def by_slots_only(self) -> bool:

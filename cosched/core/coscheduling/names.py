@@ -117,7 +117,7 @@ class Names:
 
     def take_asked_early(self, job: PairedJob) -> bool:
         """Whether the job's mate has asked for it before it was submitted; forgets that."""
-        early = self._asked_early.get(job.peer)
+        early = self._asked_early.get(job.peer) if self._asked_early else None
         return early is not None and job.pair is not None and early.take(PairName(job.owner, job.pair))
 
     # What peers ask
@@ -160,7 +160,8 @@ class Names:
     def _mate(self, peer: Domain, request: GetMateJobId) -> MateJobId:
         """A job that names no id yet takes the caller's, and one that names nobody is adopted."""
         local = self.find(peer, request)
-        if self._parted and (peer, request.caller) in self._parted and (local is None or local.mate != request.caller):
+        mate = local.mate if local is not None else None
+        if self._parted and mate != request.caller and (peer, request.caller) in self._parted:
             return no_pair(MateProblem.UNLINKED)
         if local is None and request.pair is not None:
             return self._unsubmitted(peer, request, request.pair)
@@ -169,7 +170,7 @@ class Names:
             return no_pair(problem)
         if local.group is None:
             local.group = Membership.named(self.ledger.domain, MateName(peer))
-        if local.mate is None:
+        if mate is None:
             self.know(local, peer, request.caller)
         return MateJobId(Found.MATE, local.id, NOT_WAITING.get(local.state))
 
@@ -192,10 +193,11 @@ class Names:
             return MateProblem.OTHER_OWNER
         if local is None:  # it has ended, with another mate
             return NOT_WAITING[named.state]
-        in_group = local.group is not None and not local.is_pair
-        if in_group or local.peer not in ("", peer) or local.mate not in (None, request.caller):
+        group = local.group
+        mate = group.jobs.get(peer) if group is not None else None
+        if group is not None and (not group.is_pair or peer not in group.others or mate not in (None, request.caller)):
             return MateProblem.TAKEN
-        if local.mate is not None or request.pair is not None:
+        if mate is not None or request.pair is not None:
             return None
         return NOT_WAITING.get(local.state) or (MateProblem.NAMES_PAIR if local.pair is not None else None)
 

@@ -61,31 +61,30 @@ class Algorithm1:
     @staticmethod
     def _call(job: PairedJob, request: MutatingRequest, now: int) -> list[Effect]:
         job.call, job.call_since, job.uncertain = request, now, False
-        return [Call(job.peer, job.id, request)]
+        [peer] = membership(job).others
+        return [Call(peer, job.id, request)]
 
     # Answers
 
-    def answered(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
-        """Whether the mate has started. Nobody awaits the answer of a call that was given up, or is over."""
-        if job.call != event.request:
-            return []
-        answer, job.in_doubt = event.answer, False
-        if isinstance(event.request, StartJob) and event.request.generation == NO_HOLD:
-            assert isinstance(answer, MateStarted)
+    def started(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
+        """Whether the mate, which held, has started."""
+        request, answer, job.in_doubt = event.request, event.answer, False
+        assert isinstance(request, StartJob)
+        assert isinstance(answer, MateStarted)
+        if request.generation == NO_HOLD:
             return self._made_void(job, answer, now)
         if job.state is not READY:
             return []
-        if isinstance(answer, MateStarted):
-            return self._mate_started(job, answer, now)
-        assert isinstance(answer, MateTried)
-        return self._mate_tried(job, answer, now)
-
-    def _mate_started(self, job: PairedJob, answer: MateStarted, now: int) -> list[Effect]:
         if answer.started:
             return self.allocations.start(job, now, Why.HOLDING_MATE_STARTED, answer.start_at)
         return self._try_mate(job, now)  # that hold has ended: the mate is queuing
 
-    def _mate_tried(self, job: PairedJob, answer: MateTried, now: int) -> list[Effect]:
+    def tried(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
+        """Whether the mate, which was queuing, has started."""
+        answer, job.in_doubt = event.answer, False
+        assert isinstance(answer, MateTried)
+        if job.state is not READY:
+            return []
         job.call = None
         if answer.started:
             return self.allocations.start(job, now, Why.MATE_COULD_START, answer.start_at)
@@ -101,8 +100,6 @@ class Algorithm1:
 
     def failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
         """No answer: the mate may have started, or may start yet."""
-        if job.call != event.request:
-            return []
         told = event.failure is Failure.REFUSED and job.state is not READY and event.peer in membership(job).unanswered
         noticed = [] if told else self.asking.noticed(job, event, now)
         if job.state is not READY:  # it makes void what was given up
@@ -163,4 +160,5 @@ class Algorithm1:
 
 def _mate_of(job: PairedJob) -> JobId:
     """Return the mate of a job that has asked about it."""
-    return membership(job).jobs[job.peer]
+    [mate] = membership(job).jobs.values()
+    return mate

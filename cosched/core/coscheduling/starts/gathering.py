@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import ALIVE, Asking
 from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
-from cosched.core.coscheduling.membership import NOTHING, Membership, all_but
+from cosched.core.coscheduling.membership import NOTHING, Membership
 from cosched.core.coscheduling.names import Names
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.coscheduling.starts.agreeing import Agreeing
@@ -81,26 +81,32 @@ class Gathering:
 
     # Who is there
 
-    def answered(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
-        """An answer to a question about another member; late ones change nothing."""
-        group, answer = membership(job), event.answer
-        assert isinstance(answer, (MateJobId, MateStatus))
-        if isinstance(answer, MateJobId) and answer.job is not None:
-            self.names.know(job, event.peer, answer.job)
-            job.problem = "" if group.is_pair else job.problem
-            if job.state is HOLDING:  # it has only asked whether its mate is there by now
-                group.asked = NOTHING
-                return []
-            request = GetMateStatus(answer.job, job.id)
-            group.asked = {**group.asked, event.peer: request}
-            return [Call(event.peer, job.id, request)]
-        return self._told(job, group, event.peer, answer, now)
+    def found(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
+        """Which job is the mate, or the member there; if there is one, how it stands is asked next."""
+        group, peer, answer = membership(job), event.peer, event.answer
+        assert isinstance(answer, MateJobId)
+        if answer.job is None:
+            return self._told(job, group, peer, answer, now)
+        if group.jobs.get(peer) != answer.job:
+            self.names.know(job, peer, answer.job)
+        job.problem = "" if group.is_pair else job.problem
+        if job.state is HOLDING:  # it has only asked whether its mate is there by now
+            group.asked = NOTHING
+            return []
+        request = GetMateStatus(answer.job, job.id)
+        group.asked[peer] = request
+        return [Call(peer, job.id, request)]
+
+    def told(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
+        """How the mate stands, or the member there."""
+        assert isinstance(event.answer, MateStatus)
+        return self._told(job, membership(job), event.peer, event.answer, now)
 
     def _told(
         self, job: PairedJob, group: Membership, peer: Domain, what: MateStatus | MateJobId | Failure, now: int
     ) -> list[Effect]:
-        group.asked = all_but(peer, group.asked) if len(group.asked) > 1 else NOTHING
-        group.told = {**group.told, peer: what}
+        del group.asked[peer]
+        group.told[peer] = what
         return [] if group.asked else self._go_on(job, group, now)
 
     def _go_on(self, job: PairedJob, group: Membership, now: int) -> list[Effect]:
@@ -118,9 +124,11 @@ class Gathering:
             return self._follow(job, now)
         if group.at is not None and job.slot is None and now >= (self.ledger.passed_from(job) or 0):
             return self._passed(job, now)
-        if len(left) < len(group.told) and (waits := self._waits(job, lost, left, now)) is not None:
+        all_left = len(left) == len(group.told)
+        if not all_left and (waits := self._waits(job, lost, left, now)) is not None:
             return waits
-        return [*self._leave_out(job, left), *self._propose(job, left, now)]
+        dropped = [] if all_left and not group.without else self._leave_out(job, left)
+        return dropped + self._propose(job, group, left, now)
 
     def _waits(self, job: PairedJob, lost: Sequence[Domain], left: Sequence[Domain], now: int) -> list[Effect] | None:
         """What the job does if it has to wait since not all are left; None: it need not wait."""
@@ -140,15 +148,14 @@ class Gathering:
             return [*waits, SetTimer(job.id, Timer.RETRY, first)]
         return self.allocations.start(job, now, Why.MATE_STARTED_BEFORE, gap_s=self._gap(group, statuses, now))
 
-    def _propose(self, job: PairedJob, left: Sequence[Domain], now: int) -> list[Effect]:
+    def _propose(self, job: PairedJob, group: Membership, left: Sequence[Domain], now: int) -> list[Effect]:
         """Propose a start to those that are left, if there are any."""
-        group = membership(job)
         if not left:
             return self._start_alone(job, now)
         if group.by_slots_only:
             return self.proposing.at_slots(job, left, now)
         if group.is_pair:
-            mate = group.told[job.peer]
+            [mate] = group.told.values()
             assert isinstance(mate, MateStatus)
             return self.algorithm1.propose(job, mate, now)
         return self.proposing.propose(job, left, now)
