@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cosched.validation.text import shown
 
@@ -12,17 +12,19 @@ LEAST_NODES = "least"  # what submissions call the fewest nodes of a job whose s
 
 
 class Column(NamedTuple):
-    """One of them, a whole number a job: how its text is read (ValueError: it cannot be), and written.
+    """One of them: how its text is read (ValueError: it cannot be), and written.
 
     `default`: of a job that says nothing of it. `option`: what it is called in submissions; empty: as in logs.
+    `whole`: its values are whole numbers; else they are anything that does not change, or UNKNOWN.
     """
 
     name: str
-    read: Callable[[str], int]
-    write: Callable[[int], str] = str
+    read: Callable[[str], Any]
+    write: Callable[[Any], str] = str
     default: int = UNKNOWN
     help: str = ""
     option: str = ""
+    whole: bool = True
 
     @classmethod
     def of_words(cls, name: str, *words: str, help: str = "") -> Column:

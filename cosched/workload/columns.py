@@ -1,4 +1,4 @@
-"""What schedulers read of jobs beyond size, time and owner: columns of a CSV log, each a whole number a job."""
+"""What schedulers read of jobs beyond size, time and owner: columns of a CSV log."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from cosched.workload.jobs import UNKNOWN, Ints
+from cosched.workload.jobs import UNKNOWN, Ints, Values
 
-Columns = Mapping[str, Ints]  # by name, one row a job; UNKNOWN where the log says nothing
+Columns = Mapping[str, Values]  # by name, one row a job; UNKNOWN where the log says nothing
 Complete = Callable[
     [Columns, Ints], Columns
 ]  # what is stated, and the jobs' sizes -> all that a scheduler wants to know
 
 
-def stated(columns: Columns, name: str, jobs: int, otherwise: int = UNKNOWN) -> Ints:
+def stated(columns: Columns, name: str, jobs: int, otherwise: int = UNKNOWN) -> Values:
     """Return a column of so many jobs; `otherwise` stands where the log says nothing."""
     if name not in columns:
         return np.full(jobs, otherwise, np.int64)

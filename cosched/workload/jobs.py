@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from cosched.workload.column import UNKNOWN as UNKNOWN
 
 Ints = NDArray[np.int64]
+Values = NDArray[Any]  # int64; object, if what a column has is no whole number
 JobIds = NDArray[np.int64] | NDArray[np.str_]
 
 LEAST = "min"  # the column of the fewest nodes (in a TraceLog processors) that a job runs on
@@ -37,7 +39,7 @@ class TraceLog:
     user: Ints
     line: Ints
     header: Mapping[str, str] = field(default_factory=dict)
-    columns: Mapping[str, Ints] = field(default_factory=dict)
+    columns: Mapping[str, Values] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """The number of jobs."""
@@ -64,7 +66,7 @@ class Workload:
     left_out_ids: frozenset[int | str] = frozenset()
     first_rejected_line: Mapping[str, int] = field(default_factory=dict)
     stated_nodes: int | None = None
-    columns: Mapping[str, Ints] = field(default_factory=dict)
+    columns: Mapping[str, Values] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """The number of jobs."""

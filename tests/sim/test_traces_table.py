@@ -1,9 +1,13 @@
+import numpy as np
 import pytest
 
 from cosched.errors import InputError
+from cosched.workload.column import UNKNOWN, Column
+from cosched.workload.columns import stated, taken
 from cosched.workload.traces import read_trace
 from cosched.workload.traces.opening import Block
 from cosched.workload.traces.table import read_table
+from cosched.workload.traces.table_writer import write_table
 
 TABLE = """\
 Submit, job_id,run,nodes,requested,user,wait,color
@@ -87,3 +91,25 @@ def test_no_jobs(text):
 def test_from_a_file(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"\xef\xbb\xbf" + TABLE.encode())
     assert len(read_trace(tmp_path / "a.csv")) == 3
+
+
+def test_a_column_of_a_scheduler_may_be_more_than_a_number(tmp_path):
+    """It stays what its reader has made of it, also where rows are left out, and is written as its words."""
+
+    def read_sizes(text):
+        return tuple(map(int, text.split()))
+
+    def written(sizes):
+        return " ".join(map(str, sizes))
+
+    sizes = Column("sizes", read_sizes, written, whole=False)
+    text = "job_id,submit,run,nodes,sizes\n1,0,1,1,1 2\n2,0,1,1,\n3,0,1,1,4 5\n"
+    log = read_table([Block(1, text.split("\n"))], "t.csv", [sizes])
+    assert log.columns["sizes"].tolist() == [(1, 2), UNKNOWN, (4, 5)]
+    assert stated(log.columns, "sizes", 3).tolist() == [(1, 2), UNKNOWN, (4, 5)]
+    assert taken(log.columns, np.array([2]))["sizes"].tolist() == [(4, 5)]
+    write_table(log, tmp_path / "again.csv", {"sizes": sizes})
+    again = read_trace(tmp_path / "again.csv", more=[sizes])
+    assert again.columns["sizes"].tolist() == log.columns["sizes"].tolist()
+    with pytest.raises(InputError, match=r"t\.csv:4: column sizes: "):
+        read_table([Block(1, text.replace("4 5", "4 x").split("\n"))], "t.csv", [sizes])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableSequence, Sequence
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
 from cosched.errors import InputError
 from cosched.validation.text import shown
-from cosched.workload.jobs import UNKNOWN, Ints, JobIds, TraceLog
+from cosched.workload.column import Column
+from cosched.workload.jobs import UNKNOWN, Ints, JobIds, TraceLog, Values
 
 LONGEST_ID = 200
 
@@ -29,13 +32,15 @@ _COLUMNS = (
 class LogBuilder:
     """A TraceLog under construction."""
 
-    def __init__(self, source: str, more: Sequence[str] = ()) -> None:
-        """`source` names the file in messages; `more`: the names of columns that only some schedulers read."""
+    def __init__(self, source: str, more: Sequence[Column] = ()) -> None:
+        """`source` names the file in messages; `more`: columns that only some schedulers read."""
         self._source = source
         self._ids: list[str] = []
         self._users: dict[str, int] = {}
         self._columns = {name: array("q") for name in _COLUMNS}
-        self._more = {name: array("q") for name in more}
+        self._more: dict[str, MutableSequence[Any]] = {
+            column.name: array("q") if column.whole else [] for column in more
+        }
 
     def add(
         self,
@@ -50,7 +55,7 @@ class LogBuilder:
         requested_time: int = UNKNOWN,
         status: int = UNKNOWN,
         user: str = "",
-        more: Sequence[int] = (),
+        more: Sequence[Any] = (),
     ) -> None:
         """Add one job: times in seconds, sizes in processors, status as in SWF; `user` is a name or a number."""
         if not 0 < len(job_id) <= LONGEST_ID:
@@ -58,15 +63,16 @@ class LogBuilder:
         self._ids.append(job_id)
         user_index = self._users.setdefault(user, len(self._users)) if user else UNKNOWN
         row = (submit, run, wait, allocated, requested_procs, requested_time, status, user_index, line)
-        for columns, values in ((self._columns, row), (self._more, more)):
-            for column, value in zip(columns.values(), values, strict=True):
-                column.append(value)
+        for column, value in zip(chain(self._columns.values(), self._more.values()), chain(row, more), strict=True):
+            column.append(value)
 
     def build(self, header: Mapping[str, str], start: int | None = None) -> TraceLog:
         """Return the log, with known submit times counted from `start` if given; InputError if there is no job."""
         if not self._ids:
             raise InputError(self._source, None, "no jobs")
-        columns, more = _arrays(self._columns), _arrays(self._more)
+        columns, more = (
+            {name: _array(column) for name, column in each.items()} for each in (self._columns, self._more)
+        )
         if start is not None:
             submit = columns["submit"]
             submit[submit != UNKNOWN] -= start
@@ -81,8 +87,9 @@ class LogBuilder:
         return np.append(table, UNKNOWN)[index]  # index -1 selects the last entry
 
 
-def _arrays(columns: Mapping[str, array[int]]) -> dict[str, Ints]:
-    return {name: np.array(column, dtype=np.int64) for name, column in columns.items()}
+def _array(column: Sequence[Any]) -> Values:
+    """Return a column; what is no number stays as it is."""
+    return np.fromiter(column, np.int64 if isinstance(column, array) else object, len(column))
 
 
 def job_ids(ids: list[str]) -> JobIds:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from cosched.errors import InputError
 from cosched.workload.column import Column
@@ -34,7 +35,7 @@ def read_table(blocks: Iterable[Block], source: str, more: Sequence[Column] = ()
     index = _index([name.strip().lower() for name in names], line, source, [column.name for column in more])
     size = next(name for name in SIZES if name in index)
     there = [column for column in more if column.name in index]
-    builder = LogBuilder(source, [column.name for column in there])
+    builder = LogBuilder(source, there)
     for line, cells in rows:
         if len(cells) != len(names):
             raise InputError(source, line, f"{len(cells)} columns, but the first line names {len(names)}")
@@ -64,13 +65,13 @@ class _Row:
     def text(self, name: str) -> str:
         return self._cells.get(name, "")
 
-    def value(self, parse: Callable[[str], int], name: str) -> int:
+    def value(self, parse: Callable[[str], Any], name: str) -> Any:
         try:
             return optional(parse, self.text(name))
         except ValueError as error:
             raise InputError(self._source, self._line, f"column {name}: {error}") from None
 
-    def more(self, column: Column, size: int) -> int:
+    def more(self, column: Column, size: int) -> Any:
         """The value of a column for a scheduler, of a job of this size."""
         value = self.value(column.read, column.name)
         if column.name == LEAST and value > size > 0:

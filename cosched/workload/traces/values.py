@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 from cosched.validation.text import shown
 from cosched.workload.jobs import UNKNOWN
@@ -71,7 +72,7 @@ def instant(text: str) -> int:
     return math.floor((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
 
 
-def optional(parse: Callable[[str], int], text: str) -> int:
+def optional(parse: Callable[[str], Any], text: str) -> Any:
     """Return `parse(text)`, or UNKNOWN if the log does not know the value."""
     return parse(text) if known(text) else UNKNOWN
 
