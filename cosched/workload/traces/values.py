@@ -6,10 +6,12 @@ import math
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import TypeVar
 
 from cosched.validation.text import shown
 from cosched.workload.jobs import UNKNOWN
+
+T = TypeVar("T")
 
 # 31,700 years in seconds. The product of such a time and a node count of up to a few million fits in 64 bits, and
 # a time in milliseconds or microseconds since 1970 is above it, so that mistake is noticed.
@@ -72,7 +74,7 @@ def instant(text: str) -> int:
     return math.floor((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
 
 
-def optional(parse: Callable[[str], Any], text: str) -> Any:
+def optional(parse: Callable[[str], T], text: str) -> T | int:
     """Return `parse(text)`, or UNKNOWN if the log does not know the value."""
     return parse(text) if known(text) else UNKNOWN
 
