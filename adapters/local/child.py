@@ -34,6 +34,7 @@ def become(job: JobFile, folder: str, go: int, tell: int) -> NoReturn:
     try:
         os.setsid()
         _reset_signals()
+        _limit(job)
         program = _open_script(job, folder)
         _switch_user(job)
         os.umask(0o022)
@@ -68,6 +69,19 @@ def _open_script(job: JobFile, folder: str) -> str | None:
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     os.set_inheritable(fd, True)
     return f"/proc/self/fd/{fd}"
+
+
+def _limit(job: JobFile) -> None:
+    """Have its part of a processor, and no more."""
+    try:
+        if job.group is not None:
+            fd = os.open(os.path.join(job.group, "cgroup.procs"), os.O_WRONLY | os.O_CLOEXEC)
+            os.write(fd, b"0")  # this process
+            os.close(fd)
+        if job.nice:
+            os.nice(job.nice)
+    except OSError as error:
+        raise CannotStartError(f"its part of a processor cannot be set: {error.strerror}") from None
 
 
 def _switch_user(job: JobFile) -> None:

@@ -29,6 +29,8 @@ class JobFile:
         uid: int | None,  # None: no change of user
         groups: list[int],  # of that user, the primary group first
         slots: list[int],
+        group: str | None = None,  # the control group to run in
+        nice: int = 0,  # by so much nicer than the service
     ) -> None:
         self.job_id = job_id
         self.token = token
@@ -44,6 +46,8 @@ class JobFile:
         self.uid = uid
         self.groups = groups
         self.slots = slots
+        self.group = group
+        self.nice = nice
 
     def write(self, folder: str) -> None:
         """Write it into the job's folder, without flushing it to disk; OSError."""
@@ -78,6 +82,8 @@ def read(folder: str) -> JobFile:
         uid=files.whole_or_none(data, "uid"),
         groups=numbers(data, "groups"),
         slots=numbers(data, "slots"),
+        group=files.text_or_none(data, "group"),
+        nice=files.whole_or_none(data, "nice") or 0,
     )
 
 

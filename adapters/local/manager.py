@@ -1,4 +1,4 @@
-"""The local manager runs jobs as processes of this host. It counts slots, but binds no job to processors."""
+"""The local manager runs jobs as processes of this host. Its slots may be parts of a processor of several sizes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from cosched.adapters.local.environment import Account, account, environment, sl
 from cosched.adapters.local.files import SHORTAGES, BadFileError
 from cosched.adapters.local.follow import LocalJob, follow
 from cosched.adapters.local.jobfile import JobFile
+from cosched.adapters.local.limits import CpuLimits
 from cosched.adapters.local.process import ForkServer
 from cosched.adapters.local.processes import boot
 from cosched.adapters.local.settings import LocalSettings, read_settings
@@ -41,6 +42,7 @@ class LocalManager(ElasticLauncher):
         self.settings = settings
         self._spool = Spool(settings.spool)
         self._forks = ForkServer(settings.spool)
+        self._limits = CpuLimits(settings.cpu_percent, domain, settings.spool)
         self._own = account(None)
         self._jobs: dict[str, LocalJob] = {}
         self._reports: asyncio.Queue[Report] = asyncio.Queue()
@@ -57,6 +59,7 @@ class LocalManager(ElasticLauncher):
         for job_id in await asyncio.to_thread(self._spool.open):
             self._jobs[job_id] = LocalJob(job_id, self._slots_of(job_id), found=True)
             self._jobs[job_id].look(self._spool)
+        await asyncio.to_thread(self._limits.open, self._jobs)
         with contextlib.suppress(OSError):  # the first launch tries again
             self._forks.begin()
         self.may_have_forgotten = self._spool.is_of_another_boot()
@@ -102,6 +105,11 @@ class LocalManager(ElasticLauncher):
             self._spool.note_boot()
             self._boot_is_noted = True
         token = secrets.token_hex(16)
+        try:
+            group, nice = self._limits.begin(spec.job_id, slots)
+        except OSError as error:
+            reason = f"its part of a processor cannot be set: {error.strerror}"
+            raise ManagerError(f"job {spec.job_id}: {reason}") from error
         launch = JobFile(
             job_id=spec.job_id,
             token=token,
@@ -117,6 +125,8 @@ class LocalManager(ElasticLauncher):
             uid=who.uid,
             groups=list(who.groups),
             slots=slots,
+            group=group,
+            nice=nice,
         )
         self._spool.commit(launch, spec.script)
 
@@ -144,6 +154,7 @@ class LocalManager(ElasticLauncher):
         job.slots = [*before, *(slot for slot in slots if slot not in before)]
         try:
             await asyncio.to_thread(self._spool.note_slots, job.job_id, slots)
+            await asyncio.to_thread(self._limits.change, job.job_id, slots)
         except OSError as error:
             job.slots = before
             raise ManagerError(f"job {job.job_id}: its nodes cannot be recorded: {error.strerror}") from error
@@ -179,6 +190,7 @@ class LocalManager(ElasticLauncher):
             raise ManagerError(f"job {job_id} has not ended")
         try:
             await asyncio.to_thread(self._spool.remove, job_id)
+            await asyncio.to_thread(self._limits.end, job_id)
         except OSError as error:
             raise ManagerError(f"job {job_id} cannot be forgotten: {error.strerror}") from error
         self._jobs.pop(job_id, None)
@@ -193,6 +205,7 @@ class LocalManager(ElasticLauncher):
             job.close()
         self._jobs.clear()
         await self._forks.close()
+        self._limits.close()
         self._spool.close()
 
     def _follow(self, job: LocalJob) -> None:

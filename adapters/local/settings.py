@@ -19,20 +19,30 @@ class LocalSettings:
     slots: int  # jobs of one node that can run at once
     spool: Path  # folder of its own, absolute
     grace: float = 5.0  # seconds between SIGTERM and SIGKILL
+    cpu_percent: tuple[int, ...] = ()  # of one processor, of each slot; empty: no limits
 
 
 def read_settings(directory: Path, settings: Mapping[str, object]) -> LocalSettings:
     """Read the settings. The spool is in `directory` unless `spool` names another place. SettingError."""
-    unknown = sorted(settings.keys() - {"slots", "spool", "grace"})
+    unknown = sorted(settings.keys() - {"slots", "spool", "grace", "cpu_percent"})
     if unknown:
-        raise SettingError(str(unknown[0]), "is not a setting of the local manager (slots, spool, grace)")
+        raise SettingError(str(unknown[0]), "is not a setting of the local manager (slots, spool, grace, cpu_percent)")
     slots = settings.get("slots")
     if not isinstance(slots, int) or isinstance(slots, bool) or not 1 <= slots <= MAX_SLOTS:
         raise SettingError("slots", f"must be a whole number from 1 to {MAX_SLOTS}")
     grace = settings.get("grace", 5.0)
     if not isinstance(grace, int | float) or isinstance(grace, bool) or not 0 <= grace <= MAX_GRACE:
         raise SettingError("grace", f"must be seconds from 0 to {MAX_GRACE:.0f}")
-    return LocalSettings(slots, _spool(directory, settings.get("spool", "jobs")), float(grace))
+    percent = _cpu_percent(settings.get("cpu_percent", []), slots)
+    return LocalSettings(slots, _spool(directory, settings.get("spool", "jobs")), float(grace), percent)
+
+
+def _cpu_percent(value: object, slots: int) -> tuple[int, ...]:
+    if not isinstance(value, list) or (value and len(value) != slots):
+        raise SettingError("cpu_percent", f"must be a list of {slots} numbers, one for each slot")
+    if not all(isinstance(part, int) and not isinstance(part, bool) and 1 <= part <= 100 for part in value):
+        raise SettingError("cpu_percent", "must have whole numbers from 1 to 100, in percent of one processor")
+    return tuple(value)
 
 
 def _spool(directory: Path, value: object) -> Path:

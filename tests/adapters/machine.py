@@ -79,9 +79,9 @@ class Machine:
 
 
 @asynccontextmanager
-async def machine(directory: Path, slots: int = 8, grace: float = 1.0) -> AsyncIterator[Machine]:
+async def machine(directory: Path, slots: int = 8, grace: float = 1.0, **settings: object) -> AsyncIterator[Machine]:
     """An open manager; closing it is what a service does that stops: jobs run on."""
-    here = Machine(create("intrepid", directory, {"slots": slots, "grace": grace}), directory)
+    here = Machine(create("intrepid", directory, {"slots": slots, "grace": grace, **settings}), directory)
     here.found = dict(await here.manager.open())
     listener = asyncio.create_task(here.listen())
     try:
