@@ -169,6 +169,8 @@ class StripMapper:
     def map(self, group: Group) -> Map:
         """See Mapper: machines that cannot hold a row, or have no processor, take no part."""
         machines = self._chain.ordered(self._model.taking_part(group))
+        if not machines:
+            raise NoMapError("none has a processor that is free, and the memory for a row")
         if (most := sum(self._model.load(machine, 0).most for machine in machines)) < self._rows:
             raise NoMapError(f"too little memory: for {most:,} of {self._rows:,} rows")
         if len(machines) > self._rows:
