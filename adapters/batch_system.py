@@ -99,7 +99,7 @@ class Withdrawn:
 
 @dataclass(frozen=True, slots=True)
 class Resized:
-    """A running job has another number of nodes than before, by its owner's wish or an operator's."""
+    """A running job, or one that a try is about to find offered, has another number of nodes than was told before."""
 
     job_id: str
     nodes: int

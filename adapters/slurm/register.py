@@ -145,9 +145,14 @@ class Register:
             self._note_unlaunched(job, row)
         elif job.phase not in (Phase.OFFERED, Phase.RUNNING):  # offered: we are about to notice that its hook has ended
             self._started(job, row)
-        if job.phase is Phase.RUNNING and row.nodes != job.told_nodes:
-            job.told_nodes = row.nodes
-            self._report(Resized(job.job_id, row.nodes))
+        if job.phase is Phase.RUNNING:
+            self._tell_size(job, row.nodes)
+
+    def _tell_size(self, job: BatchJob, nodes: int) -> None:
+        """Of a job that asks for a range of nodes squeue shows a guess, until Slurm has chosen."""
+        if nodes != job.told_nodes:
+            job.told_nodes = nodes
+            self._report(Resized(job.job_id, nodes))
 
     def _is_unlaunched(self, job: BatchJob, row: JobRow) -> bool:
         """Whether Slurm will not launch a job that it shows as running.
@@ -247,6 +252,7 @@ class Register:
         job.number = next(self._numbers)
         job.moved.set()
         if job.wanted is not None and not job.wanted.done():
+            self._tell_size(job, offer.nodes)
             job.wanted.set_result(None)
             return
         self.report_offer(job)

@@ -13,6 +13,7 @@ from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, SlotOrder
+from cosched.core.scheduling.scheduler import WITH_NODES
 
 
 class BatchReports:
@@ -38,6 +39,8 @@ class BatchReports:
             return [Start(job, self._jobs[job].start_at if state is not None else None)]
         if state is JobState.QUEUED and job not in self._scheduler.trying:
             self._scheduler.offer(job, nodes, now, can_yield=can_yield)
+        else:
+            self.resized(job, nodes)
         return []
 
     def withdrawn(self, job: JobId, now: int) -> list[Change]:
@@ -51,9 +54,10 @@ class BatchReports:
         return self._policy.handle(event, now)
 
     def resized(self, job: JobId, nodes: int) -> None:
-        """A running job has so many nodes now."""
-        if self._state(job) is JobState.RUNNING:
+        """A job has so many nodes now, or will have them if it is offered to a try."""
+        if job in self._scheduler:
             self._scheduler.resize(job, nodes)
+        if self._state(job) in WITH_NODES:
             had = self._jobs[job].allocation or Allocation(nodes)
             self._policy.coscheduler.resized(SizeChanged(job, replace(had, nodes=nodes)))
 

@@ -133,12 +133,12 @@ def test_a_running_job_that_is_withdrawn_takes_part_again(site):
     assert site.store.job(1).started_at is None
 
 
-def test_the_size_of_a_running_job_is_on_record_and_that_of_others_is_what_they_ask_for(site, store):
+def test_the_size_of_a_running_job_is_on_record_and_the_one_on_which_a_try_finds_another(site, store):
     site.submit(1, 2)
     site.domain.started("1")
     for job in ("1", "1", "2", "3"):
         site.offered.resized(job, 1)
-    assert [store.job(job).nodes for job in (1, 2)] == [1, 2]
+    assert [store.job(job).nodes for job in (1, 2)] == [1, 1]
     assert site.scheduler.used()[JobState.RUNNING] == 1
     said = store.events(0, [], [KINDS[Noted.RESIZED]], 9)
     assert [(event.job, event.detail["nodes"]) for event in said] == [(1, 1)]

@@ -150,7 +150,7 @@ class ExternalScheduler(SchedulerBase):
         self._orders.append(Release(job, self._numbers.get(job, 0)))
 
     def resize(self, job: JobId, nodes: int) -> None:
-        """The batch system has changed the size of a running job."""
+        """The batch system has chosen another size for a job."""
         self._jobs[job] = replace(self._jobs[job], nodes=nodes)
 
     def requeue(self, job: JobId) -> None:

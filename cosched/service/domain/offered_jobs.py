@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from cosched.core.batch_reports import BatchReports
 from cosched.core.events import Linked, Unlinked
-from cosched.core.job import WAITING
+from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import GroupName, JobId, Named
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.story import Why
@@ -93,9 +93,9 @@ class OfferedJobs:
 
     @in_turn
     def resized(self, job: JobId, nodes: int) -> None:
-        """A running job has so many nodes now."""
+        """A job has so many nodes now, or will have them if it is offered to a try; that is no change for its story."""
         self._reports.resized(job, nodes)
-        if self._has_size(job):
+        if self._has_size(job) and self.domain.state(job) is JobState.RUNNING:
             self._journal.note(job, Noted.RESIZED, nodes=nodes)
 
     def _has_size(self, job: JobId) -> bool:
