@@ -30,6 +30,8 @@ def submit(submission: Submission) -> Accepted:
 
 def _options(given: Mapping[str, Any]) -> list[str]:
     options: list[str] = []
+    if not isinstance(given.get("nodes", 1), int):
+        raise InputError("--nodes", None, f"{given['nodes']} is a range: a job of PBS has one number of nodes")
     if given.get("nodelist") is not None:
         options += ["-l", f"select={_vnodes(given['nodelist'], given.get('nodes'))}"]
     elif "nodes" in given:

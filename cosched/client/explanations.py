@@ -33,6 +33,11 @@ class Estimate(View[explain_pb2.Estimate]):
         return word(SOURCES, self._message.source)
 
     @property
+    def nodes(self) -> int | None:
+        """On how many nodes, if the scheduler chooses that; None: on as many as the job asks for."""
+        return self._message.nodes or None
+
+    @property
     def earliest(self) -> timedelta | None:
         """Of the last `of` such estimates, `within` came true between `earliest` and `latest` after it; None: too few.
 
@@ -199,6 +204,11 @@ class Outlook(View[explain_pb2.Outlook]):
     def near(self) -> str:
         """A name almost as that of the pair or group, by which another job waits there, as `problem` says; or empty."""
         return self._message.near
+
+    @property
+    def size(self) -> str:
+        """How many nodes were chosen for it, or will be by the plan, and why; empty: it has what it asks for."""
+        return self._message.size
 
     def __str__(self) -> str:
         return f"{self.domain}:{self.id}" if self.id else self.domain

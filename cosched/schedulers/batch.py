@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -18,9 +18,6 @@ from cosched.validation.mistakes import KeyedError
 from cosched.validation.policies import ordering_of
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.types import NodePool, Policy, Settings
-
-if TYPE_CHECKING:
-    from cosched.core.scheduling.batch.forecast import Forecast
 
 
 class BatchKeys(Settings):
@@ -49,7 +46,7 @@ class BatchKind(SchedulerKind):
     name = "batch"
     purpose = "every job has what it asks for"
     keys = BatchKeys
-    capabilities = Capabilities(slots=True, what_if=True)
+    capabilities = Capabilities(slots=True, estimates=True, what_if=True)
 
     def settings(self, keys: BatchKeys, nodes: int, coscheduling: CoschedulingFields) -> ClusterSettings:
         """See SchedulerKind."""
@@ -72,12 +69,6 @@ class BatchKind(SchedulerKind):
         from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster  # imports the compiler
 
         return open_cluster(settings)
-
-    def forecast(self) -> type[Forecast]:
-        """See SchedulerKind."""
-        from cosched.core.scheduling.batch.forecast import Forecast  # imports the compiler
-
-        return Forecast
 
     def why(self, scheduler: OpenScheduler, job: ClusterJob, ahead: int, word: str) -> Waits:
         """See SchedulerKind."""

@@ -13,7 +13,6 @@ from cosched.validation.sections import CoschedulingFields
 from cosched.validation.types import Settings
 
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
-    from cosched.core.scheduling.batch.forecast import Forecast
     from cosched.core.scheduling.primitives.sizes import Sizes
     from cosched.workload.column import Column
     from cosched.workload.columns import Columns
@@ -100,13 +99,13 @@ class SchedulerKind(ABC):
         """Return what a table of results says beside the common lines, from a domain's part of a summary."""
         return None
 
-    def forecast(self) -> type[Forecast] | None:
-        """Return what foresees the starts of a scheduler's jobs; None: nobody can."""
-        return None
-
     def why(self, scheduler: OpenScheduler, job: ClusterJob, ahead: int, word: str) -> Waits:  # noqa: ARG002
         """Return why a queued job waits; `ahead`: for so many before it; `word`: a batch system's own."""
         return waits_for_nodes(job.nodes, scheduler.free, ahead)
+
+    def sized(self, job: ClusterJob) -> str:  # noqa: ARG002
+        """Return why a job that has nodes has so many, if that was chosen for it; else empty."""
+        return ""
 
     # Jobs that say more than their size and time
 

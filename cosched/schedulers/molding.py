@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from cosched.core.scheduling.molding.cluster import Molding
+from cosched.core.scheduling.molding.cluster import BY, MODIFIER, Molding
 from cosched.core.scheduling.molding.curves import MILLIONTHS, Downey
 from cosched.core.scheduling.molding.future import Future
-from cosched.core.scheduling.molding.jobs import ANY, Moldable, Molded, Shares
+from cosched.core.scheduling.molding.iteration import By
+from cosched.core.scheduling.molding.jobs import ANY, Moldable, Shares, check_sizes
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.schedulers.foreseen import learned_future, read_future
@@ -24,7 +25,7 @@ from cosched.validation.mistakes import KeyedError
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.text import shown
 from cosched.validation.types import Number, Settings, Whole
-from cosched.workload.column import UNKNOWN, Column
+from cosched.workload.column import MAX_NODES, MIN_NODES, UNKNOWN, Column
 
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
     from cosched.workload.columns import Columns
@@ -32,6 +33,7 @@ if TYPE_CHECKING:  # a service beside a batch system does without arrays
 
 STREAM = 0x6D6F6C64  # of random numbers, by which jobs are moldable: it depends on nothing else
 CURVE = ("downey_a", "downey_sigma")
+BOUNDS = (MIN_NODES, MAX_NODES)
 OFF, TRAINED = "off", "trained"
 TRAINING = range(1_000_001, 1_000_011)  # the seeds of the workloads from which it is learned what to expect
 OF_FIGURE_2 = ("ideal_load", "load_delta", "max_bad", "prediction")
@@ -118,7 +120,7 @@ class MoldingKind(SchedulerKind):
     keys = MoldingKeys
     without = ("mate_budget", "yield_boost", "release_order")
     keys_of_logs = ("moldable_share",)
-    not_live = MappingProxyType({"moldable_share": "jobs say it by themselves: submit them with --moldable 1"})
+    not_live = MappingProxyType({"moldable_share": "jobs say it by themselves: submit them with --moldable"})
     capabilities = Molding.capabilities
 
     def settings(self, keys: MoldingKeys, nodes: int, _: CoschedulingFields) -> MoldingSettings:
@@ -152,6 +154,17 @@ class MoldingKind(SchedulerKind):
         least = scheduler.least(job.id) if job.id in scheduler else job.nodes
         return waits_for_nodes(least, scheduler.free, ahead)
 
+    def sized(self, job: ClusterJob) -> str:
+        """See SchedulerKind."""
+        factor = f"sizes are {job.kept.get(MODIFIER, 1):.2f} times the best ones now, within the bounds of each job"
+        words: Mapping[str, str] = {
+            By.TARGET: factor,
+            By.NOW: "these are all that were free, and on more it would end later",
+            By.BEHIND: f"{factor}; jobs before it wait for nodes",
+            By.CHOSEN: "chosen at its submission, as it would end first on these",
+        }
+        return words.get(job.kept.get(BY, ""), "")
+
     def facts(self, keys: MoldingKeys, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:  # noqa: ARG002
         """See SchedulerKind."""
         own = {key: getattr(keys, key) for key in MoldingKeys.model_fields}
@@ -173,10 +186,12 @@ class MoldingKind(SchedulerKind):
 
     def columns(self) -> Sequence[Column]:
         """See SchedulerKind; the parameters of a curve are in millionths."""
-        moldable = Column.of_words("moldable", "0", "1", help="1: its size is chosen when it starts (0)")
+        moldable = Column.of_words("moldable", "0", "1", help="its size is chosen when it starts")
+        least = Column(MIN_NODES, _read_nodes, help="the fewest nodes of such a job (as its speed-up has it)")
+        most = Column(MAX_NODES, _read_nodes, help="and the most (as its speed-up and the machine have it)")
         a = Column("downey_a", _read_a, _write_millionths, UNKNOWN, "its average parallelism, if speedup=downey")
         sigma = Column("downey_sigma", _read_millionths, _write_millionths, UNKNOWN, "and the variance of that")
-        return moldable._replace(default=UNKNOWN), a, sigma
+        return moldable._replace(default=UNKNOWN, flag="1"), least, most, a, sigma
 
     def complete(self, keys: MoldingKeys, columns: Columns, nodes: Ints) -> Columns:
         """See SchedulerKind."""
@@ -186,20 +201,22 @@ class MoldingKind(SchedulerKind):
 
         count = len(nodes)
         drawn = np.random.default_rng(STREAM).random(count) < float(keys.moldable_share)
+        bounds = {name: stated(columns, name, count) for name in BOUNDS}
         said = stated(columns, "moldable", count)
+        said = np.where((said == UNKNOWN) & (np.maximum(*bounds.values()) != UNKNOWN), 1, said)
         none = np.full(count, UNKNOWN, np.int64)
         curves = {name: stated(columns, name, count) if keys.speedup == "downey" else none for name in CURVE}
-        return {"moldable": np.where(said == UNKNOWN, drawn, said).astype(np.int64), **curves}
+        return {"moldable": np.where(said == UNKNOWN, drawn, said).astype(np.int64), **bounds, **curves}
 
     def jobs(self, keys: MoldingKeys, workload: Workload, nodes: int) -> Sequence[Moldable | None]:
         """See SchedulerKind."""
         rows = zip(*(workload.columns[column.name].tolist() for column in self.columns()), strict=True)
         jobs = []
-        for row, (moldable, a, sigma) in enumerate(rows):
+        for row, values in enumerate(rows):
             id, size = str(workload.job_id[row]), int(workload.nodes[row])
             try:
-                how = _moldable(moldable, a, sigma, needs_curve=keys.speedup == "downey")
-                Molded.of(ClusterJob(id, size, 1, 0, paired=False, columns=how), nodes)
+                how = _moldable(*values, needs_curve=keys.speedup == "downey")
+                check_sizes(ClusterJob(id, size, 1, 0, paired=False, columns=how), nodes, keys.sizes)
             except ValueError as error:
                 raise ValueError(f"job {id}: {error}") from None
             jobs.append(how)
@@ -223,17 +240,28 @@ class MoldingKind(SchedulerKind):
 
     def _read(self, said: Mapping[str, str], *, needs_curve: bool) -> Moldable | None:
         found = super().read(said)
-        return _moldable(found["moldable"], *(found[name] for name in CURVE), needs_curve=needs_curve)
+        return _moldable(*found.values(), needs_curve=needs_curve)
 
 
-def _moldable(said: int, a: int, sigma: int, *, needs_curve: bool) -> Moldable | None:
-    """Return what a job says; ValueError: it lacks a part of its curve."""
-    if said != 1:
+def _moldable(said: int, least: int, most: int, a: int, sigma: int, *, needs_curve: bool) -> Moldable | None:
+    """Return what a job says, by its columns in order; ValueError: it lacks a part of its curve, or keeps its size."""
+    bounds = max(0, least), max(0, most)
+    if said == 0 and any(bounds):
+        raise ValueError(f"{BOUNDS[not bounds[0]]}: has no meaning, as the job is not moldable: leave moldable=0 out")
+    if said != 1 and not any(bounds):
         return None
     if (needs_curve and a == UNKNOWN) or (a == UNKNOWN) != (sigma == UNKNOWN):
         missing = CURVE[a != UNKNOWN]
         raise ValueError(f"{missing}: missing, which says how sizes change the job's run time")
-    return Moldable() if a == UNKNOWN else Moldable(Downey(a, sigma))
+    return Moldable(None if a == UNKNOWN else Downey(a, sigma), *bounds)
+
+
+def _read_nodes(text: str) -> int:
+    from cosched.workload.traces.values import whole
+
+    if (nodes := whole(text)) < 1:
+        raise ValueError(f"{shown(text)} is below 1")
+    return nodes
 
 
 def _read_millionths(text: str) -> int:

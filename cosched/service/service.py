@@ -181,7 +181,7 @@ class Service:
         self.timers = replay.timers if replay else Timers(self.clock)
         self.watchers = Watchers()
         durability = self._open_durability(stack)
-        kind = kind_of(manager, self._ours)
+        kind = kind_of(manager)
         self.domain = LiveDomain(
             self.name, configuration.coscheduling_settings(), self._ours.open(self._cluster), self.store, self.clock,
             self.metrics, owners=configuration.owners(), accounts=_accounts(configuration), paced=self._paced,

@@ -94,7 +94,7 @@ class Explanation(_message.Message):
     def __init__(self, job: _Optional[_Union[Outlook, _Mapping]] = ..., mates: _Optional[_Iterable[_Union[Outlook, _Mapping]]] = ..., together: _Optional[_Union[Estimate, _Mapping]] = ...) -> None: ...
 
 class Outlook(_message.Message):
-    __slots__ = ("job", "state", "start", "position", "queued", "reason", "problem", "submitted_at", "started_at", "ended_at", "nodes", "cost", "position_at", "near")
+    __slots__ = ("job", "state", "start", "position", "queued", "reason", "problem", "submitted_at", "started_at", "ended_at", "nodes", "cost", "position_at", "near", "size")
     JOB_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     START_FIELD_NUMBER: _ClassVar[int]
@@ -109,6 +109,7 @@ class Outlook(_message.Message):
     COST_FIELD_NUMBER: _ClassVar[int]
     POSITION_AT_FIELD_NUMBER: _ClassVar[int]
     NEAR_FIELD_NUMBER: _ClassVar[int]
+    SIZE_FIELD_NUMBER: _ClassVar[int]
     job: _coscheduling_pb2.JobRef
     state: _job_pb2.JobState
     start: Estimate
@@ -123,7 +124,8 @@ class Outlook(_message.Message):
     cost: Cost
     position_at: _timestamp_pb2.Timestamp
     near: str
-    def __init__(self, job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., state: _Optional[_Union[_job_pb2.JobState, str]] = ..., start: _Optional[_Union[Estimate, _Mapping]] = ..., position: _Optional[int] = ..., queued: _Optional[int] = ..., reason: _Optional[_Union[Reason, _Mapping]] = ..., problem: _Optional[str] = ..., submitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., nodes: _Optional[int] = ..., cost: _Optional[_Union[Cost, _Mapping]] = ..., position_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., near: _Optional[str] = ...) -> None: ...
+    size: str
+    def __init__(self, job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., state: _Optional[_Union[_job_pb2.JobState, str]] = ..., start: _Optional[_Union[Estimate, _Mapping]] = ..., position: _Optional[int] = ..., queued: _Optional[int] = ..., reason: _Optional[_Union[Reason, _Mapping]] = ..., problem: _Optional[str] = ..., submitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., nodes: _Optional[int] = ..., cost: _Optional[_Union[Cost, _Mapping]] = ..., position_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., near: _Optional[str] = ..., size: _Optional[str] = ...) -> None: ...
 
 class Cost(_message.Message):
     __slots__ = ("held", "booked", "pushed", "slots")
@@ -138,16 +140,18 @@ class Cost(_message.Message):
     def __init__(self, held: _Optional[int] = ..., booked: _Optional[int] = ..., pushed: _Optional[int] = ..., slots: _Optional[int] = ...) -> None: ...
 
 class Estimate(_message.Message):
-    __slots__ = ("at", "made_at", "source", "accuracy")
+    __slots__ = ("at", "made_at", "source", "accuracy", "nodes")
     AT_FIELD_NUMBER: _ClassVar[int]
     MADE_AT_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     ACCURACY_FIELD_NUMBER: _ClassVar[int]
+    NODES_FIELD_NUMBER: _ClassVar[int]
     at: _timestamp_pb2.Timestamp
     made_at: _timestamp_pb2.Timestamp
     source: EstimateSource
     accuracy: Accuracy
-    def __init__(self, at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., made_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., source: _Optional[_Union[EstimateSource, str]] = ..., accuracy: _Optional[_Union[Accuracy, _Mapping]] = ...) -> None: ...
+    nodes: int
+    def __init__(self, at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., made_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., source: _Optional[_Union[EstimateSource, str]] = ..., accuracy: _Optional[_Union[Accuracy, _Mapping]] = ..., nodes: _Optional[int] = ...) -> None: ...
 
 class Accuracy(_message.Message):
     __slots__ = ("earliest", "latest", "within", "of")

@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 from cosched.validation.text import shown
 
 UNKNOWN = -1
-LEAST_NODES = "least"  # what submissions call the fewest nodes of a job whose size its scheduler chooses
+LEAST_NODES = "least"  # what submissions call the fewest nodes of a job whose size changes while it runs
+MIN_NODES, MAX_NODES = "min_nodes", "max_nodes"  # and between which numbers a scheduler chooses its size at its start
 
 
 class Column(NamedTuple):
     """One of them: how its text is read (ValueError: it cannot be), and written.
 
     `default`: of a job that says nothing of it. `option`: what it is called in submissions; empty: as in logs.
-    `whole`: its values are whole numbers; else they are anything that does not change, or UNKNOWN.
+    `whole`: its values are whole numbers; else they are anything that does not change, or UNKNOWN. `flag`: the text for
+    which an option of `cosched submit` without a value stands; empty: it has a value.
     """
 
     name: str
@@ -25,6 +27,7 @@ class Column(NamedTuple):
     help: str = ""
     option: str = ""
     whole: bool = True
+    flag: str = ""
 
     @classmethod
     def of_words(cls, name: str, *words: str, help: str = "") -> Column:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +13,9 @@ from hypothesis import strategies as st
 
 from cosched.core.effects import Book, Quote
 from cosched.core.job import JobState
-from cosched.core.scheduling.batch.forecast import Forecast, foresee
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.batch.open_meeting_cluster import OpenMeetingCluster, open_cluster
+from cosched.core.scheduling.forecast import Forecast, Foreseen, foresee
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
 from cosched.core.settings import CoschedulingSettings
@@ -43,6 +44,10 @@ def simulated(work: Workload, cluster: ClusterSettings) -> list[int]:
     return engine.tables.jobs["start"].tolist()
 
 
+def starts_of(foreseen: Iterable[Foreseen]) -> dict[str, int]:
+    return {each.job: each.at for each in foreseen}
+
+
 def submitted(cluster: OpenCluster, *sizes: int) -> None:
     for number, nodes in enumerate(sizes, 1):
         cluster.submit(ClusterJob(str(number), nodes, 10, 0, paired=True))
@@ -66,7 +71,7 @@ def expected_and_true(cluster: OpenCluster, jobs: list[tuple[int, int, int, int]
             cluster.start(ready.job, now)
             heapq.heappush(ends, (now + int(work.requested[int(ready.job)]), int(ready.job)))
     queued = {job for job in cluster.jobs() if cluster.job(job).state is JobState.QUEUED}
-    return dict(foresee(cluster, last)), {job: truth[int(job)] for job in queued}
+    return starts_of(foresee(cluster, last)), {job: truth[int(job)] for job in queued}
 
 
 def machine_of(cluster: OpenCluster):
@@ -95,8 +100,8 @@ def test_it_changes_nothing(jobs, policy):
     ready = cluster.next(now)
     before = [cluster.job(job) for job in cluster.jobs()], cluster.used(), cluster.free, cluster.awaited
     starts = list(foresee(cluster, now))
-    assert {job for job, _ in starts} == set(cluster.jobs())
-    assert starts[0] == (ready.job, now)
+    assert {each.job for each in starts} == set(cluster.jobs())
+    assert starts[0] == Foreseen(ready.job, now)
     assert ([cluster.job(job) for job in cluster.jobs()], cluster.used(), cluster.free, cluster.awaited) == before
 
 
@@ -106,10 +111,10 @@ def test_a_hold_ends_in_time_or_never():
     cluster.enter(0)
     assert cluster.next(0).job == "1"
     cluster.hold("1", 0, 100)
-    assert dict(foresee(cluster, 0)) == {"1": 0, "2": 100}
+    assert starts_of(foresee(cluster, 0)) == {"1": 0, "2": 100}
     cluster.ask_again("1")
     cluster.hold("1", 0, 1 << 62)
-    assert dict(foresee(cluster, 0)) == {"1": 0}
+    assert starts_of(foresee(cluster, 0)) == {"1": 0}
 
 
 def test_a_slot_is_kept():
@@ -119,7 +124,7 @@ def test_a_slot_is_kept():
     cluster.reschedule()
     at = cluster.quote(Quote("2", 50), 0).at
     assert cluster.book(Book("2", at, 1), 0).allocation is not None
-    assert dict(foresee(cluster, 0)) == {"1": 0, "2": 50}
+    assert starts_of(foresee(cluster, 0)) == {"1": 0, "2": 50}
 
 
 def test_the_order_of_the_queue():
@@ -131,9 +136,9 @@ def test_the_order_of_the_queue():
 
 
 def test_of_a_long_queue_only_the_first_jobs_are_played(monkeypatch):
-    monkeypatch.setattr("cosched.core.scheduling.batch.forecast.MOST", 2)
+    monkeypatch.setattr("cosched.core.scheduling.forecast.MOST", 2)
     cluster = OpenCluster(machine("largest-first", "easy", "flat"))
     submitted(cluster, 2, 7, 5, 6)
     forecast = Forecast(cluster, 0)
     assert forecast.order == ["2", "4", "3", "1"]
-    assert dict(forecast.starts()) == {"2": 0, "4": 10}
+    assert starts_of(forecast.starts()) == {"2": 0, "4": 10}

@@ -108,8 +108,8 @@ def test_the_page_on_fluid_scheduling_works_as_written(terminals, other_ports):
     works_as_written(TOP / "docs" / "fluid.md", terminals, other_ports)
 
 
-def test_the_page_on_molding_works_as_written(terminals):
-    assert works_as_written(TOP / "docs" / "molding.md", terminals)
+def test_the_page_on_molding_works_as_written(terminals, other_ports):
+    assert works_as_written(TOP / "docs" / "molding.md", terminals, other_ports)
 
 
 def test_the_page_on_choosing_machines_works_as_written(terminals):

@@ -25,6 +25,7 @@ class RefMolded:
     moldable: bool
     a: Fraction | None = None
     sigma: Fraction | None = None
+    allowed: tuple[int, int] = (0, 0)  # min_nodes and max_nodes; 0: as its curve has it
     guaranteed: int = 0
     fixed: int = 0
     size: int = 0
@@ -83,6 +84,10 @@ class RefMolding:
             return job.fixed, job.fixed
         if not job.moldable or self.sizing == "none":
             return job.nodes, job.nodes
+        least, most = self.curve_bounds(job)
+        return job.allowed[0] or least, job.allowed[1] or most
+
+    def curve_bounds(self, job: RefMolded) -> tuple[int, int]:
         if job.a is None:
             least = self.sizes[0] * job.nodes
             least = max(floor(least) if self.wrong == "N_min is rounded down" else ceil(least), 1)

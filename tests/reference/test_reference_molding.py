@@ -8,12 +8,15 @@ from random import Random
 
 import pytest
 
+from cosched.core.scheduling.forecast import Forecast
 from cosched.core.scheduling.molding.future import Expected, Future
 from cosched.core.scheduling.molding.jobs import ANY, Shares
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
+from cosched.core.scheduling.scheduler import ClusterJob
+from cosched.schedulers.molding import MOLDING
 from tests.conformance.schedulers.together import played
 from tests.reference.molding import RefForeseen, RefMolded, RefMolding
-from tests.sim.molding_cases import Case, setup
+from tests.sim.molding_cases import Case, how, setup
 from tests.tiers import seeds
 
 SIZINGS = ("scojo_p", "scojo", "cirne_berman", "none")
@@ -81,7 +84,7 @@ def reference(jobs: list[Case], settings: MoldingSettings, wrong: str = "") -> R
     known = []
     for number, job in enumerate(jobs, 1):
         a, sigma = (None, None) if job.downey is None else (Fraction(value, 10**6) for value in job.downey)
-        known.append(RefMolded(number, *job[:3], job.requested or job.run, job.moldable, a, sigma))
+        known.append(RefMolded(number, *job[:3], job.requested or job.run, job.moldable, a, sigma, job.bounds))
     classes = settings.future.classes if settings.future else ()
     future = [RefForeseen(each.arrivals, each.nodes, each.run, each.moldable) for each in classes]
     rules = settings.ideal_load, settings.load_delta, settings.max_bad
@@ -97,6 +100,33 @@ def test_the_product_agrees(sizing, seed):
         domain = played([setup(jobs, settings)]).domains["A"]
         had = [(nodes, start, end) for _, _, nodes, start, end, *_ in sorted(domain.allocations.rows())]
         assert had == reference(jobs, settings).play(), (number, jobs, settings)
+
+
+def bounded(job: Case, random: Random) -> Case:
+    """The same job with bounds, if it is moldable: its best size must be allowed."""
+    least, most = random.randint((job.nodes + 1) // 2, job.nodes), random.randint(job.nodes, min(2 * job.nodes, 12))
+    chosen = random.choice([(least, most), (least, 0), (0, most)])
+    return job._replace(bounds=chosen) if job.moldable and job.downey is None else job
+
+
+@pytest.mark.parametrize("seed", seeds(2, 100))
+@pytest.mark.parametrize("sizing", SIZINGS[:3])
+def test_jobs_that_bound_their_sizes_and_what_is_foreseen_of_their_starts(sizing, seed):
+    """Starts are foreseen by playing a copy (Forecast): all come at once, and run for as long as they ask for."""
+    for number in range(PER_SEED):
+        random = Random(f"bounded {sizing} {seed} {number}")
+        jobs = [bounded(job, random)._replace(submit=0, requested=0) for job in random_jobs(random)]
+        settings = replace(random_settings(random, sizing), sizes=ANY)
+        scheduler = MOLDING.open(settings)
+        for name, job in enumerate(jobs, 1):
+            asked = ClusterJob(str(name), job.nodes, job.run, 0, paired=False, columns=how(job))
+            scheduler.check(asked)
+            scheduler.submit(asked)
+        before = [scheduler.job(job) for job in scheduler.jobs]
+        foreseen = sorted((int(job), nodes, start) for job, start, nodes in Forecast(scheduler, 0).starts())
+        played_out = reference(jobs, settings).play()
+        assert [each[1:] for each in foreseen] == [(nodes, start) for nodes, start, _ in played_out], (jobs, settings)
+        assert [scheduler.job(job) for job in scheduler.jobs] == before
 
 
 @pytest.mark.parametrize(("sizing", "wrong"), [(sizing, wrong) for sizing in MISTAKES for wrong in MISTAKES[sizing]])

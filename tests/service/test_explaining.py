@@ -7,7 +7,7 @@ import pytest
 
 from cosched.core.job import JobState
 from cosched.core.protocol import Failure, Found, GetMateJobId, MateJobId
-from cosched.core.scheduling.batch.forecast import Forecast
+from cosched.core.scheduling.forecast import Forecast
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.api.views import Views
 from cosched.service.manager.plans import Plan, planned
@@ -28,7 +28,7 @@ class Side:
         self.sides, self.asked, self.away = sides, 0, False
         self.domain = world.nodes[name].domain
         self.domain.clock.from_wall = lambda instant: instant
-        queue = Queue(None, partial(planned, self.domain, Forecast))
+        queue = Queue(None, partial(planned, self.domain))
         self.estimates = Estimates(self.domain.store)
         self.explaining = Explaining(self.domain, queue, self, self.estimates)
 

@@ -46,7 +46,7 @@ def test_a_job_gives_its_nodes_says_so_and_that_is_kept(node):
     node.world.run(1055)
     assert states(node) == {"1": JobState.QUEUED, "2": JobState.RUNNING}
     for _ in range(2):
-        plan = asyncio.run(planned(node.domain, None))
+        plan = asyncio.run(planned(node.domain))
         assert plan.places == {"1": (1, 1)}
         told = Reasons(node.domain).of(node.domain.jobs["1"], plan)
         assert (told.scheduler_says.scheduler, told.scheduler_says.word) == ("express", "gave_way")

@@ -27,6 +27,7 @@ class Case(NamedTuple):
     moldable: bool = True
     downey: tuple[int, int] | None = None
     requested: int = 0  # 0: as long as it runs
+    bounds: tuple[int, int] = (0, 0)  # min_nodes and max_nodes; 0: none
 
 
 def rigid(submit: int, nodes: int, run: int) -> Case:
@@ -41,5 +42,8 @@ def setup(
     submit, nodes, run = columns
     requested = np.array([job.requested or job.run for job in jobs])
     work = Workload(name, np.arange(1, len(jobs) + 1), submit, run, nodes, requested)
-    known = [Moldable(None if job.downey is None else Downey(*job.downey)) if job.moldable else None for job in jobs]
-    return DomainSetup(name, work, settings, coscheduling, MOLDING, known)
+    return DomainSetup(name, work, settings, coscheduling, MOLDING, [how(job) for job in jobs])
+
+
+def how(job: Case) -> Moldable | None:
+    return Moldable(job.downey and Downey(*job.downey), *job.bounds) if job.moldable else None

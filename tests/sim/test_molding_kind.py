@@ -18,6 +18,7 @@ CURVE = {"moldable": "1", "downey_a": "4.5", "downey_sigma": "0.25"}
         ({}, None),
         ({"moldable": "0"}, None),
         ({"moldable": "1"}, Moldable()),
+        ({"min_nodes": "4", "max_nodes": "12"}, Moldable(None, 4, 12)),
         (CURVE, Moldable(Downey(4_500_000, 250_000))),
     ],
 )
@@ -34,6 +35,8 @@ def test_a_submission_says_whether_the_job_is_moldable(said, expected):
         (DOWNEY, {"moldable": "1"}, "downey_a: missing, which says"),
         (DOWNEY, CURVE | {"downey_a": "nan"}, "downey_a: 'nan' is not a number"),
         (SIMPLE, {"moldable": "yes"}, "moldable: 'yes' is neither 0 nor 1"),
+        (SIMPLE, {"max_nodes": "0"}, "max_nodes: '0' is below 1"),
+        (SIMPLE, {"max_nodes": "9", "moldable": "0"}, "max_nodes: has no meaning, as the job is not moldable"),
     ],
 )
 def test_what_a_submission_cannot_say(keys, said, reason):
@@ -93,3 +96,30 @@ def test_sizes_are_shares_of_what_jobs_ask_for(sizes, asked, bounds):
 def test_sizes_that_are_refused(keys, reason):
     with pytest.raises(ValueError, match=reason):
         MoldingKeys(**keys)
+
+
+def test_a_job_with_nodes_tells_why_it_has_so_many():
+    """Case a of the page; then a target of 6 nodes: on the 4 that are free the job ends at 163, on 6 at 60 + 124."""
+    free = MOLDING.open(MoldingSettings(10))
+    free.submit(ClusterJob("1", 4, 100, 0, paired=False, columns=Moldable()))
+    free.next(0)
+    assert MOLDING.sized(free.job("1")) == "sizes are 2.25 times the best ones now, within the bounds of each job"
+    busy = MOLDING.open(MoldingSettings(10))
+    busy.submit(ClusterJob("1", 6, 60, 0, paired=False))
+    busy.start(busy.next(0).job, 0)
+    assert not MOLDING.sized(busy.job("1")), "it is rigid"
+    busy.submit(ClusterJob("2", 8, 100, 0, paired=True, columns=Moldable()))
+    assert busy.next(0).allocation.nodes == 4
+    assert MOLDING.sized(busy.job("2")) == "these are all that were free, and on more it would end later"
+    busy.pass_over("2", 0, 1.0)
+    assert not MOLDING.sized(busy.job("2")), "it waits"
+
+
+def test_the_size_that_a_job_has_chosen_is_why():
+    chosen = MOLDING.open(MoldingSettings(10, Sizing.CIRNE_BERMAN))
+    chosen.submit(ClusterJob("1", 4, 100, 0, paired=False, columns=Moldable()))
+    chosen.start(chosen.next(0).job, 0)
+    kept = chosen.job("1")
+    other = MOLDING.open(MoldingSettings(10, Sizing.CIRNE_BERMAN))
+    other.submit(kept)
+    assert MOLDING.sized(other.job("1")) == "chosen at its submission, as it would end first on these"

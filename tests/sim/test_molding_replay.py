@@ -93,6 +93,13 @@ def test_jobs_that_are_expected(log, tmp_path):
     assert replayed(log, f"prediction={path}").domains["a"].allocations.rows()[0][2:5] == (8, 0, 2925)
 
 
+def test_a_log_bounds_the_sizes_of_a_job(log):
+    log.write_text(
+        "job_id,submit,run,nodes,min_nodes,max_nodes\n1,0,100,4,,6\n2,500,100,8,7,\n3,500,100,8,,9\n4,900,100,4,,\n"
+    )
+    assert sizes(replayed(log, "moldable_share=0")) == [6, 7, 9, 4], "a job that has bounds is moldable"
+
+
 def test_what_is_expected_is_learned_from_whole_days():
     """Of three days the second is whole: two short jobs in its first half hour, and one that is long at noon."""
     day = 86_400
@@ -158,6 +165,22 @@ def test_a_wrong_file_of_expected_jobs_is_refused(log, tmp_path, content, said):
         ),
         ("moldable,downey_a", "1,5", ("speedup=downey",), "domain a: job 1: downey_sigma: missing"),
         ("moldable", "1", ("speedup=downey",), "domain a: job 1: downey_a: missing"),
+        ("min_nodes,max_nodes", "9,4", (), "domain a: job 1: min_nodes: 9 is more than max_nodes, 4"),
+        (
+            "min_nodes,max_nodes",
+            "3,",
+            (),
+            "domain a: job 1: min_nodes: 3 wanted, and here a job for 8 nodes has 4 to 16",
+        ),
+        ("max_nodes", "7", (), "domain a: job 1: max_nodes: 7, and the job's best size is 8, which must be allowed"),
+        (
+            "max_nodes",
+            "9",
+            ("sizes=0.5..1",),
+            "domain a: job 1: max_nodes: 9 wanted, and here a job for 8 nodes has 4 to 8",
+        ),
+        ("max_nodes,moldable", "9,0", (), "domain a: job 1: max_nodes: has no meaning, as the job is not moldable"),
+        ("min_nodes", "0", (), "{log}:2: column min_nodes: '0' is below 1"),
         ("moldable", "1", ("sizing=none", "ideal_load=1"), "--domain a:ideal_load: has no meaning with sizing=none"),
         ("moldable", "1", ("prediction=nowhere",), "--domain a:prediction: nowhere: cannot be read"),
         ("moldable", "1", ("prediction=trained",), "--domain a:prediction: trained needs a generated trace"),

@@ -9,7 +9,7 @@ import pytest
 from cosched.adapters.slurm.comments import ARRAY, HET
 from cosched.core.story import Why
 from deploy.slurm.lab import CoupledLab, Domain
-from tests.live.coupled import known
+from tests.live.coupled import known, story
 from tests.live.workloads import Work
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled_checks import (
@@ -202,3 +202,29 @@ def test_a_pairs_name_that_is_taken_already_is_refused_with_a_warning(coupled: S
     coupled.check_started_together([first], [coupled.submit(there, P)])
     third = hold(coupled, here, P)
     coupled.check_started_together([third], [coupled.submit(there, P)])
+
+
+def test_what_slurm_gives_of_a_range_of_nodes_is_on_record(coupled: Served) -> None:
+    here, there = coupled.here, coupled.there
+    busy = {domain: str(domain.cluster.sbatch("sleep 600", "--nodes=3")) for domain in coupled.lab}
+    for domain, job in busy.items():
+        domain.cluster.wait_for_state(int(job), "RUNNING")
+    late = coupled.submit(there, P, "--nodes=1-4")
+    coupled.until_job(there, late, lambda job: job.holds.yields > 0, "to yield")
+    assert known(there)[late].nodes == 2
+    there.cluster.scancel(int(busy[there]))
+    first = coupled.submit(here, P, "--nodes=1-4")
+    coupled.check_started_together([first], [late])
+    assert (known(here)[first].nodes, known(there)[late].nodes) == (2, 4)
+    assert not story(there, late, kinds=["resized"])
+    here.cluster.scancel(int(busy[here]))
+
+
+def test_cosched_submit_passes_a_range_of_nodes_on(coupled: Served) -> None:
+    there, script = coupled.there, coupled.there.cluster.jobs / "ranged.sh"
+    script.write_text("#!/bin/sh\ntrue\n")
+    job = there.service.run("submit", "--parsable", "--pair", "p", "--nodes", "2-4", str(script)).strip()
+    coupled.until_job(there, job, lambda known: known.nodes == 4, "to be offered on 4 nodes")
+    there.service.run("cancel", job)
+    refused = there.service.try_run("submit", "--nodes", "2-4", "--best", "3", str(script))
+    assert (refused.returncode, "asks for no best size" in refused.stderr) == (2, True)

@@ -78,6 +78,9 @@ class BatchCommand:
         for name in columns_given(given):
             said = f"nothing reads this of jobs of {self.domain.name}, since {self.domain.manager} schedules them"
             raise InputError(f"--{name}", None, said)
+        if given.get("best") is not None:
+            said = f"{self.domain.manager}, which schedules jobs of {self.domain.name}, asks for no best size"
+            raise InputError("--best", None, said)
         if given.get("nodelist") is not None and not self.system.names_nodes:
             said = f"{self.domain.manager}, which schedules jobs of {self.domain.name}, takes no names of nodes"
             raise InputError("--nodelist", None, said)

@@ -30,9 +30,13 @@ class ColumnOptions(click.Command):
         columns = {} if self.has_columns else {each.asked: each for kind in kinds().values() for each in kind.columns()}
         self.has_columns = True
         for name, column in columns.items():
-            option, metavar = f"--{name.replace('_', '-')}", "N" if column.name == "min" else "TEXT"
+            declared = [f"--{name.replace('_', '-')}", PREFIX + name]
             said = f"{column.help[:1].upper()}{column.help[1:]}."
-            self.params.insert(1, click.Option([option, PREFIX + name], metavar=metavar, help=said))
+            if column.flag:
+                option = click.Option(declared, flag_value=column.flag, help=said)
+            else:
+                option = click.Option(declared, metavar="N" if column.write is str else "TEXT", help=said)
+            self.params.insert(1, option)
         return [PREFIX + name for name in columns]
 
 

@@ -82,6 +82,8 @@ def facts(outlook: Outlook) -> Iterator[tuple[str, str]]:
         yield "near" if outlook.near else "unknown", outlook.problem
     if outlook.start:
         yield "start", expected(outlook.start)
+    if outlook.size:
+        yield "size", outlook.size
     if outlook.position:
         yield "place", place(outlook)
     if outlook.reason:

@@ -70,7 +70,7 @@ def queue(
     CD completed, F failed, CA cancelled.
 
     --start: when a job could start by itself, when its mate could, and when they are expected to start together, by
-    the plans of their domains; `cosched explain` says more.
+    the plans of their domains; on how many nodes, if its scheduler chooses that. `cosched explain` says more.
     """
     with connected(server) as client:
         if starts:
@@ -191,6 +191,8 @@ def _start_row(job: Job, told: Explanation | None) -> Sequence[str]:
     id, name, user, state, _, nodes, _, mates = _row(job, None)
     if told is None:
         return id, name, user, state, "", local_time(job.slot), nodes, mates, "", ""
+    if told.job.start is not None and told.job.start.nodes is not None:
+        nodes = str(told.job.start.nodes)
     mates_start = ", ".join(_start(mate.start) or "?" for mate in told.mates)
     place = str(told.job.position or "")
     return id, name, user, state, place, _start(told.job.start), nodes, mates, mates_start, _start(told.together)

@@ -117,7 +117,7 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "nodes", f"{job.nodes:,}{f' ({names})' if names else ''}"
     yield "size", _size(job)
     yield "predicts", _predictions(job)
-    yield "time limit", clock(round(job.time_limit.total_seconds())) if job.time_limit else ""
+    yield "time limit", _time_limit(job)
     yield "says", ", ".join(f"{name} {text}" for name, text in sorted(job.columns.items()))
     yield "submitted", local_time(job.submitted_at)
     yield "ready", local_time(job.ready_at)
@@ -130,6 +130,16 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     if job.group is not None:
         yield "group", _group(job.group)
     yield "holds", _holds(job.holds)
+
+
+def _time_limit(job: Job) -> str:
+    """For how long it may run; on the size that was chosen for it, if that changes this."""
+    if not job.time_limit:
+        return ""
+    limit = clock(round(job.time_limit.total_seconds()))
+    if job.started_at is None or job.latest_end in (None, job.started_at + job.time_limit):
+        return limit
+    return f"{limit}; on what it has it may run until {local_time(job.latest_end)}"
 
 
 def _size(job: Job) -> str:

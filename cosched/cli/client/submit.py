@@ -21,6 +21,7 @@ from cosched.cli.client.explain import tell_near_names
 from cosched.cli.client.exports import exported
 from cosched.cli.client.headings import CommandWithHeadings
 from cosched.cli.client.jobs import Destination, JobId, group_options, pair_options
+from cosched.cli.client.node_counts import NodeCount, asked_nodes
 from cosched.cli.client.selecting import Part, check_selection, group_name, parts
 from cosched.cli.client.time_limits import TimeLimit
 from cosched.cli.client.windows import (
@@ -45,7 +46,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 MAX_SCRIPT = 1 << 20  # bytes, as the protocol has it
 HEADINGS = {
-    "Job": ("nodes", "nodelist", "column", "time_limit", "name", "hold", "directory", "export", "comment"),
+    "Job": ("nodes", "best", "nodelist", "column", "time_limit", "name", "hold", "directory", "export", "comment"),
     "Mate": ("mate", "pair", "pair_domain", "or_alone"),
     "Group": ("group", "members", "destinations"),
     "Machines": ("grid", "application", "size", "strategy"),
@@ -66,7 +67,8 @@ class To(NamedTuple):
 def job_options(command: Command) -> Command:
     """Add the options that may stand in the script as well."""
     options = [
-        click.option("-N", "--nodes", type=click.IntRange(min=1), default=1, help="How many nodes (1)."),
+        click.option("-N", "--nodes", type=NodeCount(), metavar="N|MIN-MAX", default=1, help="How many nodes (1)."),
+        click.option("--best", type=click.IntRange(min=1), metavar="N", help="Of MIN-MAX, the size for --time."),
         click.option("-w", "--nodelist", metavar="NAME,...", help="The names of nodes that it must have."),
         click.option("--column", multiple=True, metavar="NAME=TEXT", help="What else its scheduler reads of it."),
         click.option("-t", "--time", "time_limit", type=TimeLimit(), help="How long it may run: D-HH:MM:SS."),
@@ -155,7 +157,9 @@ def submit(
     group. MAP_MACHINES and MAP_SHARES tell a job its machines and what each one gets.
 
     Where the scheduler changes sizes, a job with --least may run on fewer nodes than it asks for, and must follow
-    changes of its size (cosched.client.adaptive). What only a scheduler of the domain's reads: --column NAME=TEXT.
+    changes of its size (cosched.client.adaptive). Where it chooses sizes, a job that is --moldable, or asks for a range
+    of --nodes, is told its size at its start, by COSCHED_NODES. What only a scheduler of the domain's reads: --column
+    NAME=TEXT.
 
     \b
     Options may stand in the script, in comments before its first command:
@@ -268,9 +272,11 @@ def _asked(
 
 
 def _given(script: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge the options. Flags win over the script; a mate in the flags replaces the script's, however it is named."""
+    """Merge the options. Flags win over the script; a mate, or a size, in them replaces all of it in the script."""
     if LINKS & flags.keys():
         script = {key: value for key, value in script.items() if key not in MATES}
+    if "nodes" in flags:
+        script = {key: value for key, value in script.items() if key != "best"}
     return {**script, **flags}
 
 
@@ -305,7 +311,8 @@ def _specification(asked: Mapping[str, Any], script: str, domain: Domain) -> dic
         key: value for key, value in asked.items() if key not in WHEN and key != "column" and not key.startswith(PREFIX)
     }
     named = {} if (nodelist := job.pop("nodelist")) is None else {"nodelist": nodelist}
-    job["columns"] = {**columns_given(asked), **named}
+    job["nodes"], sizes = asked_nodes(job["nodes"], job.pop("best"))
+    job["columns"] = {**columns_given(asked), **sizes, **named}
     if job.pop("comment") is not None:
         raise InputError("--comment", None, f"jobs of {domain.name} have no comments, as those of Slurm do")
     job["members"] = job["members"] or ()

@@ -6,8 +6,9 @@ Others are made of it: they say in which order jobs come, and which running jobs
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 from cosched.core.allocation import NOT_NOW, Allocation, Given
 from cosched.core.events import NOT_HOLDABLE, Ready, Requeued
@@ -268,6 +269,27 @@ class PlainScheduler(OpenIteration):
         """See Scheduler."""
         if job in self.jobs:
             self.jobs[job].asked = replace(self.jobs[job].asked, paired=paired)
+
+    # Copies, on which it is played what will come (Playable)
+
+    def copy(self) -> Self:
+        """See Playable."""
+        other = copy(self)
+        other.jobs = {id: replace(job, kept=dict(job.kept)) for id, job in self.jobs.items()}
+        other.starts, other._events = RecentStarts(), []
+        other._kept, other._have_changed = dict(self._kept), {}
+        other._abandon()
+        other._changed = True
+        return other
+
+    def with_nodes(self) -> list[JobId]:
+        """See Playable."""
+        return [id for id, job in self.jobs.items() if job.state in WITH_NODES]
+
+    def shorten(self, most: int) -> None:
+        """See Playable."""
+        for job in self._in_order(self._now)[most:]:
+            del self.jobs[job.asked.id]
 
     # Numbers
 

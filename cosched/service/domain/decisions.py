@@ -27,6 +27,7 @@ from cosched.core.effects import (
 )
 from cosched.core.events import Event, Ready, Requeued
 from cosched.core.protocol import Domain, JobId, MutatingRequest, SettleGroupStart
+from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain.changes import Preempt
 from cosched.service.domain.late_answers import Late
 from cosched.service.domain.memory import PEERS, SCHEDULER, SLOT_USE, remember_peers
@@ -41,17 +42,17 @@ GIVE_BACK = (Yield, Release, PassOver)
 class Decisions:
     """What one domain decides: its jobs start, hold and yield."""
 
-    def __init__(self, core: Coscheduler, records: Records, kind: str, *, paced: bool) -> None:
-        """`kind`: the name of the scheduler's. `paced`: iterations run between `wake` and `rest` only, at the pace of a
+    def __init__(self, core: Coscheduler, records: Records, kind: SchedulerKind, *, paced: bool) -> None:
+        """`kind`: the scheduler's. `paced`: iterations run between `wake` and `rest` only, at the pace of a
         conductor (replay in lock-step).
         """
         self.policy = PolicyDomain(core, records.scheduler, self._illegal)
         self._speaker: Domain = ""  # the peer that has said what this turn is about
         self._core = core
         self._records = records
-        self.sizes = Sizes(records)
+        self.sizes = Sizes(records, kind)
         self._scheduler = records.scheduler
-        self._kind = kind
+        self._kind = kind.name
         self._kept = self._scheduler.kept_of_domain()
         self._journal = records.journal
         self._paced = paced

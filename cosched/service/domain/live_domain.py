@@ -78,7 +78,7 @@ class LiveDomain:
             may_hold=charges.may_hold, from_wall=clock.from_wall,
         )  # fmt: skip
         self.records = records = Records(core, scheduler, self.journal, metrics, self.jobs, charges)
-        self.decisions = decisions = Decisions(core, records, self.kind.name, paced=paced)
+        self.decisions = decisions = Decisions(core, records, self.kind, paced=paced)
         self.policy = decisions.policy
         self.sizes = decisions.sizes
         self.turns = turns = Turns(store, self.journal, decisions, metrics)

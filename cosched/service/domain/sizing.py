@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.protocol import JobId
+from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain.malleable import is_sized, least_of
 from cosched.service.domain.memory import nodes_of, remembered_allocation
 from cosched.service.domain.predictions import Prediction, as_kept
@@ -61,8 +62,10 @@ def as_text(value: Sizing) -> str:
 class Sizes:
     """The sizes of a domain's jobs. They change only in a turn."""
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: Records, kind: SchedulerKind) -> None:
+        """`kind`: that of the scheduler."""
         self._records = records
+        self._kind = kind
         self._measured: dict[JobId, Iterations] = {}  # what jobs have told since the service was started
 
     def of(self, job: JobId) -> Sizing | None:
@@ -95,6 +98,8 @@ class Sizes:
         if is_sized(record):
             self._save(record, Sizing())
             self._note(job, Noted.ALLOCATED, nodes=allocation.nodes, ideal=record.nodes)
+        if why := self._kind.sized(self._records.scheduler.job(job)):
+            self._note(job, Noted.SIZED, nodes=allocation.nodes, best=record.nodes, why=why)
 
     def change(self, resized: SizeChanged) -> None:
         """The scheduler has changed the size of a running job."""

@@ -44,6 +44,7 @@ class Noted(StrEnum):
     WRONG_GROUP = "waits for a group that cannot be"
     STAYS = "stays as it was"  # its comment names another group, or a group, when it is queued already
     ALLOCATED = "runs on fewer or all of its nodes"
+    SIZED = "runs on a size that was chosen for it"
     HARVESTED = "gives nodes"
     RESIZED = "has another number of nodes"  # by a batch system
     GETS_OF = "gets nodes of another job"
@@ -92,6 +93,7 @@ KINDS: dict[What | Noted, int] = {
     Noted.STAYS: wire.EVENT_KIND_WARNING,
     Noted.WRONG_GROUP: wire.EVENT_KIND_WARNING,
     Noted.ALLOCATED: wire.EVENT_KIND_RESIZED,
+    Noted.SIZED: wire.EVENT_KIND_RESIZED,
     Noted.HARVESTED: wire.EVENT_KIND_RESIZED,
     Noted.RESIZED: wire.EVENT_KIND_RESIZED,
     Noted.GETS_OF: wire.EVENT_KIND_RESIZED,
@@ -313,6 +315,7 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     ),
     What.UNLINKED: lambda detail, _: f"unlinked from {detail.get('peer') or 'group ' + detail['group']}",
     Noted.ALLOCATED: lambda detail, _: f"runs on {detail['nodes']} of the {_nodes(detail, 'ideal')} that it can use",
+    Noted.SIZED: lambda detail, _: f"runs on {_nodes(detail)}, and its best size is {detail['best']}: {detail['why']}",
     Noted.HARVESTED: lambda detail, _: (
         f"gives {_nodes(detail, 'fewer')} to job {detail['to']}, and keeps {detail['nodes']}"
     ),

@@ -12,7 +12,6 @@ from cosched.adapters.loading import ResourceManager
 from cosched.core.protocol import Domain
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
-from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.domain.offered_slots import OfferedSlots
@@ -49,11 +48,11 @@ class Kind(NamedTuple):
     connect: Callable[[Around], tuple[Runner, Queue]]  # connects a domain with its manager
 
 
-def kind_of(manager: ResourceManager, ours: SchedulerKind) -> Kind:
-    """Return the kind of this manager, which is open, beside a scheduler of this kind of ours."""
+def kind_of(manager: ResourceManager) -> Kind:
+    """Return the kind of this manager, which is open."""
     if isinstance(manager, BatchSystem):
         return Kind(lambda: manager.start_lead, partial(_offers, manager))
-    return Kind(None, partial(_launches, manager, ours))
+    return Kind(None, partial(_launches, manager))
 
 
 def _offers(system: BatchSystem, around: Around) -> tuple[Runner, Queue]:
@@ -68,10 +67,10 @@ def _offers(system: BatchSystem, around: Around) -> tuple[Runner, Queue]:
     return Runner(domain, system, offers, tasks), BatchQueue(domain, system, peers)
 
 
-def _launches(launcher: Launcher, ours: SchedulerKind, around: Around) -> tuple[Runner, Queue]:
-    domain, tasks, forecast = around.domain, around.tasks, ours.forecast()
+def _launches(launcher: Launcher, around: Around) -> tuple[Runner, Queue]:
+    domain, tasks = around.domain, around.tasks
     resizes = None
     if domain.scheduler.capabilities.resize and isinstance(launcher, ElasticLauncher):
         resizes = Resizes(domain, launcher, around.resize_rules)
     launches = Launches(domain, launcher, tasks, around.finding, resizes)
-    return Runner(domain, launcher, launches, tasks), Queue(launcher, partial(planned, domain, forecast))
+    return Runner(domain, launcher, launches, tasks), Queue(launcher, partial(planned, domain))

@@ -6,17 +6,22 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import NamedTuple, cast
 
 from cosched.core.protocol import JobId
+from cosched.core.scheduling.forecast import Forecast, Playable
 from cosched.service.domain.live_domain import LiveDomain
-
-if TYPE_CHECKING:
-    from cosched.core.scheduling.batch.forecast import Forecast
 
 SLICE = 0.005  # seconds of foreseeing before other work gets its turn
 MOST = 1.0  # second of it in all: of a very long queue only the first starts are known
 OUR_PLAN, BATCH_SYSTEMS, SLOT, HAS_NODES = 1, 2, 3, 4  # cosched.v1.EstimateSource
+
+
+class ChosenSize(NamedTuple):
+    """So many nodes were chosen for a job, or will be; why, for people."""
+
+    nodes: int
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,7 @@ class Plan:
     starts: Mapping[JobId, int] = field(default_factory=dict)
     places: Mapping[JobId, tuple[int, int]] = field(default_factory=dict)  # in the queue, from 1; how many are there
     words: Mapping[JobId, str] = field(default_factory=dict)  # why a batch system lets them wait, in its own words
+    sizes: Mapping[JobId, ChosenSize] = field(default_factory=dict)  # on which they start, if these are chosen
 
 
 Planner = Callable[[], Awaitable[Plan]]
@@ -38,22 +44,25 @@ async def no_plan() -> Plan:
     return Plan()
 
 
-async def planned(domain: LiveDomain, forecast: Callable[[Any, int], Forecast] | None) -> Plan:
+async def planned(domain: LiveDomain) -> Plan:
     """Return the plan of our scheduler, by turns with the other work of this service."""
     now = domain.clock.now()
-    if forecast is None:
+    if not domain.kind.capabilities.estimates:
         return Plan(now, places=_places(domain.scheduler.in_order(now)))
-    foreseen, starts = forecast(domain.scheduler, now), dict[JobId, int]()
+    foreseen = Forecast(cast(Playable, domain.scheduler), now)
+    starts, sizes = dict[JobId, int](), dict[JobId, ChosenSize]()
     spent, since = 0.0, time.monotonic()
-    for job, at in foreseen.starts():
+    for job, at, nodes in foreseen.starts():
         starts[job] = at
+        if why := domain.kind.sized(foreseen.played.job(job)):
+            sizes[job] = ChosenSize(nodes, why)
         if (took := time.monotonic() - since) >= SLICE:
             spent += took
             if spent >= MOST:
                 break
             await asyncio.sleep(0)
             since = time.monotonic()
-    return Plan(now, OUR_PLAN, starts, _places(foreseen.order))
+    return Plan(now, OUR_PLAN, starts, _places(foreseen.order), sizes=sizes)
 
 
 def _places(order: Sequence[JobId]) -> Mapping[JobId, tuple[int, int]]:

@@ -133,7 +133,7 @@ def _expected(explained: Explanation, now: datetime) -> Iterator[Expected]:
         place = words.place(side, now)
         why = side.reason.text if side.reason is not None else side.problem if side.near else ""
         if when or why:
-            said = ", ".join(filter(None, (when, place)))
+            said = ", ".join(filter(None, (when, place, side.size)))
             yield Expected(str(side), said, why, side.reason.change if side.reason is not None else "")
 
 

@@ -11,6 +11,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId
+from cosched.core.scheduling.scheduler import WITH_NODES
+from cosched.quantities import count
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.memory import nodes_of
 from cosched.service.manager.plans import BATCH_SYSTEMS, HAS_NODES, SLOT, Plan
@@ -154,11 +156,21 @@ class Explaining:
             if plan.source == BATCH_SYSTEMS:
                 told.position_at.seconds = self._clock.to_wall(plan.made_at)
         self._write_past(told, record)
+        told.size = self._size(record, plan)
         if (start := self._start(record, plan)) is not None:
             told.start.CopyFrom(start)
         if (reason := self._reasons.of(record, plan)) is not None:
             told.reason.CopyFrom(reason)
         return told
+
+    def _size(self, record: JobRecord, plan: Plan) -> str:
+        """Say which size was chosen for the job, or will be, and why; empty: it has what it asks for."""
+        job, domain = str(record.id), self._domain
+        if record.state is JobState.QUEUED and job in plan.sizes:
+            return f"{count(plan.sizes[job].nodes, 'node')} by the plan: {plan.sizes[job].why}"
+        if record.state in WITH_NODES and (why := domain.kind.sized(domain.scheduler.job(job))):
+            return f"{count(nodes_of(record), 'node')}: {why}"
+        return ""
 
     def _write_past(self, told: Outlook, record: JobRecord) -> None:
         """Write what the job has had so far, and what that has cost."""
@@ -183,8 +195,13 @@ class Explaining:
             return None
         if record.slot is not None:
             return self._estimate(record.slot, now, SLOT, OWN)
-        at = plan.starts.get(str(record.id))
-        return None if at is None else self._estimate(max(at, plan.made_at), plan.made_at, plan.source, OWN)
+        at, size = plan.starts.get(str(record.id)), plan.sizes.get(str(record.id))
+        if at is None:
+            return None
+        told = self._estimate(max(at, plan.made_at), plan.made_at, plan.source, OWN)
+        if size is not None:
+            told.nodes = size.nodes
+        return told
 
     def _estimate(self, at: int, made_at: int, source: int, kind: int) -> Estimate:
         to_wall = self._clock.to_wall

@@ -65,9 +65,11 @@ class Reasons:
     def __init__(self, domain: LiveDomain) -> None:
         self._domain = domain
         self._clock = domain.clock
+        self._plan = Plan()  # by which it is told
 
     def of(self, record: JobRecord, plan: Plan) -> Reason | None:
         """Return why an active job waits; None: it does not."""
+        self._plan = plan
         if record.state not in (JobState.QUEUED, JobState.READY, JobState.HOLDING):
             return None
         if record.cancelled_by is not None:
@@ -177,13 +179,14 @@ class Reasons:
     def _capped(self, record: JobRecord) -> Reason:
         held = self._domain.scheduler.used()[JobState.HOLDING]
         allowed = held_node_cap(self._domain.core.settings, self._domain.scheduler.nodes)
-        needs, change = _nodes(least_of(record)), "max_held_fraction of [coscheduling]"
+        required, change = self._would_hold(record), "max_held_fraction of [coscheduling]"
+        needs = _nodes(required)
         text = f"it would hold {needs}; {held} of at most {allowed} are held already"
-        if least_of(record) > allowed:
+        if required > allowed:
             text = f"it is too large to hold here ({needs}, at most {allowed} may be held): it only yields"
             change = f"{change}; cosched unlink {record.id} lets it start alone"
         return Reason(
-            holds_capped=explain_pb2.HoldsCapped(required=least_of(record), held=held, allowed=allowed),
+            holds_capped=explain_pb2.HoldsCapped(required=required, held=held, allowed=allowed),
             text=text, change=change,
         )  # fmt: skip
 
@@ -192,9 +195,10 @@ class Reasons:
         account = charges.account(record)
         used, allowed = charges.used(account, self._clock.now()), charges.accounts.budgets.get(account, 0)
         hours = f"{used / HOUR:,.1f} of at most {allowed / HOUR:,.1f} node-hours"
+        needs = _nodes(self._would_hold(record))
         return Reason(
             holds_over_budget=explain_pb2.HoldsOverBudget(account=account, used=used, allowed=allowed),
-            text=f"it would hold {_nodes(least_of(record))}; its account {account} has held {hours} in the last day",
+            text=f"it would hold {needs}; its account {account} has held {hours} in the last day",
             change="max_held_node_hours of [[account]]",
         )
 
@@ -255,6 +259,11 @@ class Reasons:
         )
 
     # Parts
+
+    def _would_hold(self, record: JobRecord) -> int:
+        """How many nodes: those that the plan chooses for it, if it does, or the fewest on which it runs."""
+        size = self._plan.sizes.get(str(record.id))
+        return least_of(record) if size is None else size.nodes
 
     def _mate(self, record: JobRecord, *, waits: bool = False, missing: bool = False, away: bool = False) -> Mate:
         named = record.named

@@ -11,6 +11,7 @@ import pytest
 from cosched.adapters.batch_system import Accepted, Submission
 from cosched.adapters.manager import ManagerError
 from cosched.adapters.pbs.submitting import submit
+from cosched.cli.client.node_counts import NodeRange
 from cosched.errors import InputError
 
 SCRIPT = b"#!/bin/sh\n#PBS -l pair=flow\ntrue\n"
@@ -92,3 +93,8 @@ def test_nodes_by_name_are_chunks_of_their_own(run: Run, tmp_path: Path) -> None
     assert (tmp_path / "qsub.arguments").read_text().strip() == "-l select=1:vnode=mira[0]+1:vnode=mira[2]"
     with pytest.raises(InputError, match="--nodelist: names 2 of the 3 nodes of --nodes: PBS wants them all"):
         run(nodelist="mira[0],mira[2]", nodes=3)
+
+
+def test_a_range_of_nodes_is_refused(run: Run) -> None:
+    with pytest.raises(InputError, match="--nodes: 4-16 is a range: a job of PBS has one number of nodes"):
+        run(nodes=NodeRange(4, 16))

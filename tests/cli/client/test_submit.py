@@ -152,6 +152,35 @@ def test_a_column_has_a_name_and_a_text(cosched, script, text):
     assert f"--column {text}: give NAME=TEXT" in cosched("submit", "--column", text, script(), exit_code=2).stderr
 
 
+@pytest.mark.parametrize(
+    ("flags", "columns"),
+    [
+        (["-N", "8", "--moldable"], {"moldable": "1"}),
+        (["--nodes", "4-16", "--best", "8"], {"min_nodes": "4", "max_nodes": "16"}),
+        (["-N", "8", "--min-nodes", "4"], {"min_nodes": "4"}),
+    ],
+)
+def test_a_moldable_job_says_so_and_may_bound_its_sizes(asked, script, flags, columns):
+    request = asked(*flags, script("#COSCHED --nodes=2-4 --best=3"))
+    assert (request.nodes, dict(request.columns)) == (8, columns)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--nodes", "16-4"], "16-4 ends before it begins: 4 is less than 16"),
+        (["--nodes", "0-4"], "0 is below 1"),
+        (["--nodes", "4-"], "'4-' is no number of nodes, such as 8, nor a range of them, such as 4-16"),
+        (["--nodes", "4-16"], "--nodes 4-16 needs --best N, the size for which --time is given"),
+        (["--nodes", "4-16", "--best", "3"], "--best 3 is not in the range of --nodes, 4-16"),
+        (["--nodes", "4", "--best", "4"], "--best needs a range of --nodes, MIN-MAX"),
+    ],
+)
+def test_a_range_of_nodes_that_cannot_be_is_refused_in_a_line(cosched, script, domain, flags, said):
+    assert said in cosched("submit", *flags, script(), exit_code=2).stderr
+    assert "SubmitJobRequest" not in {type(request).__name__ for request in domain.requests}
+
+
 def test_or_alone_is_asked_for(asked, script):
     assert asked("--or-alone", script("#COSCHED --mate=eureka:3")).or_alone
 
@@ -210,8 +239,8 @@ def test_a_later_directive_wins(asked, script):
 @pytest.mark.parametrize(
     ("directive", "problem"),
     [
-        ("--nodes=none", "Invalid value for '-N' / '--nodes': 'none' is not a valid integer range."),
-        ("--nodes=0", "Invalid value for '-N' / '--nodes': 0 is not in the range x>=1."),
+        ("--nodes=none", "Invalid value for '-N' / '--nodes': 'none' is no number of nodes"),
+        ("--nodes=0", "Invalid value for '-N' / '--nodes': 0 is below 1"),
         ("--time=1:99", "Invalid value for '-t' / '--time': '1:99' has a part that is too large"),
         ("--mate=3", "Invalid value for '--mate': '3' is not DOMAIN:ID"),
         ("--parsable", "No such option '--parsable'."),

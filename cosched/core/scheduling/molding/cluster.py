@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 from cosched.core.allocation import Allocation
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.capabilities import Capabilities
-from cosched.core.scheduling.molding.iteration import Choices, after, choice_of, turns
-from cosched.core.scheduling.molding.jobs import Molded
+from cosched.core.scheduling.molding.iteration import By, Choice, Choices, after, choice_of, turns
+from cosched.core.scheduling.molding.jobs import Moldable, Molded, check_sizes
 from cosched.core.scheduling.molding.machine import Machine, Running
 from cosched.core.scheduling.molding.selecting import earliest_size
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
@@ -20,7 +20,8 @@ from cosched.core.scheduling.molding.sizing import Scojo, ScojoP, Traditional
 from cosched.core.scheduling.plain import QUEUED, READY, PlainJob, PlainScheduler
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 
-CHOSEN, GUARANTEED = "chosen", "guaranteed"  # what is kept of a job: the size that it has chosen, its least size
+CHOSEN, GUARANTEED = "chosen", "guaranteed"  # what is kept of a job: the size that it has chosen, its least size,
+BY, MODIFIER = "by", "modifier"  # and how the size came about that it has
 
 RULES: Mapping[Sizing, Callable[[MoldingSettings], Traditional]] = {
     Sizing.SCOJO_P: ScojoP,
@@ -33,8 +34,8 @@ RULES: Mapping[Sizing, Callable[[MoldingSettings], Traditional]] = {
 class Molding(PlainScheduler):
     """The queue, the nodes, and the sizes of jobs."""
 
-    capabilities = Capabilities(molds=True)
-    keeps = PlainScheduler.keeps | {CHOSEN, GUARANTEED}
+    capabilities = Capabilities(molds=True, estimates=True)
+    keeps = PlainScheduler.keeps | {CHOSEN, GUARANTEED, BY, MODIFIER}
 
     def __init__(self, settings: MoldingSettings) -> None:
         super().__init__(settings.nodes)
@@ -51,7 +52,7 @@ class Molding(PlainScheduler):
 
     def check(self, job: ClusterJob) -> None:
         """See OpenScheduler."""
-        Molded.of(job, self.nodes)
+        check_sizes(job, self.nodes, self._sizes)
 
     def submit(self, job: ClusterJob) -> None:
         """See OpenScheduler; ValueError if the job cannot run here."""
@@ -110,9 +111,20 @@ class Molding(PlainScheduler):
         self._machine.guarantees.clear()
         if turn is None:
             return None
-        self._last = chosen = self.jobs[turn.job.id]
-        chosen.size, self._limit = turn.nodes, turn.hold_limit
-        return chosen
+        self._last, self._limit = self.jobs[turn.job.id], turn.hold_limit
+        self._size(self._last, turn)
+        return self._last
+
+    def _size(self, job: PlainJob, turn: Choice) -> None:
+        """The job starts on this size."""
+        job.size = turn.nodes
+        if isinstance(job.asked.columns, Moldable) and self._sizing is not Sizing.NONE:
+            job.kept |= {BY: By.CHOSEN if CHOSEN in job.kept else turn.by, MODIFIER: turn.modifier}
+
+    def _queue(self, job: PlainJob) -> None:
+        super()._queue(job)
+        for name in (BY, MODIFIER):
+            job.kept.pop(name, None)
 
     def _hold_limit(self, job: PlainJob) -> int:  # noqa: ARG002
         return self._limit
@@ -128,13 +140,19 @@ class Molding(PlainScheduler):
         machine.turns = [copies[id(molded)] for molded in machine.turns]
         turn = choice_of(machine, self._rule, job)
         if turn is not None:
-            self.jobs[job].size = turn.nodes
+            self._size(self.jobs[job], turn)
         return turn is not None
 
     @staticmethod
     def _has_turn(job: PlainJob, tried: JobId, now: int) -> bool:
         """Whether a job has its turn in a dry run for another one."""
         return job.asked.id == tried or not (job.asked.paired or job.passed_over == now + 1)
+
+    def copy(self) -> Self:
+        """See Playable."""
+        other = super().copy()
+        other._molded = {id: copy(job) for id, job in self._molded.items()}
+        return other
 
     # Starts
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from enum import StrEnum
 from typing import NamedTuple
 
 from cosched.core.protocol import FOREVER, JobId
@@ -11,11 +12,24 @@ from cosched.core.scheduling.molding.machine import Machine, Place
 from cosched.core.scheduling.molding.sizing import Traditional
 
 
+class By(StrEnum):
+    """How the size of a job came about."""
+
+    TARGET = "target"  # it was the first job, and its target was free
+    NOW = "now"  # it was the first job, and ends sooner on all free nodes than on its target later
+    BEHIND = "behind"  # it was behind the first job, which waits
+    CHOSEN = "chosen"  # it chose by itself when it was submitted
+
+
 class Choice(NamedTuple):
-    """A job can have so many nodes now. If it holds them until `hold_limit` or less, it delays no reserved job."""
+    """A job can have so many nodes now, by figure 2's modifier. If it holds them until `hold_limit` or less, it delays
+    no reserved job.
+    """
 
     job: Molded
     nodes: int
+    by: By
+    modifier: float
     hold_limit: int = FOREVER
 
 
@@ -30,7 +44,8 @@ def turns(machine: Machine, rule: Traditional) -> Choices:
         if place.nodes > machine.free:
             yield from _behind(machine, rule, modifier, place, position + 1)
             return
-        until = yield Choice(first, place.nodes)
+        by = By.TARGET if place.nodes == target else By.NOW
+        until = yield Choice(first, place.nodes, by, modifier)
         if until is not None:
             machine.take(first, place.nodes, until)
 
@@ -44,7 +59,8 @@ def _behind(machine: Machine, rule: Traditional, modifier: float, reserved: Plac
         if nodes > machine.free or not (in_extra or machine.now + job.time(nodes) <= reserved.start):
             continue
         forever = in_extra or reserved.start == FOREVER
-        until = yield Choice(job, nodes, FOREVER if forever else reserved.start - job.time(nodes))
+        hold_limit = FOREVER if forever else reserved.start - job.time(nodes)
+        until = yield Choice(job, nodes, By.BEHIND, modifier, hold_limit)
         if until is not None:
             machine.take(job, nodes, until)
             extra -= nodes if until > reserved.start else 0

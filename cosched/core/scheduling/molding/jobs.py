@@ -17,9 +17,14 @@ AGED = 5  # times as long as it runs
 
 @dataclass(frozen=True, slots=True)
 class Moldable:
-    """The scheduler chooses the job's size when it starts. `downey`: its curve; None: the simple one."""
+    """The scheduler chooses the job's size when it starts. `downey`: its curve; None: the simple one.
+
+    `least` and `most`: the sizes that its owner allows, within those of the curve; 0: as the curve has it.
+    """
 
     downey: Downey | None = None
+    least: int = 0
+    most: int = 0
 
 
 class Shares(NamedTuple):
@@ -49,7 +54,7 @@ class Molded:
     def of(cls, job: ClusterJob, machine: int, sizes: Shares = ANY) -> Molded:
         """Return a job of a machine of so many nodes; without a curve of its own it may have these `sizes`."""
         ideal, how = job.nodes, job.columns if isinstance(job.columns, Moldable) else None
-        bounds = (ideal, ideal) if how is None else _bounds(how.downey, ideal, machine, sizes)
+        bounds = (ideal, ideal) if how is None else _bounds(how, ideal, machine, sizes)
         return cls(job.id, ideal, job.requested, job.submitted, *bounds, None if how is None else how.downey)
 
     def keep_to(self, nodes: int) -> None:
@@ -84,11 +89,35 @@ class Molded:
         return level - (level > 0 and now - self.submitted >= AGED * self.run)
 
 
-def _bounds(downey: Downey | None, ideal: int, machine: int, sizes: Shares) -> tuple[int, int]:
+def check_sizes(job: ClusterJob, machine: int, sizes: Shares = ANY) -> None:
+    """ValueError if the job wants sizes that it cannot have by its curve, by the domain's `sizes`, or at all."""
+    ideal, how = job.nodes, job.columns
+    if not isinstance(how, Moldable):
+        return
+    least, most = _curve_bounds(how.downey, ideal, sizes)
+    asked = {name: nodes for name, nodes in (("min_nodes", how.least), ("max_nodes", how.most)) if nodes}
+    if len(asked) == 2 and how.most < how.least:
+        raise ValueError(f"min_nodes: {how.least} is more than max_nodes, {how.most}")
+    for name, nodes in asked.items():
+        if nodes > ideal if name == "min_nodes" else nodes < ideal:
+            raise ValueError(f"{name}: {nodes}, and the job's best size is {ideal}, which must be allowed")
+        if not least <= nodes <= most:
+            raise ValueError(f"{name}: {nodes} wanted, and here a job for {ideal} nodes has {least} to {most}")
+        if nodes > machine:
+            raise ValueError(f"{name}: {nodes} wanted, the machine has {machine} nodes")
+
+
+def _bounds(how: Moldable, ideal: int, machine: int, sizes: Shares) -> tuple[int, int]:
     """Return N_min and N_max; ValueError: the size is not within these."""
+    least, most = _curve_bounds(how.downey, ideal, sizes)
+    least = how.least or least
+    return least, max(least, min(how.most or most, machine))
+
+
+def _curve_bounds(downey: Downey | None, ideal: int, sizes: Shares) -> tuple[int, int]:
     if downey is None:
         least = ceil(sizes.least * ideal)
-        return least, max(least, min(floor(sizes.most * ideal), machine))
+        return least, max(least, floor(sizes.most * ideal))
     if ideal > downey.most:
         raise ValueError(f"{ideal} nodes wanted, by its speed-up the job can use no more than {downey.most}")
-    return 1, min(downey.most, machine)
+    return 1, downey.most

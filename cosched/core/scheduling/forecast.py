@@ -8,27 +8,39 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, Self
 
 from cosched.core.effects import Claim
 from cosched.core.events import Ready
 from cosched.core.job import JobState
-from cosched.core.protocol import JobId
-from cosched.core.scheduling.batch.open_cluster import OpenCluster
-from cosched.core.scheduling.batch.open_meeting_cluster import OpenMeetingCluster
-from cosched.core.scheduling.primitives.tables import NEVER
+from cosched.core.protocol import FOREVER, JobId
+from cosched.core.scheduling.scheduler import MeetingScheduler, OpenScheduler
 
 MOST = 1000  # jobs of the queue
 
 
 class Foreseen(NamedTuple):
-    """A job that waits, and the instant at which it is expected to start."""
+    """A job that waits, and the instant at which it is expected to start, on so many nodes; 0: it has them."""
 
     job: JobId
     at: int
+    nodes: int = 0
 
 
-def foresee(cluster: OpenCluster, now: int) -> Iterator[Foreseen]:
+class Playable(OpenScheduler, Protocol):
+    """A scheduler of which a copy can be played on: then starts are `estimates` (Capabilities)."""
+
+    def copy(self) -> Self:
+        """The same nodes and jobs once more, to be played on; an iteration that is open here begins anew there."""
+
+    def with_nodes(self) -> list[JobId]:
+        """The jobs that have nodes, in the order in which they were submitted."""
+
+    def shorten(self, most: int) -> None:
+        """Forget all but the first jobs of the queue, as `in_order` has put them; of a `copy` only."""
+
+
+def foresee(cluster: Playable, now: int) -> Iterator[Foreseen]:
     """See `Forecast.starts`."""
     return Forecast(cluster, now).starts()
 
@@ -36,15 +48,17 @@ def foresee(cluster: OpenCluster, now: int) -> Iterator[Foreseen]:
 class Forecast:
     """A copy of a cluster, to be played on; the cluster stays as it is. `order`: that of its queue at `now`.
 
-    Of a long queue only the first MOST jobs are played: an iteration would take too long.
+    `played` is the copy. Of a long queue only the first MOST jobs are played: an iteration would take too long.
     """
 
-    def __init__(self, cluster: OpenCluster, now: int) -> None:
-        self._cluster = cluster.copy()
+    def __init__(self, cluster: Playable, now: int) -> None:
+        self.played = self._cluster = cluster.copy()
+        self._meets = self._cluster if isinstance(self._cluster, MeetingScheduler) else None
         self._now = now
         self._ends: list[tuple[int, int, JobId]] = []
         self._slots: list[tuple[int, JobId]] = []
         self._waiting: list[JobId] = []  # they have nodes
+        self._cluster.enter(now)
         self.order = self._cluster.in_order(now)
         self._cluster.shorten(MOST)
         self._queued = min(MOST, len(self.order))
@@ -63,47 +77,45 @@ class Forecast:
 
         A job that never starts, since nodes are held without limit, is not among them.
         """
-        self._cluster.enter(self._now)
         for job in self._waiting:
             if self._cluster.job(job).state is JobState.READY:
                 self._start(job)
             yield Foreseen(job, self._now)
         while True:
-            for job in [*self._claimed(), *self._ready()]:
+            for foreseen in [*self._claimed(), *self._ready()]:
                 self._queued -= 1
-                yield Foreseen(job, self._now)
+                yield foreseen
             if not self._queued or not self._go_on():
                 return
 
-    def _claimed(self) -> Iterator[JobId]:
+    def _claimed(self) -> Iterator[Foreseen]:
         """Start the jobs whose slots have come; one that cannot start waits for its turn."""
         while self._slots and self._slots[0][0] <= self._now:
             _, job = heapq.heappop(self._slots)
-            cluster = self._cluster
-            if cluster.job(job).state is not JobState.QUEUED or not isinstance(cluster, OpenMeetingCluster):
+            if self._meets is None or self._cluster.job(job).state is not JobState.QUEUED:
                 continue
-            if cluster.claim(Claim(job), self._now).allocation is not None:
-                self._start(job)
-                yield job
+            claimed = self._meets.claim(Claim(job), self._now)
+            if claimed is not None and claimed.allocation is not None:
+                yield self._start(job)
             else:
-                cluster.unbook(job, self._now)
+                self._meets.unbook(job, self._now)
 
-    def _ready(self) -> Iterator[JobId]:
+    def _ready(self) -> Iterator[Foreseen]:
         while (turn := self._cluster.next(self._now)) is not None:
             if isinstance(turn, Ready) and self._cluster.job(turn.job).kept.get("slot", self._now) > self._now:
                 self._cluster.pass_over(turn.job, self._now, 1.0)
             elif isinstance(turn, Ready):
-                self._start(turn.job)
-                yield turn.job
-            elif isinstance(self._cluster, OpenMeetingCluster):
-                self._cluster.end_turn(turn.job)
+                yield self._start(turn.job)
+            elif self._meets is not None:
+                self._meets.end_turn(turn.job)
 
-    def _start(self, job: JobId) -> None:
-        self._cluster.start(job, self._now)
-        self._ends_at(job, self._now + self._cluster.job(job).requested)
+    def _start(self, job: JobId) -> Foreseen:
+        allocation = self._cluster.start(job, self._now)
+        self._ends_at(job, allocation.expected)
+        return Foreseen(job, self._now, allocation.nodes)
 
     def _ends_at(self, job: JobId, end: int) -> None:
-        if end < NEVER:
+        if end < FOREVER:
             heapq.heappush(self._ends, (end, len(self._ends), job))
 
     def _go_on(self) -> bool:

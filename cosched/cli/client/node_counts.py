@@ -1,0 +1,57 @@
+"""How many nodes a job has: a number, or a range of which its scheduler chooses one."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import click
+
+from cosched.workload.column import MAX_NODES, MIN_NODES
+
+_PATTERN = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
+
+
+class NodeRange(NamedTuple):
+    """Any number of nodes from the first to the second."""
+
+    least: int
+    most: int
+
+    def __str__(self) -> str:
+        return f"{self.least}-{self.most}"
+
+
+class NodeCount(click.ParamType[int | NodeRange]):
+    """N or MIN-MAX as an option."""
+
+    name = "nodes"
+
+    def convert(
+        self, value: str | int | NodeRange, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | NodeRange:
+        """See click."""
+        if isinstance(value, int | NodeRange):
+            return value
+        match = _PATTERN.fullmatch(value)
+        if match is None:
+            self.fail(f"{value!r} is no number of nodes, such as 8, nor a range of them, such as 4-16", param, ctx)
+        least, most = int(match[1]), int(match[2] or match[1])
+        if least < 1:
+            self.fail(f"{least} is below 1", param, ctx)
+        if most < least:
+            self.fail(f"{value} ends before it begins: {most} is less than {least}", param, ctx)
+        return NodeRange(least, most) if match[2] else least
+
+
+def asked_nodes(nodes: int | NodeRange, best: int | None) -> tuple[int, dict[str, str]]:
+    """Return the size for which the time limit is given, and what bounds the scheduler's choice; UsageError."""
+    if not isinstance(nodes, NodeRange):
+        if best is not None:
+            raise click.UsageError("--best needs a range of --nodes, MIN-MAX")
+        return nodes, {}
+    if best is None:
+        raise click.UsageError(f"--nodes {nodes} needs --best N, the size for which --time is given")
+    if not nodes.least <= best <= nodes.most:
+        raise click.UsageError(f"--best {best} is not in the range of --nodes, {nodes}")
+    return best, {MIN_NODES: str(nodes.least), MAX_NODES: str(nodes.most)}

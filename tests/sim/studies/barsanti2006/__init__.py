@@ -1,1 +1,0 @@
-"""The study of Barsanti and Sodan (2006)."""
