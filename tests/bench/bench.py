@@ -202,7 +202,17 @@ def other_parts() -> None:
     if not with_slurm:
         print("\nWithout Slurm (Debian: slurm-wlm) nothing is measured with it")
     sys.stdout.flush()
-    for part in ("federations", "sweeps", "reports", "service", "durability", "attacks", "skew", *with_slurm):
+    for part in (
+        "federations",
+        "sweeps",
+        "reports",
+        "service",
+        "durability",
+        "attacks",
+        "skew",
+        "planning",
+        *with_slurm,
+    ):
         subprocess.run([sys.executable, "-m", f"tests.bench.{part}"], check=True)
 
 

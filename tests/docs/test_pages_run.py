@@ -135,12 +135,13 @@ def test_the_examples_of_contributing_work_as_written(terminals, other_ports):
     install = "pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation"
     elsewhere = f"{sys.executable} -m {install} --target lib ./docs/examples; export PYTHONPATH=$PWD/lib"
     said = works_as_written(CONTRIBUTING, terminals, {"pip install ./docs/examples": elsewhere, **other_ports})
-    assert len(said) == 4
+    assert len(said) == 5
     assert re.search(r"^wait +all", said[0], re.MULTILINE)
     assert "Not for conclusions: a quick run, with 2 replications." in said[1]
     assert "A boost brings mates together sooner (IV-E)" in said[1]
     assert "Submitted job 1 to eureka\nits mate is intrepid:1\n" in said[2]
     assert re.search(r"completed$", said[2])
+    assert said[3].splitlines()[-1] == "excluded: c2.gamma.org (no speed)"
 
 
 def test_pages_for_newcomers_are_short():
