@@ -26,17 +26,22 @@ class Load(NamedTuple):
         return self.unit * units + self.fixed
 
     def within(self, limit: float) -> int:
-        """Return how many units it can do within a time, exactly as `time` has it; 0 if not even one."""
-        if self.most < 1 or self.fixed > limit:
-            return 0
-        if self.unit * self.most + self.fixed <= limit:
-            return self.most
-        units = int((limit - self.fixed) / self.unit)
-        while self.unit * (units + 1) + self.fixed <= limit:
-            units += 1
-        while units > 0 and self.unit * units + self.fixed > limit:
-            units -= 1
-        return units
+        """Return how many units it can do within a time; 0 if not even one."""
+        return units_within(self.unit, self.fixed, self.most, limit)
+
+
+def units_within(unit: float, fixed: float, most: int, limit: float) -> int:
+    """Return the most units with `unit * units + fixed <= limit`, just as these numbers are rounded; 0 if none."""
+    if most < 1 or fixed > limit:
+        return 0
+    if unit * most + fixed <= limit:
+        return most
+    units = int((limit - fixed) / unit)
+    while unit * (units + 1) + fixed <= limit:
+        units += 1
+    while units > 0 and unit * units + fixed > limit:
+        units -= 1
+    return units
 
 
 def least_time(loads: Sequence[Load], units: int) -> float:
@@ -55,21 +60,19 @@ def _level(loads: Sequence[Load], units: int) -> float:
     """
 
     def filled(level: float) -> float:
-        return sum(_filled(load, level) for load in loads)
+        return sum(
+            1.0 if level <= low else most if level >= high else (level - fixed) / unit
+            for low, high, unit, fixed, most in vessels
+        )
 
-    levels = sorted({level for load in loads for level in (load.time(1), load.time(load.most))})
+    vessels = [(load.time(1), load.time(load.most), *load) for load in loads]
+    levels = sorted({level for low, high, *_ in vessels for level in (low, high)})
     below = bisect_left(levels, float(units), key=filled)
     if below == 0:
         return levels[0]
     low, high = levels[below - 1], levels[min(below, len(levels) - 1)]
-    rising = [load for load in loads if load.time(1) <= low and load.time(load.most) >= high and load.most > 1]
-    if not rising:
-        return high
-    return min(high, low + max(0.0, units - filled(low)) / sum(1 / load.unit for load in rising))
-
-
-def _filled(load: Load, level: float) -> float:
-    return max(1.0, min(load.most, (level - load.fixed) / load.unit))
+    rate = sum(1 / unit for least, most, unit, *_ in vessels if least <= low and most >= high and least < most)
+    return min(high, low + max(0.0, units - filled(low)) / rate) if rate else high
 
 
 def shared(loads: Sequence[Load], units: int) -> list[int]:

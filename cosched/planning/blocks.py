@@ -97,6 +97,8 @@ class BlockMapper:
         machines = self._chain.ordered(self._model.taking_part(group))
         loads = [self._model.load(machine) for machine in machines]
         elements = self._model.size**2
+        if not machines:
+            raise NoMapError("none has a processor that is free, and the memory for an element")
         if (most := sum(load.most for load in loads)) < elements:
             raise NoMapError(f"too little memory: for {most:,} of {elements:,} elements")
         if len(machines) > elements:

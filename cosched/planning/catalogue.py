@@ -38,7 +38,7 @@ class MachineTable(Settings):
     @property
     def listed(self) -> Listed:
         """The machine with its segment."""
-        return Listed(self.name, self.segment or self.name.partition(".")[2], self.domain or "")
+        return Listed(self.name, self.segment or self.name.partition(".")[2], self.domain or "", self.node)
 
 
 class LinkTable(Settings):

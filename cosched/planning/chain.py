@@ -16,14 +16,21 @@ from cosched.planning.grid import MBIT, Grid, Machine
 from cosched.planning.sites import Site
 
 Run = Sequence[Machine]  # machines of one site, as they are ranked
-Ends = tuple[str, str]  # what tells apart the links of a run's first and last machine
 _EQUAL = 1 + 1e-12  # sums within this ratio are a tie
 
 
-class Place(NamedTuple):
-    """Where a site comes in a chain, as its number in a list, and what its ends exchange with other sites, in s."""
+class Ends(NamedTuple):
+    """A site by its number, and what tells apart the links of the first and the last machine of its run."""
 
     site: int
+    first: str
+    last: str
+
+
+class Place(NamedTuple):
+    """A run, by its place in a list, and the seconds that its ends spend on exchanges with other sites."""
+
+    run: int
     before: float
     after: float
 
@@ -36,7 +43,10 @@ class Chain:
         self._bits = 8 * size
         self._site_of = {machine: number for number, site in enumerate(sites) for machine in site}
         self._with_end = {grid.end(machine): machine for machine in grid.machines}
-        self._seconds: dict[Ends, float] = {}
+        self._seconds: dict[tuple[str, str], float] = {}
+        self._numbers: dict[Ends, int] = {}  # of runs: a set of them is a number with these bits
+        self._runs: list[Ends] = []  # by number
+        self._rest: dict[tuple[int, int], float] = {}
         self._places: dict[tuple[Ends, ...], tuple[Place, ...]] = {}
 
     def runs(self, group: Iterable[Machine]) -> list[Run]:
@@ -49,21 +59,57 @@ class Chain:
     def ordered(self, group: Iterable[Machine]) -> list[Machine]:
         """Return the machines of a group in the order of their map."""
         runs = self.runs(group)
-        ends = tuple((self._grid.end(run[0]), self._grid.end(run[-1])) for run in runs)
-        return [machine for place in self.places(ends) for machine in runs[place.site]]
+        places = self.places(tuple(self.ends(run[0], run[-1]) for run in runs))
+        return [machine for place in places for machine in runs[place.run]]
 
-    def places(self, ends: tuple[Ends, ...]) -> tuple[Place, ...]:
-        """Return the order of sites whose runs have these ends."""
-        if ends not in self._places:
-            path = _least_path([[self._exchange(one, other) for other, _ in ends] for _, one in ends])
-            pairs = [(ends[one][1], ends[other][0]) for one, other in pairwise(path)]
-            between = [0.0, *(self._exchange(*pair) for pair in pairs), 0.0]
-            self._places[ends] = tuple(map(Place, path, between, between[1:]))
-        return self._places[ends]
+    def ends(self, first: Machine, last: Machine) -> Ends:
+        """Return what matters for the order of sites of a run with these ends."""
+        return Ends(self._site_of[first], self._grid.end(first), self._grid.end(last))
 
-    def end(self, machine: Machine) -> str:
-        """Return what tells the links of a machine apart."""
-        return self._grid.end(machine)
+    def places(self, runs: tuple[Ends, ...]) -> tuple[Place, ...]:
+        """Return the order of sites whose runs have these ends; the runs are in the order of sites."""
+        if runs not in self._places:
+            path = self._least_path(runs)
+            between = [self._exchange(runs[one].last, runs[other].first) for one, other in pairwise(path)]
+            self._places[runs] = tuple(map(Place, path, [0.0, *between], [*between, 0.0]))
+        return self._places[runs]
+
+    def _least_path(self, runs: Sequence[Ends]) -> list[int]:
+        """Return the path through all runs, by their places, with the least sum; of equal ones, the first by order."""
+        numbers = [self._number(run) for run in runs]
+        path: list[int] = []
+        left = sum(1 << number for number in numbers)
+        while left:
+            further = {
+                place: self._further(left ^ 1 << number, number)
+                + (self._exchange(runs[path[-1]].last, runs[place].first) if path else 0.0)
+                for place, number in enumerate(numbers)
+                if left >> number & 1
+            }
+            least = min(further.values())
+            path.append(next(place for place, cost in further.items() if cost <= least * _EQUAL))
+            left ^= 1 << numbers[path[-1]]
+        return path
+
+    def _number(self, run: Ends) -> int:
+        if run not in self._numbers:
+            self._numbers[run] = len(self._runs)
+            self._runs.append(run)
+        return self._numbers[run]
+
+    def _further(self, runs: int, start: int) -> float:
+        """Return the least sum of a path from a run through a set of others (Held and Karp 1962)."""
+        if not runs:
+            return 0.0
+        if (runs, start) not in self._rest:
+            last = self._runs[start].last
+            costs, left = [], runs
+            while left:
+                to = (left & -left).bit_length() - 1
+                left &= left - 1
+                costs.append(self._exchange(last, self._runs[to].first) + self._further(runs ^ 1 << to, to))
+            self._rest[runs, start] = min(costs)
+        return self._rest[runs, start]
 
     def exchange(self, one: Machine, other: Machine) -> float:
         """Return the seconds that an exchange takes, there and back; infinite if a link is not known."""
@@ -80,24 +126,3 @@ def exchange_time(grid: Grid, one: Machine, other: Machine, bits: float) -> floa
     """Return the seconds to send `bits` there and as many back; infinite if a link is not known."""
     links = grid.link(one, other), grid.link(other, one)
     return sum(math.inf if link is None else link.latency + bits / (MBIT * link.bandwidth) for link in links)
-
-
-def _least_path(costs: Sequence[Sequence[float]]) -> tuple[int, ...]:
-    """Return the path through all places with the least sum of `costs[from][to]`; of equal ones, the first by order.
-
-    Held and Karp 1962: `rest[places][start]` is the least cost from `start` through a set of other places.
-    """
-    every = range(len(costs))
-    rest: list[list[float]] = [[0.0] * len(costs)]
-    for places in range(1, 1 << len(costs)):
-        inside = [place for place in every if places >> place & 1]
-        rest.append([min(costs[start][to] + rest[places ^ 1 << to][to] for to in inside) for start in every])
-    path: list[int] = []
-    left = (1 << len(costs)) - 1
-    while left:
-        step = costs[path[-1]] if path else [0.0] * len(costs)
-        further = {to: step[to] + rest[left ^ 1 << to][to] for to in every if left >> to & 1}
-        least = min(further.values())
-        path.append(next(to for to, cost in further.items() if cost <= least * _EQUAL))
-        left ^= 1 << path[-1]
-    return tuple(path)

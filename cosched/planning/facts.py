@@ -18,6 +18,7 @@ class Listed(NamedTuple):
     name: str
     segment: str
     domain: str = ""
+    node: str | None = None  # what its domain calls it; None: its domain gives nodes by their number
 
 
 @dataclass(frozen=True, slots=True)

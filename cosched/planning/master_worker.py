@@ -90,7 +90,9 @@ class TaskMapper:
 
     def _check(self, machines: Group) -> None:
         if not machines:
-            raise NoMapError("no machine has the memory for a task and a known link to the first machine of the list")
+            raise NoMapError(
+                "none has a processor that is free, the memory for a task, and a known link to the first of the list"
+            )
         if len(machines) > self._model.size:
             raise NoMapError(f"{len(machines):,} machines for {self._model.size:,} tasks")
 

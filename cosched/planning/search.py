@@ -150,46 +150,48 @@ class _Best:
     def __init__(self, model: PerformanceModel, mapper: Mapper) -> None:
         self._model = model
         self._mapper = mapper
-        self._times: dict[tuple[int, int], float] = {}  # by order and size
 
     def of(self, orders: Sequence[_Order]) -> Schedule | None:
         """Return the first candidate whose time is equal to the least one; None if none has a map."""
-        least = self._least(orders)
-        if least == math.inf:
+        improvements = self._improvements(orders)
+        if not improvements:
             return None
-        for number, order in enumerate(orders):
-            for size in self._mapper.promising(order.machines, order.sizes, least * EQUAL):
-                if self._time(number, order, size) <= least * EQUAL:
-                    map = self._mapper.map(order.machines[:size])
-                    return Schedule(order.sites, order.metric, map, self._model.predict(map))
+        _, least = improvements[-1]
+        # No time of an order is less than the least one after it: so those before the first equal one are not equal.
+        order = next(order for order, time in improvements if time <= least * EQUAL)
+        for size in self._mapper.promising(order.machines, order.sizes, least * EQUAL):
+            if self._time(order, size) <= least * EQUAL:
+                map = self._mapper.map(order.machines[:size])
+                return Schedule(order.sites, order.metric, map, self._model.predict(map))
         raise AssertionError("a mapper has left out a candidate that it was asked for")
 
-    def _least(self, orders: Sequence[_Order]) -> float:
-        """Return the least time of all candidates.
+    def _improvements(self, orders: Sequence[_Order]) -> list[tuple[_Order, float]]:
+        """Return the orders that have a lesser time than all before them, with their least times.
 
         Of the sizes that may be better than the best one so far, the middle one is tried, until there are none.
         """
+        improvements: list[tuple[_Order, float]] = []
         least = math.inf
-        for number, order in enumerate(orders):
+        for order in orders:
+            before = least
             sizes = self._better(order, order.sizes, least)
             while sizes:
                 size = sizes.pop(len(sizes) // 2)
-                if (time := self._time(number, order, size)) < least:
+                if (time := self._time(order, size)) < least:
                     least = time
                     sizes = self._better(order, sizes, least)
-        return least
+            if least < before:
+                improvements.append((order, least))
+        return improvements
 
     def _better(self, order: _Order, sizes: Sequence[int], least: float) -> list[int]:
         return self._mapper.promising(order.machines, sizes, math.nextafter(least, 0))
 
-    def _time(self, number: int, order: _Order, size: int) -> float:
-        if (number, size) not in self._times:
-            try:
-                time = self._model.predict(self._mapper.map(order.machines[:size])).time
-            except NoMapError:
-                time = math.inf
-            self._times[number, size] = time
-        return self._times[number, size]
+    def _time(self, order: _Order, size: int) -> float:
+        try:
+            return self._model.predict(self._mapper.map(order.machines[:size])).time
+        except NoMapError:
+            return math.inf
 
 
 def why_no_map(mapper: Mapper, group: Group) -> str:

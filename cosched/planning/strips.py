@@ -9,7 +9,7 @@ sends half as many bytes as Jacobi is assumed.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 
 from pydantic import BaseModel, Field
@@ -24,8 +24,8 @@ from cosched.planning.application import (
     PerformanceModel,
     Prediction,
 )
-from cosched.planning.balancing import Load, shared
-from cosched.planning.chain import Chain, Run
+from cosched.planning.balancing import Load, shared, units_within
+from cosched.planning.chain import Chain, Ends, Run
 from cosched.planning.grid import MB, MHZ, Grid, Machine
 from cosched.planning.sites import Site
 from cosched.validation.types import Settings
@@ -85,15 +85,14 @@ class _Filled:
 
     def __init__(self, run: Run, model: StripModel, limit: float) -> None:
         self.run = run
-        self.ends = [(model.chain.end(run[0]), model.chain.end(machine)) for machine in run]  # of 1, 2, ... machines
-        self._model = model
+        self.ends = [model.chain.ends(run[0], machine) for machine in run]  # of 1, 2, ... machines
+        self._loads = [model.load(machine, 0.0) for machine in run]
         self._limit = limit
         self._exchanges = [0.0, *(model.chain.exchange(one, other) for one, other in pairwise(run)), 0.0]
-        self._inner = [0.0, 0.0, 0.0]  # of all but the first and the last of 0, 1, 2, ... machines
-        for place in range(1, len(run) - 1):
-            rows = self._within(place, self._exchanges[place], self._exchanges[place + 1])
-            self._inner.append(self._inner[-1] + rows)
-        self._rows: dict[tuple[int, float, float], float] = {}
+        self._rows: dict[tuple[int, float], float] = {}
+        between = pairwise(self._exchanges)
+        each = [self._within(place, before + after) for place, (before, after) in enumerate(between)]
+        self._inner = [0.0, 0.0, *accumulate(each[1:-1], initial=0.0)]  # all but both ends of 0, 1, 2, ... machines
         alone = [0.0, *(self.rows(count, 0.0, 0.0) for count in range(1, len(run) + 1))]
         self.gains = {  # what each machine adds to those before it, if exchanges with other sites take no time
             machine: after - before if after > -math.inf else after
@@ -105,19 +104,56 @@ class _Filled:
 
         `before` and `after` are the seconds that the first and the last one spend on exchanges with other sites.
         """
-        key = (count, before, after)
+        if count == 1:
+            return self._within(0, before + after)
+        last = count - 1
+        ends = self._within(0, before + self._exchanges[1]) + self._within(last, self._exchanges[last] + after)
+        return self._inner[count] + ends
+
+    def _within(self, place: int, exchanging: float) -> float:
+        key = (place, exchanging)
         if key not in self._rows:
-            if count == 1:
-                rows = self._within(0, before, after)
-            else:
-                rows = self._within(0, before, self._exchanges[1])
-                rows += self._inner[count] + self._within(count - 1, self._exchanges[count - 1], after)
-            self._rows[key] = rows
+            unit, _, most = self._loads[place]
+            self._rows[key] = units_within(unit, exchanging, most, self._limit) or -math.inf
         return self._rows[key]
 
-    def _within(self, place: int, before: float, after: float) -> float:
-        rows = self._model.load(self.run[place], before + after).within(self._limit)
-        return rows if rows > 0 else -math.inf
+
+class _First:
+    """How many rows the first machines of an order can do within a limit, as their number grows."""
+
+    def __init__(self, runs: Sequence[_Filled], chain: Chain) -> None:
+        self._chain = chain
+        self._run_of = {machine: filled for filled in runs for machine in filled.run}
+        self._counts = dict.fromkeys(runs, 0)
+        self._changed: set[_Filled] = set()
+        self._ends: tuple[Ends, ...] = ()
+        self._around: dict[_Filled, tuple[float, float]] = {}  # what the ends of a run exchange with other sites
+        self._rows: dict[_Filled, float] = {}
+
+    def grow(self, machines: Iterable[Machine]) -> None:
+        """Add the next machines; those without a run take no part."""
+        for machine in machines:
+            if (filled := self._run_of.get(machine)) is not None:
+                self._counts[filled] += 1
+                self._changed.add(filled)
+
+    @property
+    def taking_part(self) -> int:
+        """How many machines take part."""
+        return sum(self._counts.values())
+
+    def rows(self) -> float:
+        """Return how many rows they can do: -inf if one cannot do any."""
+        runs = [filled for filled, count in self._counts.items() if count]
+        ends = tuple([filled.ends[self._counts[filled] - 1] for filled in runs])
+        if ends != self._ends:
+            self._ends = ends
+            self._around = {runs[run]: (before, after) for run, before, after in self._chain.places(ends)}
+            self._changed.update(runs)
+        for filled in self._changed:
+            self._rows[filled] = filled.rows(self._counts[filled], *self._around[filled])
+        self._changed.clear()
+        return sum(self._rows.values())
 
 
 class StripMapper:
@@ -133,6 +169,8 @@ class StripMapper:
     def map(self, group: Group) -> Map:
         """See Mapper: machines that cannot hold a row, or have no processor, take no part."""
         machines = self._chain.ordered(self._model.taking_part(group))
+        if not machines:
+            raise NoMapError("none has a processor that is free, and the memory for a row")
         if (most := sum(self._model.load(machine, 0).most for machine in machines)) < self._rows:
             raise NoMapError(f"too little memory: for {most:,} of {self._rows:,} rows")
         if len(machines) > self._rows:
@@ -167,14 +205,11 @@ class StripMapper:
         rows = accumulate(gains.get(machine, 0.0) for machine in order)
         wanted = set(sizes)
         enough = [size for size, most in enumerate(rows, 1) if most >= self._rows and size in wanted]
-        run_of = {machine: filled for filled in runs for machine in filled.run}
-        counts = dict.fromkeys(runs, 0)
+        first = _First(runs, self._chain)
         found: list[int] = []
         for before, size in pairwise([0, *enough]):
-            for machine in order[before:size]:
-                if machine in run_of:
-                    counts[run_of[machine]] += 1
-            if sum(counts.values()) <= self._rows <= self._rows_within(counts):
+            first.grow(order[before:size])
+            if first.taking_part <= self._rows <= first.rows():
                 found.append(size)
         return found
 
@@ -183,16 +218,6 @@ class StripMapper:
         if key not in self._filled:
             self._filled[key] = _Filled(run, self._model, self._limit)
         return self._filled[key]
-
-    def _rows_within(self, counts: Mapping[_Filled, int]) -> float:
-        """Return how many rows the first machines of sites can do within the limit; -inf if one cannot do any."""
-        runs = [(filled, count) for filled, count in counts.items() if count]
-        ends = tuple(filled.ends[count - 1] for filled, count in runs)
-        rows = 0.0
-        for site, before, after in self._chain.places(ends):
-            filled, count = runs[site]
-            rows += filled.rows(count, before, after)
-        return rows
 
 
 def _application(name: str, purpose: str, settings: type[StripSettings]) -> Application:

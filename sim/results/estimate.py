@@ -46,6 +46,19 @@ def estimate(values: Sequence[float], intervals: int = 1) -> Estimate:
     return Estimate(float(np.mean(values)), quantile * float(np.std(values, ddof=1)) / math.sqrt(len(values)))
 
 
+def ratio_of_means(pairs: Sequence[tuple[float, float]]) -> Estimate | None:
+    """Return the mean of the first over that of the second of each pair; None if there are none, or it is not above 0.
+
+    The interval is that of the residuals first - ratio x second.
+    """
+    below = math.fsum(other for _, other in pairs)
+    if not pairs or below <= 0:
+        return None
+    ratio = math.fsum(one for one, _ in pairs) / below
+    half = estimate([one - ratio * other for one, other in pairs]).half
+    return Estimate(ratio, None if half is None else half * len(pairs) / below)
+
+
 def signed(value: Estimate) -> str:
     """Format a difference: with a plus sign if it is positive."""
     return f"{'+' if value.mean > 0 else ''}{value}"

@@ -165,11 +165,12 @@ MISTAKES = {
         " no schedule for jacobi, size 4,800, on 1 machine: too little memory: for 22 of 4,800 rows",
     ),
     "a source of no kind": (
-        ONE + "[[source]]\nfile = 1\n", "source.1.kind: missing; there are host, node_exporter, pbs, series, slurm"
+        ONE + "[[source]]\nfile = 1\n",
+        "source.1.kind: missing; there are domains, host, node_exporter, pbs, series, slurm",
     ),
     "an unknown source": (
         ONE + '[[source]]\nkind = "mds"\n',
-        "source.1.kind: no kind is called 'mds'; there are host, node_exporter, pbs, series, slurm",
+        "source.1.kind: no kind is called 'mds'; there are domains, host, node_exporter, pbs, series, slurm",
     ),
     "a source without its file": (ONE + '[[source]]\nkind = "series"\n', "source.1.file: missing"),
     "a source's key misspelt": (ONE + SOURCE + "maxage = 1\n", "source.1.maxage: no such key; did you mean max_age?"),

@@ -60,4 +60,25 @@ def test_what_is_chosen_in_one_domain_is_a_job_and_in_two_they_start_together(pa
     assert sum(map(sum, rows)) == 1200
     assert [of_a[4], of_b[4]] == ["0", str(sum(rows[0]))]
     assert sum(rows[1]) == pytest.approx(800, abs=20)  # b is twice as fast
-    assert "same moment" not in both.stderr
+
+
+def test_machines_that_are_busy_are_not_chosen_if_domains_are_asked(pair, tmp_path):
+    (tmp_path / "job.sh").write_text(NOTES.replace("FOLDER", str(tmp_path)))
+    (tmp_path / "free.toml").write_text(grid(1000) + '[[source]]\nkind = "domains"\n')
+    asked = ("--select=free.toml", "--application=jacobi", "--size=1200")
+    with pair[1].client() as client:
+        busy = client.submit("#!/bin/sh\nexec sleep 1000\n", nodes=3)  # of 4: one of the two that are listed is free
+        wait_until(lambda: client.job(busy).state == "running")
+        one = pair[0].run("submit", *asked, "job.sh", cwd=tmp_path)
+        assert one.stdout == "Submitted job 1 to a\nSubmitted job 2 to b\n", one.stderr
+        assert pair[1].run("wait", "2").returncode == 0
+        both = client.submit("#!/bin/sh\nexec sleep 1000\n")
+        wait_until(lambda: client.job(both).state == "running")
+        alone = pair[0].run("submit", *asked, "job.sh", cwd=tmp_path)
+        assert alone.stdout == "Submitted job 2 to a\n", alone.stderr
+        assert pair[0].run("wait", "2").returncode == 0
+        pair[1].stop()
+    maps = sorted(line.split()[2] for line in (tmp_path / "maps").read_text().splitlines())
+    assert maps == ["n0.a.org:n1.a.org", "n0.a.org:n1.a.org", "n0.b.org"]
+    told = pair[0].run("submit", *asked, "--strategy=dynamic", "job.sh", cwd=tmp_path)
+    assert told.stderr.startswith("source 1 (domains): b: ")

@@ -83,13 +83,12 @@ def group_name(options: Mapping[str, Any]) -> str:
 
 def _nodelist(file: str, selection: Selection, domain: str, machines: Sequence[Machine]) -> str | None:
     """Return the names that a domain has for machines; None: it gives as many of its nodes, which are all alike."""
-    names = {table.name: table.node for table in selection.catalogue.machine}
+    names = {listed.name: listed.node for listed in selection.catalogue.listed}
     nodes = [names[machine.name] for machine in machines]
     if None not in nodes:
         return ",".join(str(node) for node in nodes)
-    kinds = {
-        (each.segment, each.speed, each.cpu, each.memory) for each in selection.grid.machines if each.domain == domain
-    }
+    usable = [machine for machine in selection.grid.machines if machine.domain == domain and machine.cpu > 0]
+    kinds = {(machine.segment, machine.speed, machine.cpu, machine.memory) for machine in usable}
     if any(nodes) or len(kinds) > 1:
         unnamed = machines[nodes.index(None)].name
         said = (

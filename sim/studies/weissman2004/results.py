@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from cosched.sim.results.estimate import Estimate, estimate
+from cosched.sim.results.estimate import Estimate, estimate, ratio_of_means
 from cosched.sim.studies.measured import Measured, Place, Values
 from cosched.sim.studies.paper import Named
 from cosched.sim.studies.weissman2004 import setup
@@ -70,14 +69,8 @@ class Results(Measured):
         return [(name, self.more(of, than)) for name, of, than in lines]
 
     def ratio(self, of: Of | Sequence[Of], to: Of | Sequence[Of]) -> Estimate | None:
-        """Return the ratio of the means over traces. Its interval is that of the residuals one - ratio x other."""
-        pairs = self._pairs(of, to)
-        below = math.fsum(other for _, other in pairs)
-        if not pairs or below <= 0:
-            return None
-        ratio = math.fsum(one for one, _ in pairs) / below
-        half = estimate([one - ratio * other for one, other in pairs]).half
-        return Estimate(ratio, None if half is None else half * len(pairs) / below)
+        """Return the ratio of the means over traces."""
+        return ratio_of_means(self._pairs(of, to))
 
     def spread(self, of: Of | Sequence[Of], to: Of | Sequence[Of]) -> tuple[float, float] | None:
         """Return the least and the greatest ratio of single traces."""

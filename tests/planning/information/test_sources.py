@@ -6,12 +6,14 @@ import socket
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from cosched.planning.facts import Facts, Listed
 from cosched.planning.information.batch_systems import PBS, SLURM, nodes_of_pbs, nodes_of_slurm
+from cosched.planning.information.domains import free
 from cosched.planning.information.gathering import Asked, gather
 from cosched.planning.information.host import HOST_SOURCE, share_of_a_new_process
 from cosched.planning.information.node_exporter import NODE_EXPORTER, readings
@@ -233,3 +235,16 @@ def test_it_is_now_by_the_clock_of_the_host(tmp_path):
     asked = Asked("s", SERIES.make(checked, tmp_path), 10.0, 3600.0)
     gather([asked], [])
     assert asked.facts.machines == {"cpu": {"a": 1}}
+
+
+def test_free_nodes_of_a_domain_are_those_with_their_names_or_as_many():
+    groups = [
+        SimpleNamespace(state="idle", count=2, names=("n1", "n4")),
+        SimpleNamespace(state="busy", count=1, names=("n2",)),
+        SimpleNamespace(state="unknown", count=1, names=("n3",)),
+    ]
+    named = [Listed(f"{node}.x", "x", "mira", node) for node in ("n1", "n2", "n3")]
+    assert {reading.of: reading.value for reading in free(named, groups)} == {"n1.x": 1, "n2.x": 0}
+    unnamed = [Listed(f"m{number}", "x", "mira") for number in range(3)]
+    assert [reading.value for reading in free(unnamed, groups)] == [1, 1, 0]
+    assert [reading.value for reading in free([named[0], *unnamed], groups)] == [1, 1, 0, 0]

@@ -1,0 +1,13 @@
+"""Repeats the simulations of Barsanti and Sodan: Adaptive Job Scheduling Via Predictive Job Resource Allocation (2006).
+
+Section 5: SCOJO-P beside a traditional scheduler and that of Cirne and Berman.
+"""
+
+import click
+
+from cosched.sim.studies.study import study_of
+
+LOG = click.option(
+    "--log", "logs", multiple=True, metavar="FILE[,KEY=VALUE,...]", help="A job log to mold, too; can be repeated."
+)
+BARSANTI = study_of(__file__, "cosched.sim.studies.barsanti2006.design:WORK", [LOG])

@@ -1,0 +1,86 @@
+"""Our numbers beside those of the paper: means, differences and ratios on the same jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from polars import col
+
+from cosched.sim.results.estimate import Estimate, estimate, ratio_of_means
+from cosched.sim.studies import paper
+from cosched.sim.studies.barsanti2006 import setup
+from cosched.sim.studies.design import Found
+from cosched.sim.studies.measured import Place
+from cosched.sim.studies.paper import Finder, Named, Statement, read_statements
+
+PAPERS_SEEDS = 4  # 5.4: "We ran all tests four times with different random seeds"
+
+Of = tuple[Place, str]
+"""A place and a measure."""
+
+
+def place(name: str, scheduler: str) -> Place:
+    """Return the place of a scheduler in an experiment at its point; "0.8": that share of the jobs is moldable."""
+    if name in setup.POINTS:
+        return name, setup.POINTS[name], scheduler
+    return setup.SHARE, float(name), scheduler
+
+
+def of(name: str, scheduler: str, measure: str) -> Of:
+    """Return where a measure of a scheduler is."""
+    return place(name, scheduler), measure
+
+
+def pairs(found: Found, one: Of, other: Of) -> list[tuple[float, float]]:
+    """Return both measures in each replication; the same replication has the same jobs."""
+    first, second = found.values(*one), found.values(*other)
+    return [(first[number], second[number]) for number in first if number in second]
+
+
+def ratio(found: Found, one: Of, other: Of) -> Estimate | None:
+    """Return the mean of one measure over that of the other."""
+    return ratio_of_means(pairs(found, one, other))
+
+
+def less(found: Found, one: Of, other: Of) -> Estimate | None:
+    """Return by how many per cent of the other one measure is less."""
+    share = ratio(found, one, other)
+    return None if share is None else Estimate(100 * (1 - share.mean), share.half and 100 * share.half)
+
+
+def more(found: Found, one: Of, other: Of) -> Estimate | None:
+    """Return how much more there is of one measure."""
+    differences = [first - second for first, second in pairs(found, one, other)]
+    return estimate(differences) if differences else None
+
+
+def named(found: Found, lines: Iterable[tuple[str, Of, Of]]) -> list[Named]:
+    """Return how much more there is of the first of each two, by their name."""
+    return [(name, more(found, one, other)) for name, one, other in lines]
+
+
+@cache
+def statements() -> list[Statement[Found]]:
+    """Return every number of the paper, in its order."""
+
+    def mean(found: Found, *where: str) -> paper.Found:
+        return {"": found.mean(*of(*where))}
+
+    def both(*where: str) -> tuple[Of, Of]:
+        *places, measure = where
+        return of(places[0], places[1], measure), of(places[2], places[3], measure)
+
+    finders: dict[str, Finder] = {
+        "mean": mean,
+        "ratio": lambda found, *where: {"": ratio(found, *both(*where))},
+        "less": lambda found, *where: {"": less(found, *both(*where))},
+    }
+    return read_statements(Path(__file__).with_name("numbers.csv"), finders)
+
+
+def of_first(found: Found, count: int) -> Found:
+    """Return the same of so many replications."""
+    return replace(found, rows=found.rows.filter(col("replication") <= count))

@@ -1,0 +1,1 @@
+"""The study of Barsanti and Sodan (2006)."""

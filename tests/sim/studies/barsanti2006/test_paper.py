@@ -1,0 +1,43 @@
+"""What the study says of the paper is in the paper."""
+
+from pathlib import Path
+
+import pytest
+
+from cosched.sim.studies.barsanti2006.claims import claims
+from cosched.sim.studies.barsanti2006.comparisons import statements
+
+TEXT = Path(__file__).resolve().parents[4].parent / "shared" / "seeds" / "barsanti-sodan-2006-scojo-p.txt"
+
+
+@pytest.fixture(scope="module")
+def paper() -> str:
+    if not TEXT.is_file():
+        pytest.skip(f"no paper to look into: {TEXT} is missing")
+    return " ".join(TEXT.read_text().split())
+
+
+def test_every_number_and_claim_has_its_sentence(paper):
+    quotes = [of.quote for of in (*statements(), *claims())]
+    assert [quote for quote in quotes if quote not in paper] == []
+
+
+def test_the_numbers_are_in_their_sentences():
+    """But for those that are said in another way, such as thirds."""
+    said = {"about 1/3": "1/3", "1/3": "1/3", "about 1/2": "1/2", "1/4": "1/4"}
+    for statement in statements():
+        words = said.get(statement.said, statement.said)
+        numbers = [word for word in words.split() if word.strip("-")[0].isdigit()]
+        assert all(number.removesuffix("%") in statement.quote for number in numbers), statement.what
+
+
+def test_nothing_is_stated_twice():
+    said = [(statement.where, statement.what) for statement in statements()]
+    assert len(said) == len(set(said)) == 50
+    assert sum(statement.input != "" for statement in statements()) == 8
+
+
+def test_the_number_itself_would_agree():
+    for statement in statements():
+        numbers = [float(word) for word in statement.said.split() if word.replace(".", "").strip("-").isdigit()]
+        assert all(statement.low <= number <= (statement.high or number) for number in numbers), statement.what

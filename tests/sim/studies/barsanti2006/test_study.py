@@ -1,0 +1,157 @@
+"""The workloads and measures of the study, and a tiny one from its cases to its page."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import polars
+import pytest
+
+from cosched.core.scheduling.molding.curves import Downey, speed_up
+from cosched.sim.studies.barsanti2006 import BARSANTI, design, setup, windows
+from cosched.sim.studies.barsanti2006.downey import SIGMA, asked_sizes, downey_file, with_curves, working_sets
+from cosched.sim.studies.barsanti2006.measuring import BIN_NAMES, CLASSES, bin_of, of_jobs, slowdowns
+from cosched.sim.studies.barsanti2006.setup import (
+    ALPHA_1,
+    AT_LEAST,
+    AT_MOST,
+    CIRNE_BERMAN,
+    NO_BACKFILLING,
+    RULES,
+    SMALLEST,
+    TRADITIONAL,
+    trace_of,
+)
+from cosched.sim.studies.cases import replayed
+from cosched.sim.studies.running import carry_out, rebuild
+from cosched.sim.studies.study import Told
+from cosched.sim.sweeps.local_workers import local_workers
+from cosched.workload.generated import read_generated
+from cosched.workload.traces import write_swf
+
+SAID = {"replications": 1, "jobs": 150, "seed": 1, "windows": [], "quick": True}
+
+
+def run(scheduler: str, **rules):
+    settings = setup._domain(trace_of(200, ALPHA_1), 1, SAID, **{**RULES[scheduler], **rules})
+    return replayed(settings).domains["machine"]
+
+
+def test_the_batch_scheduler_has_the_order_of_molding():
+    """With EASY backfilling its expression schedules every job as the traditional scheduler of molding.md does."""
+    batch = run(NO_BACKFILLING, backfill="easy")
+    assert batch.jobs.start.tolist() == run(TRADITIONAL).jobs.start.tolist()
+    assert batch.jobs.start.tolist() != run(NO_BACKFILLING, backfill="easy", policy="fcfs").jobs.start.tolist()
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "low", "high"), [(AT_MOST, 0.5, 1), (AT_LEAST, 1, 2), (SMALLEST, 0.5, 0.5), (CIRNE_BERMAN, 0.5, 2)]
+)
+def test_sizes_stay_within_their_bounds(scheduler, low, high):
+    domain = run(scheduler)
+    asked = domain.workload.nodes[domain.allocations.row]
+    assert (domain.allocations.nodes >= np.ceil(low * asked)).all()
+    assert (domain.allocations.nodes <= np.maximum(np.ceil(low * asked), np.floor(high * asked))).all()
+
+
+def test_what_is_measured():
+    domain = run(SMALLEST)
+    row = of_jobs(domain)
+    kept = slice(10, 190)
+    response = (domain.jobs.end - domain.workload.submit)[kept]
+    assert row["response"] == pytest.approx(response.mean() / 3600)
+    short = domain.workload.run[kept] < 60
+    assert row["short response"] == pytest.approx(response[short].mean() / 3600)
+    assert row["short part of the jobs"] == pytest.approx(100 * short.mean())
+    assert row["expanded"] == 0 < row["shrunk"]
+    assert 0.5 <= row["shrunk to"] < row["size / N_opt"] < 1
+    for name in CLASSES:
+        assert sum(row[bin_of(name, upto)] for upto in BIN_NAMES) == pytest.approx(100)
+
+
+def test_slowdowns():
+    """5.1: "runtime(N_opt) < bound": max(T_response / bound, 1); else T_response / runtime(N_opt), below 1 possible."""
+    found = slowdowns(np.array([20, 90, 20, 80]), np.array([10, 10, 40, 40]))
+    assert found.tolist() == [1, 3, 0.5, 2]
+
+
+def test_utilisation_is_that_between_the_first_and_the_last_job_that_counts():
+    domain = run(TRADITIONAL)
+    first, last = domain.workload.submit[10], domain.workload.submit[189]
+    used = 0
+    for start, end, nodes in zip(domain.jobs.start, domain.jobs.end, domain.workload.nodes, strict=True):
+        used += max(0, min(end, last) - max(start, first)) * nodes
+    assert of_jobs(domain)["utilisation"] == pytest.approx(100 * used / (128 * (last - first)))
+
+
+def test_working_sets_are_those_of_exact_speed_ups():
+    a, sigma = np.array([1.0, 7.5, 40.0, 300.0, 2.25]), np.array([0.0, 0.6, 1.0, 2.5, 0.3])
+    for size, one, other in zip(working_sets(a, sigma, 128), a, sigma, strict=True):
+        curve = Downey(round(one * 10**6), round(other * 10**6))
+        assert size == min(range(1, 129), key=lambda n: (-(speed_up(curve, n) ** 2) / n, n))
+
+
+def test_jobs_have_a_curve_each_and_run_on_their_working_set():
+    trace = trace_of(4000, ALPHA_1)
+    drawn = read_generated(trace, 3, "test")
+    log = with_curves(drawn, 128, 3)
+    assert log.allocated.mean() == pytest.approx(69, rel=0.05)
+    assert (log.columns["downey_sigma"] == 0).mean() == pytest.approx(0.143, abs=0.02)  # P(normal < 0)
+    assert np.median(log.columns["downey_sigma"]) / 1e6 == pytest.approx(SIGMA[0], rel=0.05)
+    for job in range(50):
+        curve = Downey(*(int(log.columns[name][job]) for name in ("downey_a", "downey_sigma")))
+        asked, size = int(drawn.allocated[job]), int(log.allocated[job])
+        exact = int(drawn.run[job]) * speed_up(curve, asked) / speed_up(curve, size)
+        assert log.run[job] == max(1, int(exact + Fraction(1, 2)))
+    assert asked_sizes(trace, 3).tolist() == drawn.allocated.tolist()
+
+
+def test_a_file_of_curves_is_read_as_it_was_drawn(tmp_path):
+    path = downey_file(tmp_path, trace_of(100, ALPHA_1), 7)
+    before = path.read_bytes()
+    assert downey_file(tmp_path, trace_of(100, ALPHA_1), 7).read_bytes() == before
+    domain = replayed(setup._domain(str(path), 1, SAID, nodes=128, speedup="downey", sizing="none")).domains["machine"]
+    expected = with_curves(read_generated(trace_of(100, ALPHA_1), 7, "test"), 128, 7)
+    assert domain.workload.nodes.tolist() == expected.allocated.tolist()
+    assert domain.workload.columns["downey_a"].tolist() == expected.columns["downey_a"].tolist()
+
+
+def test_windows_of_a_log_share_no_job(tmp_path):
+    write_swf(read_generated(trace_of(103, ALPHA_1), 1, "test"), tmp_path / "log.swf", {"MaxNodes": "128"})
+    told = Told(print, lambda _: None)
+    found = windows.cut_windows({"trace": str(tmp_path / "log.swf")}, 1, tmp_path / "logs", told, quick=False)
+    assert (found["name"], found["nodes"], found["jobs"], len(found["files"])) == ("log", 128, 20, 5)
+    ids = [set(replayed(setup._domain(file, 1, SAID)).domains["machine"].workload.job_id) for file in found["files"]]
+    assert len(set.union(*ids)) == 100
+
+
+def test_a_log_that_is_missing(cosched):
+    said = cosched("study", "barsanti2006", "--quick", "--log", "missing.swf", "--out", "out", exit_code=2).stderr
+    assert said.startswith("cosched: missing.swf: ")
+
+
+def test_all_schedulers_of_a_replication_have_the_same_jobs(tmp_path):
+    cases = design.DESIGN.cases({**SAID, "replications": 2}, tmp_path)
+    of_w1 = [case.settings for case in cases if case.labels["experiment"] in (setup.W1, setup.LIMITS, setup.IDEAL)]
+    assert {each["seed"] for each in of_w1} == {1, 2}
+    assert {each["domains"][0]["trace"] for each in of_w1} == {trace_of(150, ALPHA_1)}
+    assert len({case.key for case in cases}) == len(cases)
+
+
+@pytest.mark.soak
+def test_a_tiny_study(tmp_path, monkeypatch):
+    """All cases run; every claim has a verdict, and every figure is drawn."""
+    monkeypatch.setattr(design, "QUICK_JOBS", 100)
+    write_swf(read_generated(trace_of(300, ALPHA_1), 1, "test"), tmp_path / "log.swf", {"MaxNodes": "128"})
+    logs = [{"trace": str(tmp_path / "log.swf")}]
+    given = {"command": "cosched study barsanti2006", "quick": True, "replications": 1, "seed": 1, "logs": logs}
+    out = tmp_path / "out"
+    with local_workers(1) as one:
+        carry_out(BARSANTI, given, out, one, Told(print, lambda _: None), resume=False)
+    assert rebuild(out).failed == 0
+    said = json.loads((out / "study.json").read_text())
+    assert len(polars.read_parquet(out / "results.parquet")) == len(design.WORK.cases(said, out))
+    text = (out / "results.md").read_text()
+    assert "| no result |" not in text
+    assert "log: 128 nodes, 2 windows of 150 jobs" in text
+    assert len(list((out / "figures").glob("*.svg"))) == 11
