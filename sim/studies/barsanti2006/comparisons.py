@@ -62,6 +62,12 @@ def named(found: Found, lines: Iterable[tuple[str, Of, Of]]) -> list[Named]:
     return [(name, more(found, one, other)) for name, one, other in lines]
 
 
+def scalability(ideal: float) -> float:
+    """Return (S_max - S_opt) / (S_opt - 1) of the simple curve (4.6), whose efficiencies are in table 1."""
+    most, speed = 0.4 * 2 * ideal, 0.65 * ideal
+    return (most - speed) / (speed - 1)
+
+
 @cache
 def statements() -> list[Statement[Found]]:
     """Return every number of the paper, in its order."""
@@ -75,6 +81,7 @@ def statements() -> list[Statement[Found]]:
 
     finders: dict[str, Finder] = {
         "mean": mean,
+        "sigma": lambda _, nodes: {"": Estimate(scalability(float(nodes)))},
         "ratio": lambda found, *where: {"": ratio(found, *both(*where))},
         "less": lambda found, *where: {"": less(found, *both(*where))},
     }

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from cosched.quantities import count as counted
 from cosched.sim.reports.page import Section
 from cosched.sim.results.estimate import shown3
 from cosched.sim.studies.barsanti2006.claims import beside_traditional, claims, sign_by_limits
@@ -14,9 +15,9 @@ from cosched.sim.studies.barsanti2006.figures import paper_figures
 from cosched.sim.studies.barsanti2006.measuring import RESPONSE, SLOWDOWN, WAIT, measures
 from cosched.sim.studies.barsanti2006.setup import (
     CIRNE_BERMAN,
-    FEWER,
     JOBS,
     LOGS,
+    OF_DOWNEY,
     QUICK_JOBS,
     SCOJO_P,
     SMALLEST,
@@ -45,7 +46,8 @@ WORDS = words_of(__file__)
 
 def describe(said: Said, given: Mapping[str, Any], folder: Path, told: Told) -> Said:
     """Write the windows of the logs; InputError, OSError."""
-    usual = {**said, "jobs": QUICK_JOBS if said["quick"] else JOBS, "logs": [dict(log) for log in given["logs"]]}
+    further, jobs = given["further"] or said["replications"], QUICK_JOBS if said["quick"] else JOBS
+    usual = {**said, "further": further, "jobs": jobs, "logs": [dict(log) for log in given["logs"]]}
     windows = []
     for number, log in enumerate(given["logs"], 1):
         told.step(f"cutting log {number} ...")
@@ -56,11 +58,10 @@ def describe(said: Said, given: Mapping[str, Any], folder: Path, told: Told) -> 
 def replications(said: Said) -> str:
     """Say in sentences what was replicated."""
     count = said["replications"]
-    drawn = f"{count} workloads of {said['jobs']:,} jobs for W1 and W2 ({seeds(said, count)})"
+    drawn = f"{counted(count, 'workload')} of {said['jobs']:,} jobs for W1 ({seeds(said, count)})"
+    rest = f"{said['further']} for all else (Downey's curve: {OF_DOWNEY} at most)"
     names = ", ".join(log["name"] for log in said["windows"])
-    return (
-        f"{drawn}, at most {FEWER} of all else. {WORDS['windows'].format(names=names) if names else WORDS['no_logs']}"
-    )
+    return f"{drawn}, {rest}. {WORDS['windows'].format(names=names) if names else WORDS['no_logs']}"
 
 
 def compared(experiment: Experiment) -> Asked:

@@ -15,7 +15,6 @@ Settings = dict[str, Any]
 
 NODES = 128
 QUICK_JOBS, JOBS = 1500, 10_000
-FEWER = 8  # replications of what the paper does not have
 OF_DOWNEY = 2  # "using two test runs"
 
 TRADITIONAL, CIRNE_BERMAN, NO_PREDICTION, SCOJO_P, SCOJO = OF_PAPER = (
@@ -60,7 +59,7 @@ POINTS = {W1: ALPHA_1, W2: ALPHA_2, LOAD: BETWEEN, LIMITS: ALPHA_1, DOWNEY: ALPH
 def experiments(said: Said, folder: Path) -> list[Experiment]:
     """Return all experiments; files of workloads are in the folder of the study."""
     count = said["replications"]
-    few, draw = min(count, FEWER), partial(_drawn, said)
+    further, draw = said["further"], partial(_drawn, said)
 
     def basic(alpha: float, schemes: str, replication: int) -> Settings:
         return draw(alpha, replication, **RULES[schemes])
@@ -78,15 +77,17 @@ def experiments(said: Said, folder: Path) -> list[Experiment]:
 
     return [
         Experiment(W1, "W1: every job moldable", "alpha", (ALPHA_1,), ALL, basic, replications=count),
-        Experiment(W2, "W2: every job moldable, a higher load", "alpha", (ALPHA_2,), ALL, basic, replications=count),
+        Experiment(W2, "W2: every job moldable, a higher load", "alpha", (ALPHA_2,), ALL, basic, replications=further),
         Experiment(
-            SHARE, "W1: a share of the jobs moldable", "moldable", SHARES, OF_PAPER[1:], shared, replications=few
+            SHARE, "W1: a share of the jobs moldable", "moldable", SHARES, OF_PAPER[1:], shared, replications=further
         ),
-        Experiment(LIMITS, "W1: other bounds and backfilling", "alpha", (ALPHA_1,), OF_LIMITS, basic, replications=few),
-        Experiment(LOAD, "A load between W1 and W2", "alpha", (BETWEEN,), BESIDE, basic, replications=few),
-        Experiment(IDEAL, "W1: the ideal load", "ideal_load", IDEALS, (NO_PREDICTION,), ideal, replications=few),
         Experiment(
-            DOWNEY, "W1: Downey's curve", "alpha", (ALPHA_1,), OF_CURVE, by_curve, replications=min(count, OF_DOWNEY)
+            LIMITS, "W1: other bounds and backfilling", "alpha", (ALPHA_1,), OF_LIMITS, basic, replications=further
+        ),
+        Experiment(LOAD, "A load between W1 and W2", "alpha", (BETWEEN,), BESIDE, basic, replications=further),
+        Experiment(IDEAL, "W1: the ideal load", "ideal_load", IDEALS, (NO_PREDICTION,), ideal, replications=further),
+        Experiment(
+            DOWNEY, "W1: Downey's curve", "alpha", (ALPHA_1,), OF_CURVE, by_curve, replications=min(further, OF_DOWNEY)
         ),
         *_of_logs(said),
     ]

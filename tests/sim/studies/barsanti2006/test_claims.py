@@ -28,7 +28,7 @@ from cosched.sim.studies.cases import LABELS
 from cosched.sim.studies.design import Found
 from cosched.sim.studies.paper import INPUT, compare
 
-SAID = {"replications": 4, "jobs": 100, "seed": 1, "windows": [], "quick": False}
+SAID = {"replications": 4, "further": 4, "jobs": 100, "seed": 1, "windows": [], "quick": False}
 NEVER_HOLDS = "Downey: prediction harms SCOJO-P"  # nothing is run that could say it
 Row = dict[str, Any]
 OF_SCHEDULERS = {TRADITIONAL: 10.0, CIRNE_BERMAN: 7.0, NO_PREDICTION: 3.1, SCOJO_P: 2.9}

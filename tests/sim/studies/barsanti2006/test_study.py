@@ -29,7 +29,7 @@ from cosched.sim.sweeps.local_workers import local_workers
 from cosched.workload.generated import read_generated
 from cosched.workload.traces import write_swf
 
-SAID = {"replications": 1, "jobs": 150, "seed": 1, "windows": [], "quick": True}
+SAID = {"replications": 1, "further": 1, "jobs": 150, "seed": 1, "windows": [], "quick": True}
 
 
 def run(scheduler: str, **rules):
@@ -131,7 +131,7 @@ def test_a_log_that_is_missing(cosched):
 
 
 def test_all_schedulers_of_a_replication_have_the_same_jobs(tmp_path):
-    cases = design.DESIGN.cases({**SAID, "replications": 2}, tmp_path)
+    cases = design.DESIGN.cases({**SAID, "replications": 2, "further": 2}, tmp_path)
     of_w1 = [case.settings for case in cases if case.labels["experiment"] in (setup.W1, setup.LIMITS, setup.IDEAL)]
     assert {each["seed"] for each in of_w1} == {1, 2}
     assert {each["domains"][0]["trace"] for each in of_w1} == {trace_of(150, ALPHA_1)}
@@ -144,7 +144,14 @@ def test_a_tiny_study(tmp_path, monkeypatch):
     monkeypatch.setattr(design, "QUICK_JOBS", 100)
     write_swf(read_generated(trace_of(300, ALPHA_1), 1, "test"), tmp_path / "log.swf", {"MaxNodes": "128"})
     logs = [{"trace": str(tmp_path / "log.swf")}]
-    given = {"command": "cosched study barsanti2006", "quick": True, "replications": 1, "seed": 1, "logs": logs}
+    given = {
+        "command": "cosched study barsanti2006",
+        "quick": True,
+        "replications": 1,
+        "seed": 1,
+        "logs": logs,
+        "further": None,
+    }
     out = tmp_path / "out"
     with local_workers(1) as one:
         carry_out(BARSANTI, given, out, one, Told(print, lambda _: None), resume=False)
