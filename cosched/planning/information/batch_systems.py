@@ -43,10 +43,12 @@ class BatchSystem:
         command: Sequence[str],
         parse: Callable[[bytes], Iterable[Reading]],
         settings: BatchSystemSettings,
+        folder: Path,
     ) -> None:
-        conf = settings.conf or os.environ.get(variable)
+        conf = folder / settings.conf if settings.conf else os.environ.get(variable)
         environment = {variable: str(conf)} if conf else {}
-        self._programs = Programs(name, settings.bin, SOONER * float(settings.timeout), environment)
+        bin = None if settings.bin is None else (folder / settings.bin).resolve()
+        self._programs = Programs(name, bin, SOONER * float(settings.timeout), environment)
         self._command = command
         self._parse = parse
         self._suffix = settings.suffix and f".{settings.suffix}"
@@ -102,12 +104,12 @@ def _mb(size: str) -> float:
     return int(found[1]) * words * 2.0 ** (10 * " kmgt".index(found[2].lower() or " ")) / MB
 
 
-def _slurm(settings: BatchSystemSettings, folder: Path) -> BatchSystem:  # noqa: ARG001
-    return BatchSystem("Slurm", "SLURM_CONF", SINFO, nodes_of_slurm, settings)
+def _slurm(settings: BatchSystemSettings, folder: Path) -> BatchSystem:
+    return BatchSystem("Slurm", "SLURM_CONF", SINFO, nodes_of_slurm, settings, folder)
 
 
-def _pbs(settings: BatchSystemSettings, folder: Path) -> BatchSystem:  # noqa: ARG001
-    return BatchSystem("PBS", "PBS_CONF_FILE", PBSNODES, nodes_of_pbs, settings)
+def _pbs(settings: BatchSystemSettings, folder: Path) -> BatchSystem:
+    return BatchSystem("PBS", "PBS_CONF_FILE", PBSNODES, nodes_of_pbs, settings, folder)
 
 
 SLURM = SourceKind("slurm", "the nodes of a Slurm cluster, by sinfo", BatchSystemSettings, _slurm)

@@ -53,7 +53,8 @@ def gather(asked: Sequence[Asked], machines: Sequence[Listed], now: Callable[[],
 def _reader(asked: Asked, machines: Sequence[Listed]) -> Callable[[], tuple[list[Reading], list[str]]]:
     def read() -> tuple[list[Reading], list[str]]:
         problems: list[str] = []
-        return list(asked.source.read(machines, problems.append)), problems
+        found = asked.source.read(machines, problems.append)
+        return [Reading(kind, of, float(value), at) for kind, of, value, at in found], problems
 
     return read
 

@@ -38,7 +38,10 @@ class NodeExporter:
 
     def read(self, machines: Sequence[Listed], tell: Callable[[str], None]) -> list[Reading]:
         """See InformationSource."""
-        asked = [each.name for each in machines if not self._settings.machines or each.name in self._settings.machines]
+        listed = [each.name for each in machines]
+        asked = [name for name in self._settings.machines or listed if name in listed]
+        for name in set(self._settings.machines).difference(listed):
+            tell(f"{name} is not listed")
 
         timeout = float(self._settings.timeout) * SOONER
         found: list[Reading] = []

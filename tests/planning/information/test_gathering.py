@@ -128,6 +128,11 @@ def test_a_source_that_fails_knows_nothing_and_the_others_count(error, told):
     assert known.facts.machines == {"speed": {"a.x": 2.0}}
 
 
+def test_a_source_that_returns_no_readings_knows_nothing():
+    (asked,) = gathered(Known(Reading("speed", "a.x", "fast")))
+    assert asked.problems == ["source 1: has failed: ValueError: could not convert string to float: 'fast'"]
+
+
 def test_a_source_that_hangs_is_asked_once_and_knows_nothing_even_if_it_answers_late():
     hanging, known = Hanging(), Known(Reading("speed", "a.x", 2.0))
     first, second = gathered(hanging, known, timeout=0.2)

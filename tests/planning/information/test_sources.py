@@ -105,6 +105,8 @@ def test_exporters_that_hang_or_fail_do_not_hide_the_others(exporter):
 def test_only_some_machines_may_have_an_exporter(exporter):
     facts, problems = known(NODE_EXPORTER, ["a", "hangs"], url=exporter, machines=["a"])
     assert (list(facts.machines["speed"]), problems) == (["a"], [])
+    facts, problems = known(NODE_EXPORTER, ["a"], url=exporter, machines=["a", "b"])
+    assert (list(facts.machines["speed"]), problems) == (["a"], ["node_exporter: b is not listed"])
 
 
 def test_nobody_at_the_port_is_told():
@@ -175,7 +177,7 @@ def test_commands_of_batch_systems_are_run(tmp_path):
     program(tmp_path, "pbsnodes", f"exec cat {PBS_NODES}")
     facts, problems = known(SLURM, [], bin=tmp_path, suffix="anl.gov")
     assert (facts.machines["cpu"]["intrepid3.anl.gov"], problems) == (1, [])
-    facts, problems = known(PBS, [], bin=tmp_path)
+    facts, problems = known(PBS, [], tmp_path.parent, bin=tmp_path.name)  # relative to the list of machines
     assert (facts.machines["cpu"]["mira2"], problems) == (1, [])
 
 
