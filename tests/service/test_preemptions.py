@@ -213,3 +213,26 @@ def test_an_order_that_was_not_carried_out_is_given_again_after_a_restart(tmp_pa
 
     asyncio.run(story())
     site.world.close()
+
+
+@pytest.mark.usefixtures("_quick")
+def test_a_job_that_was_to_start_on_the_nodes_of_a_preempted_one_starts_after_a_restart(tmp_path, monkeypatch):
+    """The service dies before either order is carried out: the run is ended first, else the start would wait for it."""
+    monkeypatch.setattr(PreemptedNode, "_scheduler", lambda _: example.EXPRESS.open(example.ExpressSettings(NODES, 50)))
+    site = Site(tmp_path, random.Random(1))
+
+    async def story() -> None:
+        await site.begin()
+        for job in (1, 2):
+            site.node.submit(job, 2, 10**6, None)
+        await until(lambda: site.launcher.runs == ["1", "2"])
+        site.domain.turns._outside.order = lambda _: None
+        site.node.submit(3, 2, 10, None)
+        assert site.domain.jobs["2"].preempted_at is not None
+        assert site.domain.state("3") is JobState.RUNNING
+        await site.restart()
+        await until(lambda: site.launcher.runs == ["1", "2", "3"])
+        await site.tasks.close()
+
+    asyncio.run(asyncio.wait_for(story(), 60))
+    site.world.close()

@@ -281,7 +281,8 @@ class Launches(Work[LauncherOrder, Report]):
     # After a restart
 
     async def take_up(self, found: Mapping[str, Report | None], running: Collection[JobId]) -> None:
-        """See Work."""
+        """See Work. Runs that were preempted are ended first: those that start may wait for their nodes."""
+        self._preemptions.resume(lambda record: record.preempted_at is not None)
         for job in running:
             record = self._domain.jobs.get(job)
             if record is None or job in found or not record.is_launched:
@@ -298,4 +299,3 @@ class Launches(Work[LauncherOrder, Report]):
                 self._ended(report)
             elif job not in self._domain.jobs:
                 _LOG.error("the manager runs job %s, which is not recorded as running here", job)
-        self._preemptions.resume(lambda record: record.preempted_at is not None)
