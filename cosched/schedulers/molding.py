@@ -34,13 +34,13 @@ if TYPE_CHECKING:  # a service beside a batch system does without arrays
 STREAM = 0x6D6F6C64  # of random numbers, by which jobs are moldable: it depends on nothing else
 CURVE = ("downey_a", "downey_sigma")
 BOUNDS = (MIN_NODES, MAX_NODES)
-OFF, TRAINED = "off", "trained"
+OFF, TRAINED, PAST = "off", "trained", "past"
 TRAINING = range(1_000_001, 1_000_011)  # the seeds of the workloads from which it is learned what to expect
 OF_FIGURE_2 = ("ideal_load", "load_delta", "max_bad", "prediction")
 
 
 def _prediction(value: str) -> str:
-    if value not in (OFF, TRAINED):
+    if value not in (OFF, TRAINED, PAST):
         read_future(value)
     return value
 
@@ -94,7 +94,9 @@ class MoldingKeys(Settings):
     prediction: Annotated[
         str,
         AfterValidator(_prediction),
-        Field(description="scojo_p: trained, or FILE of the jobs that are expected, see docs/molding.md; off (off)"),
+        Field(
+            description="scojo_p: trained, past, or FILE of the jobs that are expected, see docs/molding.md; off (off)"
+        ),
     ] = OFF
 
     @model_validator(mode="after")
@@ -108,7 +110,9 @@ class MoldingKeys(Settings):
         if self.prediction != OFF and self.speedup != "simple":
             raise KeyedError(("prediction",), "counts with speedup=simple only: leave it out")
         if self.prediction == TRAINED and not _is_drawn(getattr(self, "trace", None)):
-            raise KeyedError(("prediction",), "trained needs a generated trace, in a simulation: else give a FILE")
+            raise KeyedError(
+                ("prediction",), "trained needs a generated trace, in a simulation: else give past, or a FILE"
+            )
         return self
 
 
@@ -127,11 +131,12 @@ class MoldingKind(SchedulerKind):
         """See SchedulerKind."""
         sizing = Sizing(keys.sizing)
         load, delta = float(keys.ideal_load), float(keys.load_delta)
-        return MoldingSettings(nodes, sizing, load, delta, keys.max_bad, self._future(keys), keys.sizes)
+        learns = keys.prediction == PAST
+        return MoldingSettings(nodes, sizing, load, delta, keys.max_bad, self._future(keys), keys.sizes, learns)
 
     def _future(self, keys: MoldingKeys) -> Future | None:
         if keys.prediction != TRAINED:
-            return None if keys.prediction == OFF else read_future(keys.prediction)
+            return None if keys.prediction in (OFF, PAST) else read_future(keys.prediction)
         from cosched.workload.job_log import JobLog, read_jobs
 
         assert isinstance(keys, JobLog)

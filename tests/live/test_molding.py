@@ -48,6 +48,7 @@ def molding(make_service: Callable[..., Service]) -> Molding:
 
 
 def test_the_size_of_a_running_job_outlives_its_service(molding: Molding):
+    molding.service.config["manager"]["prediction"] = "past"
     service = molding.service.start()
     with service.client() as client:
         rigid = molding.submit(client, 3, columns=None)

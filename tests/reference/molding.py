@@ -57,6 +57,7 @@ class RefMolding:
     future: Sequence[RefForeseen] = ()
     sizes: tuple[Fraction, Fraction] = (HALF, Fraction(2))
     wrong: str = ""
+    learns: bool = False  # the future, from its own past
     now: int = 0
     queue: list[RefMolded] = field(default_factory=list)
     running: list[RefMolded] = field(default_factory=list)
@@ -144,8 +145,23 @@ class RefMolding:
         self.running.append(job)
         return job
 
+    def learned(self) -> list[RefForeseen]:
+        """Means over the whole days since the first job, at most the last 28."""
+        day, half_hour = 86400, 1800
+        today, first = self.now // day, min(job.submit for job in self.jobs) // day
+        days = [of for of in range(today - 28, today) if of > first]
+        found = []
+        for low, high in ((0, 60), (60, 3600), (3600, 10**12)) if days else ():
+            jobs = [job for job in self.jobs if low <= job.requested < high and job.submit // day in days]
+            came = [sum(job.submit % day // half_hour == half for job in jobs) / len(days) for half in range(48)]
+            of = ([job.nodes for job in jobs], [job.requested for job in jobs], [job.moldable for job in jobs])
+            found.append(RefForeseen(came, *(sum(values) / len(jobs) if jobs else 1.0 for values in of)))
+        return found
+
     def iterate(self) -> list[RefMolded]:
         started: list[RefMolded] = []
+        if self.learns:
+            self.future = self.learned()
         while self.queue:
             first = self.in_order()[0]
             m, target = self.target(first)

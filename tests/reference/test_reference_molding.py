@@ -88,7 +88,8 @@ def reference(jobs: list[Case], settings: MoldingSettings, wrong: str = "") -> R
     classes = settings.future.classes if settings.future else ()
     future = [RefForeseen(each.arrivals, each.nodes, each.run, each.moldable) for each in classes]
     rules = settings.ideal_load, settings.load_delta, settings.max_bad
-    return RefMolding(settings.nodes, known, settings.sizing.value, *rules, future, settings.sizes, wrong)
+    more = future, settings.sizes, wrong, settings.learns
+    return RefMolding(settings.nodes, known, settings.sizing.value, *rules, *more)
 
 
 @pytest.mark.parametrize("seed", seeds(5, 200))
@@ -100,6 +101,28 @@ def test_the_product_agrees(sizing, seed):
         domain = played([setup(jobs, settings)]).domains["A"]
         had = [(nodes, start, end) for _, _, nodes, start, end, *_ in sorted(domain.allocations.rows())]
         assert had == reference(jobs, settings).play(), (number, jobs, settings)
+
+
+@pytest.mark.parametrize("seed", seeds(1, 100))
+def test_a_domain_learns_from_its_own_past(seed):
+    """Of the last 28 whole days: not of the first day, nor of this one."""
+    different = 0
+    for number in range(PER_SEED):
+        random = Random(f"past {seed} {number}")
+        last = random.choice([2, 5, 40])
+        jobs = [
+            job._replace(submit=job.submit % 3600 + 86_400 * random.randint(0, last) + random.choice([0, 43_000]))
+            for _ in range(min(5 * last, 30))
+            for job in random_jobs(random)
+            if job.downey is None
+        ]
+        jobs.sort(key=lambda job: job.submit)
+        settings = replace(random_settings(random, "scojo_p"), future=None, learns=True)
+        domain = played([setup(jobs, settings)]).domains["A"]
+        had = [(nodes, start, end) for _, _, nodes, start, end, *_ in sorted(domain.allocations.rows())]
+        assert had == reference(jobs, settings).play(), (number, jobs, settings)
+        different += had != reference(jobs, replace(settings, learns=False)).play()
+    assert different > PER_SEED / 3
 
 
 def bounded(job: Case, random: Random) -> Case:

@@ -1,8 +1,12 @@
 """What the kind of molding schedulers reads of submissions, and tells of jobs that wait."""
 
+import json
+
 import pytest
+from pydantic import ValidationError
 
 from cosched.core.scheduling.molding.curves import Downey
+from cosched.core.scheduling.molding.future import Expected
 from cosched.core.scheduling.molding.jobs import Moldable, Molded
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.scheduler import ClusterJob
@@ -42,6 +46,11 @@ def test_a_submission_says_whether_the_job_is_moldable(said, expected):
 def test_what_a_submission_cannot_say(keys, said, reason):
     with pytest.raises(ValueError, match=reason):
         MOLDING.submitted(keys, said)
+
+
+def test_a_live_domain_is_not_trained_with_drawn_workloads():
+    with pytest.raises(ValidationError, match="trained needs a generated trace, in a simulation: else give past, or a"):
+        MoldingKeys(prediction="trained")
 
 
 def test_a_job_waits_for_its_least_size():
@@ -96,6 +105,27 @@ def test_sizes_are_shares_of_what_jobs_ask_for(sizes, asked, bounds):
 def test_sizes_that_are_refused(keys, reason):
     with pytest.raises(ValueError, match=reason):
         MoldingKeys(**keys)
+
+
+def test_what_was_learned_outlives_restarts_and_no_job_counts_twice():
+    """Two jobs on the first day, of which nothing is learned; three on the second, and one on the third."""
+    settings, day = MoldingSettings(10, learns=True), 86_400
+    lives = [MOLDING.open(settings)]
+    for number, submitted in enumerate((5, 50_000, day, day + 1799, day + 43_200, 2 * day)):
+        job = ClusterJob(str(number), 4, 100, submitted, paired=False, columns=Moldable())
+        lives[-1].submit(job)
+        assert list(lives[-1].take_changed()) == [job.id]
+        lives.append(MOLDING.open(settings))
+        lives[-1].recall(json.loads(json.dumps(lives[-2].kept_of_domain())))
+        for known in lives[-2].jobs:
+            lives[-1].submit(lives[-2].job(known))
+    learned = [life._past.future(2 * day + 10) for life in lives[-2:]]
+    assert learned[0] == learned[1]
+    short, medium, long = learned[0].classes
+    assert medium == Expected((2.0,) + (0.0,) * 23 + (1.0,) + (0.0,) * 23, 4.0, 100.0, 1.0)
+    assert sum(short.arrivals) == sum(long.arrivals) == 0
+    assert lives[-1]._past.future(day + 10) is None, "no day is whole"
+    assert sum(lives[-1]._past.future(30 * day).classes[1].arrivals) == 1 / 28, "the second day is 28 days ago"
 
 
 def test_a_job_with_nodes_tells_why_it_has_so_many():

@@ -65,6 +65,7 @@ FLUID_SETTINGS: Mapping[str, FluidSettings] = {
     for slots in (False, True)
 }
 MOLDING_SETTINGS = {sizing.value: MoldingSettings(NODES, sizing) for sizing in Sizing}
+MOLDING_SETTINGS["learns"] = MoldingSettings(NODES, learns=True)
 
 # What opens a scheduler of each kind, by kind and settings.
 SCHEDULERS: Mapping[str, Callable[[], OpenScheduler]] = {

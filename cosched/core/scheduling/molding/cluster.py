@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Self
 
@@ -11,9 +12,11 @@ from cosched.core.allocation import Allocation
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.capabilities import Capabilities
+from cosched.core.scheduling.molding.future import DAY
 from cosched.core.scheduling.molding.iteration import By, Choice, Choices, after, choice_of, turns
 from cosched.core.scheduling.molding.jobs import Moldable, Molded, check_sizes
 from cosched.core.scheduling.molding.machine import Machine, Running
+from cosched.core.scheduling.molding.past import Past
 from cosched.core.scheduling.molding.selecting import earliest_size
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.molding.sizing import Scojo, ScojoP, Traditional
@@ -21,7 +24,8 @@ from cosched.core.scheduling.plain import QUEUED, READY, PlainJob, PlainSchedule
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 
 CHOSEN, GUARANTEED = "chosen", "guaranteed"  # what is kept of a job: the size that it has chosen, its least size,
-BY, MODIFIER = "by", "modifier"  # and how the size came about that it has
+BY, MODIFIER = "by", "modifier"  # how the size came about that it has,
+COUNTED, PAST = "counted", "past"  # and whether it is in the domain's past; what is kept of that
 
 RULES: Mapping[Sizing, Callable[[MoldingSettings], Traditional]] = {
     Sizing.SCOJO_P: ScojoP,
@@ -35,12 +39,14 @@ class Molding(PlainScheduler):
     """The queue, the nodes, and the sizes of jobs."""
 
     capabilities = Capabilities(molds=True, estimates=True)
-    keeps = PlainScheduler.keeps | {CHOSEN, GUARANTEED, BY, MODIFIER}
+    keeps = PlainScheduler.keeps | {CHOSEN, GUARANTEED, BY, MODIFIER, COUNTED}
 
     def __init__(self, settings: MoldingSettings) -> None:
         super().__init__(settings.nodes)
         self._sizing, self._sizes = settings.sizing, settings.sizes
-        self._rule = RULES[settings.sizing](settings)
+        self._settings, self._rule = settings, RULES[settings.sizing](settings)
+        self._past = Past() if settings.learns else None
+        self._learned = 0  # on this day
         self._molded: dict[JobId, Molded] = {}
         self._machine = self._at(0, [])  # of the open iteration, and what it goes through
         self._turns: Choices = turns(self._machine, self._rule)
@@ -61,6 +67,10 @@ class Molding(PlainScheduler):
         self._molded[job.id] = molded
         kept = self.jobs[job.id].kept
         molded.guaranteed = kept.get(GUARANTEED, 0)
+        if self._past is not None and COUNTED not in kept:
+            self._past.add(molded, moldable=isinstance(job.columns, Moldable))
+            kept[COUNTED] = True
+            self._have_changed[job.id] = None
         if self._sizing is Sizing.NONE:
             molded.keep_to(job.nodes)
         elif self._sizing is Sizing.CIRNE_BERMAN:
@@ -77,6 +87,12 @@ class Molding(PlainScheduler):
     def least(self, job: JobId) -> int:
         """Return the fewest nodes that the job can be given now."""
         return self._molded[job].smallest
+
+    def _learn(self, now: int) -> None:
+        """Each day it is learned anew what to expect."""
+        if self._past is not None and self._learned != now // DAY:
+            self._learned = now // DAY
+            self._rule = RULES[self._sizing](replace(self._settings, future=self._past.future(now)))
 
     # Iterations
 
@@ -97,6 +113,7 @@ class Molding(PlainScheduler):
 
     def _begin(self, now: int) -> None:
         super()._begin(now)
+        self._learn(now)
         self._machine = self._at(now, [job for job in self._in_order(now) if job.passed_over != now + 1])
         self._turns, self._last = turns(self._machine, self._rule), None
 
@@ -133,6 +150,7 @@ class Molding(PlainScheduler):
         """See PlainScheduler: an iteration on a copy, of which nothing is left but the job's size."""
         if job not in self.jobs or self.jobs[job].state is not QUEUED:
             return False
+        self._learn(now)
         order = self._in_order(now)
         machine = self._at(now, [other for other in order if self._has_turn(other, job, now)])
         copies = {id(molded): copy(molded) for molded in machine.queued}
@@ -173,8 +191,12 @@ class Molding(PlainScheduler):
         """See OpenScheduler."""
         return {"shrunk": self._shrunk, "expanded": self._expanded}
 
-    kept_of_domain = counts
+    def kept_of_domain(self) -> Mapping[str, Any]:
+        """See OpenScheduler."""
+        return self.counts() if self._past is None else {**self.counts(), PAST: self._past.kept}
 
     def recall(self, kept: Mapping[str, Any]) -> None:
         """See OpenScheduler."""
         self._shrunk, self._expanded = kept["shrunk"], kept["expanded"]
+        if self._past is not None:
+            self._past.kept = kept.get(PAST, {})

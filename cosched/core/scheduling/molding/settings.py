@@ -21,7 +21,8 @@ class Sizing(Enum):
 @dataclass(frozen=True, slots=True)
 class MoldingSettings:
     """A machine of `nodes` nodes. `ideal_load`, `load_delta`, `max_bad`: see figure 2; `future`: what is foreseen.
-    `sizes`: which jobs with the simple curve may have. No job is given a slot.
+    `learns`: that comes of the domain's own past instead. `sizes`: which jobs with the simple curve may have. No job is
+    given a slot.
     """
 
     nodes: int
@@ -31,4 +32,5 @@ class MoldingSettings:
     max_bad: int = 2
     future: Future | None = None
     sizes: Shares = ANY
+    learns: bool = False
     slots: bool = False
