@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -19,6 +20,7 @@ from cosched.validation.mistakes import first_mistake, key_shown, no_such_key
 from cosched.validation.toml import read_toml
 from cosched.validation.types import Settings
 
+_Thing = TypeVar("_Thing")
 _Kinds = dict[str, dict[Any, float | None]]
 _Name = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[A-Za-z0-9_.-]+$")]
 
@@ -173,9 +175,8 @@ def _check_links(path: str, catalogue: Catalogue) -> None:
         raise InputError(path, "link", f"the link from {pair[0]} to {pair[1]} is listed twice")
 
 
-def _twice(things: Iterable[Any]) -> Any:
-    seen = set()
-    return next((thing for thing in things if thing in seen or seen.add(thing)), None)  # type: ignore[func-returns-value]
+def _twice(things: Iterable[_Thing]) -> _Thing | None:
+    return next((thing for thing, times in Counter(things).items() if times > 1), None)
 
 
 def _place(path: tuple[int | str, ...], values: dict[str, Any]) -> str | None:

@@ -53,13 +53,13 @@ class Considered:
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
+class _Ranked:
     """The machines of a collection by one metric, the best first."""
 
     sites: tuple[Site, ...]
     metric: str
     machines: tuple[Machine, ...]
-    first: int  # the smallest size whose machines, in this order, are no candidate before; larger ones are none either
+    first: int  # from this size on, its first machines are candidates that no other has given before
 
     @property
     def sizes(self) -> range:
@@ -80,7 +80,7 @@ class Search:
         most: float = math.inf,
     ) -> None:
         values = rankings(machines)
-        self._collections: list[list[_Order]] = []
+        self._collections: list[list[_Ranked]] = []
         counted, least_left_out = 0, 0
         for collection in collections(sites):
             count = len(metrics) * sum(map(len, collection))
@@ -120,7 +120,7 @@ class Search:
         return each
 
 
-def _orders(sites: tuple[Site, ...], by_metric: Mapping[str, Sequence[Machine]]) -> Iterator[_Order]:
+def _orders(sites: tuple[Site, ...], by_metric: Mapping[str, Sequence[Machine]]) -> Iterator[_Ranked]:
     """Yield the machines of a collection by each metric, with the sizes that give candidates of their own.
 
     As long as a site has no machine among the first ones, these are a candidate of a collection before this one.
@@ -135,7 +135,7 @@ def _orders(sites: tuple[Site, ...], by_metric: Mapping[str, Sequence[Machine]])
             of_all_sites += 1
         alike = max((_alike(machines, others) for others in before), default=0)
         before.append(machines)
-        yield _Order(sites, metric, tuple(machines), max(of_all_sites, alike + 1))
+        yield _Ranked(sites, metric, tuple(machines), max(of_all_sites, alike + 1))
 
 
 def _alike(machines: Sequence[Machine], others: Sequence[Machine]) -> int:
@@ -151,7 +151,7 @@ class _Best:
         self._model = model
         self._mapper = mapper
 
-    def of(self, orders: Sequence[_Order]) -> Schedule | None:
+    def of(self, orders: Sequence[_Ranked]) -> Schedule | None:
         """Return the first candidate whose time is equal to the least one; None if none has a map."""
         improvements = self._improvements(orders)
         if not improvements:
@@ -165,12 +165,12 @@ class _Best:
                 return Schedule(order.sites, order.metric, map, self._model.predict(map))
         raise AssertionError("a mapper has left out a candidate that it was asked for")
 
-    def _improvements(self, orders: Sequence[_Order]) -> list[tuple[_Order, float]]:
+    def _improvements(self, orders: Sequence[_Ranked]) -> list[tuple[_Ranked, float]]:
         """Return the orders that have a lesser time than all before them, with their least times.
 
         Of the sizes that may be better than the best one so far, the middle one is tried, until there are none.
         """
-        improvements: list[tuple[_Order, float]] = []
+        improvements: list[tuple[_Ranked, float]] = []
         least = math.inf
         for order in orders:
             before = least
@@ -184,10 +184,10 @@ class _Best:
                 improvements.append((order, least))
         return improvements
 
-    def _better(self, order: _Order, sizes: Sequence[int], least: float) -> list[int]:
+    def _better(self, order: _Ranked, sizes: Sequence[int], least: float) -> list[int]:
         return self._mapper.promising(order.machines, sizes, math.nextafter(least, 0))
 
-    def _time(self, order: _Order, size: int) -> float:
+    def _time(self, order: _Ranked, size: int) -> float:
         try:
             return self._model.predict(self._mapper.map(order.machines[:size])).time
         except NoMapError:

@@ -1,9 +1,9 @@
 """Applications on a square grid whose rows lie in strips: Jacobi's method and the Game of Life.
 
 Each machine has a strip of whole rows, and exchanges a row with each neighbour in every iteration (Dail et al. 2002,
-IV.A). The paper's models are in a thesis that is out of print; the constants here follow from its figures: an element
-takes 9.6 bytes of memory ("3375 MB for N = 19200"), and 40 cycles (2 to 3 s at N = 16800 allow 31 to 46). That Life
-sends half as many bytes as Jacobi is assumed.
+IV.A). The paper leaves its models to a thesis that we do not have. The constants here follow from its figures: an
+element takes 9.6 bytes of memory ("3375 MB for N = 19200"), and 40 cycles (2 to 3 s at N = 16800 allow 31 to 46). That
+Life sends half as many bytes as Jacobi is assumed.
 """
 
 from __future__ import annotations
