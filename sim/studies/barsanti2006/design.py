@@ -15,6 +15,7 @@ from cosched.sim.studies.barsanti2006.figures import paper_figures
 from cosched.sim.studies.barsanti2006.measuring import RESPONSE, SLOWDOWN, WAIT, measures
 from cosched.sim.studies.barsanti2006.setup import (
     CIRNE_BERMAN,
+    FURTHER,
     JOBS,
     LOGS,
     OF_DOWNEY,
@@ -46,7 +47,7 @@ WORDS = words_of(__file__)
 
 def describe(said: Said, given: Mapping[str, Any], folder: Path, told: Told) -> Said:
     """Write the windows of the logs; InputError, OSError."""
-    further, jobs = given["further"] or said["replications"], QUICK_JOBS if said["quick"] else JOBS
+    further, jobs = given["further"] or min(said["replications"], FURTHER), QUICK_JOBS if said["quick"] else JOBS
     usual = {**said, "further": further, "jobs": jobs, "logs": [dict(log) for log in given["logs"]]}
     windows = []
     for number, log in enumerate(given["logs"], 1):

@@ -14,7 +14,8 @@ from cosched.sim.studies.study import Said
 Settings = dict[str, Any]
 
 NODES = 128
-QUICK_JOBS, JOBS = 1500, 10_000
+QUICK_JOBS, JOBS = 1200, 10_000
+FURTHER = 5  # replications of all but W1: as few as can be compared
 OF_DOWNEY = 2  # "using two test runs"
 
 TRADITIONAL, CIRNE_BERMAN, NO_PREDICTION, SCOJO_P, SCOJO = OF_PAPER = (
