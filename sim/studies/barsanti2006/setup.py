@@ -24,7 +24,8 @@ TRADITIONAL, CIRNE_BERMAN, NO_PREDICTION, SCOJO_P, SCOJO = OF_PAPER = (
 SMALLEST = "all at N_min"
 AT_MOST, AT_LEAST = f"{CIRNE_BERMAN}, at most N_opt", f"{CIRNE_BERMAN}, at least N_opt"
 NO_BACKFILLING, CONSERVATIVE = f"{TRADITIONAL}, no backfilling", f"{TRADITIONAL}, conservative"
-NEVER_LARGER = f"{SCOJO_P}, at most N_opt"
+NEVER_LARGER = f"{NO_PREDICTION}, at most N_opt"
+FROM_PAST = f"{SCOJO_P}, prediction from the past"
 ALL = (*OF_PAPER, SMALLEST)
 
 # Of the batch scheduler: the order of molding.md. Short jobs come first; who has waited long moves up, once.
@@ -43,6 +44,7 @@ RULES: Mapping[str, Settings] = {
     NO_BACKFILLING: {"scheduler": "batch", "policy": CLASSES, "backfill": "none"},
     CONSERVATIVE: {"scheduler": "batch", "policy": CLASSES, "backfill": "conservative"},
     NEVER_LARGER: {"sizes": "0.5..1"},
+    FROM_PAST: {"prediction": "past"},
 }
 
 ALPHA_1, ALPHA_2, BETWEEN = 10.23, 9.83, 10.03
@@ -52,7 +54,7 @@ HIGH_SHARE = SHARES[0]
 BESIDE = (TRADITIONAL, CIRNE_BERMAN, SCOJO_P)
 OF_LIMITS = (AT_MOST, AT_LEAST, NEVER_LARGER, NO_BACKFILLING, CONSERVATIVE)
 OF_CURVE = (TRADITIONAL, CIRNE_BERMAN, NO_PREDICTION)
-OF_LOGS = (TRADITIONAL, CIRNE_BERMAN, NO_PREDICTION, SCOJO, SMALLEST)
+OF_LOGS = (TRADITIONAL, CIRNE_BERMAN, NO_PREDICTION, FROM_PAST, NEVER_LARGER, SCOJO, SMALLEST)
 
 POINTS = {W1: ALPHA_1, W2: ALPHA_2, LOAD: BETWEEN, LIMITS: ALPHA_1, DOWNEY: ALPHA_1}
 
