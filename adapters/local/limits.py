@@ -46,11 +46,13 @@ class CpuLimits:
         reason = "no group of processes here has the controller cpu"
         for above in self._places():
             try:
-                self._folder = _made(above, self._name)
+                folder = _made(above, self._name)
+                _set_weight(folder, len(self._percent))
             except OSError as error:
                 reason = f"{above}: {error.strerror}"
             else:
-                return f"quotas of the control groups below {self._folder}"
+                self._folder = folder
+                return f"quotas of the control groups below {folder}"
         return f"nice, so only while others want the processors, too: no control groups can be made ({reason})"
 
     def _places(self) -> Iterator[Path]:
@@ -171,6 +173,15 @@ def _set_quota(group: Path, percent: int) -> None:
     else:
         _write(group / "cpu.cfs_period_us", str(PERIOD))
         _write(group / "cpu.cfs_quota_us", str(quota))
+
+
+def _set_weight(folder: Path, slots: int) -> None:
+    """Let all jobs together weigh as much as the processes of so many; else they share what one gets. OSError."""
+    of_version_2 = folder / "cpu.weight"
+    if of_version_2.exists():
+        _write(of_version_2, str(min(100 * slots, 10_000)))
+    else:
+        _write(folder / "cpu.shares", str(min(1024 * slots, 1 << 18)))
 
 
 def _write(path: Path, text: str) -> None:

@@ -57,11 +57,12 @@ def a_host(tmp_path: Path, monkeypatch, groups: str, mounts: str, *files: str) -
 
 
 def test_version_1_is_found_below_the_groups_of_the_service(tmp_path, monkeypatch):
-    host = a_host(tmp_path, monkeypatch, V1, V1_MOUNTS, "cpu.cfs_quota_us", "cpu.cfs_period_us")
+    host = a_host(tmp_path, monkeypatch, V1, V1_MOUNTS, "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.shares")
     own = tmp_path / "sys/fs/cgroup/cpu/service"
     own.mkdir(parents=True)
     limits = host.limits()
     assert limits.find() == f"quotas of the control groups below {next(own.iterdir())}"
+    assert (next(own.iterdir()) / "cpu.shares").read_text() == "3072"
     group, nice = limits.begin("7", [0, 2])
     assert nice == 0
     assert (Path(group) / "cpu.cfs_period_us").read_text() == "100000"
@@ -75,7 +76,7 @@ def test_version_1_is_found_below_the_groups_of_the_service(tmp_path, monkeypatc
 
 def test_version_2_passes_the_controller_on_below_the_group_that_is_delegated(tmp_path, monkeypatch):
     """The service is in a group of its own (DelegateSubgroup): no group that passes controllers on has processes."""
-    host = a_host(tmp_path, monkeypatch, V2, V2_MOUNTS, "cpu.max", "cgroup.subtree_control")
+    host = a_host(tmp_path, monkeypatch, V2, V2_MOUNTS, "cpu.max", "cpu.weight", "cgroup.subtree_control")
     unit = tmp_path / "sys/fs/cgroup/system.slice/cosched.service"
     own = unit / "service"
     own.mkdir(parents=True)
@@ -87,6 +88,7 @@ def test_version_2_passes_the_controller_on_below_the_group_that_is_delegated(tm
     assert f"below {unit}/cosched-a-" in limits.find()
     assert (unit / "cgroup.subtree_control").read_text() == "+cpu"
     group, _ = limits.begin("7", [2])
+    assert (Path(group).parent / "cpu.weight").read_text() == "300"
     assert (Path(group) / "cpu.max").read_text() == "20000 100000"
     assert (Path(group).parent / "cgroup.subtree_control").read_text() == "+cpu"
 
