@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cosched.cli.output.plain_text import printable
-from cosched.cli.output.terminal import say
+from cosched.cli.output.terminal import progress, say
 from cosched.errors import InputError
 from cosched.planning.catalogue import Catalogue, read_catalogue, sources_of
 from cosched.planning.facts import grid_of
@@ -63,7 +63,8 @@ def selected(
     """Choose from the machines of a file, and tell the user what its sources do not know. InputError."""
     catalogue, dynamic = read_catalogue(file), strategy == "dynamic"
     asked = sources_of(file, catalogue, present=dynamic)
-    gather(asked, catalogue.listed)
+    with progress("asking the sources of information ..."):
+        gather(asked, catalogue.listed)
     for source in asked:
         for line in source.problems:
             say(printable(line))
@@ -75,7 +76,10 @@ def selected(
         if strategy == "user":
             choice = chosen_by_user(problem, grid, find_sites=FINDERS[sites])
         else:
-            choice = chosen_by_search(problem, grid, find_sites=FINDERS[sites], metrics=metrics, most=most, each=each)
+            with progress("choosing machines ..."):
+                choice = chosen_by_search(
+                    problem, grid, find_sites=FINDERS[sites], metrics=metrics, most=most, each=each
+                )
     except NoScheduleError as error:
         raise InputError(
             file, None, f"no schedule for {problem.application.name}, size {problem.size:,}, {error}"
