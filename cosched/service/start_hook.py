@@ -54,7 +54,7 @@ class StartHook:
             "COSCHED_DOMAIN": self._domain.name,
             "COSCHED_JOB_ID": str(record.id),
             "COSCHED_OWNER": record.owner,
-            "COSCHED_PAIR": record.pair or record.group_name or "",
+            "COSCHED_PAIR": record.group_name or "",
             "COSCHED_MATES": known_mates(record),
             "COSCHED_NODES": str(nodes_of(record)),
             "COSCHED_STARTED_AT": datetime.fromtimestamp(self._domain.clock.to_wall(event.at), UTC).isoformat(),

@@ -193,7 +193,7 @@ def _write_job(store: Store, number: int, at: int, ended: bool) -> None:
         job.ended_at, job.exit_code = at, 0
         kinds |= {"started": domain_pb2.EVENT_KIND_STARTED, "completed": domain_pb2.EVENT_KIND_ENDED}
     if number % 3 == 0:
-        job.peer, job.pair, job.mate = "b", f"pair{number}", str(number)
+        job.group_name, job.is_pair, job.mates = f"pair{number}", True, {"b": str(number)}
         store.save_answer("b", str(number), f"b/{number}/1", "MateTried", [True])
     store.add_job(job, JobScript(b"#!/bin/sh\nsleep 60\n", (), "/", {"HOME": "/root", "PATH": "/usr/bin:/bin"}))
     first = 3 * number

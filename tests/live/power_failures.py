@@ -119,7 +119,9 @@ class Disk:
         self.write(at, scratch)
         with closing(sqlite3.connect(scratch)) as database:
             found = Image()
-            for id, state, mate, pair, by in database.execute("SELECT id, state, mate, pair, cancelled_by FROM jobs"):
+            columns = "jobs.id, state, mate.value, group_name, cancelled_by"
+            rows = database.execute(f"SELECT {columns} FROM jobs LEFT JOIN json_each(mates) AS mate")
+            for id, state, mate, pair, by in rows:
                 found.states[id] = JobState(state)
                 if mate is not None:
                     found.mates[id] = mate, pair

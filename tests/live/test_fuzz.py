@@ -180,14 +180,20 @@ RULES = {
     "a running job that has not started": f"""
         SELECT id FROM jobs WHERE state = {JobState.RUNNING} AND started_at IS NULL""",
     "times out of order": "SELECT id FROM jobs WHERE started_at < submitted_at OR ended_at < started_at",
-    "a mate here": "SELECT id FROM jobs WHERE peer = (SELECT value FROM meta WHERE key = 'store.domain')",
-    "a mate without a domain": "SELECT id FROM jobs WHERE peer IS NULL AND (mate IS NOT NULL OR pair IS NOT NULL)",
+    "a mate here": """
+        SELECT jobs.id FROM jobs, json_each(mates) AS mate
+        WHERE mate.key = (SELECT value FROM meta WHERE key = 'store.domain')""",
+    "a name without a mate": "SELECT id FROM jobs WHERE mates IS NULL AND (is_pair OR group_name IS NOT NULL)",
+    "a pair of more than two": """
+        SELECT jobs.id FROM jobs, json_each(mates) WHERE is_pair GROUP BY jobs.id HAVING count(*) > 1""",
     "two live jobs with one mate": f"""
-        SELECT max(id) FROM jobs WHERE mate IS NOT NULL AND state < {FIRST_FINAL_STATE}
-        GROUP BY peer, mate HAVING count(*) > 1""",
+        SELECT max(jobs.id) FROM jobs, json_each(mates) AS mate
+        WHERE mate.value IS NOT NULL AND state < {FIRST_FINAL_STATE}
+        GROUP BY mate.key, mate.value HAVING count(*) > 1""",
     "two live jobs with one pair name": f"""
-        SELECT max(id) FROM jobs WHERE pair IS NOT NULL AND state < {FIRST_FINAL_STATE}
-        GROUP BY peer, pair HAVING count(*) > 1""",
+        SELECT max(jobs.id) FROM jobs, json_each(mates) AS mate
+        WHERE is_pair AND group_name IS NOT NULL AND state < {FIRST_FINAL_STATE}
+        GROUP BY mate.key, group_name HAVING count(*) > 1""",
     "started twice": "SELECT job FROM events WHERE what = 'started' GROUP BY job HAVING count(*) > 1",
     "no nodes, or more than there are": f"SELECT id FROM jobs WHERE nodes NOT BETWEEN 1 AND {NODES}",
     "more nodes in use than there are": f"""

@@ -10,9 +10,10 @@ import pytest
 
 from cosched.core.events import Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import Failure, Found, GetMateJobId, MateJobId
+from cosched.core.protocol import Failure, Found, GetMateJobId, MateJobId, MateName
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.memory import fields_of
 from cosched.service.peers import announcing
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.peers import CallError
@@ -56,7 +57,9 @@ def submit(world: World, **named: Any) -> LiveDomain:
     """A domain with one job, 1."""
     node = world.nodes["a"]
     node.run_times["1"] = 10
-    node._submit(JobRecord(1, "j", "ann", None, 3, 100, world.now, JobState.QUEUED, peer="b", **named))
+    node._submit(
+        JobRecord(1, "j", "ann", None, 3, 100, world.now, JobState.QUEUED, **fields_of("a", MateName("b", **named)))
+    )
     return node.domain
 
 

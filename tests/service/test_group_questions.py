@@ -65,7 +65,7 @@ def node(tmp_path: Path, calls):  # noqa: ARG001
 
 def member(id: int) -> JobRecord:
     record = JobRecord(id, "j", "u", None, 4, 100, 1000, JobState.QUEUED)
-    record.group_name, record.group_with = "g", "b+c"
+    record.group_name, record.mates = "g", {"b": None, "c": None}
     return record
 
 

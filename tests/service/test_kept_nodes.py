@@ -101,7 +101,7 @@ def liar(node: Node, monkeypatch: pytest.MonkeyPatch) -> Liar:
 def submit(node: Node, job: int, nodes: int, *, group: bool = False) -> None:
     record = JobRecord(job, "j", "u", None, nodes, 1000, node.world.now, JobState.QUEUED)
     if group:
-        record.group_name, record.group_with = f"g{job}", "b"
+        record.group_name, record.mates = f"g{job}", {"b": None}
     node.run_times[str(job)] = 10**6
     node._submit(record)
     if group:

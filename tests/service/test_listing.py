@@ -8,6 +8,7 @@ import grpc
 import pytest
 
 from cosched.core.job import JobState
+from cosched.core.protocol import MateName
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.api.domain_api import ACTIVE, DomainApi, Serving
 from cosched.service.api.operations import Operations
@@ -16,6 +17,7 @@ from cosched.service.api.requests import Requests
 from cosched.service.api.views import Views
 from cosched.service.clock import Clock
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.memory import fields_of
 from cosched.service.manager.queues import Queue
 from cosched.service.store import JobRecord
 from cosched.service.wire.callers import plaintext_callers
@@ -32,10 +34,10 @@ def domain(tmp_path: Path) -> Iterator[LiveDomain]:
     node = world.nodes["a"]
     for number in range(31):  # a PBS server begins with 0
         node.run_times[str(number)] = 10 if number < 4 else 10_000
-        pair = f"pair{number}" if number % 4 == 1 else None
-        peer, owner = "b" if pair else None, ("ann", "bob")[number % 2]
+        named = fields_of("a", MateName("b", f"pair{number}")) if number % 4 == 1 else {}
+        owner = ("ann", "bob")[number % 2]
         submitted = world.now
-        node._submit(JobRecord(number, "j", owner, None, 3, 20_000, submitted, JobState.QUEUED, peer=peer, pair=pair))
+        node._submit(JobRecord(number, "j", owner, None, 3, 20_000, submitted, JobState.QUEUED, **named))
     node.expected = {"never over"}
     world.run(until=5000)
     assert {record.state for record in node.domain.jobs.values()} >= {JobState.QUEUED, JobState.RUNNING}
@@ -102,4 +104,4 @@ async def test_a_listed_job_is_told_as_when_it_is_asked_for_alone(domain) -> Non
         assert job == Views(domain, Clock()).job(record)
         assert job.HasField("started_at") == (record.started_at is not None)
         assert job.HasField("exit_code") is False
-        assert len(job.mates) == (record.peer is not None)
+        assert len(job.mates) == record.is_pair

@@ -21,7 +21,9 @@ from cosched.core.protocol import (
     TryStartMate,
 )
 from cosched.core.scheduling.scheduler import ClusterJob
-from cosched.service.domain.memory import recall, recalled_answer, recalled_place, remember
+from cosched.service.domain.memory import named_in, recall, recalled_answer, recalled_job, recalled_place, remember
+from cosched.service.store import JobRecord
+from cosched.service.store.records import job_of, job_row
 from tests.service import messages
 
 NUMBERS = st.integers(0, FOREVER)
@@ -65,12 +67,17 @@ JOBS = st.builds(
     untold=st.dictionaries(TEXTS, st.builds(Untold, SETTLED, NUMBERS), max_size=2),
 )
 GROUPS = st.builds(
-    Membership,
-    st.just("run7"),
-    st.just(("a", "b", "c")),
-    st.just(("b", "c")),
+    lambda membership, **known: replace(membership, **known),
+    st.sampled_from(
+        (
+            Membership("run7", ("a", "b", "c"), ("b", "c")),
+            Membership("run7", ("a", "b"), ("b",), windows={"b": (0, 60)}, at=90),
+            Membership("run7", ("a", "b"), ("b",), is_pair=True),
+            Membership("", ("a", "b"), ("b",), is_pair=True),
+        )
+    ),
     or_alone=st.booleans(),
-    jobs=st.dictionaries(TEXTS, TEXTS, max_size=2),
+    jobs=st.dictionaries(st.just("b"), TEXTS),
     slot=TEXTS,
     without=st.lists(TEXTS, max_size=2).map(tuple),
     instant=st.none() | NUMBERS,
@@ -115,13 +122,12 @@ def test_what_earlier_versions_remembered_is_recalled():
 
 
 @given(group=GROUPS)
-def test_what_is_remembered_of_a_group_is_recalled(group):
+def test_what_is_remembered_of_a_pair_or_a_group_is_recalled(group):
     """The questions of a RunJob are not: it begins anew."""
     job = PairedJob("1", "ann", replace(group, asked={"b": GetMateStatus("1", "2")}))
-    kept = json.loads(json.dumps(remember(job, {})))
-    named = Membership("run7", ("a", "b", "c"), ("b", "c"), windows=group.windows, at=group.at)
-    again = PairedJob("1", "ann", named)
-    assert recall(again, kept).group == group
+    record = JobRecord(1, "j", "ann", None, 4, 60, 0, JobState.QUEUED, memory=remember(job, {}))
+    record.group_name, record.mates, record.is_pair = named_in(job.group)
+    assert recalled_job(job_of(job_row(record)), "a") == PairedJob("1", "ann", group)
 
 
 @given(messages.replies.filter(lambda reply: isinstance(reply, MutatingReply)))

@@ -65,7 +65,7 @@ def test_what_is_known_is_on_record(site, store):
     site.submit(1)
     site.hold(1)
     kept = store.job(1)
-    assert (kept.state, kept.pair, kept.mate, kept.memory["generation"]) == (JobState.HOLDING, "1", "1", 1)
+    assert (kept.state, kept.mate, kept.memory["generation"]) == (JobState.HOLDING, MateName("b", "1", "1"), 1)
 
 
 def test_the_account_of_a_job_is_that_of_its_last_offer(site, store):
@@ -78,7 +78,7 @@ def test_an_id_that_is_given_again_is_a_new_job(site, store):
     site.submit(1)
     site.domain.end("1", JobState.COMPLETED)
     site.submit(1, pair="other")
-    assert (store.job(1).state, store.job(1).pair) == (JobState.QUEUED, "other")
+    assert (store.job(1).state, store.job(1).group_name) == (JobState.QUEUED, "other")
 
 
 # Reports
@@ -182,7 +182,7 @@ def test_a_job_that_cannot_yield_holds(store):
 def test_another_comment_is_another_mate(site):
     site.submit(1)
     site.offered.relinked("1", MateName("b", "new"))
-    assert (site.store.job(1).pair, site.store.job(1).mate) == ("new", None)
+    assert site.store.job(1).mate == MateName("b", "new")
     site.offered.relinked("1", NO_MATE)
     site.offer(1)
     assert site.orders == [Start("1")]

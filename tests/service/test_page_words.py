@@ -32,7 +32,8 @@ NODES = cluster_pb2.NodeCounts(idle=4, busy=4)
 
 
 def record(id: int = 1, **fields: Any) -> JobRecord:
-    made = JobRecord(id, "job", "ann", None, 2, 600, INSTANT - 100, JobState.QUEUED, peer="eureka", pair="run7")
+    made = JobRecord(id, "job", "ann", None, 2, 600, INSTANT - 100, JobState.QUEUED, group_name="run7", is_pair=True)
+    made.mates = {"eureka": None}
     return replace(made, **fields)
 
 
@@ -143,8 +144,8 @@ def test_what_keeps_nodes_comes_first():
 
 def begun(**fields: Any) -> JobRecord:
     """A job here, intrepid's, that has begun its group; mira's starts up to ten minutes later."""
-    group = {"started_by": "intrepid/6/3", "windows": {"mira": [300, 600]}, "jobs": {"mira": "1"}}
-    names: dict[str, Any] = {"peer": None, "pair": None, "group_name": "win1", "group_with": "eureka+mira"}
+    group = {"started_by": "intrepid/6/3", "windows": {"mira": [300, 600]}}
+    names: dict[str, Any] = {"group_name": "win1", "is_pair": False, "mates": {"eureka": None, "mira": "1"}}
     return record(memory={"group": group}, started_at=INSTANT - 60, **names, **fields)
 
 

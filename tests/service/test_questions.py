@@ -20,6 +20,7 @@ from cosched.core.protocol import (
     GetMateStatus,
     GroupProposed,
     MateJobId,
+    MateName,
     MateStarted,
     MateTried,
     ProposeGroupStart,
@@ -31,6 +32,7 @@ from cosched.core.protocol import (
     Vote,
 )
 from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.service.domain.memory import fields_of
 from cosched.service.store import JobRecord
 from tests.service.world import SCRIPT, Faults, Node, World
 
@@ -46,7 +48,8 @@ def node(tmp_path: Path):
     node = world.nodes["a"]
     node.run_times = {"1": 10**6, "2": 100}
     node._submit(JobRecord(1, "j", "u", None, 10, 10**6, world.now, JobState.QUEUED))
-    node._submit(JobRecord(2, "j", "u", None, 10, 100, world.now, JobState.QUEUED, peer="b", pair="run"))
+    named = fields_of("a", MateName("b", "run"))
+    node._submit(JobRecord(2, "j", "u", None, 10, 100, world.now, JobState.QUEUED, **named))
     yield node
     world.close()
 
@@ -58,7 +61,7 @@ def written(node: Node) -> int:
 
 def test_the_first_question_links_the_pair_and_that_is_on_record_at_once(node) -> None:
     assert node.domain.questions.ask(Asked("b", QUESTION)) == MateJobId(Found.MATE, "2")
-    assert node.store.job(2).mate == "7"
+    assert node.store.job(2).mates == {"b": "7"}
 
 
 def test_questions_that_change_nothing_are_answered_without_writing(node) -> None:
@@ -108,7 +111,8 @@ def test_a_domain_without_slots_says_so_and_that_is_no_fault(node: Node) -> None
 
 
 def test_a_job_that_its_user_holds_and_a_mate_has_asked_for_is_wanted_once_it_is_released_after_a_restart(node):
-    held = JobRecord(3, "j", "u", None, 10, 100, node.world.now, JobState.QUEUED, peer="b", pair="held", user_hold=True)
+    named = fields_of("a", MateName("b", "held"))
+    held = JobRecord(3, "j", "u", None, 10, 100, node.world.now, JobState.QUEUED, user_hold=True, **named)
     with node.domain.turns.take():
         node.domain.add(held, SCRIPT)
         node.domain.admit(held)

@@ -33,7 +33,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 def _job(number: int) -> JobRecord:
     state = JobState.COMPLETED if number % 3 else JobState.FAILED
-    return job(number, state, owner=f"user{number % 7}", ended_at=number, peer="b" if number % 1500 == 1 else None)
+    return job(
+        number, state, owner=f"user{number % 7}", ended_at=number, mates={"b": None} if number % 1500 == 1 else {}
+    )
 
 
 def _events() -> Iterator[EventRecord]:

@@ -50,7 +50,7 @@ def test_the_queue(domain):
 
 
 def test_a_mate_that_was_submitted_after_the_job_has_asked_is_not_missing_any_more(domain):
-    told = reason(domain, reason=Why.MATE_UNSUBMITTED, mate="9")
+    told = reason(domain, reason=Why.MATE_UNSUBMITTED, mates={"b": "9"})
     assert told.mate_waits.mate.job_id == "9"
     assert "its mate, b:9, waits in the queue" in told.text
 
@@ -116,7 +116,7 @@ def test_what_a_job_does_without_its_mate_s_domain_is_one_sentence_everywhere(do
 
 def test_a_group_goes_on_without_the_member_whose_domain_is_away(domain):
     domain.core.peers.known["c"] = Presence(away_since=0)
-    names = {"peer": None, "pair": None, "group_name": "g", "group_with": "b+c"}
+    names = {"group_name": "g", "is_pair": False, "mates": {"b": None, "c": None}}
     told = reason(domain, reason=Why.PEER_AWAY, **names)
     assert told.peer_absent.domain == "c"
     assert told.text.startswith("c gives no answer: the job starts without that member")
@@ -154,7 +154,7 @@ def test_a_job_that_has_yielded_and_could_not_start_now_anyway(domain):
 
 def test_what_holds(domain):
     held = {"held_until": 2000, "held_since": 1000}
-    told = reason(domain, reason=Why.MATE_QUEUING, state=JobState.HOLDING, mate="7", memory=held)
+    told = reason(domain, reason=Why.MATE_QUEUING, state=JobState.HOLDING, mates={"b": "7"}, memory=held)
     assert (told.mate_waits.held, told.mate_waits.held_until.seconds, told.mate_waits.mate.job_id) == (4, 2000, "7")
     assert told.text == (
         "it holds 4 nodes until 1970-01-01 00:33:20 UTC at most: its mate, b:7, waits in the queue"

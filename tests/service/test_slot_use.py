@@ -96,7 +96,7 @@ def liar(node: Node, monkeypatch: pytest.MonkeyPatch) -> Liar:
 def submit(node: Node, job: int, nodes: int, *, pair: bool = False, owner: str = "u") -> None:
     record = JobRecord(job, "j", owner, None, nodes, RUN, node.world.now, JobState.QUEUED)
     if pair:
-        record.peer, record.pair = "b", f"p{job}"
+        record.group_name, record.is_pair, record.mates = f"p{job}", True, {"b": None}
     node.run_times[str(job)] = RUN
     node._submit(record)
     if pair:

@@ -36,9 +36,9 @@ def full_job(id=7):
         ended_at=13,
         exit_code=137,
         end_text="over its time limit",
-        peer="eureka",
-        pair="π run",
-        mate="17.eureka",
+        group_name="π run",
+        is_pair=True,
+        mates={"eureka": "17.eureka"},
         lookup=1,
         mate_status=4,
         heard_at=14,
@@ -140,9 +140,9 @@ def test_jobs_by_condition(store, condition, found):
         store,
         [
             job(1),
-            job(2, S.FAILED, peer="eureka"),
+            job(2, S.FAILED, mates={"eureka": None}),
             job(3, S.RUNNING, owner="bob"),
-            job(4, owner="bob", peer="eureka"),
+            job(4, owner="bob", mates={"eureka": None}),
             job(5, S.FAILED, owner="bob"),
         ],
     )
@@ -151,15 +151,15 @@ def test_jobs_by_condition(store, condition, found):
 
 
 def test_the_mate_that_ended_last(store):
-    named = {"peer": "eureka", "pair": "p", "mate": "17"}
+    named = {"group_name": "p", "is_pair": True, "mates": {"eureka": "17"}}
     add(
         store,
         [
             job(1, S.COMPLETED, ended_at=300, **named),
             job(2, S.FAILED, ended_at=500, **named),
-            job(3, S.CANCELLED, ended_at=400, **{**named, "mate": "18"}),
+            job(3, S.CANCELLED, ended_at=400, **{**named, "mates": {"eureka": "18"}}),
             job(4, S.RUNNING, **named),
-            job(5, S.FAILED, ended_at=600, **{**named, "peer": "other"}),
+            job(5, S.FAILED, ended_at=600, **{**named, "mates": {"other": "17"}}),
             job(6, S.FAILED, ended_at=700, **{**named, "owner": "bob"}),
         ],
     )
@@ -292,7 +292,7 @@ def test_old_jobs_may_be_retired_in_portions(store):
 
 
 def test_retiring_a_job_deletes_everything_of_it(store):
-    paired = {"peer": "eureka", "mate": "17"}
+    paired = {"is_pair": True, "mates": {"eureka": "17"}}
     old, new, active = job(1, S.COMPLETED, ended_at=99, **paired), job(2, S.FAILED, ended_at=100), job(3)
     add(store, [old, new, active], [event(n, job=n, at=20) for n in (1, 2, 3)])
     with store.transaction():
@@ -309,7 +309,7 @@ def test_retiring_a_job_deletes_everything_of_it(store):
 
 
 def test_an_answer_stays_as_long_as_any_job_here_names_its_caller(store):
-    paired = {"peer": "eureka", "mate": "17"}
+    paired = {"is_pair": True, "mates": {"eureka": "17"}}
     add(store, [job(1, S.CANCELLED, ended_at=5, **paired), job(2, **paired)], [event(1, job=1)])
     with store.transaction():
         store.save_answer("eureka", "17", "eureka/17/1", "MateStarted", [True])

@@ -51,9 +51,9 @@ def jobs(draw, id):
         started_at=draw(st.none() | numbers),
         ended_at=draw(instants) if state.final else None,
         end_text=draw(texts),
-        peer=draw(peers) if paired else None,
-        pair=draw(st.none() | names) if paired else None,
-        mate=draw(st.none() | names) if paired else None,
+        group_name=draw(st.none() | names) if paired else None,
+        is_pair=paired,
+        mates={draw(peers): draw(st.none() | names)} if paired else {},
         memory=draw(st.none() | memories),
     )
 
@@ -79,7 +79,7 @@ class Model:
         self.scripts = {id: script for id, script in self.scripts.items() if id not in gone}
         self.audit = [record for record in self.audit if record.at >= before]
         self._retire_events(gone, before)
-        self._retire_answers({(job.peer, job.mate) for job in gone.values()})
+        self._retire_answers({mate for job in gone.values() for mate in job.mates.items()})
         self._retire_replies(gone)
         return len(gone)
 
@@ -89,7 +89,7 @@ class Model:
         self.first_sequence = max([self.first_sequence, *(sequence + 1 for sequence in old)])
 
     def _retire_answers(self, parted):
-        known = {(job.peer, job.mate) for job in self.jobs.values()}
+        known = {mate for job in self.jobs.values() for mate in job.mates.items()}
         for key, (_, age) in list(self.answers.items()):
             if key not in known and (key in parted or age < self.first_sequence):
                 del self.answers[key]
@@ -199,7 +199,7 @@ class StoreMachine(RuleBasedStateMachine):
             job
             for id, job in sorted(self.model.jobs.items())
             if id > after and (states is None or job.state in states) and owner in (None, job.owner)
-            if job.peer is not None or not paired_only
+            if job.mates or not paired_only
         ]
         assert self.store.jobs(states, owner, paired_only, after, limit) == found[:limit]
 
@@ -217,12 +217,10 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(peer=peers, owner=names, pair=st.none() | names, mate=names)
     def find_ended_mate(self, peer, owner, pair, mate):
-        name = ("mate", mate) if pair is None else ("pair", pair)
-        ended = [
-            job
-            for job in self.model.jobs.values()
-            if job.state.final and (job.peer, job.owner) == (peer, owner) and getattr(job, name[0]) == name[1]
+        theirs = [
+            job for job in self.model.jobs.values() if job.state.final and job.owner == owner and peer in job.mates
         ]
+        ended = [job for job in theirs if (job.mates[peer] == mate if pair is None else job.group_name == pair)]
         last = max(ended, key=lambda job: (job.ended_at, job.id), default=None)
         assert self.store.ended_mate(peer, owner, pair, mate) == last
 

@@ -8,20 +8,36 @@ import stat
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from google.protobuf.json_format import MessageToDict
 
 from cosched.core.allocation import Malleable
 from cosched.core.job import JobState
 from cosched.core.protocol import MateName, StartJob, TryStartMate
+from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.policies.ordering import parse_ordering
+from cosched.core.scheduling.scheduler import ClusterSettings
+from cosched.core.settings import CoschedulingSettings
 from cosched.schedulers.fluid import FLUID
+from cosched.service.api.views import Views
+from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import columns_of, predictions_of
 from cosched.service.domain.memory import nodes_of, recalled_job
 from cosched.service.domain.predictions import counted
-from cosched.service.store import Store, StoreError
+from cosched.service.metrics import Metrics
+from cosched.service.store import JobRecord, Store, StoreError
 from cosched.service.store.errors import REMEDY
 from cosched.service.store.schema import MIGRATIONS
+from cosched.service.store.sqlite import Database
 from tests.service.store_examples import DOMAIN, add, event, job, make
+
+JOBS = Path(__file__).with_name("jobs_of_0020.json")  # rows, and what a service of that time said of each
+STOPPED: Any = SimpleNamespace(now=lambda: 2600, to_wall=int, from_wall=int)
 
 
 @pytest.fixture
@@ -50,6 +66,15 @@ def contents(path):
     """The files of the database; the lock, and SQLite's shared memory, are not of it."""
     files = (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-journal"))
     return [file.read_bytes() if file.is_file() else None for file in files]
+
+
+def older(path, before, domain, jobs):
+    """Make a database of before that migration, with these rows of jobs."""
+    plain = {"reason": "", "user_hold": 0, "end_text": "", "lookup": 0, "mate_status": 0}
+    with closing(Database(path)) as database:
+        MIGRATIONS.apply(database, stop_before=before)
+        database["jobs"].insert_all(plain | job for job in jobs)
+        database["meta"].insert({"key": "store.domain", "value": domain})
 
 
 def execute(path, *statements):
@@ -269,15 +294,17 @@ def test_pairs_of_an_older_database_have_no_slot_and_ask_anew(path):
         JobState.HOLDING: ["StartJob", "a/3/1", "7", "3", 4, None, 0],
         JobState.QUEUED: ["SettleStart", "a/4/1", "7", "4", 2, True],
     }
-    with closing(Store.open(path, DOMAIN)) as store:
-        named = {"peer": "b", "pair": "p", "mate": "7"}
-        asking = [job(id, state, **named, memory={"call": call}) for id, (state, call) in enumerate(calls.items(), 2)]
-        at_slot = job(5, JobState.READY, **named, memory={**slot, "call": ["StartJob", "a/5/1", "7", "5", 0, None, 2]})
-        member = job(6, group_name="g", group_with="b", memory={"slot": 9, "group": {"slot": "b/7/1"}})
-        add(store, [job(1, **named, memory={**slot, "or_alone": True}), *asking, at_slot, member])
+    pair, group = ("b", "p", "7", None, None), (None, None, None, "g", "b")
+    jobs = [(JobState.QUEUED, pair, {**slot, "or_alone": True})]
+    jobs += [(state, pair, {"call": call}) for state, call in calls.items()]
+    jobs += [(JobState.READY, pair, {**slot, "call": ["StartJob", "a/5/1", "7", "5", 0, None, 2]})]
+    jobs += [(JobState.QUEUED, group, {"slot": 9, "group": {"slot": "b/7/1"}})]
+    names = ("state", "peer", "pair", "mate", "group_name", "group_with", "memory")
+    plain = {"name": "j", "owner": "u", "nodes": 4, "time_limit": 60, "submitted_at": 10}
+    rows = [dict(zip(names, (int(state), *named, json.dumps(memory)), strict=True)) for state, named, memory in jobs]
+    older(path, "0020_pairs", DOMAIN, [plain | row for row in rows])
     execute(
         path,
-        "DELETE FROM _sqlite_migrations WHERE name = '0020_pairs'",
         "INSERT INTO answers VALUES ('b', '7', 'b/7/1', 'Proposed', 0, '[]')",
         "INSERT INTO answers VALUES ('b', '8', 'b/8/1', 'MateTried', 0, '[]')",
     )
@@ -291,6 +318,40 @@ def test_pairs_of_an_older_database_have_no_slot_and_ask_anew(path):
     assert queued.memory == {}
     assert (recalled_job(at_slot, "a").call, recalled_job(at_slot, "a").in_doubt) == (None, True)
     assert (recalled_job(member, "a").slot, recalled_job(member, "a").group.slot) == (9, "b/7/1")
+
+
+def test_jobs_of_an_older_database_start_with_the_same_and_look_the_same(path):
+    """Pairs had columns of their own, and of groups the others' ids were elsewhere. The jobs are those of a domain in
+    histories with pairs, groups and windows: they queue, are ready, hold, have slots, run or have ended, with calls,
+    proposals and promises under way.
+    """
+    jobs = json.loads(JOBS.read_text())
+    older(path, "0021_mates", "a", [job.pop("row") for job in jobs])
+    with closing(Store.open(path, "a")) as store:
+        records = store.jobs(None, None, paired_only=False, after_id=-1, limit=-1)
+        cluster = open_cluster(ClusterSettings(10, parse_ordering("fcfs"), BACKFILLING["easy"], slots=True))
+        domain = LiveDomain("a", CoschedulingSettings(slots=True), cluster, store, STOPPED, Metrics("older"))
+        views = Views(domain, STOPPED)
+        assert [_told(record, views) for record in records] == jobs
+        columns = store._execute("SELECT mates, is_pair, group_name FROM jobs")
+        with store.transaction():
+            store.save_jobs(records)
+        assert store._execute("SELECT mates, is_pair, group_name FROM jobs") == columns
+        for ended in (record for record in records if record.state.final and record.paired):
+            assert (_last_ended(store, ended).ended_at or 0) >= ended.ended_at
+
+
+def _told(record: JobRecord, views: Views) -> Any:
+    """What a job names, knows, keeps and shows, as JSON has it."""
+    plain = json.loads(json.dumps([record.named, record.mates, record.memory]))
+    named, mates, memory = [type(record.named).__name__, *plain[0]], *plain[1:]
+    return {"named": named, "mates": mates, "memory": memory, "shown": MessageToDict(views.job(record))}
+
+
+def _last_ended(store: Store, of: JobRecord) -> JobRecord:
+    mate = of.mate
+    found = store.ended_mate(mate.peer, of.owner, mate.pair, mate.mate) if of.is_pair else None
+    return found or store.ended_member(of.owner, of.group_name)
 
 
 def test_a_migration_that_fails_changes_nothing(path, monkeypatch):

@@ -316,8 +316,8 @@ class Node:
         if self.store.job(job) is None:
             others, now = self.world.others(self.name), self.world.now
             record = JobRecord(job, "j", "u", None, nodes, run + 5, now, JobState.QUEUED)
-            record.peer, record.pair = others[0] if pair else None, pair
-            record.group_name, record.group_with = group, "+".join(others) if group else None
+            record.group_name, record.is_pair = pair or group, pair is not None
+            record.mates = dict.fromkeys(others[:1] if pair else others if group else ())
             record.columns = self.columns(record)
             self.guarded(lambda: self._submit(record))
         if self.domain is not None:

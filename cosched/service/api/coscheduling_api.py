@@ -211,10 +211,10 @@ class CoschedulingApi(CoschedulingServiceServicer):
         record = self.domain.jobs.get(job)
         if record is None and (id := number(job)) is not None:
             record = self.domain.store.job(id)
-        if record is None or record.peer is None:
+        if record is None or not record.is_pair:
             return MateJobId(Found.NO_PAIR, None), self.domain.name
-        found = Found.MATE if record.mate is not None else Found.UNSUBMITTED
-        return MateJobId(found, record.mate), record.peer
+        peer, mate = record.mate.peer, record.mate.mate
+        return MateJobId(Found.UNSUBMITTED if mate is None else Found.MATE, mate), peer
 
 
 def _named(asked: Asked) -> tuple[Domain, str, str]:

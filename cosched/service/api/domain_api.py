@@ -215,7 +215,7 @@ class DomainApi(DomainServiceServicer):
         found: list[JobRecord] = []
         async for record in in_slices(list(active.values()), LOOKED_THROUGH):
             if record.id > after and record.state in states and owner in (None, record.owner):
-                if (record.paired or not paired_only) and group in (None, record.group_name, record.pair):
+                if (record.paired or not paired_only) and group in (None, record.group_name):
                     found.append(record)
                 if len(found) == most:
                     break

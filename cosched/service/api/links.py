@@ -63,7 +63,7 @@ class Links:
 
     @staticmethod
     def _check_in_no_group(record: JobRecord) -> None:
-        if record.group_name is not None:
+        if record.mates and not record.is_pair:
             said = f"job {record.id} is in group {record.group_name}: unlink it first"
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "IN_GROUP", said)
 
@@ -75,7 +75,7 @@ class Links:
         if self._queue.must_adopt(job):
             return await self._adopt(request, job, self._named.mate(named))
         record = self._jobs.owned(request, job)
-        mate = self._named.mate(named if named.peer else named._replace(peer=record.peer or ""))
+        mate = self._named.mate(named if named.peer else named._replace(peer=record.mate.peer))
         self._queue.check_name(mate)
         self._check_linkable(record, mate)
         answer = await self._agreed(record, mate)
@@ -132,9 +132,7 @@ class Links:
     def _linked(self, request: UserRequest, job: str, peer: Domain) -> JobRecord:
         """Return the job if it has a mate on that domain and has not started; Refusal."""
         record = self._jobs.owned(request, job)
-        named = record.named
-        others = named.others if isinstance(named, GroupName) else (named.peer,)
-        if not record.paired or peer not in ("", *others):
+        if not record.paired or (peer and peer not in record.mates):
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NOT_LINKED", f"job {job} has no such mate")
         if record.state is JobState.RUNNING:
             raise wrong_state(record, "be unlinked")

@@ -11,7 +11,7 @@ import grpc
 
 from cosched.core.events import Asked
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, GetMateStatus, GroupName, JobId, MateStatus, Status
+from cosched.core.protocol import Domain, GetMateStatus, JobId, MateStatus, Status
 from cosched.service.api.answering import Context, answered
 from cosched.service.api.operations import Operations
 from cosched.service.domain.live_domain import LiveDomain
@@ -58,7 +58,7 @@ class RendezvousApi(RendezvousServiceServicer):
         record = self._serving.operations.jobs.of_caller(caller, request.job, "ask for the mates of")
         if request.HasField("place"):
             self._keep(record, _checked(request.place))
-        mates = await asyncio.gather(*(self._find(record, peer, job) for peer, job in _mates(record)))
+        mates = await asyncio.gather(*(self._find(record, peer, job) for peer, job in record.mates.items()))
         return rendezvous_pb2.FindMatesResponse(ports=self._ports(), mates=mates)
 
     def _keep(self, record: JobRecord, place: rendezvous_pb2.Place) -> None:
@@ -108,15 +108,6 @@ class RendezvousApi(RendezvousServiceServicer):
     def _ports(self) -> rendezvous_pb2.PortRange | None:
         ports = self._serving.ports
         return None if ports is None else rendezvous_pb2.PortRange(low=ports[0], high=ports[1])
-
-
-def _mates(record: JobRecord) -> list[tuple[Domain, JobId | None]]:
-    """Return the domains of a job's mates, and their ids as far as they are known."""
-    named = record.named
-    if not isinstance(named, GroupName):
-        return [(named.peer, named.mate)] if named.peer else []
-    jobs = (record.memory or {}).get("group", {}).get("jobs", {})
-    return [(domain, jobs.get(domain)) for domain in named.others]
 
 
 def _checked(place: rendezvous_pb2.Place) -> rendezvous_pb2.Place:

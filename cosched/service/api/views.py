@@ -11,7 +11,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.membership import Promise
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, GroupName, MateJobId, MateStatus
+from cosched.core.protocol import FOREVER, GroupName, MateJobId, MateName, MateStatus
 from cosched.core.settings import Scheme
 from cosched.service.clock import Clock
 from cosched.service.domain import story
@@ -63,11 +63,8 @@ class Views:
             self._write_allocation(message, record, allocation)
         if record.exit_code is not None:
             message.exit_code = record.exit_code
-        if record.peer is not None:
-            self._write_mate(message.mates.add(), record, record.peer)
-        if isinstance(named := record.named, GroupName):
-            self._write_group(message.group, record, named)
         if record.paired:
+            self._write_others(message, record)
             self._write_holds(message.holds, record)
         message.columns.update(said_of(record))
         if is_sized(record):
@@ -91,40 +88,46 @@ class Views:
         if record.ended_at is not None:
             message.ended_at.seconds = to_wall(record.ended_at)
 
-    def _write_mate(self, message: job_pb2.Mate, record: JobRecord, peer: str) -> None:
+    def _write_others(self, message: job_pb2.Job, record: JobRecord) -> None:
+        """Write the job's mate or its group."""
+        shown: job_pb2.Group | job_pb2.Mate
+        if isinstance(named := record.named, GroupName):
+            shown = message.group
+            self._write_group(shown, record, named)
+        else:
+            shown = message.mates.add()
+            self._write_mate(shown, record, named)
+        shown.or_alone = named.or_alone
+        if record.gap_s is not None:
+            shown.gap.seconds = record.gap_s
+
+    def _write_mate(self, message: job_pb2.Mate, record: JobRecord, named: MateName) -> None:
         message.lookup, message.status = record.lookup, record.mate_status  # type: ignore[assignment]
         if record.heard_at is not None:
             message.heard_at.seconds = self._clock.to_wall(record.heard_at)
-        if record.pair is not None:
-            message.name.pair.domain, message.name.pair.name = peer, record.pair
-        elif record.mate is not None:
-            message.name.job.domain, message.name.job.job_id = peer, record.mate
-        if record.mate is not None:
-            message.job.domain, message.job.job_id = peer, record.mate
-        if record.gap_s is not None:
-            message.gap.seconds = record.gap_s
-        memory = record.memory or {}
-        message.or_alone = record.named.or_alone
-        if problem := memory.get("problem"):
+        if named.mate is not None:
+            message.job.domain, message.job.job_id = named.peer, named.mate
+        if named.pair is not None:
+            message.name.pair.domain, message.name.pair.name = named.peer, named.pair
+        elif named.mate is not None:
+            message.name.job.CopyFrom(message.job)
+        if problem := (record.memory or {}).get("problem"):
             message.problem = PROBLEM[problem]
 
     def _write_group(self, message: job_pb2.Group, record: JobRecord, group: GroupName) -> None:
-        message.name, message.or_alone = group.name, group.or_alone
-        if record.gap_s is not None:
-            message.gap.seconds = record.gap_s
+        message.name = group.name
         message.windows.extend(map(write_window, group.windows))
         if group.at is not None:
             message.at.seconds = group.at
         known = self._domain.core.jobs.get(str(record.id))
         told = known.group.told if known is not None and known.group is not None else {}
-        jobs = (record.memory or {}).get("group", {}).get("jobs", {})
         starts_by = record.starts_by
-        for domain in group.others:
+        for domain, job in record.mates.items():
             member, said = message.members.add(domain=domain), told.get(domain)
             if domain in starts_by:
                 member.starts_by.seconds = self._clock.to_wall(starts_by[domain])
-            if domain in jobs:
-                member.job.domain, member.job.job_id = domain, jobs[domain]
+            if job is not None:
+                member.job.domain, member.job.job_id = domain, job
             if isinstance(said, MateStatus):
                 member.status = STATUS[said.status]
             if isinstance(said, MateJobId) and said.problem is not None:

@@ -130,7 +130,6 @@ class Charges:
 
     def _pair(self, record: JobRecord) -> str:
         """The name of the job's pair or group; of a pair without a name both ids, the same on both domains."""
-        named = record.pair or record.group_name
-        if named or record.mate is None:
-            return named or ""
-        return "+".join(sorted((f"{self._domain}:{record.id}", f"{record.peer}:{record.mate}")))
+        if record.group_name is not None or None in record.mates.values():
+            return record.group_name or ""
+        return "+".join(sorted(f"{domain}:{job}" for domain, job in {self._domain: record.id, **record.mates}.items()))

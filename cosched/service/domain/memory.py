@@ -19,7 +19,7 @@ from cosched.core.coscheduling.peers import Peers, Presence
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     Domain,
-    MateName,
+    JobId,
     MateStarted,
     MateTried,
     MutatingReply,
@@ -41,7 +41,7 @@ OF_RECORD = {"id", "owner", "state", "group", "ready_at", "started_at"}  # colum
 SCHEDULER = "scheduler"  # the key of what the scheduler keeps, of a job and of the domain
 OF_EARLIER_VERSIONS = {"block", "expected", "boost", "passed_over", "wanted_until", "released", "share", "been_ready"}
 OF_EARLIER_VERSIONS |= {"guard", "slot", "slot_block", "slot_moves", "pushed"}  # the slot was the same for both
-OF_GROUP = ("or_alone", "jobs", "slot", "started_by", "held_by", "void", "kept_until")  # plain values of a Membership
+OF_GROUP = ("or_alone", "slot", "started_by", "held_by", "void", "kept_until")  # plain values of a Membership
 _PAIRED = {f.name: f.default for f in fields(PairedJob) if f.default is not MISSING and f.name not in OF_RECORD}
 _ALLOCATION = {f.name: f.default for f in fields(Allocation)}
 
@@ -110,12 +110,8 @@ def _recalled_allocation(memory: Mapping[str, Any]) -> Allocation | None:
 
 
 def _remembered_group(group: Membership) -> dict[str, Any]:
-    """What is to be kept of a group: not the questions of a RunJob, which begins anew after a restart.
-
-    Of a pair the mate's id has a column of its own.
-    """
-    names = [name for name in (*OF_GROUP, "windows") if not (group.is_pair and name == "jobs")]
-    kept = {name: copy(value) for name in names if (value := getattr(group, name))}
+    """What is to be kept of a group: not the questions of a RunJob, which begins anew after a restart."""
+    kept = {name: copy(value) for name in (*OF_GROUP, "windows") if (value := getattr(group, name))}
     proposal, promise = group.proposal, group.promise
     if group.without:
         kept["without"] = [*group.without]
@@ -127,15 +123,20 @@ def _remembered_group(group: Membership) -> dict[str, Any]:
     return kept
 
 
+def named_in(group: Membership | None) -> tuple[str | None, dict[Domain, JobId | None], bool]:
+    """The fields `group_name`, `mates` and `is_pair` of the record of a job that starts with these."""
+    if group is None:
+        return None, {}, False
+    return group.name or None, {peer: group.jobs.get(peer) for peer in group.others}, group.is_pair
+
+
 def fields_of(domain: Domain, named: Named | None) -> dict[str, Any]:
     """The fields of the record of a new job on `domain`, by the mate or the group that it names."""
     group = None if named is None else Membership.named(domain, named)
-    if named is None or group is None:
+    if group is None:
         return {}
     kept = {"memory": {"group": memory}} if (memory := _remembered_group(group)) else {}
-    if isinstance(named, MateName):
-        return {"peer": named.peer, "pair": named.pair, "mate": named.mate, **kept}
-    return {"group_name": named.name, "group_with": "+".join(named.others), **kept}
+    return dict(zip(("group_name", "mates", "is_pair"), named_in(group), strict=True)) | kept
 
 
 def _recall_group(group: Membership, kept: Mapping[str, Any]) -> None:
@@ -153,14 +154,13 @@ def _recall_group(group: Membership, kept: Mapping[str, Any]) -> None:
 
 def recalled_job(record: JobRecord, domain: Domain) -> PairedJob:
     """The job of this record, of this domain; one of a group may not have been admitted yet."""
+    group = Membership.named(domain, record.named)
+    if group is not None:
+        group.jobs = {peer: mate for peer, mate in record.mates.items() if mate is not None}
     job = PairedJob(
-        str(record.id),
-        record.owner,
-        Membership.named(domain, record.named),
-        state=record.state,
-        ready_at=record.ready_at,
-        started_at=record.started_at,
-    )
+        str(record.id), record.owner, group,
+        state=record.state, ready_at=record.ready_at, started_at=record.started_at,
+    )  # fmt: skip
     return recall(job, record.memory or {})
 
 

@@ -20,12 +20,12 @@ from cosched.service.domain.changes import Cancel, Journal
 from cosched.service.domain.charges import Charges, Cost
 from cosched.service.domain.holdings import Holdings
 from cosched.service.domain.malleable import least_of
-from cosched.service.domain.memory import remember
+from cosched.service.domain.memory import named_in, remember
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord
 from cosched.service.wire.message_parts import FOUND, STATUS
 
-FIELDS_IN_STEP = ("state", "peer", "pair", "mate", "group_name", "group_with", "ready_at", "started_at", "memory")
+FIELDS_IN_STEP = ("state", "group_name", "mates", "is_pair", "ready_at", "started_at", "memory")
 IN_STEP = attrgetter(*FIELDS_IN_STEP)  # of a record, with the core
 KEEP_ENDED = 600  # seconds that an ended job stays in memory, for its mate's questions
 
@@ -85,7 +85,7 @@ class Records:
     def _refresh(self, record: JobRecord, job: PairedJob) -> bool:
         """Bring the record up to date with the core; whether anything differs."""
         memory = remember(job, self.scheduler.job(job.id).to_keep() if job.id in self.scheduler else {})
-        values = (job.state, *_named(job), job.ready_at, job.started_at, memory)
+        values = (job.state, *named_in(job.group), job.ready_at, job.started_at, memory)
         if values == IN_STEP(record):
             return record.id in self.journal.changes.jobs
         held_before = (record.memory or {}).get("held_node_seconds", 0)
@@ -189,7 +189,7 @@ class Records:
         paired = bool(self.core.jobs[effect.job].peers)
         together = story.starts_together(effect)
         self.metrics.starts["unpaired" if not paired else "paired" if together else "alone"].inc()
-        if together and record.peer is not None:
+        if together and record.is_pair:
             record.mate_status, record.heard_at = STATUS[Status.RUNNING], self.journal.now
         slot = _slot(record)
         if together and slot is not None:
@@ -207,13 +207,6 @@ class Records:
             self.metrics.pushed_seconds.inc(pushed)
             if (record := self.jobs.get(job)) is not None:
                 self.charges.add(record, Cost(pushed=pushed * self.core.jobs[job].nodes), self.journal.now)
-
-
-def _named(job: PairedJob) -> tuple[str | None, ...]:
-    """Peer, pair and mate of a job, the name of its group and its domains, as they are stored."""
-    group = None if job.is_pair else job.group
-    of_group = (None, None) if group is None else (group.name, "+".join(group.others))
-    return job.peer or None, job.pair, job.mate, *of_group
 
 
 def _slot(record: JobRecord) -> int | None:

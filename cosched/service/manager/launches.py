@@ -15,7 +15,7 @@ from cosched.adapters.manager import End, Ended, ManagerError, Report, Started, 
 from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.effects import Start
 from cosched.core.job import WAITING, JobState
-from cosched.core.protocol import JobId, MateName
+from cosched.core.protocol import JobId
 from cosched.service.domain.changes import LauncherOrder, Preempt
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import is_sized
@@ -38,7 +38,7 @@ _LOG = logging.getLogger(__name__)
 
 def spec_of(record: JobRecord, script: JobScript, finding: Mapping[str, str] = MappingProxyType({})) -> JobSpec:
     """Return what the manager is to run; `finding`: variables by which it finds its mates."""
-    allocation = allocation_of(record)
+    allocation, mate = allocation_of(record), record.mate
     return JobSpec(
         job_id=str(record.id),
         nodes=record.nodes if allocation is None else allocation.nodes,
@@ -50,9 +50,9 @@ def spec_of(record: JobRecord, script: JobScript, finding: Mapping[str, str] = M
         name=record.name,
         environment=script.environment,
         user=record.owner,
-        mate=f"{record.peer}:{record.mate}" if record.mate is not None else None,
-        pair=record.pair,
-        group=record.group_name,
+        mate=f"{mate.peer}:{mate.mate}" if mate.mate is not None else None,
+        pair=mate.pair,
+        group=None if record.is_pair else record.group_name,
         finding=_finding(record, finding),
     )
 
@@ -74,10 +74,8 @@ def _finding(record: JobRecord, finding: Mapping[str, str]) -> dict[str, str]:
 
 def known_mates(record: JobRecord) -> str:
     """Return what is known of a job's mates when it starts, as `cosched mates --json` prints it."""
-    named, group = record.named, (record.memory or {}).get("group", {})
-    known = {named.peer: named.mate} if isinstance(named, MateName) else group.get("jobs", {})
     unknown = dict.fromkeys(("status", "nodelist", "host", "port", "ports"))
-    return json.dumps([{"domain": domain, "job_id": job, **unknown} for domain, job in sorted(known.items())])
+    return json.dumps([{"domain": domain, "job_id": job, **unknown} for domain, job in sorted(record.mates.items())])
 
 
 class Launches(Work[LauncherOrder, Report]):

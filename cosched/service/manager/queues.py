@@ -155,7 +155,7 @@ class BatchQueue(Queue):
     def must_adopt(self, job: JobId) -> bool:
         """See Queue."""
         known = self._domain.jobs.get(job)
-        return known is None or known.peer is None
+        return known is None or not known.is_pair
 
     async def adopt(self, job: JobId, mate: MateName, owner: str) -> None:
         """See Queue."""

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from cosched.client import Event, Explanation, Job
 from cosched.client.folding import folded, unfolded
 from cosched.service.page import sentences, words
-from cosched.service.page.listing import mates
 from cosched.service.page.overview import Lane, lane_of, lane_of_mate, others, starts
 from cosched.service.page.page_api import MAX_EVENTS, Described
 from cosched.service.page.peers_told import PeersTold, Told, as_allowed
@@ -72,7 +71,9 @@ class Stories:
         if record is None or not described.policy.sees(viewer, record.owner):
             return None
         events = [Event(described.views.event(event)) for event in await described.reads.stories([id], (), MAX_EVENTS)]
-        told = {peer: await self._told.story(viewer, peer, mate) for peer, mate in mates(record) if mate is not None}
+        told = {
+            peer: await self._told.story(viewer, peer, mate) for peer, mate in record.mates.items() if mate is not None
+        }
         (explained,) = await described.explaining.explain([record], names=viewer.name == record.owner)
         return self._story(record, events, told, Explanation(as_allowed(explained, told)), whole)
 
@@ -84,7 +85,9 @@ class Stories:
         side, expected = others(record, told), starts(explained)
         axis = Axis.over(now, _instants([job, *filter(None, side.values())], expected.values(), now))
         lanes = [lane_of(job, events, axis, expected.get(job.domain))]
-        lanes += [lane_of_mate(peer, id, told.get(peer), job, axis, expected.get(peer)) for peer, id in mates(record)]
+        lanes += [
+            lane_of_mate(peer, id, told.get(peer), job, axis, expected.get(peer)) for peer, id in record.mates.items()
+        ]
         moments, all_events = list(_moments(job.domain, events, timedelta(0), whole)), len(events)
         for peer, answer in told.items():
             ahead = timedelta(seconds=round(self._described.clock_ahead(peer).total_seconds()))  # as events are told

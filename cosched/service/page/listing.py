@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cosched.core.job import JobState
@@ -57,7 +57,7 @@ class Sums:
             if chosen:
                 into.append(record)
         there = not holds and record.mate_status == MATE_STATUS_HOLDING
-        for peer, _ in mates(record):
+        for peer in record.mates:
             self.waiting[peer] += 1
             self.held_here[peer] += holds
             self.held_there[peer] += there
@@ -145,15 +145,6 @@ class Listing:
         return Listed(time.monotonic(), Ordered.of(everybodys), Ordered.of(active), sums)
 
 
-def mates(record: JobRecord) -> Iterator[tuple[Domain, str | None]]:
-    """Yield the domains of a job's mates, with their ids as far as they are known."""
-    if record.group_name is not None:
-        known = (record.memory or {}).get("group", {}).get("jobs", {})
-        yield from ((domain, known.get(domain)) for domain in (record.group_with or "").split("+"))
-    elif record.peer is not None:
-        yield record.peer, record.mate
-
-
 def urgency(record: JobRecord) -> tuple[int, int]:
     """Return the place of a job: what keeps nodes comes first, then what waits, then what runs, then ended ones."""
     since = record.submitted_at
@@ -178,4 +169,5 @@ def _since(record: JobRecord) -> tuple[int, int]:
 
 
 def _names(record: JobRecord) -> tuple[str | None, ...]:
-    return str(record.id), record.pair, record.group_name, record.owner, record.name, record.mate
+    mate = record.mates.values() if record.is_pair else ()
+    return str(record.id), record.group_name, record.owner, record.name, *mate

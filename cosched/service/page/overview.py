@@ -10,7 +10,7 @@ from decimal import Decimal
 from cosched.client import Domain, Event, Explanation, Job, Peer
 from cosched.service.configuration import Configuration
 from cosched.service.page import sentences, words
-from cosched.service.page.listing import Listing, Sums, Wait, mates
+from cosched.service.page.listing import Listing, Sums, Wait
 from cosched.service.page.page_api import OF_LANES, Described
 from cosched.service.page.peers_told import PeersTold, Told, as_allowed
 from cosched.service.page.problems import Problem, Situation, problems
@@ -155,7 +155,9 @@ class Overviews:
     ) -> Row:
         job, expected = Job(self._described.views.job(record)), starts(explained)
         lanes = [lane_of(job, events, axis, expected.get(job.domain))]
-        lanes += [lane_of_mate(peer, id, told.get(peer), job, axis, expected.get(peer)) for peer, id in mates(record)]
+        lanes += [
+            lane_of_mate(peer, id, told.get(peer), job, axis, expected.get(peer)) for peer, id in record.mates.items()
+        ]
         why = sentences.waits(job, others(record, told), axis.now)
         start = "" if job.slot is not None else sentences.expected(explained, axis.now)
         return Row(record.id, sentences.title(job), job.owner, job.name, why, start, lanes)
@@ -175,7 +177,7 @@ def _wanted(records: Iterable[JobRecord], peers: Iterable[str]) -> dict[str, set
     """Return the jobs of each peer that are mates of these."""
     wanted: dict[str, set[str]] = {peer: set() for peer in peers}
     for record in records:
-        for peer, job in mates(record):
+        for peer, job in record.mates.items():
             if job is not None and peer in wanted:
                 wanted[peer].add(job)
     return wanted
@@ -183,7 +185,9 @@ def _wanted(records: Iterable[JobRecord], peers: Iterable[str]) -> dict[str, set
 
 def others(record: JobRecord, told: Mapping[str, Told]) -> dict[str, Job | None]:
     """Return the job's mates by domain; None: their domain does not tell."""
-    return {peer: told[peer].jobs.get(id or "", (None,))[0] if peer in told else None for peer, id in mates(record)}
+    return {
+        peer: told[peer].jobs.get(id or "", (None,))[0] if peer in told else None for peer, id in record.mates.items()
+    }
 
 
 def starts(explained: Explanation) -> dict[str, datetime]:

@@ -92,7 +92,7 @@ class PageApi(PageServiceServicer):
         """Return a job that the viewer may see: a mate of the peer's; None: there is none."""
         described = self._described
         record = described.domain.jobs.get(job) or await described.reads.job(int(job))
-        if record is None or not is_mate_of(record, peer) or not described.policy.tells(viewer, record.owner):
+        if record is None or peer not in record.mates or not described.policy.tells(viewer, record.owner):
             return None
         return record
 
@@ -109,11 +109,6 @@ class PageApi(PageServiceServicer):
             in_order = list(reversed(message.events))
             del message.events[:]
             message.events.extend(in_order)
-
-
-def is_mate_of(record: JobRecord, peer: Domain) -> bool:
-    """Whether the job names a mate, or a member of its group, on this peer."""
-    return record.peer == peer or peer in (record.group_with or "").split("+")
 
 
 def _checked(job_ids: Iterable[str]) -> list[str]:

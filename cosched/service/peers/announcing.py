@@ -74,13 +74,13 @@ class Announcer:
         """Announce waiting links to this peer at once, since it answers again."""
         for job, now in self._again.items():
             record = self._domain.jobs.get(job)
-            if record is not None and record.peer == peer:
+            if record is not None and peer in record.mates:
                 now.set()
 
     def resume(self) -> None:
         """After a restart, announce the recorded links that may not have been announced."""
         for job, record in self._domain.jobs.items():
-            if record.mate is not None and record.lookup != FOUND[Found.MATE] and record.state in WAITING:
+            if record.mate.mate is not None and record.lookup != FOUND[Found.MATE] and record.state in WAITING:
                 self._announce_later(job)
 
     def _announce_later(self, job: JobId) -> None:
@@ -101,18 +101,15 @@ class Announcer:
     async def _announced(self, job: JobId) -> tuple[MateJobId | None, bool]:
         """Return the answer of the mate's domain, and whether it knows of the job or will without being asked again."""
         record = self._domain.jobs.get(job)
-        if record is None or record.peer is None or record.state not in WAITING:
+        if record is None or not record.is_pair or record.state not in WAITING:
             return None, True
-        question = _question(record)
+        mate = record.mate
+        question = GetMateJobId(job, mate.pair, mate.mate, record.owner)
         try:
-            answer = await self.ask(record.peer, question)
+            answer = await self.ask(mate.peer, question)
         except CallError as error:
             _LOG.info("job %s: its mate's domain gives no answer: %s", job, error.problem)
             return None, question.pair is not None
         if job in self._domain.jobs:
-            self._domain.calls.heard(record.peer, question, answer)
+            self._domain.calls.heard(mate.peer, question, answer)
         return answer, question.pair is not None or answer.found is not Found.UNSUBMITTED
-
-
-def _question(record: JobRecord) -> GetMateJobId:
-    return GetMateJobId(str(record.id), record.pair, record.mate, record.owner)

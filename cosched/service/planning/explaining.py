@@ -19,7 +19,7 @@ from cosched.service.manager.plans import BATCH_SYSTEMS, HAS_NODES, SLOT, Plan
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.planning.estimates import OWN, TOGETHER, Estimates
-from cosched.service.planning.near_names import Sought, mates_of, may_be_meant, name_near, sought_by
+from cosched.service.planning.near_names import Sought, may_be_meant, name_near, sought_by
 from cosched.service.planning.reasons import Reasons
 from cosched.service.store import JobRecord, StoreError
 from cosched.service.wire.fields import number
@@ -106,7 +106,7 @@ class Explaining:
         record = self._domain.jobs.get(job)
         if record is None and (id := number(job)) is not None:
             record = self._domain.store.job(id)
-        if record is None or (peer, caller) not in mates_of(record):
+        if record is None or record.mates.get(peer) != caller:
             return Outlook(job=self._ref(job))
         return self._outlook(record, plan)
 
@@ -117,7 +117,7 @@ class Explaining:
         waiting.sort(key=lambda record: plan.starts.get(str(record.id), 1 << 62))
         waiting = waiting[:KEPT_IN_STEP]
         await self._ask(waiting)
-        wanted = {key for record in waiting for key in mates_of(record) if key[1]}
+        wanted = {(peer, job) for record in waiting for peer, job in record.mates.items()}
         self._mates = {key: told for key, told in self._mates.items() if key in wanted}
         try:
             self._compare(waiting, plan)
@@ -126,13 +126,13 @@ class Explaining:
 
     def _is_new(self, record: JobRecord) -> bool:
         """Whether the domain of a mate of the job was never asked for it."""
-        return any(id and (domain, id) not in self._mates for domain, id in mates_of(record))
+        return any(id and (domain, id) not in self._mates for domain, id in record.mates.items())
 
     # One job
 
     def _explanation(self, record: JobRecord, plan: Plan) -> Explanation:
         told = Explanation(job=self._outlook(record, plan))
-        for domain, job in mates_of(record):
+        for domain, job in record.mates.items():
             unknown = Outlook(job=JobRef(domain=domain), problem=NOT_KNOWN.format(domain))
             told.mates.append(self._mates.get((domain, job), Outlook(job=JobRef(domain=domain, job_id=job)))
                               if job else unknown)  # fmt: skip
@@ -221,7 +221,7 @@ class Explaining:
         """Ask the domains of these jobs' mates, all at once."""
         asked: dict[Domain, list[MatePair]] = {}
         for record in records:
-            for domain, job in mates_of(record):
+            for domain, job in record.mates.items():
                 if job:
                     pair = MatePair(job=JobRef(domain=domain, job_id=job), caller=self._ref(str(record.id)))
                     asked.setdefault(domain, []).append(pair)

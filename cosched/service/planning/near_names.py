@@ -4,11 +4,10 @@ by almost the same name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from cosched.core.job import WAITING
-from cosched.core.protocol import Domain, GroupName, JobId, MateName
+from cosched.core.protocol import Domain, GroupName, MateName
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord
 from cosched.validation.near_names import nearest
@@ -25,27 +24,19 @@ class Sought(NamedTuple):
     of_group: bool
 
 
-def mates_of(record: JobRecord) -> list[tuple[Domain, JobId]]:
-    """Return the domains of a job's mates, and their ids; without an id: it is not known."""
-    named = record.named
-    if not isinstance(named, GroupName):
-        return [(named.peer, named.mate or "")] if named.peer else []
-    jobs: Mapping[Domain, JobId] = (record.memory or {}).get("group", {}).get("jobs", {})
-    return [(domain, jobs.get(domain, "")) for domain in named.others]
-
-
 def sought_by(record: JobRecord) -> Sought | None:
     """Return by which name a job waits; None: it does not."""
-    name = record.group_name or record.pair
-    if name is None or record.state not in WAITING:
+    if record.group_name is None or record.state not in WAITING:
         return None
-    return Sought(record.owner, name, record.group_name is not None)
+    return Sought(record.owner, record.group_name, not record.is_pair)
 
 
 def name_near(domain: LiveDomain, peer: Domain, sought: Sought) -> str:
     """Return by which name a job of the same owner waits here for one of the peer, if that comes near; else empty."""
     owner = domain.core.names.owner_here(peer, sought.owner)
-    waiting = [record for record in domain.jobs.values() if record.owner == owner and (peer, "") in mates_of(record)]
+    waiting = [
+        record for record in domain.jobs.values() if record.owner == owner and record.mates.get(peer, "") is None
+    ]
     names = {seeks.name for record in waiting if (seeks := sought_by(record)) and seeks.of_group == sought.of_group}
     return "" if sought.name in names or len(names) > MOST_NAMES else nearest(sought.name, names)
 

@@ -112,8 +112,7 @@ class Reasons:
     # It waits for its mate
 
     def _asks(self, record: JobRecord) -> Reason:
-        named = record.named
-        domains = list(named.others) if isinstance(named, GroupName) else [named.peer] if named.peer else []
+        domains = list(record.mates)
         text = f"it has its nodes, and {' and '.join(domains)} is asked now" if domains else "it is about to start"
         job = self._domain.core.jobs[str(record.id)]
         if job.group is not None and (promise := job.group.promise) is not None:
@@ -122,7 +121,7 @@ class Reasons:
 
     def _slot(self, record: JobRecord, slot: int) -> Reason:
         at = self._clock.to_wall(slot)
-        others = "its group" if isinstance(record.named, GroupName) else "its mate"
+        others = "its mate" if record.is_pair else "its group"
         return Reason(
             has_slot=explain_pb2.HasSlot(at=Timestamp(seconds=at)),
             text=f"its domain and that of {others} have agreed that they start at {self._time(slot)}, or earlier",
@@ -238,8 +237,8 @@ class Reasons:
 
     def _member_lost(self, record: JobRecord) -> Reason:
         return Reason(
-            member_lost=explain_pb2.MemberLost(group=record.group_name or ""),
-            text=(story.WHY if record.group_name is None else story.WHY_OF_GROUPS)[Why.MEMBER_LOST],
+            member_lost=explain_pb2.MemberLost(group="" if record.is_pair else record.group_name or ""),
+            text=(story.WHY if record.is_pair else story.WHY_OF_GROUPS)[Why.MEMBER_LOST],
             change=f"submit that one again; cosched unlink {record.id} lets it start without; on_member_lost of "
             "[coscheduling]",
         )
@@ -269,15 +268,14 @@ class Reasons:
         named = record.named
         if not isinstance(named, GroupName):
             return Mate(named.peer, named.mate or "", named.pair or "")
-        jobs = (record.memory or {}).get("group", {}).get("jobs", {})
         told, chosen = self._told(record), ""
         for domain in named.others:
             queues = isinstance(said := told.get(domain), MateStatus) and said.status.name == "QUEUING"
             gone = self._domain.core.peers.away_for(domain, self._clock.now()) is not None
-            if (waits and queues) or (missing and domain not in jobs) or (away and gone):
+            if (waits and queues) or (missing and record.mates[domain] is None) or (away and gone):
                 chosen = domain
                 break
-        return Mate(chosen, jobs.get(chosen, ""), named.name, of_group=True)
+        return Mate(chosen, record.mates.get(chosen) or "", named.name, of_group=True)
 
     def _told(self, record: JobRecord) -> Mapping[Domain, object]:
         known = self._domain.core.jobs.get(str(record.id))

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from cosched.core.job import JobState
-from cosched.core.protocol import GroupName, MateName, Named, Window
+from cosched.core.protocol import NO_MATE, Domain, GroupName, JobId, MateName, Named, Window
 from cosched.core.scheduling.run_times import Origin, Runs
 
 _FAST = 1  # zlib level: everything waits while scripts are compressed
@@ -39,22 +39,20 @@ class JobRecord:
     ended_at: int | None = None
     exit_code: int | None = None
     end_text: str = ""  # for people: why it ended
-    peer: str | None = None
-    pair: str | None = None
-    mate: str | None = None
     lookup: int = 0  # cosched.v1.MateLookup
     mate_status: int = 0  # cosched.v1.MateStatus
     heard_at: int | None = None
     gap_s: int | None = None
     cancelled_by: str | None = None  # who cancelled it while it ran
     preempted_at: int | None = None  # since when the end of its last run is awaited; None: nothing of it is left
-    group_name: str | None = None
-    group_with: str | None = None  # the domains of the other members, in order, joined by "+"
+    group_name: str | None = None  # of its pair or group; None: it has none
+    is_pair: bool = False  # it has a mate, and no group of that name
     account: str = ""  # which the batch system charges; empty: none
     columns: str | None = None  # JSON: what it says beside its size and time, as text; None: nothing
     predictions: str | None = None  # JSON: what a running one predicts of each of its sizes
     sizing: str | None = None  # JSON: the nodes that a running one has and was told of; see domain.sizing
     place: str | None = None  # JSON: where it can be reached, as it says: node list, host, port
+    mates: dict[Domain, JobId | None] = field(default_factory=dict)  # the others, by domain, in order; None: not known
     memory: dict[str, Any] | None = None  # the coscheduler's own state of the job, as JSON
 
     @property
@@ -65,17 +63,25 @@ class JobRecord:
     @property
     def paired(self) -> bool:
         """Whether it starts with others."""
-        return self.peer is not None or self.group_name is not None
+        return bool(self.mates)
+
+    @property
+    def mate(self) -> MateName:
+        """Its mate in a pair, whose id may have been learnt; NO_MATE: it is in no pair."""
+        if not self.is_pair:
+            return NO_MATE
+        [(peer, job)] = self.mates.items()
+        return MateName(peer, self.group_name, job, (self.memory or {}).get("group", {}).get("or_alone", False))
 
     @property
     def named(self) -> Named:
-        """The group, or the mate, that it names; the mate's id may have been learnt."""
+        """The group, or the mate, that it names."""
+        if self.is_pair or not self.mates:
+            return self.mate
         kept = (self.memory or {}).get("group", {})
-        if self.group_name is not None:
-            windows = tuple(Window(domain, *window) for domain, window in sorted(kept.get("windows", {}).items()))
-            others = tuple((self.group_with or "").split("+"))
-            return GroupName(self.group_name, others, kept.get("or_alone", False), windows, kept.get("at"))
-        return MateName(self.peer or "", self.pair, self.mate, kept.get("or_alone", False))
+        windows = tuple(Window(domain, *window) for domain, window in sorted(kept.get("windows", {}).items()))
+        or_alone, at = kept.get("or_alone", False), kept.get("at")
+        return GroupName(self.group_name or "", tuple(self.mates), or_alone, windows, at)
 
     @property
     def starts_by(self) -> dict[str, int]:
@@ -158,24 +164,27 @@ EVENT_COLUMNS = tuple(column.name for column in fields(EventRecord))
 AUDIT_COLUMNS = tuple(column.name for column in fields(AuditRecord))
 ESTIMATE_COLUMNS = tuple(column.name for column in fields(EstimateRecord))
 
-_plain_job_values = attrgetter(*JOB_COLUMNS[:-1])
+_plain_job_values = attrgetter(*JOB_COLUMNS[:-2])
 _plain_event_values = attrgetter(*EVENT_COLUMNS[:-1])
 audit_row = attrgetter(*AUDIT_COLUMNS)
 estimate_row = attrgetter(*ESTIMATE_COLUMNS)
 
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
+_mates_to_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode  # as json_object() of SQLite
 
 
 def job_row(job: JobRecord) -> tuple[Any, ...]:
     """Return the job's values of JOB_COLUMNS."""
-    return *_plain_job_values(job), None if job.memory is None else _to_json(job.memory)
+    mates = _mates_to_json(job.mates) if job.mates else None
+    return *_plain_job_values(job), mates, None if job.memory is None else _to_json(job.memory)
 
 
 def job_of(row: tuple[Any, ...]) -> JobRecord:
     """Return the job with these values of JOB_COLUMNS; ValueError if they are not a job's."""
     job = JobRecord(*row)
     job.state = JobState(job.state)
-    job.user_hold = bool(job.user_hold)
+    job.user_hold, job.is_pair = bool(job.user_hold), bool(job.is_pair)
+    job.mates = {} if row[-2] is None else json.loads(row[-2])
     if row[-1] is not None:
         job.memory = json.loads(row[-1])
     return job

@@ -202,6 +202,20 @@ ALTER TABLE jobs ADD COLUMN predictions TEXT /* JSON: what a running one predict
 """
 _PREEMPTED_AT = "ALTER TABLE jobs ADD COLUMN preempted_at INTEGER /* since when the end of its last run is awaited */"
 _START_AT = "ALTER TABLE answers ADD COLUMN start_at REAL /* the agreed instant, in seconds since 1970 */"
+_MATES = """
+ALTER TABLE jobs ADD COLUMN mates TEXT /* JSON: the others by domain, in order; null: not known */;
+ALTER TABLE jobs ADD COLUMN is_pair INTEGER NOT NULL DEFAULT 0 /* it has a mate, and no group of that name */;
+UPDATE jobs SET mates = json_object(peer, mate), is_pair = 1, group_name = pair WHERE peer IS NOT NULL
+"""
+_NO_PAIRS = """
+DROP INDEX jobs_pair;
+DROP INDEX jobs_mate;
+ALTER TABLE jobs DROP COLUMN peer;
+ALTER TABLE jobs DROP COLUMN pair;
+ALTER TABLE jobs DROP COLUMN mate;
+ALTER TABLE jobs DROP COLUMN group_with;
+CREATE INDEX jobs_mates ON jobs (mates, owner, ended_at) WHERE mates IS NOT NULL
+"""
 
 
 @MIGRATIONS(name="0001_tables")
@@ -367,6 +381,22 @@ def _pairs(database: Database) -> None:
         else:
             kept.pop("call", None)
         database.execute("UPDATE jobs SET memory = ? WHERE id = ?", (json.dumps(kept), id))
+
+
+@MIGRATIONS(name="0021_mates")
+def _mates(database: Database) -> None:
+    """A pair had columns of its own: the mate's domain and id, and the pair's name."""
+    _execute_each(database, _MATES)
+    rows = database.execute("SELECT id, group_with, memory FROM jobs WHERE group_with IS NOT NULL").fetchall()
+    for id, others, memory in rows:
+        kept = json.loads(memory or "{}")
+        known = kept.get("group", {}).pop("jobs", {})
+        if not kept.get("group", True):
+            del kept["group"]
+        mates = json.dumps({domain: known.get(domain) for domain in others.split("+")}, separators=(",", ":"))
+        values = mates, json.dumps(kept) if memory else None, id
+        database.execute("UPDATE jobs SET mates = ?, memory = ? WHERE id = ?", values)
+    _execute_each(database, _NO_PAIRS)
 
 
 @MIGRATIONS(name="0022_run_times")

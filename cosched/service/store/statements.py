@@ -32,7 +32,7 @@ _RETIRING = f"{_ENDED} AND NOT ({TELLING}) AND ended_at < ?1"
 _JOBS = f"SELECT {', '.join(JOB_COLUMNS)} FROM jobs"
 _EVENTS = f"SELECT {', '.join(EVENT_COLUMNS)} FROM events"
 _LAST_EVENT = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)"
-_NOBODYS_MATE = "NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.peer = answers.peer AND jobs.mate = answers.caller)"
+_NOBODYS_MATE = "NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.mates = json_object(answers.peer, answers.caller))"
 
 ADD_JOB = _insert("jobs", JOB_COLUMNS)
 SAVE_ESTIMATE = _insert("estimates", ESTIMATE_COLUMNS).replace("INSERT", "INSERT OR REPLACE", 1)
@@ -87,7 +87,7 @@ LAST_TO_RETIRE = f"""
 """
 NEXT_TO_RETIRE = f"SELECT ended_at FROM jobs WHERE {_RETIRING} ORDER BY ended_at LIMIT 1 OFFSET ?2"
 RETIRE_EVENTS = "DELETE FROM events WHERE job IS NULL AND at < ?"
-RETIRE_JOBS = f"DELETE FROM jobs WHERE {_RETIRING} RETURNING id, peer, mate"
+RETIRE_JOBS = f"DELETE FROM jobs WHERE {_RETIRING} RETURNING id, mates"
 RETIRE_REPLIES = "DELETE FROM replies WHERE job = ?"
 RETIRE_OLD_REPLIES = """
     DELETE FROM replies WHERE sequence < ? AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = replies.job)
@@ -105,11 +105,14 @@ PREVIOUS_EVENT = "SELECT max(sequence) FROM events WHERE sequence < ?"
 JOB = f"{_JOBS} WHERE id = ?"
 SCRIPT_BYTES = "SELECT job, length(script) + length(context) FROM scripts"
 SCRIPT = "SELECT script, context FROM scripts WHERE job = ?"
-ENDED_OF_PAIR = f"{_JOBS} WHERE peer = ? AND owner = ? AND pair = ? AND {_LAST_ENDED}"
-ENDED_WITH_MATE = f"{_JOBS} WHERE peer = ? AND owner = ? AND mate = ? AND {_LAST_ENDED}"
-ENDED_OF_GROUP = f"{_JOBS} WHERE group_name = ? AND owner = ? AND {_LAST_ENDED}"
+_BY_NAME = f"{_JOBS} INDEXED BY jobs_group WHERE owner = ? AND group_name = ?"  # an owner may have many jobs
+ENDED_OF_PAIR = f"{_BY_NAME} AND is_pair AND ? IN (SELECT key FROM json_each(mates)) AND {_LAST_ENDED}"
+ENDED_OF_GROUP = f"{_BY_NAME} AND NOT is_pair AND {_LAST_ENDED}"
+ENDED_WITH_MATE = f"""
+    {_JOBS} INDEXED BY jobs_mates WHERE owner = ? AND mates = json_object(?, ?) AND is_pair AND {_LAST_ENDED}
+"""
 ENDED_SINCE = f"""
-    {_JOBS} WHERE {_ENDED} AND ended_at >= ? AND (peer IS NOT NULL OR group_name IS NOT NULL)
+    {_JOBS} WHERE {_ENDED} AND ended_at >= ? AND mates IS NOT NULL
     ORDER BY ended_at DESC, id DESC LIMIT ?
 """
 TELLING_JOBS = f"{_JOBS} WHERE {TELLING} ORDER BY id"
@@ -131,9 +134,9 @@ def jobs(
     if owner is not None:
         condition, values = f"{condition} AND owner = ?", (*values, owner)
     if paired_only:
-        condition = f"{condition} AND (peer IS NOT NULL OR group_name IS NOT NULL)"
+        condition = f"{condition} AND mates IS NOT NULL"
     if group is not None:
-        condition, values = f"{condition} AND ? IN (group_name, pair)", (*values, group)
+        condition, values = f"{condition} AND group_name = ?", (*values, group)
     if states is None and owner is None:
         return f"{_JOBS} WHERE {condition} ORDER BY id LIMIT ?", (*values, limit)
     return _by_state(JobState if states is None else states, condition, values, limit)

@@ -253,8 +253,10 @@ class Store(Reading):
         """
         self._retire_events(before)
         retired = self._read(tuple, statements.RETIRE_JOBS, (before,))
-        self._write(statements.RETIRE_REPLIES, ((job,) for job, _, _ in retired))
-        self._write(statements.RETIRE_ANSWERS, [(peer, mate) for _, peer, mate in retired if mate is not None])
+        self._write(statements.RETIRE_REPLIES, ((job,) for job, _ in retired))
+        self._write(
+            statements.RETIRE_ANSWERS, (mate for _, mates in retired for mate in json.loads(mates or "{}").items())
+        )
         first = self.first_sequence()
         self._write(statements.RETIRE_OLD_REPLIES, [(first,)])
         self._write(statements.RETIRE_OLD_ANSWERS, [(first,)])
@@ -293,12 +295,12 @@ class Store(Reading):
     def ended_mate(self, peer: str, owner: str, pair: str | None, mate: str | None) -> JobRecord | None:
         """Return the last to end of the owner's jobs that name `peer` and the pair or, without a pair, the mate."""
         if pair is not None:
-            return self._one(job_of, statements.ENDED_OF_PAIR, (peer, owner, pair))
-        return self._one(job_of, statements.ENDED_WITH_MATE, (peer, owner, mate))
+            return self._one(job_of, statements.ENDED_OF_PAIR, (owner, pair, peer))
+        return self._one(job_of, statements.ENDED_WITH_MATE, (owner, peer, mate))
 
     def ended_member(self, owner: str, group: str) -> JobRecord | None:
         """Return the last to end of the owner's jobs that were in a group of this name."""
-        return self._one(job_of, statements.ENDED_OF_GROUP, (group, owner))
+        return self._one(job_of, statements.ENDED_OF_GROUP, (owner, group))
 
     def jobs(
         self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after_id: int, limit: int

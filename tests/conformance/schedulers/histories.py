@@ -89,7 +89,7 @@ def linked(made: World) -> dict[str, dict[str, str]]:
     for name, node in made.nodes.items():
         for job in node.expected:
             record = node.store.job(int(job))
-            if record is not None and (link := record.pair or record.group_name) is not None:
+            if record is not None and (link := record.group_name) is not None:
                 found.setdefault(link, {})[name] = job
     return found
 
