@@ -303,7 +303,7 @@ class World:
         for setup, scheduler in zip(self.domains, self.schedulers, strict=True):
             for job, row in scheduler.row.items():
                 named = self._named[row]
-                alone = off.issuperset((named.peer,) if isinstance(named, MateName) else named.others)
+                alone = off.issuperset(named.others)
                 scheduler.count_paired(job, setup.name not in off and not alone)
 
 

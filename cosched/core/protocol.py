@@ -54,6 +54,11 @@ class MateName(NamedTuple):
         """Return the name for people."""
         return f"{self.peer}:{self.mate or self.pair}"
 
+    @property
+    def others(self) -> tuple[Domain, ...]:
+        """The mate's domain, as of a group those of all others; empty: it is not named."""
+        return (self.peer,)
+
 
 NO_MATE = MateName("")
 

@@ -200,7 +200,7 @@ class Offers(Work[SystemOrder, BatchReport]):
         if job.link is None:
             return
         named = self._named(job.link)
-        unknown = [peer for peer in others_of(named) if peer not in self._peers]
+        unknown = [peer for peer in named.others if peer not in self._peers]
         if unknown:
             known = ", ".join(self._peers) or "none"
             said = f"no domain {unknown[0]}" if unknown[0] else "a pair's name, but not in which domain"
@@ -306,8 +306,3 @@ class Offers(Work[SystemOrder, BatchReport]):
             self._jobs.resized(known.job_id, known.nodes)
         elif not known.offered and self._domain.state(known.job_id) in (JobState.READY, JobState.HOLDING):
             self._jobs.withdrawn(known.job_id)
-
-
-def others_of(named: Named) -> tuple[Domain, ...]:
-    """The domains of those with which a job starts; empty where none is named."""
-    return named.others if isinstance(named, GroupName) else (named.peer,)
