@@ -17,8 +17,8 @@ from deploy.slurm.lab import CoupledLab, Domain
 from deploy.slurm.lab.coupled import BY_FOLDER
 from deploy.slurm.trace.controller_log import LOGGED, read_stories
 from tests.bench.skew import quantile
-from tests.live.test_groups import MIXTURES, TOGETHER, contended_groups
-from tests.live.workloads import SCHEMES, Outcome, Sides, contended
+from tests.live.test_groups import MIXTURES
+from tests.live.workloads import SCHEMES, Outcome, contended
 from tests.slurm.coupled import Coupled
 
 ROUNDS, PAIRS, ALONE, NODES = 5, 20, 4, 8  # jobs of one node; those of groups have up to three
@@ -39,26 +39,13 @@ def measure(schemes: Sequence[str], *, gate: bool | str, rounds: int = ROUNDS) -
     with CoupledLab(names=NAMES[: len(schemes)], schemes=schemes, gate=gate, options=options, **settings) as lab:
         coupled = Coupled(lab, _noting(lab.directory / "first"))
         for seed in range(rounds):
-            outcome = coupled.run(_work(len(schemes), seed))
-            if set(outcome.runs.values()) != {1} or _apart(outcome, len(schemes)) or len(outcome.times) != PAIRS:
-                raise RuntimeError(f"not all started together: {_apart(outcome, len(schemes))}")
+            most_nodes = 1 if len(schemes) == 2 else 3
+            outcome = coupled.run(contended(seed, PAIRS, ALONE, most_nodes, domains=len(schemes)))
+            if set(outcome.runs.values()) != {1} or outcome.alone() or len(outcome.times) != PAIRS:
+                raise RuntimeError(f"not all started together: {outcome.alone()}")
             skews += outcome.skews()
             delays += _delays(coupled, outcome)
     return sorted(skews), sorted(delays)
-
-
-def _work(domains: int, seed: int) -> Sides:
-    return contended(seed, PAIRS, ALONE, most_nodes=1) if domains == 2 else contended_groups(seed, PAIRS, ALONE)
-
-
-def _apart(outcome: Outcome, domains: int) -> dict[str, list[str]]:
-    if domains == 2:
-        return outcome.alone()
-    return {
-        name: whys
-        for name, whys in outcome.whys.items()
-        if len(whys) != domains or not all(why.startswith(TOGETHER) for why in whys)
-    }
 
 
 def _noting(program: Path) -> str:

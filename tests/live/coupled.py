@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
+from threading import Event as Flag
 from typing import Generic, Protocol, TypeVar
 
 from cosched.client import Client, Event, Job
@@ -14,6 +18,8 @@ from tests.live.workloads import Outcome, Sides, Work
 
 PATIENCE = 300.0  # seconds; a safety net
 INTERVAL = 0.2  # seconds between two looks
+KILLS = 12
+MOST_ALIVE, MOST_AWAY = 4.0, 3.0  # seconds between two kills, and that a service is away
 ENDED = ("completed", "failed", "cancelled")
 STATES = ("queued", "ready", "holding", "running", *ENDED)
 
@@ -63,9 +69,39 @@ class CoupledWork(ABC, Generic[_D]):
             ids = list(pool.map(lambda domain, works: [self.submit(domain, w) for w in works], self.domains, sides))
         return self.outcome(*ids)
 
+    def run_while_killed(
+        self, sides: Sides, seed: int, also: Callable[[bool, random.Random], None] = lambda *_: None
+    ) -> Outcome:
+        """`run`, to one domain after the other, while services are killed at random: one, or all at once.
+
+        `also` is called after each kill, with whether all work has been submitted.
+        """
+        over, submitted, ids = Flag(), Flag(), [list[str]() for _ in sides]
+
+        def kill(chance: random.Random) -> None:
+            for _ in range(KILLS):
+                over.wait(chance.uniform(0, MOST_ALIVE))
+                killed = chance.choice([*([domain] for domain in self.domains), [*self.domains]])
+                for domain in killed:
+                    domain.service.kill()
+                time.sleep(chance.uniform(0, MOST_AWAY))
+                start(*killed)
+                also(submitted.is_set(), chance)
+
+        with ThreadPoolExecutor(1) as pool:
+            killing = pool.submit(kill, random.Random(seed))
+            try:
+                for domain, its, works in zip(self.domains, ids, sides, strict=True):
+                    its += [self.submit(domain, work) for work in works]
+                submitted.set()
+                killing.result()
+            finally:
+                over.set()
+        return self.outcome(*ids)
+
     def outcome(self, *ids: Sequence[str]) -> Outcome:
         """What became of these jobs of each domain, once they have ended."""
-        found = Outcome()
+        found = Outcome(len(self.domains))
         for domain, jobs in zip(self.domains, ids, strict=True):
             ended = lambda domain=domain, jobs=jobs: not set(jobs) & self.unended(domain)  # noqa: E731
             self.until(ended, f"all ends on {domain.name}")
@@ -85,10 +121,10 @@ class CoupledWork(ABC, Generic[_D]):
             if (job := jobs.get(str(event.job).rpartition(":")[2])) is not None:
                 found.whys.setdefault(named(job), []).append(event.detail["why"])
 
-    def check_started_together(self, here: Sequence[str], there: Sequence[str]) -> Outcome:
-        """The jobs complete, each ran once, and each with its mate."""
-        found = self.outcome(here, there)
-        jobs = len(here) + len(there)
+    def check_started_together(self, *ids: Sequence[str]) -> Outcome:
+        """These jobs of each domain complete, each ran once, and each with its mate, or the others of its group."""
+        found = self.outcome(*ids)
+        jobs = sum(map(len, ids))
         assert found.states == {"completed": jobs}
         assert len(found.runs) == jobs
         self.check_that_jobs_ran_once(found)
@@ -113,6 +149,13 @@ class CoupledWork(ABC, Generic[_D]):
         """Wait until cosched says that a job is in one of these states."""
         what = f"to be {' or '.join(states)} on {domain.name}"
         return self.until_job(domain, job_id, lambda job: job.state in states, what)
+
+
+def start(*domains: ServedDomain) -> None:
+    """Start the services of these domains, at once."""
+    with ExitStack() as stack:
+        for domain in domains:
+            stack.enter_context(domain.service.starting())
 
 
 def named(job: Job) -> str:

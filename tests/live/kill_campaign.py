@@ -125,7 +125,8 @@ def _submitter(service: Service, work: Sequence[Work], seen: Seen, over: Event, 
     def submit() -> None:
         with PatientClient(service.socket) as client:
             for job in work:
-                others = [peer["name"] for peer in service.config["peer"]] if job.group else []
+                others = [peer["name"] for peer in service.config["peer"]]
+                named = {"group": job.name, "members": others} if len(others) > 1 and job.name else {"pair": job.name}
                 makes = script_that_notes if job.least is None else script_that_adapts
                 script = makes(service.folder.parent, job.seconds)
                 submitted = client.submit(
@@ -133,11 +134,9 @@ def _submitter(service: Service, work: Sequence[Work], seen: Seen, over: Event, 
                     nodes=job.nodes,
                     least=job.least,
                     time_limit=job.time_limit,
-                    pair=job.pair,
-                    group=job.group,
-                    members=others,
-                    or_alone=bool(job.pair or job.group),
+                    or_alone=bool(job.name),
                     directory=service.folder,
+                    **named,
                 )
                 seen.jobs[service.name].append(submitted.id)
                 over.wait(chance.uniform(0, 2 * SUBMIT_EVERY))

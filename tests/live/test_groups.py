@@ -1,12 +1,10 @@
 """Three services, and groups of three jobs: they start together, whatever the schemes and whoever is killed."""
 
-import random
-
 import pytest
 
 from tests.live.kill_campaign import campaign
 from tests.live.services import noted, script_that_notes, wait_until
-from tests.live.workloads import Sides, Work, outcome
+from tests.live.workloads import contended, outcome
 from tests.tiers import SEED, soaked
 
 MIXTURES = [
@@ -18,20 +16,7 @@ MIXTURES = [
     ("meet", "meet", "hold"),
 ]
 DOMAINS = "abc"
-TOGETHER = ("all members of its group are booked", "asked by ", "at its slot")
 SKEW = 2.0  # seconds between the first instructions of a group's jobs, on a busy machine
-
-
-def contended_groups(seed: int, groups: int, alone: int) -> Sides:
-    """So many groups of three, and other jobs, in an order of its own on each side."""
-    chance = random.Random(seed)
-
-    def side() -> list[Work]:
-        names = [*(f"g{number}" for number in range(groups)), *[None] * alone]
-        chance.shuffle(names)
-        return [Work(None, chance.randint(1, 3), round(chance.uniform(0.05, 0.5), 3), group=name) for name in names]
-
-    return [side() for _ in DOMAINS]
 
 
 def configured(federation, schemes, **coscheduling):
@@ -39,11 +24,6 @@ def configured(federation, schemes, **coscheduling):
         service.config["coscheduling"].update(coscheduling, scheme=scheme)
         service.config["manager"]["slots"] = 6
     return federation.start()
-
-
-def check_no_group_is_apart(found) -> None:
-    assert {why for whys in found.whys.values() for why in whys if not why.startswith(TOGETHER)} == set()
-    assert {name: len(whys) for name, whys in found.whys.items() if len(whys) != len(DOMAINS)} == {}
 
 
 @pytest.mark.parametrize("schemes", soaked(MIXTURES, 1))
@@ -66,11 +46,11 @@ def test_three_jobs_of_a_group_start_together(make_federation, schemes):
 def test_many_groups_among_other_jobs_start_together(make_federation, schemes):
     settings = {"release_interval": 3, "max_held_fraction": "0.75"}
     federation = configured(make_federation(DOMAINS), schemes, **settings)
-    seen = campaign(federation, contended_groups(SEED, 12, 8), SEED, 0)
+    seen = campaign(federation, contended(SEED, 12, 8, domains=3), SEED, 0)
     found = outcome(federation)
     assert {len(ids) for ids in seen.jobs.values()} == {20}
     assert set(found.runs.values()) == {1}
-    check_no_group_is_apart(found)
+    assert found.alone() == {}
     assert max(found.skews()) < SKEW
     assert [service.faults() for service in federation.services] == [[], [], []]
 
@@ -85,7 +65,7 @@ def test_killed_services_start_groups_whole_or_say_why_not(make_federation, sche
         "peer_timeout": 10,
     }  # fmt: skip
     federation = configured(make_federation(DOMAINS), schemes, **settings)
-    seen = campaign(federation, contended_groups(SEED, 20, 10), SEED, 16)
+    seen = campaign(federation, contended(SEED, 20, 10, domains=3), SEED, 16)
     found = outcome(federation)
     assert {domain: len(set(ids)) for domain, ids in seen.jobs.items()} == dict.fromkeys(DOMAINS, 30)
     assert set(found.states) == {"completed"}
@@ -93,5 +73,5 @@ def test_killed_services_start_groups_whole_or_say_why_not(make_federation, sche
     assert len(found.runs) == 3 * 30
     assert all(len(whys) == len(DOMAINS) for whys in found.whys.values())
     if unreachable == "hold":
-        check_no_group_is_apart(found)
+        assert found.alone() == {}
     assert [service.faults() for service in federation.services] == [[], [], []]

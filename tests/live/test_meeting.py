@@ -1,24 +1,78 @@
-"""Two services that meet: their pairs start together, at slots too, and nobody holds; see test_group_meeting.py.
-
-And one whose peer is older, and knows no slots.
-"""
+"""Two or three services that meet: their jobs start together, at slots too, and nobody holds."""
 
 import re
-import signal
+import time
+from itertools import product
+from typing import Any
 
 import pytest
 
-from cosched.client import Client, Job
-from cosched.v1 import coscheduling_pb2 as wire
-from tests.live.scripted_peer import MATE, ScriptedPeer
-from tests.live.services import Pair, Service, noted, script_that_notes, script_that_waits, wait_until
+from cosched.client import Job
+from tests.live.services import Federation, Service, noted, script_that_notes, script_that_waits, wait_until
+from tests.live.wall_clock import Clock
 from tests.tiers import soaked
 
-LIMIT = 8  # seconds of the job for whose nodes a pair waits; a slot is when it has come to that
+PAIR, GROUP = "ab", "abc"
+LIMIT = 8  # seconds of the job for whose nodes the others wait; a slot is when it has come to that
 NODES = 4  # of each domain
 LONG = 600  # the same, where no slot is to come in a test
-TOGETHER = {"asked by a", "asked by b", "its mate could start", "its holding mate started", "at its slot"}
-NOT_YET = wire.TryStartMateResponse(may_book=True)
+TOGETHER = ("all members of its group are booked", "asked by ", "at its slot", "its mate could start")
+
+
+class Slot:
+    """A job on each domain, and their slot: the last one's job is ready last, when another job has a's nodes.
+
+    `ahead`: how far each domain's clock is ahead of the host's, in seconds. `limit`: of that other job.
+    """
+
+    def __init__(self, federation: Federation, ahead: dict[str, float] | None = None, limit: int = LIMIT) -> None:
+        self.federation = federation
+        self.services: dict[str, Service] = {service.name: service for service in federation.services}
+        self.go = federation.folder / "go"
+        *waiting, last = self.services
+        self.jobs = {name: self._submitted(name) for name in waiting}
+        with self.services["a"].client() as client:
+            client.submit(script_that_waits(federation.folder, self.go), nodes=NODES, time_limit=limit)
+        wait_until(lambda: noted(federation.folder), "another one has the nodes")
+        self.jobs[last] = self._submitted(last, waits=False)
+        wait_until(lambda: all(self.slots().values()), "they agree")
+        instants = [at - (ahead or {}).get(name, 0.0) for name, at in self.slots().items() if at is not None]
+        self.at = max(instants)
+        assert self.at - min(instants) <= 1.0  # all are whole seconds
+
+    def _submitted(self, name: str, *, waits: bool = True) -> Any:
+        others = [other for other in self.services if other != name]
+        with self.services[name].client() as client:
+            script = script_that_notes(self.federation.folder)
+            job = client.submit(script, group="g", members=others, nodes=NODES, time_limit=5)
+            if waits:
+                wait_until(lambda: client.job(job).reason == "MateUnsubmitted", "it is ready, and yields")
+        return job
+
+    def slots(self) -> dict[str, float | None]:
+        """When each member starts, by its domain's clock."""
+        found = {}
+        for name, job in self.jobs.items():
+            with self.services[name].client() as client:
+                slot = client.job(job).slot
+                found[name] = slot.timestamp() if slot is not None else None
+        return found
+
+    def starts(self) -> dict[str, float]:
+        """When each member has started, by domain; each once."""
+        starts = [(domain, at) for domain, _, group, at in noted(self.federation.folder) if group == "g"]
+        assert len(starts) == len(dict(starts))
+        return dict(starts)
+
+    def wait_for_starts(self) -> list[float]:
+        """Of all, which are together, and as they say so; nobody has held."""
+        wait_until(lambda: len(self.starts()) == len(self.services), "all start")
+        for name, job in self.jobs.items():
+            assert all(why.startswith(TOGETHER) for why in whys(self.services[name], job))
+            with self.services[name].client() as client:
+                assert client.job(job).holds.holds == 0
+            assert not self.services[name].faults()
+        return sorted(self.starts().values())
 
 
 def whys(service: Service, job: Job) -> list[str]:
@@ -27,130 +81,80 @@ def whys(service: Service, job: Job) -> list[str]:
         return [event.detail["why"] for event in client.events(after=0, jobs=[job], kinds=["started"], until_now=True)]
 
 
-def last_slot(client: Client, job: Job) -> float | None:
-    """The slot that the job was given last, also if that has come; None: none yet."""
-    slots = [event.detail["slot"] for event in client.events(after=0, jobs=[job], kinds=["slot"], until_now=True)]
-    return float(slots[-1]) if slots else None
+@pytest.fixture
+def make_slot(make_federation):
+    """Makes a slot of services that meet."""
+    return lambda names, limit=LIMIT: Slot(make_federation(names, scheme="meet", peer_grace="2m").start(), limit=limit)
 
 
-# Two services
+@pytest.mark.parametrize(
+    "case",
+    soaked([(PAIR, ""), (GROUP, "abc"), *product([PAIR], ["ab", "a", "b"]), *product([GROUP], ["", "a", "b", "c"])], 2),
+    ids="-".join,
+)
+def test_jobs_wait_for_their_slot_and_hold_nothing(make_slot, case):
+    """Also if services are killed meanwhile."""
+    names, killed = case
+    slot = make_slot(names)
+    told = slot.services["b"].run("show", slot.jobs["b"].id).stdout
+    assert re.search(rf"has a slot at [-0-9: UTC]+ with {'a:1' if names == PAIR else 'its group'}$", told, re.M)
+    for name in killed:
+        slot.services[name].kill()
+    for name in killed:
+        slot.services[name].start()
+    assert slot.wait_for_starts()[0] >= slot.at - 1.0  # the other one has run until its limit
 
 
-class Slot:
-    """A job on each domain, and their slot: b's job is ready at once, a's has been and waits for other jobs' nodes.
-
-    `limit`: of the job that has the nodes.
-    """
-
-    def __init__(self, pair: Pair, limit: int = LIMIT) -> None:
-        self.pair = pair
-        self.go = pair.folder / "go"
-        script = script_that_notes(pair.folder)
-        with pair.a.client() as a, pair.b.client() as b:
-            self.first = a.submit(script, pair="p", nodes=NODES, time_limit=5)
-            wait_until(lambda: a.job(self.first).reason == "MateUnsubmitted", "it is ready, and yields")
-            a.submit(script_that_waits(pair.folder, self.go), nodes=NODES, time_limit=limit)
-            wait_until(lambda: noted(pair.folder), "another one has the nodes")
-            self.second = b.submit(script, pair="p", nodes=NODES, time_limit=5)
-            slot, self.at = (
-                wait_until(lambda client=client, job=job: last_slot(client, job), "they agree")
-                for client, job in ((a, self.first), (b, self.second))
-            )
-            assert abs(slot - self.at) <= 0.5  # both are whole seconds
-
-    def starts(self) -> dict[str, float]:
-        """When each job of the pair has started, by domain; each once."""
-        starts = [(domain, at) for domain, _, pair, at in noted(self.pair.folder) if pair == "p"]
-        assert len(starts) == len(dict(starts))
-        return dict(starts)
-
-    def wait_for_starts(self) -> dict[str, float]:
-        """Of both, which are together, and as they say so; nobody has held."""
-        wait_until(lambda: len(self.starts()) == 2, "both start")
-        for service, job in ((self.pair.a, self.first), (self.pair.b, self.second)):
-            assert set(whys(service, job)) <= TOGETHER
-            with service.client() as client:
-                assert client.job(job).holds.holds == 0
-            assert not service.faults()
-        return self.starts()
-
-
-def test_a_pair_waits_for_its_slot_and_holds_nothing(make_pair):
-    pair = make_pair(scheme="meet").start()
-    slot = Slot(pair)
-    assert "has a slot at" in pair.a.run("show", slot.first.id).stdout
-    assert min(slot.wait_for_starts().values()) >= slot.at  # the other one has run until its limit
-
-
-def test_a_pair_starts_before_its_slot_if_both_can(make_pair):
-    pair = make_pair(scheme="meet").start()
-    slot = Slot(pair, limit=LONG)
-    told = pair.a.run("show", slot.first.id).stdout
-    assert re.search(r"^slot +at [-0-9]+ [:0-9]+ with b:1; an earlier start is tried at every change$", told, re.M)
-    assert len(pair.b.run("queue", "--start").stdout.splitlines()) == 2
+@pytest.mark.parametrize("names", soaked([PAIR, GROUP], 1))
+def test_jobs_start_before_their_slot_if_all_can(make_slot, names):
+    slot = make_slot(names, LONG)
+    told = slot.services["a"].run("show", slot.jobs["a"].id).stdout
+    others = "b:1" if names == PAIR else "group g"
+    assert re.search(
+        rf"^slot +at [-0-9]+ [:0-9]+ with {others}; an earlier start is tried at every change$", told, re.M
+    )
+    assert len(slot.services["b"].run("queue", "--start").stdout.splitlines()) == 2
     slot.go.touch()
-    assert max(slot.wait_for_starts().values()) < slot.at
+    assert slot.wait_for_starts()[-1] < slot.at
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("killed", ["ab", "a", "b"])
-def test_services_that_are_killed_keep_a_slot(make_pair, killed):
-    pair = make_pair(scheme="meet", peer_grace="2m").start()
-    slot = Slot(pair)
-    services = [service for service in pair.both if service.name in killed]
-    for service in services:
-        service.kill()
-    for service in services:
-        service.start()
-    assert min(slot.wait_for_starts().values()) >= slot.at
+def test_members_have_no_slot_any_more_if_one_is_cancelled_and_the_others_start_without(make_slot):
+    slot = make_slot(GROUP)
+    with slot.services["b"].client() as client:
+        client.cancel(slot.jobs.pop("b"))
+    wait_until(lambda: len(slot.starts()) == 2, "the others start")
+    assert slot.starts().keys() == {"a", "c"}
 
 
-def kill(service: Service) -> None:
-    assert service.process is not None
-    service.process.send_signal(signal.SIGKILL)
+@pytest.mark.soak
+@pytest.mark.parametrize("away", GROUP)
+def test_a_domain_that_is_away_at_the_slot_is_waited_for(make_slot, away):
+    slot = make_slot(GROUP)
+    slot.services[away].kill()
+    time.sleep(max(0.0, slot.at + 3 - time.time()))
+    assert slot.starts() == {}
+    slot.services[away].start()
+    slot.wait_for_starts()
 
 
-# An older peer
+@pytest.mark.soak
+def test_members_start_at_their_slot_together_though_the_clocks_are_apart(make_federation):
+    ahead = {"a": 600.4, "b": -300.3, "c": 0.0}
+    federation = make_federation(GROUP, scheme="meet")
+    for service in federation.services:
+        Clock(service).set(ahead[service.name])
+    federation.start()
+    for service in federation.services:
+        for other in GROUP.replace(service.name, ""):
+            apart = ahead[other] - ahead[service.name]
+            wait_until(lambda service=service, apart=apart, other=other: knows(service, other, apart), "clocks")
+    slot = Slot(federation, ahead)
+    assert slot.wait_for_starts()[0] >= slot.at - 1.0
 
 
-def settled_without_slots(service: Service, peer: ScriptedPeer) -> Job:
-    """A job that has asked twice whether its mate could start, and is no worse off."""
+def knows(service: Service, peer: str, ahead: float) -> bool:
+    """Whether the service knows how far its peer's clock is ahead of its own."""
     with service.client() as client:
-        job = client.submit(script_that_notes(service.folder), mate=f"b:{MATE}", time_limit=5)
-        wait_until(lambda: len(peer.calls("TryStartMate")) > 1, "it asks again and again")
-        shown: Job = client.job(job)
-        assert (shown.state, shown.slot) in (("queued", None), ("ready", None))
-        assert not list(client.events(after=0, jobs=[job], kinds=["warning", "slot"], until_now=True))
-    assert noted(service.folder) == []
-    return job
-
-
-def start_together(service: Service, peer: ScriptedPeer, client: Client, job: Job) -> None:
-    peer.answers["TryStartMate"] = wire.TryStartMateResponse(started=True)
-    wait_until(lambda: client.job(job).state == "completed", "it starts with its mate")
-    assert whys(service, job) == ["its mate could start"]
-
-
-OLDER = {  # how it answers that the mate cannot start yet
-    "without slots": b"",
-    "with slots of pairs alone": b"\x10\x01",  # the field mate_ready
-    "without the calls": NOT_YET.SerializeToString(),
-}
-
-
-@pytest.mark.parametrize("peer_is", soaked(["with slots of pairs alone", *OLDER], 1))
-def test_a_peer_that_cannot_agree_on_slots_is_asked_as_ever_and_nothing_starts_alone(make_service, peer_is):
-    """If it said that its mate may have a slot, UNIMPLEMENTED would be a refusal, not a fault."""
-    with ScriptedPeer("b") as peer:
-        peer.answers["TryStartMate"] = wire.TryStartMateResponse.FromString(OLDER[peer_is])
-        service = make_service("a", scheme="meet")
-        service.add_peer("b", peer.address)
-        service.start()
-        job = settled_without_slots(service, peer)
-        with service.client() as client:
-            assert [view.state for view in client.domain().peers] == ["reachable"]
-            start_together(service, peer, client, job)
-        assert "PeerRefused" not in service.log
-        assert "ProposeGroupStart to b" not in service.log
-        told = "b is of an older version: its jobs and ours get no slots with each other"
-        assert service.log.count(told) == (peer_is == "with slots of pairs alone")
+        (offset,) = [view.clock_offset for view in client.domain().peers if view.name == peer]
+    return offset is not None and abs(offset.total_seconds() - ahead) < 0.3

@@ -1,4 +1,4 @@
-"""Workloads for a pair of services: pairs of jobs among jobs without mates, more than there are slots for."""
+"""Workloads for services: pairs, or groups, of jobs among jobs without mates, more than there are slots for."""
 
 import random
 from collections import Counter
@@ -13,18 +13,22 @@ TIME_LIMIT = 60  # seconds; more than any job needs
 RUN_PATIENCE = 1200.0  # seconds; a safety net
 SCHEMES = [("hold", "hold"), ("hold", "yield"), ("yield", "hold"), ("yield", "yield")]
 MEETING = [("meet", "meet"), ("meet", "hold"), ("yield", "meet")]
-TOGETHER = ("its holding mate started", "its mate could start", "at its slot")  # why a job started that asked its mate
+TOGETHER = (  # why a job started that asked its mate, or the others of its group
+    "its holding mate started",
+    "its mate could start",
+    "at its slot",
+    "all members of its group are booked",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A job to be submitted; `pair` None: it has no mate."""
+    """A job to be submitted; it starts with those of the same name on all other domains. None: with nobody."""
 
-    pair: str | None
+    name: str | None
     nodes: int
     seconds: float
     time_limit: int = TIME_LIMIT
-    group: str | None = None  # with a job on each other domain
     least: int | None = None  # the fewest nodes, if it is malleable
 
 
@@ -35,6 +39,7 @@ Sides = Sequence[list[Work]]
 class Outcome:
     """What became of a workload."""
 
+    domains: int  # that the workload was for
     states: Counter[str] = field(default_factory=Counter)
     whys: dict[str, list[str]] = field(
         default_factory=dict
@@ -43,38 +48,39 @@ class Outcome:
     runs: Counter[tuple[str, str]] = field(default_factory=Counter)  # by domain and job: how often it ran
 
     def alone(self) -> dict[str, list[str]]:
-        """The pairs of which a job did not start with its mate."""
-        return {pair: whys for pair, whys in self.whys.items() if not are_together(whys)}
+        """The pairs, or groups, of which a job did not start with the others."""
+        return {name: whys for name, whys in self.whys.items() if not are_together(whys, self.domains)}
 
     def skews(self) -> list[float]:
-        """Seconds between the first instructions of two mates, of each pair."""
-        return [max(both) - min(both) for both in self.times.values()]
+        """Seconds between the first instructions of the jobs of each pair, or group."""
+        return [max(times) - min(times) for times in self.times.values()]
 
 
-def are_together(whys: Sequence[str]) -> bool:
-    """Whether one mate asked for the other, or each for the other at the same moment."""
+def are_together(whys: Sequence[str], jobs: int = 2) -> bool:
+    """Whether one of so many jobs asked for the others, or several did at the same moment."""
     asked = sum(why.startswith("asked by ") for why in whys)
-    return len(whys) == 2 and asked > 0 and asked + sum(why in TOGETHER for why in whys) == 2
+    return len(whys) == jobs and asked > 0 and asked + sum(why in TOGETHER for why in whys) == jobs
 
 
 def contended(
-    seed: int, pairs: int, unpaired: int, most_nodes: int = 3, seconds: float = 0.5, time_limit: int = TIME_LIMIT
-) -> Sides:
-    """So many pairs, and so many other jobs on each side, in an order of its own each; equal seeds, equal work.
+    seed: int, together: int, alone: int, most_nodes: int = 3, seconds: float = 0.5, time_limit: int = TIME_LIMIT,
+    domains: int = 2,
+) -> Sides:  # fmt: skip
+    """So many pairs, or groups of more domains, and so many other jobs on each side, in an order of its own each.
 
-    `seconds`: how long a job takes at most.
+    Equal seeds, equal work. `seconds`: how long a job takes at most.
     """
     chance = random.Random(seed)
 
     def side() -> list[Work]:
-        names = [*(f"p{number}" for number in range(pairs)), *[None] * unpaired]
+        names = [*(f"p{number}" for number in range(together)), *[None] * alone]
         chance.shuffle(names)
         return [
             Work(name, chance.randint(1, most_nodes), round(chance.uniform(0.05, seconds), 3), time_limit)
             for name in names
         ]
 
-    return side(), side()
+    return [side() for _ in range(domains)]
 
 
 def set_up(pair: Pair, slots: int, schemes: tuple[str, str] = ("hold", "hold"), **coscheduling: object) -> Pair:
@@ -103,7 +109,7 @@ def submit(service: Service, work: Sequence[Work]) -> list[Job]:
                 script_that_notes(service.folder.parent, job.seconds),
                 nodes=job.nodes,
                 time_limit=job.time_limit,
-                pair=job.pair,
+                pair=job.name,
                 directory=service.folder,
             )
             for job in work
@@ -123,7 +129,7 @@ def jobs(service: Service) -> list[Job]:
 
 def outcome(domains: Federation) -> Outcome:
     """What became of all jobs, once they have ended, by the domains' records and the jobs' own notes."""
-    found = Outcome()
+    found = Outcome(len(domains.services))
     for service in domains.services:
         with service.client() as client:
             ended = {str(job): job for job in client.jobs(["completed", "failed", "cancelled"])}

@@ -27,8 +27,8 @@ from tests.conformance.schedulers.histories import (
 from tests.conformance.schedulers.test_histories import OF_THREE
 from tests.live.kill_campaign import campaign
 from tests.live.services import Federation
-from tests.live.test_groups import DOMAINS, check_no_group_is_apart, configured, contended_groups
-from tests.live.workloads import outcome
+from tests.live.test_groups import DOMAINS, configured
+from tests.live.workloads import contended, outcome
 from tests.model.telling import COMMAND, KINDS, NOT_TOLD
 from tests.model.test_promises import ALWAYS, world
 from tests.model.tlc import STANDSTILL, Outcome, check
@@ -99,8 +99,8 @@ def lived_for_real(federation: Federation, seed: int) -> list[Run]:
         service.environment["PYTHONPATH"] = str(TOP)
     settings = {"release_interval": 3, "on_peer_unreachable": "hold", "peer_patience": "30s", "peer_grace": "1h"}
     configured(federation, ("hold", "yield", "hold"), max_held_fraction="0.75", peer_timeout=10, **settings)
-    campaign(federation, contended_groups(seed, 12, 6), seed, 8)
-    check_no_group_is_apart(outcome(federation))
+    campaign(federation, contended(seed, 12, 6, domains=3), seed, 8)
+    assert outcome(federation).alone() == {}
     groups: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for service in federation.services:
         with service.client() as client:

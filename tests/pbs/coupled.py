@@ -28,9 +28,9 @@ class Coupled(CoupledWork[Domain]):
 
     def submit(self, domain: Domain, work: Work, *options: str) -> str:
         """See the class above."""
-        name = work.pair or work.group or "-"
-        script = self._script.format(name=name, notes=domain.notes, seconds=work.seconds)
-        return domain.submit(script, work.nodes, work.pair, work.group, *options)
+        script = self._script.format(name=work.name or "-", notes=domain.notes, seconds=work.seconds)
+        named = (None, work.name) if len(self.domains) > 2 else (work.name, None)  # a pair's, or a group's
+        return domain.submit(script, work.nodes, *named, *options)
 
     def notes(self, domain: Domain) -> Path:
         """See the class above."""

@@ -12,8 +12,7 @@ import pytest
 from deploy.pbs.lab import CoupledLab, Domain
 from deploy.pbs.lab.coupled import Pbs
 from tests.live.coupled import known
-from tests.live.test_groups import check_no_group_is_apart, contended_groups
-from tests.live.workloads import Outcome, Work
+from tests.live.workloads import Outcome, Work, contended
 from tests.pbs.coupled import Coupled
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.tiers import SEED
@@ -30,7 +29,7 @@ MIXTURES = [
 NODES = 6
 SETTINGS = {"release_interval": 4, "max_held_fraction": 1, "backoff": 3, "try_patience": 1, "poll_interval": 1}
 GROUPS, ALONE = 12, 6
-G = Work(None, 2, 0.2, group="g")
+G = Work("g", 2, 0.2)
 
 
 @pytest.fixture(scope="module", params=KINDS, ids="-".join)
@@ -52,7 +51,7 @@ def coupled(running: Coupled) -> Iterator[Coupled]:
 def check_started_together(found: Outcome, groups: int) -> None:
     assert found.states == {"completed": 3 * groups}
     assert set(found.runs.values()) == {1}
-    check_no_group_is_apart(found)
+    assert found.alone() == {}
     skews = sorted(1000 * skew for skew in found.skews())
     print(f"{len(skews)} groups: starts {median(skews):.0f} ms apart (median), at most {skews[-1]:.0f} ms")
 
@@ -77,7 +76,7 @@ def waits_for_members(domain: Domain, job_id: str) -> bool:
 @pytest.mark.parametrize("schemes", MIXTURES, ids="-".join)
 def test_many_groups_among_other_jobs_start_together(coupled: Coupled, schemes: tuple[str, ...]) -> None:
     coupled.lab.serve(schemes)
-    found = coupled.run(contended_groups(SEED, GROUPS, ALONE))
+    found = coupled.run(contended(SEED, GROUPS, ALONE, domains=3))
     assert len(found.runs) == 3 * (GROUPS + ALONE)
     check_started_together(found, GROUPS)
 

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import random
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Event
 
 import pytest
 
 from cosched.client import Job
 from deploy.pbs.lab import CoupledLab, Domain
 from deploy.pbs.lab.coupled import Pbs
-from tests.live.coupled import known
-from tests.live.test_groups import check_no_group_is_apart, contended_groups
-from tests.live.workloads import Work
+from tests.live.coupled import known, start
+from tests.live.workloads import Outcome, Work, contended
 from tests.pbs.coupled import Coupled
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.relay import AFTER, BEFORE, Relay
@@ -35,9 +30,8 @@ PATIENT = {"on_peer_unreachable": "hold", "peer_grace": 600}
 WAITING = PATIENT | {"backoff": 600, "release_interval": 2}
 BUSY = PATIENT | {"backoff": 2, "release_interval": 4}
 MIXTURES = [("hold", "hold", "yield"), ("yield", "yield", "yield")]
-GROUPS, ALONE, KILLS = 10, 5, 12
-MOST_ALIVE, MOST_AWAY = 4.0, 3.0  # seconds between two kills, and that a service is away
-G = Work(None, 2, 0.5, group="g")
+GROUPS, ALONE = 10, 5
+G = Work("g", 2, 0.5)
 
 
 class RelayedLab(CoupledLab):
@@ -83,12 +77,11 @@ def coupled(running: Relayed) -> Iterator[Relayed]:
     running.check_nothing_is_left()
 
 
-def check_groups_started_whole(coupled: Relayed, ids: Sequence[list[str]], groups: int) -> None:
-    found = coupled.outcome(*ids)
+def check_groups_started_whole(coupled: Relayed, found: Outcome, groups: int, alone: int = 0) -> None:
     assert found.states == {"completed": len(KINDS) * groups}
-    assert len(found.runs) == sum(map(len, ids))
+    assert len(found.runs) == len(KINDS) * (groups + alone)
     coupled.check_that_jobs_ran_once(found)
-    check_no_group_is_apart(found)
+    assert found.alone() == {}
 
 
 def job_of(domain: Domain, job_id: str, is_so: Callable[[Job], bool]) -> bool:
@@ -115,15 +108,9 @@ def services(*numbers: int) -> Kill:
         killed = [coupled.lab.domains[number] for number in numbers]
         for domain in killed:
             domain.service.kill()
-        start(killed)
+        start(*killed)
 
     return kill
-
-
-def start(killed: list[Domain]) -> None:
-    with ExitStack() as stack:
-        for domain in killed:
-            stack.enter_context(domain.service.starting())
 
 
 def server(number: int) -> Kill:
@@ -153,20 +140,20 @@ def test_groups_start_whole_if_something_is_killed_before_and_after_any_call(cou
     """Only the jobs of the first domain propose: those of the others have yielded, for long."""
     coupled.lab.serve(("hold", "yield", "yield"), **WAITING)
     here, there, third = coupled.lab
-    works = [Work(None, 1, 0.1, group=f"{when}-{call}") for when in (BEFORE, AFTER) for call in CALLS]
+    works = [Work(f"{when}-{call}", 1, 0.1) for when in (BEFORE, AFTER) for call in CALLS]
     ids = [[coupled.submit(domain, work) for work in works] for domain in (there, third)]
     callers = [coupled.submit(here, work, "-h") for work in works]
     for domain, jobs in zip((there, third), ids, strict=True):
         coupled.until(lambda d=domain, js=jobs: all(job_of(d, job, has_waited) for job in js), "all to wait")
     coupled.until(lambda: all(job_of(here, job, knows_members) for job in callers), "all to know their groups")
-    gate = Gate({str(work.group): caller for work, caller in zip(works, callers, strict=True)})
+    gate = Gate({str(work.name): caller for work, caller in zip(works, callers, strict=True)})
     coupled.lab.relays[there.name].happening = gate.happening
     assert isinstance(here, Pbs)
     here.cluster.run("qrls", *callers)
     coupled.until(gate.all_arrived, "all calls")
     VICTIMS[victims](coupled)
     gate.open()
-    check_groups_started_whole(coupled, [callers, *ids], len(works))
+    check_groups_started_whole(coupled, coupled.outcome(callers, *ids), len(works))
 
 
 @pytest.mark.parametrize("victims", VICTIMS)
@@ -182,35 +169,17 @@ def test_a_member_that_waits_outlives_all_kills(coupled: Relayed, state: str, vi
         coupled.until(lambda: len(here.cluster.holders()) == G.nodes, "its nodes to be held")
     VICTIMS[victims](coupled)
     ids.append([coupled.submit(third, G)])
-    check_groups_started_whole(coupled, ids, 1)
+    check_groups_started_whole(coupled, coupled.outcome(*ids), 1)
 
 
 @pytest.mark.parametrize("schemes", MIXTURES, ids="-".join)
 def test_what_is_killed_at_random_parts_no_group(coupled: Relayed, schemes: tuple[str, ...]) -> None:
     coupled.lab.serve(schemes, **BUSY)
-    works = contended_groups(SEED, GROUPS, ALONE)
-    ids: list[list[str]] = [[] for _ in KINDS]
-    over, submitted = Event(), Event()
-    with ThreadPoolExecutor(1) as pool:
-        killing = pool.submit(kill_at_random, coupled, over, submitted, random.Random(SEED))
-        try:
-            for domain, jobs, mine in zip(coupled.lab, ids, works, strict=True):
-                jobs += [coupled.submit(domain, work) for work in mine]
-            submitted.set()
-            killing.result()
-        finally:
-            over.set()
-    check_groups_started_whole(coupled, ids, GROUPS)
+    works = contended(SEED, GROUPS, ALONE, domains=len(KINDS))
 
-
-def kill_at_random(coupled: Relayed, over: Event, submitted: Event, chance: random.Random) -> None:
-    """Kill services, and once all jobs are submitted PBS servers, too."""
-    for _ in range(KILLS):
-        over.wait(chance.uniform(0, MOST_ALIVE))
-        chosen = chance.choice([*([domain] for domain in coupled.lab), coupled.lab.domains])
-        for domain in chosen:
-            domain.service.kill()
-        time.sleep(chance.uniform(0, MOST_AWAY))
-        start(chosen)
-        if submitted.is_set() and chance.random() < 0.3:
+    def kill_server(submitted: bool, chance: random.Random) -> None:
+        """Once all jobs are submitted PBS servers are killed, too."""
+        if submitted and chance.random() < 0.3:
             server(chance.randrange(2))(coupled)
+
+    check_groups_started_whole(coupled, coupled.run_while_killed(works, SEED, kill_server), GROUPS, ALONE)

@@ -26,19 +26,18 @@ class Coupled(CoupledWork[Domain]):
 
     def submit(self, domain: Domain, work: Work, *options: str) -> str:
         """See the class above."""
-        name = work.pair or work.group
-        script = self._script.format(name=name or "-", notes=self.notes(domain), seconds=work.seconds)
+        script = self._script.format(name=work.name or "-", notes=self.notes(domain), seconds=work.seconds)
         options = (f"--nodes={work.nodes}", "--output=/dev/null", *self._comment(domain, work), *options)
         job = str(domain.cluster.sbatch(script, *options))
-        if name:
-            self.ids[domain.name, name] = job
+        if work.name:
+            self.ids[domain.name, work.name] = job
         return job
 
     def _comment(self, domain: Domain, work: Work) -> list[str]:
-        if work.group:
-            others = "+".join(other.name for other in self.lab if other is not domain)
-            return [f"--comment=cosched:group={work.group}@{others}"]
-        return [f"--comment=cosched:pair={work.pair}"] if work.pair else []
+        others = [other.name for other in self.lab if other is not domain]
+        if work.name and len(others) > 1:
+            return [f"--comment=cosched:group={work.name}@{'+'.join(others)}"]
+        return [f"--comment=cosched:pair={work.name}"] if work.name else []
 
     def notes(self, domain: Domain) -> Path:
         """See the class above."""

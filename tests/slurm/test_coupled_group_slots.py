@@ -8,8 +8,7 @@ import pytest
 
 from deploy.slurm.lab import CoupledLab, Domain
 from tests.live.coupled import known
-from tests.live.test_groups import check_no_group_is_apart, contended_groups
-from tests.live.workloads import Work
+from tests.live.workloads import Work, contended
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled import Coupled
 from tests.slurm.coupled_checks import check_nothing_is_left, reservations_of, story, whys
@@ -49,12 +48,12 @@ class Slot:
         self.coupled = coupled
         first, second, third = coupled.lab
         before = fill(first, NODES)
-        work = Work(None, 2, 1.0, group=group)
+        work = Work(group, 2, 1.0)
         ids = {domain.name: coupled.submit(domain, work, LIMIT) for domain in (second, third)}
         for domain in (second, third):
             coupled.until_job(domain, ids[domain.name], lambda job: job.holds.yields > 0, "has yielded")
         self.busy = fill(second, NODES - 1)
-        ids[first.name] = coupled.submit(first, Work(None, NODES, 1.0, group=group), LIMIT)
+        ids[first.name] = coupled.submit(first, Work(group, NODES, 1.0), LIMIT)
         first.cluster.scancel(before)
         self.jobs = {domain.name: ids[domain.name] for domain in coupled.lab}
         for domain in coupled.lab:
@@ -72,7 +71,7 @@ class Slot:
         assert set(found.states) == {"completed"}
         assert sorted(found.runs.values()) == [1] * sum(map(len, ids))
         if not left_out:
-            check_no_group_is_apart(found)
+            assert found.alone() == {}
         return [why for domain in self.coupled.lab for why in whys(domain, self.jobs[domain.name])]
 
 
@@ -93,7 +92,7 @@ def submit_all(coupled: Coupled, group: str, words: str) -> dict[str, str]:
     for domain in coupled.lab:
         others = "+".join(other.name for other in coupled.lab if other is not domain)
         comment = f"--comment=cosched:group={group}@{others} {words}"
-        ids[domain.name] = coupled.submit(domain, Work(None, 2, 1.0, group=group), LIMIT, comment)
+        ids[domain.name] = coupled.submit(domain, Work(group, 2, 1.0), LIMIT, comment)
     return ids
 
 
@@ -158,10 +157,10 @@ def test_a_service_that_meets_no_longer_takes_the_slots_away(coupled: Coupled) -
 def test_many_groups_among_other_jobs_start_together(coupled: Coupled, schemes: tuple[str, ...]) -> None:
     serve(coupled, schemes, backoff=2)
     try:
-        found = coupled.run(contended_groups(SEED, GROUPS, ALONE))
+        found = coupled.run(contended(SEED, GROUPS, ALONE, domains=3))
         assert found.states == {"completed": len(NAMES) * GROUPS}
         assert set(found.runs.values()) == {1}
-        check_no_group_is_apart(found)
+        assert found.alone() == {}
     finally:
         serve(coupled, MEET)
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.test_groups import check_no_group_is_apart
 from tests.live.workloads import Work
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled_checks import START, Served, check_nothing_is_left, reservations_of
@@ -72,7 +71,7 @@ def test_a_kill_at_a_step_of_a_slot_leaves_no_reservation_and_parts_no_group(
     outcome = coupled.outcome(*ids)
     assert outcome.states == {"completed": len(NAMES) * GROUPS}
     assert set(outcome.runs.values()) == {1}
-    check_no_group_is_apart(outcome)
+    assert outcome.alone() == {}
     here.cluster.wait_for(lambda: not any(map(reservations_of, lab)), "no reservation", NET)
     check_nothing_is_left(coupled)
 
@@ -85,6 +84,6 @@ def submit_all(coupled: Served, prefix: str) -> list[list[str]]:
         domain.cluster.sbatch(FILLING, f"--nodes={NODES}", LIMIT, "--output=/dev/null")
         names = [*(f"{prefix}-{number}" for number in range(GROUPS)), *[None] * ALONE]
         chance.shuffle(names)
-        works = [Work(None, chance.randint(*SIZES), round(chance.uniform(*SECONDS), 3), group=name) for name in names]
+        works = [Work(name, chance.randint(*SIZES), round(chance.uniform(*SECONDS), 3)) for name in names]
         ids.append([coupled.submit(domain, work, LIMIT) for work in works])
     return ids

@@ -9,8 +9,8 @@ import pytest
 from deploy.lab.service import cosched
 from deploy.slurm.lab import CoupledLab, Domain
 from tests.live.coupled import known
-from tests.live.test_groups import MIXTURES, check_no_group_is_apart, contended_groups
-from tests.live.workloads import Work
+from tests.live.test_groups import MIXTURES
+from tests.live.workloads import Work, contended
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled import Coupled
 from tests.slurm.coupled_checks import check_nothing_is_left
@@ -21,7 +21,7 @@ NODES = 6
 PATIENCE = 300  # seconds, of hooks: more than a service needs to start on a busy machine
 SETTINGS = {"release_interval": 4, "max_held_fraction": 1, "backoff": 2, "try_patience": 2, "poll_interval": 1}
 GROUPS, ALONE = 12, 6
-G = Work(None, 1, 0.1, group="g")
+G = Work("g", 1, 0.1)
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +44,6 @@ def submit_everywhere(coupled: Coupled, work: Work = G, *options: str) -> list[l
     return [[coupled.submit(domain, work, *options)] for domain in coupled.lab]
 
 
-def check_group_started_together(coupled: Coupled, ids: list[list[str]]) -> None:
-    found = coupled.outcome(*ids)
-    assert found.states == {"completed": len(NAMES)}
-    assert sorted(found.runs.values()) == [1] * len(NAMES)
-    check_no_group_is_apart(found)
-
-
 @pytest.mark.parametrize("schemes", soaked(MIXTURES, 1), ids="-".join)
 def test_three_jobs_of_a_group_start_together_and_wait_for_the_last(coupled: Coupled, schemes: tuple[str, ...]) -> None:
     coupled.lab.restart(schemes)
@@ -59,18 +52,18 @@ def test_three_jobs_of_a_group_start_together_and_wait_for_the_last(coupled: Cou
     for domain, (job,) in zip((first, second), ids, strict=True):
         coupled.until_job(domain, job, lambda job: job.reason == "MateUnsubmitted", "to wait for the third")
     ids.append([coupled.submit(third, G)])
-    check_group_started_together(coupled, ids)
+    coupled.check_started_together(*ids)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("schemes", MIXTURES, ids="-".join)
 def test_many_groups_among_other_jobs_start_together(coupled: Coupled, schemes: tuple[str, ...]) -> None:
     coupled.lab.restart(schemes)
-    found = coupled.run(contended_groups(SEED, GROUPS, ALONE))
+    found = coupled.run(contended(SEED, GROUPS, ALONE, domains=3))
     assert found.states == {"completed": len(NAMES) * GROUPS}
     assert set(found.runs.values()) == {1}
     assert len(found.runs) == len(NAMES) * (GROUPS + ALONE)
-    check_no_group_is_apart(found)
+    assert found.alone() == {}
 
 
 @pytest.mark.soak
@@ -85,7 +78,7 @@ def test_a_member_keeps_its_nodes_for_no_longer_than_its_group_is_proposed(coupl
     alone = coupled.submit(second, Work(None, NODES, 0.1))
     coupled.until(lambda: second.cluster.state(int(alone)) == "COMPLETED", "the end of the job that needs all nodes")
     third.cluster.scancel(busy)
-    check_group_started_together(coupled, ids)
+    coupled.check_started_together(*ids)
 
 
 def fill(domain: Domain) -> int:
@@ -112,7 +105,7 @@ def test_jobs_that_cannot_yield_are_in_groups_too(coupled: Coupled) -> None:
     coupled.until_job(first, ids[0][0], lambda job: job.holds.yields > 1, "to yield")
     assert known(second)[ids[1][0]].state == "holding"
     third.cluster.scancel(busy)
-    check_group_started_together(coupled, ids)
+    coupled.check_started_together(*ids)
 
 
 @pytest.mark.soak

@@ -1,21 +1,17 @@
 """Groups on three real Slurm clusters whose services are killed: in each phase of a start, and at random."""
 
-import random
-import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event
 
 import pytest
 
 from deploy.slurm.lab import Domain
-from tests.live.coupled import known, story
-from tests.live.test_groups import MIXTURES, check_no_group_is_apart, contended_groups
-from tests.live.workloads import Outcome, Work
+from tests.live.coupled import known, start, story
+from tests.live.test_groups import MIXTURES
+from tests.live.workloads import Outcome, Work, contended
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled_checks import Served, check_nothing_is_left, reservations_of
 from tests.slurm.relay import AFTER, BEFORE, RelayedLab
-from tests.slurm.test_coupled_service_failures import Gate, start, waits
+from tests.slurm.test_coupled_service_failures import Gate, waits
 from tests.tiers import SEED
 
 NAMES = ("intrepid", "eureka", "mira")
@@ -26,8 +22,7 @@ SETTINGS = {"poll_interval": 1, "try_patience": 2.5, "max_held_fraction": 1, "ma
 PATIENT = {"on_peer_unreachable": "hold", "peer_grace": 600}
 WAITING = PATIENT | {"backoff": 600, "release_interval": 2}
 BUSY = PATIENT | {"backoff": 2, "release_interval": 4}
-GROUPS, ALONE, KILLS = 12, 5, 12
-MOST_ALIVE, MOST_AWAY = 4.0, 3.0  # seconds between two kills, and that a service is away
+GROUPS, ALONE = 12, 5
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +47,7 @@ def coupled(running: Served) -> Iterator[Served]:
 def check_groups_started_whole(found: Outcome, groups: int) -> None:
     assert found.states == {"completed": len(NAMES) * groups}
     assert set(found.runs.values()) == {1}
-    check_no_group_is_apart(found)
+    assert found.alone() == {}
 
 
 @pytest.mark.soak
@@ -61,13 +56,13 @@ def test_groups_start_whole_whose_services_are_killed_before_and_after_any_call(
     """Only the jobs of the first domain propose: those of the others have yielded, for long."""
     coupled.lab.restart(("hold", "yield", "yield"), **WAITING)
     here, there, third = coupled.lab
-    works = [Work(None, 1, 0.1, group=f"{when}-{call}") for when in (BEFORE, AFTER) for call in CALLS]
+    works = [Work(f"{when}-{call}", 1, 0.1) for when in (BEFORE, AFTER) for call in CALLS]
     ids = [[coupled.submit(domain, work) for work in works] for domain in (there, third)]
     callers = [coupled.submit(here, work, "--hold") for work in works]
     for domain, jobs in zip((there, third), ids, strict=True):
         coupled.until(lambda domain=domain, jobs=jobs: all(waits(domain, job) for job in jobs), "all to wait")
     coupled.until(lambda: all(knows_members(here, job) for job in callers), "all to know their groups")
-    gate = Gate({str(work.group): caller for work, caller in zip(works, callers, strict=True)})
+    gate = Gate({str(work.name): caller for work, caller in zip(works, callers, strict=True)})
     coupled.lab.relays[there.name].happening = gate.happening
     here.cluster.scontrol("release", ",".join(callers))
     coupled.until(gate.all_arrived, "all calls")
@@ -88,27 +83,8 @@ def knows_members(domain: Domain, job_id: str) -> bool:
 @pytest.mark.parametrize("schemes", MIXTURES, ids="-".join)
 def test_services_that_are_killed_at_random_start_groups_whole(coupled: Served, schemes: Sequence[str]) -> None:
     coupled.lab.restart(schemes, **BUSY)
-    with ThreadPoolExecutor(1) as pool:
-        over = Event()
-        killing = pool.submit(kill_at_random, coupled, over, random.Random(SEED))
-        try:
-            ids = [[] for _ in NAMES]
-            for domain, jobs, works in zip(coupled.lab, ids, contended_groups(SEED, GROUPS, ALONE), strict=True):
-                jobs += [coupled.submit(domain, work) for work in works]
-            killing.result()
-        finally:
-            over.set()
-    check_groups_started_whole(coupled.outcome(*ids), GROUPS)
-
-
-def kill_at_random(coupled: Served, over: Event, chance: random.Random) -> None:
-    for _ in range(KILLS):
-        over.wait(chance.uniform(0, MOST_ALIVE))
-        killed = chance.choice([*([domain] for domain in coupled.lab), [*coupled.lab]])
-        for domain in killed:
-            domain.service.kill()
-        time.sleep(chance.uniform(0, MOST_AWAY))
-        start(*killed)
+    works = contended(SEED, GROUPS, ALONE, domains=len(NAMES))
+    check_groups_started_whole(coupled.run_while_killed(works, SEED), GROUPS)
 
 
 @pytest.mark.soak
@@ -116,13 +92,13 @@ def test_members_that_do_not_wait_for_a_peer_that_is_gone_for_good_start_and_say
     """No half group without a record, and nothing is held for ever."""
     coupled.lab.restart(("hold", "hold", "hold"), on_peer_unreachable="start", peer_grace=0, release_interval=0)
     here, there, third = coupled.lab
-    work = Work(None, 1, 0.1, group="left")
+    work = Work("left", 1, 0.1)
     ids = [[coupled.submit(domain, work)] for domain in (here, there)]
     for domain, (job,) in zip((here, there), ids, strict=True):
         coupled.until_state(domain, job, "holding")
     third.service.kill()
     last = coupled.submit(third, work)
-    late = Work(None, 1, 0.1, group="late")
+    late = Work("late", 1, 0.1)
     ids[0].append(coupled.submit(here, late))
     ids[1].append(coupled.submit(there, late))
     for domain, job in ((here, ids[0][1]), (there, ids[1][1])):

@@ -11,7 +11,6 @@ from deploy.lab.service import Sections
 from deploy.slurm.lab import CoupledLab, Domain
 from tests.live import services
 from tests.live.services import noted, script_that_notes, script_that_waits
-from tests.live.test_groups import TOGETHER as IN_GROUP
 from tests.live.workloads import TOGETHER
 from tests.slurm.cosched_hooks import check_for_compiler
 
@@ -108,7 +107,7 @@ def test_a_group_of_two_clusters_and_local_processes_starts_together_whoever_is_
                 reaches(name, "holding")
         for name in names:
             reaches(name, "completed")
-            assert why(clients[name], jobs[name]).startswith(IN_GROUP)
+            assert why(clients[name], jobs[name]).startswith(("asked by ", *TOGETHER))
 
 
 @pytest.mark.soak

@@ -1,13 +1,12 @@
 """Pairs on two real Slurm clusters, while their services are killed: at the worst moments, for a while and for good."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from threading import Event
 
 import pytest
 
 from deploy.slurm.lab import Domain
-from tests.live.coupled import known
+from tests.live.coupled import known, start
 from tests.live.workloads import Work
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled_checks import (
@@ -72,12 +71,12 @@ def submit_to_gate(coupled: Served) -> tuple[Gate, list[str], list[str]]:
     """Pairs each of which is just before or just after another call; who calls and who is called."""
     here, there = coupled.here, coupled.there
     works = [Work(f"{when}-{call}", 1, 0.1) for when in (BEFORE, AFTER) for call in CALLS]
-    holding = ["--no-requeue" if "StartJob" in str(work.pair) else "--requeue" for work in works]
+    holding = ["--no-requeue" if "StartJob" in str(work.name) else "--requeue" for work in works]
     mates = [coupled.submit(there, work, option) for work, option in zip(works, holding, strict=True)]
     callers = [coupled.submit(here, work, "--hold") for work in works]
     coupled.until(lambda: all(knows_mate(here, job) for job in callers), "all to know their mates")
     coupled.until(lambda: all(waits(there, job) for job in mates), "all mates to wait")
-    gate = Gate({str(work.pair): caller for work, caller in zip(works, callers, strict=True)})
+    gate = Gate({str(work.name): caller for work, caller in zip(works, callers, strict=True)})
     coupled.lab.relays[there.name].happening = gate.happening
     here.cluster.scontrol("release", ",".join(callers))
     coupled.until(gate.all_arrived, "all calls")
@@ -194,9 +193,3 @@ def test_two_jobs_that_have_agreed_on_a_start_both_start_though_their_services_a
         domain.service.kill()
     start(*coupled.lab)
     coupled.check_started_together([caller], [held])
-
-
-def start(*domains: Domain) -> None:
-    with ExitStack() as stack:
-        for domain in domains:
-            stack.enter_context(domain.service.starting())
