@@ -1,4 +1,4 @@
-"""Pairs that meet on two real clusters, while a service or a slurmctld is killed at each step of a slot."""
+"""Jobs that meet on two or three real clusters, while a service or a slurmctld is killed at each step of a slot."""
 
 import random
 import tempfile
@@ -16,7 +16,9 @@ from tests.slurm.killing import AFTER, BEFORE, CALLER, STEPS, Killer
 
 pytestmark = pytest.mark.soak
 SEED = 20110913
-NODES, PAIRS, ALONE = 8, 10, 3
+NAMES = ("intrepid", "eureka", "mira")
+NODES, ALONE = 8, 3
+TOGETHER = {2: 10, 3: 8}  # pairs, or groups of three
 SIZES, SECONDS = (2, 6), (1.0, 6.0)  # so that pairs wait for other jobs, and agree on slots
 LIMIT = "--time=1"
 FILLING = "sleep 10"  # on all nodes, while all else is submitted
@@ -38,10 +40,12 @@ class KillersLab(CoupledLab):
 
 
 @pytest.fixture(scope="module")
-def lab() -> Iterator[KillersLab]:
+def lab(request: pytest.FixtureRequest) -> Iterator[KillersLab]:
     check_for_compiler()
     with tempfile.TemporaryDirectory(prefix="kill-") as folder:
-        lab = KillersLab(options={"nodes": NODES}, services=False, patience=PATIENCE, gate=False, **START)
+        names = NAMES[: request.param]
+        settings = {"schemes": ("meet",) * len(names), "options": {"nodes": NODES}, "patience": PATIENCE, **START}
+        lab = KillersLab(names=names, services=False, gate=False, **settings)
         lab.folder = Path(folder)
         with lab:
             yield lab
@@ -61,13 +65,13 @@ def coupled(running: Served) -> Iterator[Served]:
 
 @pytest.mark.parametrize("when", [BEFORE, AFTER])
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("victim", ["service", "slurmctld"])
-def test_a_kill_at_a_step_of_a_slot_leaves_no_reservation_and_no_job_without_its_mate(
+@pytest.mark.parametrize(("lab", "victim"), [(2, "service"), (2, "slurmctld"), (3, "service")], indirect=["lab"])
+def test_a_kill_at_a_step_of_a_slot_leaves_no_reservation_and_no_job_without_the_others(
     lab: KillersLab, coupled: Served, victim: str, step: str, when: str
 ) -> None:
-    here = coupled.here
+    here, domains = coupled.here, len(coupled.domains)
     killer = Killer(lab.folder, step, when, CALLER if victim == "service" else here.cluster.pid())
-    coupled.serve(("meet", "meet"), **MEETING)
+    coupled.serve(("meet",) * domains, **MEETING)
     ids = submit_all(coupled, f"{victim}-{step}-{when}".replace(" ", "-"))
     killer.arm()
     here.cluster.wait_for(lambda: killer.has_killed or is_idle(here), "the kill", PATIENCE)
@@ -76,24 +80,25 @@ def test_a_kill_at_a_step_of_a_slot_leaves_no_reservation_and_no_job_without_its
     restart(here, victim)
     here.cluster.wait_for(lambda: mended(here) and is_idle(here), "the end of all jobs", PATIENCE)
     outcome = coupled.outcome(*ids)
-    assert outcome.states == {"completed": 2 * PAIRS}
-    assert len(outcome.whys) == len(outcome.times) == PAIRS
+    together = TOGETHER[domains]
+    assert outcome.states == {"completed": domains * together}
+    assert len(outcome.whys) == len(outcome.times) == together
     if victim == "service":
         assert outcome.alone() == {}
         assert set(outcome.runs.values()) == {1}
     else:  # Slurm may have forgotten that a job runs, and have started it again
-        assert [whys for whys in outcome.alone().values() if len(whys) == 2] == []
+        assert [whys for whys in outcome.alone().values() if len(whys) == domains] == []
     here.cluster.wait_for(lambda: not any(map(reservations_of, lab)), "no reservation", NET)
     check_nothing_is_left(coupled)
 
 
 def submit_all(coupled: Served, prefix: str) -> list[list[str]]:
-    """Pairs and other jobs, more than there are nodes, which Slurm has saved; the ids, by domain."""
-    chance = random.Random(SEED)
+    """Pairs, or groups, and other jobs, more than there are nodes, which Slurm has saved; the ids, by domain."""
+    chance, together = random.Random(SEED), TOGETHER[len(coupled.domains)]
     ids = []
     for domain in coupled.lab:
         domain.cluster.sbatch(FILLING, f"--nodes={NODES}", LIMIT, "--output=/dev/null")
-        names = [*(f"{prefix}-{number}" for number in range(PAIRS)), *[None] * ALONE]
+        names = [*(f"{prefix}-{number}" for number in range(together)), *[None] * ALONE]
         chance.shuffle(names)
         works = [Work(name, chance.randint(*SIZES), round(chance.uniform(*SECONDS), 3)) for name in names]
         ids.append([coupled.submit(domain, work, LIMIT) for work in works])
