@@ -11,7 +11,7 @@ from cosched.core.story import Why
 from cosched.schedulers.external import EXTERNAL
 from cosched.service.api.views import Views
 from cosched.service.domain import story
-from cosched.service.manager.plans import Plan
+from cosched.service.manager.plans import ChosenSize, Plan
 from cosched.service.peers.peer import PeerView
 from cosched.service.planning.reasons import Reasons
 from cosched.v1 import cluster_pb2
@@ -137,6 +137,12 @@ def test_a_job_that_can_never_hold_is_told_so(domain):
     told = reason(domain, reason=story.TOO_LARGE, nodes=6)
     assert told.text == "it is too large to hold here (6 nodes, at most 5 may be held): it only yields"
     assert told.change == "max_held_fraction of [coscheduling]; cosched unlink 2 lets it start alone"
+
+
+def test_a_job_whose_size_is_chosen_would_hold_the_size_of_the_plan(domain):
+    told = reason(domain, plan=Plan(NOW, sizes={"2": ChosenSize(7, "")}), reason=story.TOO_LARGE)
+    assert told.text == "it is too large to hold here (7 nodes, at most 5 may be held): it only yields"
+    assert told.holds_capped.required == 7
 
 
 def test_every_word_is_tested():
