@@ -128,6 +128,8 @@ def read_machine(domain: Domain, config: ReplayConfig) -> tuple[Workload, int]:
         has_pairs=config.pairs is not None,
         more=domain.scheduler_kind.columns(),
         complete=partial(domain.scheduler_kind.complete, domain),
+        implied=domain.scheduler_kind.implied,
+        size=domain.scheduler_kind.size(domain),
     )
 
 

@@ -55,6 +55,8 @@ def read_trace_jobs(settings: ReplaySettings) -> tuple[list[TraceJob], int]:
             has_pairs=log.pairs is not None,
             more=kind.columns(),
             complete=partial(kind.complete, settings.scheduler),
+            implied=kind.implied,
+            size=kind.size(settings.scheduler),
         )
         kind.jobs(settings.scheduler, workload, nodes)
         said = kind.written(workload.columns, len(workload))

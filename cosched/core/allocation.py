@@ -15,7 +15,8 @@ from cosched.core.protocol import FOREVER, JobId
 class Allocation:
     """A job has `nodes` nodes from the instant `start` on, and they are expected back at `expected`.
 
-    `where`: the names of the nodes, if its scheduler gives them by name. Each second there counts as `rate` seconds
+    `where`: the names of the nodes, if its scheduler gives them by name; `resource`: what all of them together are
+    called, if its scheduler has a name for that. Each second there counts as `rate` seconds
     (more than 0) of the job's run time, from the instant `resumes` on: a change of size may cost time. `ends_by`: when
     its time limit ends the job, whatever else it gets until then; 0: at `expected`. Before the job runs, only `nodes`
     and `where` need be known.
@@ -28,6 +29,7 @@ class Allocation:
     resumes: int = 0
     where: tuple[str, ...] | None = None
     ends_by: int = 0
+    resource: str = ""
 
     @property
     def latest_end(self) -> int:

@@ -56,6 +56,7 @@ from cosched.core.events import (
     GraceOver,
     LeaseOver,
     MayBeEarlier,
+    NodesLost,
     PatienceOver,
     Quoted,
     Ready,
@@ -127,13 +128,14 @@ class PolicyDomain:
         return left
 
     def _take_events(self, scheduler: ElasticScheduler, now: int, left: list[Change]) -> None:
-        """What has been done to running jobs; mates are concerned if one is queued again."""
+        """What has been done to jobs that run or hold; mates are concerned if one is queued again."""
         for event in scheduler.take_events():
-            left.append(event)
-            if isinstance(event, Requeued):
-                left += self.handle(event, now)
-            else:
+            if not isinstance(event, NodesLost):
+                left.append(event)
+            if isinstance(event, SizeChanged):
                 self.coscheduler.resized(event)
+            else:
+                left += self.handle(event, now)
 
     def _tell(self, event: Event, now: int, left: list[Change]) -> None:
         """Tell the rules what the scheduler has done."""

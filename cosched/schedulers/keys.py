@@ -55,9 +55,10 @@ def not_of(chosen: SchedulerKind, owner: SchedulerKind) -> str:
 if TYPE_CHECKING:
     from cosched.schedulers.batch import BatchKeys
     from cosched.schedulers.fluid import FluidKeys
+    from cosched.schedulers.heterogeneous import HeterogeneousKeys
     from cosched.schedulers.molding import MoldingKeys
 
-    class SchedulerKeys(SchedulerChoice, BatchKeys, FluidKeys, MoldingKeys):
+    class SchedulerKeys(SchedulerChoice, BatchKeys, FluidKeys, HeterogeneousKeys, MoldingKeys):
         """The keys of all kinds that are installed; type checkers know ours."""
 
 else:

@@ -60,6 +60,7 @@ class SchedulerKind(ABC):
     keys: ClassVar[type[Settings]]
     without: ClassVar[tuple[str, ...]] = ()
     keys_of_logs: ClassVar[tuple[str, ...]] = ()  # those that say of jobs what their log does not
+    implied: ClassVar[Mapping[str, str]] = {}  # columns that a CSV log need not have, and what all jobs then have there
     not_live: ClassVar[Mapping[str, str]] = {}  # those that only replays have, each with the reason
     capabilities: ClassVar[Capabilities] = Capabilities()
     plays_traces: ClassVar[bool] = False  # whether it has `alone`
@@ -74,6 +75,10 @@ class SchedulerKind(ABC):
     def title(self) -> str:
         """What messages call such a scheduler."""
         return f"{'an' if self.name[0] in 'aeiou' else 'a'} {self.name} scheduler"
+
+    def size(self, keys: Any) -> int | None:  # noqa: ARG002
+        """Return how many nodes the machine has, if that follows from its keys."""
+        return None
 
     @abstractmethod
     def settings(self, keys: Any, nodes: int, coscheduling: CoschedulingFields) -> MachineSettings:

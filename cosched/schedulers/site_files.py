@@ -39,6 +39,7 @@ class SiteFile(Settings):
     quantum: Seconds = 0
     preemptive: Switch = False
     promote_after: Annotated[Whole, Field(ge=0)] = 0
+    down: tuple[Name, ...] = ()
     machines: Annotated[tuple[MachinesOfClass, ...], Field(min_length=1)]
     clusters: tuple[ClusterTable, ...] = ()
 
@@ -54,8 +55,13 @@ class SiteFile(Settings):
         return self
 
     @model_validator(mode="after")
-    def _clusters_have_machines(self) -> Self:
+    def _machines_are_known(self) -> Self:
         machines = {name for of in self.machines for name in of.names}
+        for name in self.down:
+            if name not in machines:
+                raise KeyedError(("down",), f"{name} is no machine")
+        if machines <= {*self.down}:
+            raise KeyedError(("down",), "no machine is left")
         for row, cluster in enumerate(self.clusters):
             for name in cluster.members:
                 if name not in machines:
@@ -76,7 +82,8 @@ class SiteFile(Settings):
             Cluster(of.name, tuple(sorted(index[name] for name in of.members)), of.min_members or len(of.members))
             for of in self.clusters
         ]
-        return Site(tuple(machines), tuple(clusters), self.quantum, self.preemptive, self.promote_after)
+        down = frozenset(index[name] for name in self.down)
+        return Site(tuple(machines), tuple(clusters), self.quantum, self.preemptive, self.promote_after, down)
 
 
 TABLES: Mapping[int | str, type[Settings]] = {"machines": MachinesOfClass, "clusters": ClusterTable}

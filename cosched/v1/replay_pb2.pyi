@@ -88,7 +88,7 @@ class GetResultsResponse(_message.Message):
     def __init__(self, jobs: _Optional[_Iterable[_Union[JobResult, _Mapping]]] = ..., releases: _Optional[int] = ..., allocations: _Optional[_Iterable[_Union[PastAllocation, _Mapping]]] = ..., counts: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class PastAllocation(_message.Message):
-    __slots__ = ("number", "allocation", "nodes", "start", "end", "ended", "where")
+    __slots__ = ("number", "allocation", "nodes", "start", "end", "ended", "where", "resource")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     ALLOCATION_FIELD_NUMBER: _ClassVar[int]
     NODES_FIELD_NUMBER: _ClassVar[int]
@@ -96,6 +96,7 @@ class PastAllocation(_message.Message):
     END_FIELD_NUMBER: _ClassVar[int]
     ENDED_FIELD_NUMBER: _ClassVar[int]
     WHERE_FIELD_NUMBER: _ClassVar[int]
+    RESOURCE_FIELD_NUMBER: _ClassVar[int]
     number: int
     allocation: int
     nodes: int
@@ -103,7 +104,8 @@ class PastAllocation(_message.Message):
     end: int
     ended: AllocationEnd
     where: str
-    def __init__(self, number: _Optional[int] = ..., allocation: _Optional[int] = ..., nodes: _Optional[int] = ..., start: _Optional[int] = ..., end: _Optional[int] = ..., ended: _Optional[_Union[AllocationEnd, str]] = ..., where: _Optional[str] = ...) -> None: ...
+    resource: str
+    def __init__(self, number: _Optional[int] = ..., allocation: _Optional[int] = ..., nodes: _Optional[int] = ..., start: _Optional[int] = ..., end: _Optional[int] = ..., ended: _Optional[_Union[AllocationEnd, str]] = ..., where: _Optional[str] = ..., resource: _Optional[str] = ...) -> None: ...
 
 class JobResult(_message.Message):
     __slots__ = ("number", "state", "ready", "start", "end", "holds", "yields", "held_node_seconds", "hold_start")

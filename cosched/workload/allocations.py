@@ -60,7 +60,8 @@ class AllocationEnd(IntEnum):
 @dataclass(frozen=True, slots=True, eq=False)
 class Allocations:
     """The allocations of one domain in order of beginning: the job's row, the number among that job's (from 1), nodes,
-    start and end in s, an AllocationEnd, and the names of the nodes, joined by commas; empty: they have none.
+    start and end in s, an AllocationEnd, the names of the nodes, joined by commas, and that of all of them together;
+    empty: they have none.
     """
 
     row: Ints
@@ -70,6 +71,7 @@ class Allocations:
     end: Ints
     ended: Ints
     where: NDArray[np.str_]
+    resource: NDArray[np.str_]
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return all rows."""
@@ -78,9 +80,9 @@ class Allocations:
     @classmethod
     def of(cls, rows: Iterable[Sequence[Any]]) -> Allocations:
         """Return the table of these rows."""
-        *numbers, where = list(zip(*rows, strict=True)) or [()] * len(fields(cls))
+        *numbers, where, resource = list(zip(*rows, strict=True)) or [()] * len(fields(cls))
         row, number, nodes, start, end, ended = (np.array(column, np.int64) for column in numbers)
-        return cls(row, number, nodes, start, end, ended, np.array(where, np.str_))
+        return cls(row, number, nodes, start, end, ended, np.array(where, np.str_), np.array(resource, np.str_))
 
 
 def no_allocations() -> Allocations:
@@ -95,6 +97,7 @@ class _Record:
     nodes: int
     start: int
     where: tuple[str, ...] | None
+    resource: str
     end: int = UNKNOWN
     ended: AllocationEnd = AllocationEnd.LASTS
 
@@ -107,15 +110,15 @@ class AllocationLog:
         self._open: dict[int, _Record] = {}  # by row
         self._numbers: Counter[int] = Counter()  # of a row so far
 
-    def begin(self, row: int, nodes: int, now: int, where: tuple[str, ...] | None = None) -> None:
+    def begin(self, row: int, nodes: int, now: int, where: tuple[str, ...] | None = None, resource: str = "") -> None:
         """The job has so many nodes from now on, by these names; what it had for no time does not count."""
         present = self._open.get(row)
         if present is not None and now == present.start:
-            present.nodes, present.where = nodes, where
+            present.nodes, present.where, present.resource = nodes, where, resource
         elif present is None or nodes != present.nodes:
             self.end(row, now, AllocationEnd.RESIZED)
             self._numbers[row] += 1
-            self._open[row] = record = _Record(row, self._numbers[row], nodes, now, where)
+            self._open[row] = record = _Record(row, self._numbers[row], nodes, now, where, resource)
             self._records.append(record)
 
     def end(self, row: int, now: int, how: AllocationEnd) -> None:
@@ -135,6 +138,7 @@ class AllocationLog:
                 now if record.ended is AllocationEnd.LASTS else record.end,
                 record.ended,
                 ",".join(record.where or ()),
+                record.resource,
             )
             for record in self._records
         )
@@ -153,7 +157,7 @@ class Runs:
         progress = self._progress.setdefault(row, Progress(run))
         progress.go_on(allocation, now)
         heapq.heappush(self._ends, (progress.end, row))
-        self._log.begin(row, allocation.nodes, now, allocation.where)
+        self._log.begin(row, allocation.nodes, now, allocation.where, allocation.resource)
 
     def requeue(self, row: int, now: int, *, keeps_work: bool) -> None:
         """A job has lost its nodes and waits."""

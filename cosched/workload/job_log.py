@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -81,20 +81,23 @@ def read_jobs(
     has_pairs: bool,
     more: Sequence[Column] = (),
     complete: Complete | None = None,
+    implied: Mapping[str, str] | None = None,
+    size: int | None = None,
 ) -> tuple[Workload, int]:
     """Return a machine's workload and its number of nodes, which are in `partitions` or flat; InputError.
 
     `overrun` says what happens to jobs that ran past their request; `seed` is for a generated log. With `has_pairs` a
     file of pairs will name jobs: jobs cut away then count as left out, so pairs that name them are dropped. `more`:
-    columns that the machine's scheduler reads, and `complete` what it adds to them.
+    columns that the machine's scheduler reads, and `complete` what it adds to them; `implied`: what a log need not say;
+    `size`: the number of nodes, if the scheduler knows it.
     """
     if isinstance(job_log.trace, Workload):
-        workload, nodes = job_log.trace, _nodes(job_log, None, partitions)
+        workload, nodes = job_log.trace, size or _nodes(job_log, None, partitions)
         columns = {} if complete is None else complete(workload.columns, workload.nodes)
         workload = replace(workload, columns=columns)
     else:
-        log = _read(job_log, seed, more)
-        nodes = _nodes(job_log, log, partitions)
+        log = _read(job_log, seed, more, implied)
+        nodes = size or _nodes(job_log, log, partitions)
         kept = _cut(job_log, log)
         sizes = partitions.round_up if partitions else None
         workload = traces.clean(kept, nodes, job_log.procs_per_node, overrun, sizes, complete)
@@ -104,11 +107,11 @@ def read_jobs(
     return _shaped(job_log, workload, nodes), nodes
 
 
-def _read(job_log: JobLog, seed: int, more: Sequence[Column]) -> TraceLog:
+def _read(job_log: JobLog, seed: int, more: Sequence[Column], implied: Mapping[str, str] | None) -> TraceLog:
     if is_generated(job_log.trace):
         return read_generated(str(job_log.trace), seed, f"--domain {job_log.name}")
     assert not isinstance(job_log.trace, Workload)
-    return traces.read_trace(job_log.trace, job_log.format, more)
+    return traces.read_trace(job_log.trace, job_log.format, more, implied)
 
 
 def _nodes(job_log: JobLog, log: TraceLog | None, partitions: Partitions | None) -> int:

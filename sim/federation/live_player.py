@@ -132,4 +132,4 @@ def _outcome(job: wire.JobResult) -> JobOutcome:
 
 
 def _allocation(had: wire.PastAllocation) -> tuple[Any, ...]:
-    return had.number - 1, had.allocation, had.nodes, had.start, had.end, had.ended - 1, had.where
+    return had.number - 1, had.allocation, had.nodes, had.start, had.end, had.ended - 1, had.where, had.resource

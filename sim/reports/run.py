@@ -34,8 +34,8 @@ _COLUMNS: dict[str, dict[str, Any]] = {
     },
     YIELDS: {"domain": _TEXT, "time": polars.Int64, "yields": polars.Int64},
 }
-WHERE = "where"  # of allocations, if some nodes have names
-_MAY_BE_EMPTY = {"ready", "start", "end", "pair", "mate_job_id", WHERE}
+NAMES = ("where", "resource")  # of allocations, if some nodes have names, or all nodes of a job have one
+_MAY_BE_EMPTY = {"ready", "start", "end", "pair", "mate_job_id", *NAMES}
 
 
 @dataclass(frozen=True)
@@ -177,8 +177,8 @@ def _read_table(path: Path) -> polars.DataFrame:
         raise InputError(str(path), None, error.strerror or str(error)) from None
     except polars.exceptions.PolarsError as error:
         raise InputError(str(path), None, f"not a CSV file: {str(error).splitlines()[0]}") from None
-    if path.name == ALLOCATIONS and raw.columns[-1] == WHERE:
-        columns = {**columns, WHERE: _TEXT}
+    if path.name == ALLOCATIONS:
+        columns = {**columns, **{name: _TEXT for name in NAMES if name in raw.columns}}
     if raw.columns != list(columns):
         raise InputError(str(path), 1, f"the columns must be {','.join(columns)}")
     typed = raw.cast(polars.Schema(columns), strict=False)

@@ -276,15 +276,18 @@ class ReplayResult:
             "allocation": had.number,
             **{key: getattr(had, key) for key in ("nodes", "start", "end")},
             "ended": _names(AllocationEnd, had.ended),
-            **({"where": polars.Series(had.where.tolist(), dtype=polars.String)} if self._has_names else {}),
+            **{
+                key: polars.Series(getattr(had, key).tolist(), dtype=polars.String)
+                for key in ("where", "resource")
+                if self._has_names(key)
+            },
         }
         return polars.DataFrame(columns)
 
-    @property
-    def _has_names(self) -> bool:
-        """Whether some scheduler has given nodes by name."""
+    def _has_names(self, key: str) -> bool:
+        """Whether some scheduler has given nodes by name, or has a name for all nodes of a job."""
         had = (domain.allocations for domain in self.domains.values())
-        return any(each is not None and bool(each.where.any()) for each in had)
+        return any(each is not None and bool(getattr(each, key).any()) for each in had)
 
     def hold_frame(self, name: str) -> polars.DataFrame:
         """Return the holds of one domain, which must have been recorded, with the columns of holds.csv."""

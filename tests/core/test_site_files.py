@@ -74,6 +74,8 @@ def test_a_table_says_how_long_a_job_class_runs_where_it_can(site: Path) -> None
         ("min_members = 1", "min_members = 0", "clusters.1.min_members: 0 is below 1"),
         ("min_members = 1", "min_member = 1", "clusters.1.min_member: no such key; did you mean min_members?"),
         ("promote_after = 3", "promote_after = -1", "promote_after: -1 is below 0"),
+        ("promote_after = 3", 'down = ["both"]', "down: both is no machine"),
+        ("promote_after = 3", 'down = ["s1", "s2", "i1"]', "down: no machine is left"),
         ("quantum", "quantums", "quantums: no such key; did you mean quantum?"),
         ("names = [", "names = ", "8: not valid TOML"),
     ],

@@ -112,6 +112,10 @@ def test_the_page_on_molding_works_as_written(terminals, other_ports):
     assert works_as_written(TOP / "docs" / "molding.md", terminals, other_ports)
 
 
+def test_the_page_on_heterogeneous_sites_works_as_written(terminals):
+    assert works_as_written(TOP / "docs" / "heterogeneous.md", terminals)
+
+
 def test_the_page_on_choosing_machines_works_as_written(terminals):
     assert works_as_written(TOP / "docs" / "select.md", terminals)
 

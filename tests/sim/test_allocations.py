@@ -28,7 +28,7 @@ class Machine:
         return found
 
     def noted(self, now: int) -> list[tuple[int, ...]]:
-        return [row[:-1] for row in self.runs.allocations(now).rows()]
+        return [row[:-2] for row in self.runs.allocations(now).rows()]
 
 
 def test_a_job_on_fewer_nodes_takes_longer():

@@ -45,7 +45,7 @@ def test_no_name_is_two_jobs_at_once_and_a_restart_changes_none(seed):
     result = played(setups, pairing)
     check_together(result)
     spans = defaultdict(list)
-    for _, _, nodes, start, end, _, where in result.domains["A"].allocations.rows():
+    for _, _, nodes, start, end, _, where, _ in result.domains["A"].allocations.rows():
         assert len(where.split(",")) == nodes
         for name in where.split(","):
             spans[name].append((start, end))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from cosched.core.allocation import NOT_NOW, Allocation, Given
-from cosched.core.events import NOT_HOLDABLE, Ready, Requeued
+from cosched.core.events import NOT_HOLDABLE, NodesLost, Ready, Requeued
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.open_iteration import OpenIteration
@@ -53,7 +53,7 @@ class PlainScheduler(OpenIteration):
         self.jobs: dict[JobId, PlainJob] = {}  # in the order of their submission
         self.starts = RecentStarts()  # none: nobody starts before their turn
         self._going = False  # an iteration is not over yet
-        self._events: list[Requeued] = []
+        self._events: list[Requeued | NodesLost] = []
 
     # What others say
 
@@ -71,6 +71,10 @@ class PlainScheduler(OpenIteration):
             if job.passed_over != now + 1 and self._can_have(job, self.free):
                 return job
         return None
+
+    def _at_once(self, job: PlainJob) -> int:
+        """How many nodes it has while it is ready; others give the rest when it starts."""
+        return min(job.size, self.free)
 
     def _hold_limit(self, job: PlainJob) -> int:
         """Until when a ready job may hold (Ready)."""
@@ -150,7 +154,7 @@ class PlainScheduler(OpenIteration):
         return job.size <= free + sum(giver.nodes for giver in self._givers(job)) - promised
 
     def _make_ready(self, job: PlainJob) -> Ready:
-        self._give(job, min(job.size, self.free))
+        self._give(job, self._at_once(job))
         job.state, self._offered = READY, job.asked.id
         return Ready(job.asked.id, self._allocation(job), self._hold_limit(job))
 
@@ -220,7 +224,7 @@ class PlainScheduler(OpenIteration):
         self.free -= nodes - job.nodes
         job.nodes = nodes
 
-    def take_events(self) -> list[Requeued]:
+    def take_events(self) -> list[Requeued | NodesLost]:
         """See ElasticScheduler."""
         events, self._events = self._events, []
         return events

@@ -21,7 +21,7 @@ from cosched.core.effects import (
     Unbook,
     Yield,
 )
-from cosched.core.events import Booked, Claimed, MayBeEarlier, Quoted, Ready, Requeued
+from cosched.core.events import Booked, Claimed, MayBeEarlier, NodesLost, Quoted, Ready, Requeued
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.capabilities import Capabilities
@@ -137,14 +137,19 @@ class Scheduler(Protocol):
 
 @runtime_checkable
 class ElasticScheduler(Scheduler, Protocol):
-    """One that resizes or preempts running jobs by itself. It may do so in any call but a try that it refuses.
+    """One that resizes or preempts running jobs by itself, or takes the nodes of jobs that hold.
+
+    It may do so in any call but a try that it refuses.
 
     A job that it makes ready need not have its nodes yet: it may take them from others when the job starts. Until then
     the job cannot hold (Ready).
     """
 
-    def take_events(self) -> list[SizeChanged | Requeued]:
-        """What it has done to running jobs since the last time, in order. Starts are not among it."""
+    def take_events(self) -> Sequence[SizeChanged | Requeued | NodesLost]:
+        """What it has done to running jobs since the last time, in order, and which holds it has ended (NodesLost).
+
+        Starts are not among it.
+        """
 
 
 @runtime_checkable

@@ -82,7 +82,7 @@ class ReplayApi(ReplayServiceServicer):
 
 
 def _allocation(columns: Sequence[Any]) -> wire.PastAllocation:
-    row, allocation, nodes, start, end, ended, where = columns
+    row, allocation, nodes, start, end, ended, where, resource = columns
     return wire.PastAllocation(
         number=row + 1,
         allocation=allocation,
@@ -91,6 +91,7 @@ def _allocation(columns: Sequence[Any]) -> wire.PastAllocation:
         end=end,
         ended=ended + 1,  # 0 is the unspecified one
         where=where,
+        resource=resource,
     )
 
 

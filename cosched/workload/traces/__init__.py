@@ -53,10 +53,12 @@ FORMATS: Mapping[str, Reader] = MappingProxyType(
 )
 
 
-def read_trace(path: StrPath, format: str | None = None, more: Sequence[Column] = ()) -> TraceLog:
+def read_trace(
+    path: StrPath, format: str | None = None, more: Sequence[Column] = (), implied: Mapping[str, str] | None = None
+) -> TraceLog:
     """Read a job log, plain or gzip ('-': standard input), in one of `FORMATS` (None: detected from the first line).
 
-    `more`: columns that a scheduler reads of a CSV log.
+    `more`, `implied`: see `read_table`.
 
     InputError names the file, the line and the reason if the file cannot be read or used. ValueError if there is
     no such format.
@@ -67,7 +69,7 @@ def read_trace(path: StrPath, format: str | None = None, more: Sequence[Column] 
     with contextlib.closing(read_blocks(path)) as blocks:
         first = list(itertools.islice(blocks, 1))
         found, lines = format or _detect(first, name), itertools.chain(first, blocks)
-        return read_table(lines, name, more) if found == "csv" else FORMATS[found](lines, name)
+        return read_table(lines, name, more, implied) if found == "csv" else FORMATS[found](lines, name)
 
 
 def _detect(blocks: list[Block], source: str) -> str:

@@ -6,7 +6,7 @@ A scheduler may read more columns of its own.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cosched.errors import InputError
@@ -20,8 +20,12 @@ NEEDED = ("job_id", "submit", "run")
 SIZES = ("nodes", "procs")
 
 
-def read_table(blocks: Iterable[Block], source: str, more: Sequence[Column] = ()) -> TraceLog:
+def read_table(
+    blocks: Iterable[Block], source: str, more: Sequence[Column] = (), implied: Mapping[str, str] | None = None
+) -> TraceLog:
     """Read a CSV file from its blocks of lines; `source` names it in messages, `more` are columns for a scheduler.
+
+    `implied`: columns that the file need not have, and what each job has there if it does not.
 
     Times are seconds (fractions are rounded down) and are not shifted; an empty cell is unknown. Sizes are nodes if
     there is a column `nodes`, else processors: `header["Unit"]` says which. Other columns are ignored. InputError
@@ -32,14 +36,16 @@ def read_table(blocks: Iterable[Block], source: str, more: Sequence[Column] = ()
     line, names = next(rows, (0, []))
     if not names:
         raise InputError(source, None, "no jobs")
-    index = _index([name.strip().lower() for name in names], line, source, [column.name for column in more])
-    size = next(name for name in SIZES if name in index)
+    index = _index(
+        [name.strip().lower() for name in names], line, source, [column.name for column in more], implied or {}
+    )
+    size = next((name for name in SIZES if name in index), "nodes")
     there = [column for column in more if column.name in index]
     builder = LogBuilder(source, there)
     for line, cells in rows:
         if len(cells) != len(names):
             raise InputError(source, line, f"{len(cells)} columns, but the first line names {len(names)}")
-        row = _Row(source, line, {name: cells[i].strip() for name, i in index.items()})
+        row = _Row(source, line, {**(implied or {}), **{name: cells[i].strip() for name, i in index.items()}})
         count = row.value(whole, size)
         builder.add(
             line,
@@ -96,11 +102,11 @@ def _rows(reader: Iterator[list[str]], source: str) -> Iterator[tuple[int, list[
             yield line, cells
 
 
-def _index(names: list[str], line: int, source: str, more: Sequence[str]) -> dict[str, int]:
+def _index(names: list[str], line: int, source: str, more: Sequence[str], implied: Mapping[str, str]) -> dict[str, int]:
     for name in NEEDED:
-        if name not in names:
+        if name not in (*names, *implied):
             raise InputError(source, line, f"the column {name} is missing")
-    if not any(name in names for name in SIZES):
+    if not any(name in (*names, *implied) for name in SIZES):
         raise InputError(source, line, f"the column {' or '.join(SIZES)} is missing")
     wanted = (*NEEDED, *SIZES, "requested", "user", "wait", *more)
     twice = next((name for name in wanted if names.count(name) > 1), None)

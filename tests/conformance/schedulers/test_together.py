@@ -128,7 +128,7 @@ def test_a_short_job_takes_the_nodes_of_a_longer_one_which_begins_anew():
     """The example."""
     jobs = [RefJob(1, 0, 1000, 1000, 8), RefJob(2, 10, 100, 100, 6), RefJob(3, 20, 50, 50, 2)]
     domain = played([express(setup_of(RefDomain("A", 8, jobs)), 100)]).domains["A"]
-    rows = [(row, start, end, AllocationEnd(how)) for row, _, _, start, end, how, _ in domain.allocations.rows()]
+    rows = [(row, start, end, AllocationEnd(how)) for row, _, _, start, end, how, *_ in domain.allocations.rows()]
     assert rows == [
         (0, 0, 10, AllocationEnd.REQUEUED),
         (1, 10, 110, AllocationEnd.COMPLETED),

@@ -36,8 +36,8 @@ class Site:
     """Resources are its machines and its clusters; no two have one name.
 
     `quantum`: jobs are placed at its multiples, in s; 0: when they are submitted. `preemptive`: jobs of high priority
-    take the machines of those of low priority, which begin anew. So often preempted, at `promote_after`, a job of low
-    priority becomes one of medium priority; 0: never.
+    take the machines of those of low priority, which begin anew. A job of low priority that was preempted
+    `promote_after` times becomes one of medium priority; 0: never. `down`: indices of machines that are out of service.
     """
 
     machines: tuple[Machine, ...]
@@ -45,6 +45,7 @@ class Site:
     quantum: int = 0
     preemptive: bool = False
     promote_after: int = 0
+    down: frozenset[int] = frozenset()
 
     @property
     def resources(self) -> list[str]:

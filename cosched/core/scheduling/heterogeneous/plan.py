@@ -1,0 +1,167 @@
+"""The commitments of a domain: which job runs next on which machines, and when each of these is available."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import attrgetter
+
+import numpy as np
+
+from cosched.core.protocol import JobId
+from cosched.core.scheduling.heterogeneous.calls import Ints
+
+
+@dataclass(slots=True, eq=False)
+class Commitment:
+    """A job runs on a resource for `seconds`, planned from `start` to `end`; `order`: in which commitments are made.
+
+    `has_machines`: the job is ready, holds or runs. `is_low`: jobs of high priority may take its machines, but
+    not as long as it `is_ready`: an answer is awaited.
+    """
+
+    job: JobId
+    resource: int
+    seconds: int
+    order: int
+    start: int = 0
+    end: int = 0
+    has_machines: bool = False
+    is_low: bool = False
+    is_ready: bool = False
+
+    @property
+    def place(self) -> tuple[bool, int]:
+        """Which commitments of a machine are before it: of those that have machines, and of others, the earlier."""
+        return not self.has_machines, self.order
+
+
+class Plan:
+    """Each machine has a line of commitments. Nothing goes into a hole: a machine is available when its last one ends.
+
+    `loose`: something did not happen as it was planned, so that later commitments may begin at another instant.
+    """
+
+    def __init__(self, members: Sequence[Sequence[int]], machines: int) -> None:
+        self._members = members  # of each resource
+        self.lines: list[list[Commitment]] = [[] for _ in range(machines)]
+        self._of: dict[JobId, Commitment] = {}
+        self.loose = False
+        self._ends = np.zeros(machines, np.int64)  # of the last commitment
+        self._firm_ends = np.zeros(machines, np.int64)  # of the last one that is not low
+        self._low = np.zeros(machines, np.int64)  # how many are
+        self._ready: dict[JobId, Commitment] = {}
+
+    def __contains__(self, job: JobId) -> bool:
+        return job in self._of
+
+    def __iter__(self) -> Iterator[Commitment]:
+        return iter(self._of.values())
+
+    def of(self, job: JobId) -> Commitment | None:
+        """Return the commitment of a job, if it has one."""
+        return self._of.get(job)
+
+    def members(self, commitment: Commitment) -> Sequence[int]:
+        """Return the machines of a commitment."""
+        return self._members[commitment.resource]
+
+    def add(self, commitment: Commitment) -> None:
+        """Commit a job. A new commitment is the last; one that was taken back has its place again."""
+        self._of[commitment.job] = commitment
+        for machine in self.members(commitment):
+            self.lines[machine].append(commitment)
+            self._sort(self.lines[machine])
+            self._low[machine] += commitment.is_low
+        self._extend(commitment)
+
+    def remove(self, job: JobId, now: int) -> Commitment | None:
+        """Take a commitment back, if there is one. Those behind it may begin earlier, unless it ends now."""
+        commitment = self._of.pop(job, None)
+        if commitment is not None:
+            self._ready.pop(job, None)
+            for machine in self.members(commitment):
+                self.lines[machine].remove(commitment)
+                self._low[machine] -= commitment.is_low
+            self.loose |= commitment.end != now
+        return commitment
+
+    def change(self, commitment: Commitment, *, has_machines: bool, is_ready: bool, start: int, end: int) -> None:
+        """The job gets its machines, or loses them, or has them until another instant."""
+        self.loose |= (commitment.start, commitment.end) != (start, end)
+        commitment.start, commitment.end, commitment.is_ready = start, end, is_ready
+        self._ready.pop(commitment.job, None)
+        if is_ready:
+            self._ready[commitment.job] = commitment
+        if commitment.has_machines != has_machines:
+            commitment.has_machines = has_machines
+            for machine in self.members(commitment):
+                self._sort(self.lines[machine])
+
+    def _sort(self, line: list[Commitment]) -> None:
+        """Who has machines comes first."""
+        if any(one.place > other.place for one, other in pairwise(line)):
+            line.sort(key=attrgetter("place"))
+            self.loose = True
+
+    def set_low(self, commitment: Commitment, *, is_low: bool) -> None:
+        """Whether the commitment is low."""
+        if commitment.is_low != is_low:
+            commitment.is_low, self.loose = is_low, True
+            for machine in self.members(commitment):
+                self._low[machine] += 1 if is_low else -1
+
+    # When machines are available
+
+    def available(self, now: int, *, without_low: bool = False) -> Ints:
+        """Return when each machine is; `without_low`: if none of the low commitments were there."""
+        if not without_low:
+            return np.maximum(self._ends, now)
+        ends = np.maximum(self._firm_ends, now)
+        for commitment in self._ready.values():
+            for machine in self.members(commitment):
+                ends[machine] = max(ends[machine], commitment.end)
+        return ends
+
+    def with_low(self) -> set[int]:
+        """Return the machines with low commitments."""
+        return set(np.flatnonzero(self._low).tolist())
+
+    def compact(self, now: int) -> None:
+        """Let each commitment begin as early as its machines allow, in the order in which they were made.
+
+        Whatever has machines beyond its expected end has them until now.
+        """
+        self._ends[:] = self._firm_ends[:] = now
+        for commitment in self:
+            if commitment.has_machines:
+                commitment.end = now + commitment.seconds if commitment.is_ready else max(commitment.end, now)
+                self._extend(commitment)
+        for commitment in sorted((of for of in self if not of.has_machines), key=lambda of: of.order):
+            commitment.start = max(int(self._ends[machine]) for machine in self.members(commitment))
+            commitment.end = commitment.start + commitment.seconds
+            self._extend(commitment)
+        self.loose = False
+
+    def _extend(self, commitment: Commitment) -> None:
+        for machine in self.members(commitment):
+            self._ends[machine] = max(self._ends[machine], commitment.end)
+            if not commitment.is_low:
+                self._firm_ends[machine] = max(self._firm_ends[machine], commitment.end)
+
+    def is_old(self, now: int) -> bool:
+        """Whether something is not as planned: a job is beyond its expected end, or should have begun."""
+        firsts = (line[0] for line in self.lines if line)
+        late = ((first.end if first.has_machines else first.start) < now for first in firsts)
+        return self.loose or bool(self._ready) or any(late)
+
+    def displaced(self, resource: int, start: int) -> list[Commitment]:
+        """Return the low commitments on the machines of a resource that do not end before a placement starts."""
+        found = {
+            of.job: of
+            for machine in self._members[resource]
+            for of in self.lines[machine]
+            if of.is_low and not of.is_ready and of.end > start
+        }
+        return sorted(found.values(), key=lambda of: of.order)
