@@ -12,6 +12,9 @@ from types import ModuleType
 
 from cosched.core.allocation import Malleable
 from cosched.core.scheduling.fluid.settings import FluidSettings, Harvesting
+from cosched.core.scheduling.heterogeneous.jobs import Classed, Priority
+from cosched.core.scheduling.heterogeneous.settings import HeterogeneousSettings
+from cosched.core.scheduling.heterogeneous.site import Cluster, Machine, Site
 from cosched.core.scheduling.molding.jobs import Moldable
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.plain import PlainScheduler
@@ -21,6 +24,7 @@ from cosched.core.scheduling.pools import parse_node_pool
 from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
 from cosched.schedulers.batch import BATCH
 from cosched.schedulers.fluid import FLUID
+from cosched.schedulers.heterogeneous import HETEROGENEOUS
 from cosched.schedulers.molding import MOLDING
 
 NODES = 8
@@ -64,6 +68,26 @@ FLUID_SETTINGS: Mapping[str, FluidSettings] = {
     for harvesting in Harvesting
     for slots in (False, True)
 }
+SLOW = 10**6  # s: how long a job that is for a cluster takes on one machine
+
+
+def _unlike(*, preemptive: bool, quantum: int = 0) -> HeterogeneousSettings:
+    """Eight machines, with clusters of 2, 4 and 8; a class of jobs for each size."""
+    machines = tuple(Machine(f"slot{number}", "any") for number in range(NODES))
+    groups = [tuple(range(first, first + size)) for size in (2, 4, 8) for first in range(0, NODES, size)]
+    clusters = tuple(Cluster(f"c{group[0]}-{group[-1]}", group, len(group)) for group in groups)
+    times = {("1", machine.name): 10 for machine in machines}
+    for cluster in clusters:
+        size = str(len(cluster.members))
+        times |= {(size, machine.name): SLOW for machine in machines} | {(size, cluster.name): 10}
+    return HeterogeneousSettings(Site(machines, clusters, quantum, preemptive), times)
+
+
+HETEROGENEOUS_SETTINGS = {
+    "shared": _unlike(preemptive=False),
+    "preemptive": _unlike(preemptive=True),
+    "quantum": _unlike(preemptive=True, quantum=1),
+}
 MOLDING_SETTINGS = {sizing.value: MoldingSettings(NODES, sizing) for sizing in Sizing}
 MOLDING_SETTINGS["learns"] = MoldingSettings(NODES, learns=True)
 
@@ -72,6 +96,10 @@ SCHEDULERS: Mapping[str, Callable[[], OpenScheduler]] = {
     **{f"batch-{name}": lambda chosen=chosen: BATCH.open(chosen) for name, chosen in BATCH_SETTINGS.items()},
     **{f"fluid-{name}": lambda chosen=chosen: FLUID.open(chosen) for name, chosen in FLUID_SETTINGS.items()},
     **{f"molding-{name}": lambda chosen=chosen: MOLDING.open(chosen) for name, chosen in MOLDING_SETTINGS.items()},
+    **{
+        f"heterogeneous-{name}": lambda chosen=chosen: HETEROGENEOUS.open(chosen)
+        for name, chosen in HETEROGENEOUS_SETTINGS.items()
+    },
     "plain": lambda: PlainScheduler(NODES),
     "express": lambda: example.EXPRESS.open(example.ExpressSettings(NODES, 10)),
 }
@@ -83,4 +111,11 @@ def columns(name: str, random: Random, nodes: int) -> object:
         return random.choice([None, Malleable(random.randint(1, nodes))])
     if name.startswith("molding"):
         return random.choice([None, Moldable(), Moldable()])
+    if name.startswith("heterogeneous"):
+        return Classed(random.choice("1248"), random.choice(list(Priority)))
     return {"steady": random.choice([0, 0, 1])} if name == "express" else {}
+
+
+def of_size(name: str, nodes: int) -> object:
+    """What a job says that needs so many nodes, if its kind asks for that."""
+    return Classed(str(nodes)) if name.startswith("heterogeneous") else {}

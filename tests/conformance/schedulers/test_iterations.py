@@ -6,7 +6,7 @@ import pytest
 
 from cosched.core.job import JobState
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
-from tests.conformance.schedulers.kinds import NODES, SCHEDULERS
+from tests.conformance.schedulers.kinds import NODES, SCHEDULERS, of_size
 
 
 @pytest.fixture(params=SCHEDULERS)
@@ -18,7 +18,8 @@ def scheduler(request) -> OpenScheduler:
 def submit(scheduler: OpenScheduler, *sizes: int, now: int = 0, first: int = 1) -> None:
     scheduler.enter(now)
     for number, nodes in enumerate(sizes, first):
-        scheduler.submit(ClusterJob(str(number), nodes, 10, now, paired=True))
+        says = of_size(type(scheduler).__name__.lower(), nodes)
+        scheduler.submit(ClusterJob(str(number), nodes, 10, now, paired=True, columns=says))
 
 
 def ready(scheduler: OpenScheduler, now: int) -> str | None:

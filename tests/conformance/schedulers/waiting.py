@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 from cosched.core.effects import Book, Claim, Quote
-from cosched.core.events import NOT_HOLDABLE, MayBeEarlier, Ready, Requeued
+from cosched.core.events import NOT_HOLDABLE, MayBeEarlier, NodesLost, Ready, Requeued
 from cosched.core.job import JobState
 from cosched.core.scheduling.scheduler import (
     ClusterJob,
@@ -106,7 +106,9 @@ class Waiting:
 
     def take_events(self) -> None:
         for event in self.scheduler.take_events() if isinstance(self.scheduler, ElasticScheduler) else ():
-            assert self.states[event.job] is RUNNING
+            assert self.states[event.job] is (HOLDING if type(event) is NodesLost else RUNNING)
+            if type(event) is NodesLost:
+                self.states[event.job] = QUEUED
             if type(event) is Requeued:
                 self.states[event.job] = QUEUED
                 self.preempted += 1

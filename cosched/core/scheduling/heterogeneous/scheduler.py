@@ -321,6 +321,7 @@ class Heterogeneous(PlainScheduler):
 
     def _make_ready(self, job: PlainJob) -> Ready:
         ready = super()._make_ready(job)
+        self._set_back.discard(job.asked.id)
         self._settle(job, self._now)
         return ready
 
