@@ -22,6 +22,7 @@ from tests.conformance.schedulers.together import (
     restarted,
     schedule,
     setup,
+    unlike,
     watched,
 )
 from tests.reference import RefDomain, RefJob
@@ -31,8 +32,8 @@ from tests.sim.fluid_exact import setup as fluid_setup
 from tests.sim.group_cases import Case, random_case
 from tests.tiers import seeds
 
-KINDS = ("batch", "fluid", "express", "molding")
-WITHOUT_SLOTS = ("express", "molding")
+KINDS = ("batch", "fluid", "express", "molding", "heterogeneous")
+WITHOUT_SLOTS = ("express", "molding", "heterogeneous")
 PAIRS = list(combinations_with_replacement(KINDS, 2))
 
 
@@ -90,6 +91,7 @@ def of_kinds(case: Case, random: Random, kinds: Sequence[str]) -> None:
         resizable.slots = domain.slots
         made = fluid_setup(resizable) if kind == "fluid" else setup_of(domain)
         made = express(made, random.choice([5, 20])) if kind == "express" else made
+        made = unlike(made, random) if kind == "heterogeneous" else made
         setups.append(molded(made, random) if kind == "molding" else made)
     check_together(played(setups, pairing_of(case.pairs, setups, case.groups, case.windows)))
 

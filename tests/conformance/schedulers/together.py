@@ -16,6 +16,7 @@ from cosched.core.job import JobState
 from cosched.core.scheduling.molding.jobs import Moldable
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
+from cosched.schedulers.heterogeneous import HETEROGENEOUS
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.molding import MOLDING
 from cosched.sim.federation.conductor import Conductor
@@ -29,7 +30,7 @@ from cosched.sim.story import StoryLog
 from cosched.sim.world import DomainSetup
 from cosched.workload.allocations import Allocations
 from cosched.workload.pairing import Pairing
-from tests.conformance.schedulers.kinds import example
+from tests.conformance.schedulers.kinds import HETEROGENEOUS_SETTINGS, columns, example
 from tests.conformance.schedulers.waiting import plain
 from tests.sim import fluid_exact
 from tests.sim.exact import ref_domain, setup_of, some_jobs
@@ -46,6 +47,8 @@ def setup(random: Random, name: str, kind: str, most: int = 12, **settings: obje
     batch = setup_of(ref_domain(random, name, some_jobs(random, most), **settings))
     if kind == "molding":
         return molded(batch, random)
+    if kind == "heterogeneous":
+        return unlike(batch, random)
     return express(batch, random.choice([5, 20, 50])) if kind == "express" else batch
 
 
@@ -54,6 +57,15 @@ def molded(of: DomainSetup, random: Random) -> DomainSetup:
     jobs = [random.choice([None, Moldable(), Moldable()]) for _ in range(len(of.workload))]
     cluster = MoldingSettings(of.cluster.nodes, random.choice(list(Sizing)))
     return replace(of, cluster=cluster, kind=MOLDING, jobs=jobs)
+
+
+def unlike(of: DomainSetup, random: Random) -> DomainSetup:
+    """A domain with the same jobs, of classes and priorities, on machines that are not alike."""
+    name = random.choice(list(HETEROGENEOUS_SETTINGS))
+    one = np.ones(len(of.workload), np.int64)
+    work = replace(of.workload, nodes=one, run=one, requested=one)
+    jobs = [columns("heterogeneous", random, 1) for _ in range(len(work))]
+    return replace(of, workload=work, cluster=HETEROGENEOUS_SETTINGS[name], kind=HETEROGENEOUS, jobs=jobs)
 
 
 def express(of: DomainSetup, seconds: int) -> DomainSetup:

@@ -86,8 +86,7 @@ class Heterogeneous(PlainScheduler):
         self._plan.add(Commitment(job.id, resource, seconds, order, is_low=self._is_low(known)))
         self._plan.loose = True
         self._settle(known, self._now)
-        if known.state is QUEUED and (known.passed_over or known.released > 0):
-            self._set_back.add(job.id)
+        self._note_set_back(known)
 
     def learn(self, job: JobId, seconds: int) -> None:
         """See OpenScheduler."""
@@ -223,6 +222,7 @@ class Heterogeneous(PlainScheduler):
         times = placement.start, placement.end
         made = Commitment(job.asked.id, resource, seconds, self._ordered, *times, is_low=self._is_low(job))
         self._plan.add(made)
+        self._note_set_back(job)
         self._touched.update(self._plan.members(made))
         self._have_changed[job.asked.id] = None
 
@@ -243,8 +243,10 @@ class Heterogeneous(PlainScheduler):
         """The job, which has no machines, is to be placed anew."""
         self._forget(job.asked.id, now)
         self._queue_of[job.asked.id] = now
-        if job.passed_over != now + 1:
+        if job.passed_over != now + 1:  # what was at an earlier instant is over
             job.passed_over = 0
+        if job.released != now:
+            job.released = 0
         self._have_changed[job.asked.id] = None
 
     def _preempt(self, job: PlainJob) -> None:
@@ -362,17 +364,17 @@ class Heterogeneous(PlainScheduler):
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
         """See Scheduler."""
         super().pass_over(job, now, boost)
-        self._note_set_back(job)
+        self._note_set_back(self.jobs[job])
 
     def release(self, job: JobId, now: int) -> None:
         """See Scheduler."""
         super().release(job, now)
-        self._note_set_back(job)
+        self._note_set_back(self.jobs[job])
 
-    def _note_set_back(self, job: JobId) -> None:
-        """At the next pass the job is planned again."""
-        if job in self._plan:
-            self._set_back.add(job)
+    def _note_set_back(self, job: PlainJob) -> None:
+        """A job that has yielded, or was released, is planned again at the next pass."""
+        if job.state is QUEUED and job.asked.id in self._plan and (job.passed_over or job.released > 0):
+            self._set_back.add(job.asked.id)
 
     def _queue(self, job: PlainJob) -> None:
         """A job goes back to where it was before it was tried elsewhere."""
