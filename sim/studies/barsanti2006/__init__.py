@@ -10,5 +10,5 @@ from cosched.sim.studies.study import study_of
 LOG = click.option(
     "--log", "logs", multiple=True, metavar="FILE[,KEY=VALUE,...]", help="A job log to mold, too; can be repeated."
 )
-FURTHER = click.option("--further", type=click.IntRange(1, 1000), metavar="N", help="Those of all but W1 (at most 5).")
+FURTHER = click.option("--further", type=click.IntRange(1, 1000), metavar="N", help="Those of all but W1 (as many).")
 BARSANTI = study_of(__file__, "cosched.sim.studies.barsanti2006.design:WORK", [FURTHER, LOG])

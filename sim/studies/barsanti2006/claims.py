@@ -209,7 +209,9 @@ CHECKS: Mapping[str, Callable[[Found], Verdict]] = {
     "marginal": _marginal,
     "more-early": lambda r: _more_in_bins(r, (("short", BIN_NAMES[:1]), ("medium", BIN_NAMES[:3])), 1),
     "late-long": lambda r: _more_in_bins(r, [("long", BIN_NAMES[:4])], -1),
-    "few-late": lambda r: _more_in_bins(r, [(name, BIN_NAMES[-1:]) for name in CLASSES], -1),
+    "few-late": lambda r: _more_in_bins(
+        r, [("short", BIN_NAMES[4:]), ("medium", BIN_NAMES[4:]), ("long", BIN_NAMES[-1:])], -1
+    ),
     "shrinks": lambda r: _adapts(r, W1, SCOJO_P, SHRUNK, EXPANDED, ALL_CLASSES),
     "expands": lambda r: _adapts(r, W1, CIRNE_BERMAN, EXPANDED, SHRUNK, ALL_CLASSES),
     "utilisation": lambda r: positive(

@@ -15,10 +15,8 @@ from cosched.sim.studies.barsanti2006.figures import paper_figures
 from cosched.sim.studies.barsanti2006.measuring import RESPONSE, SLOWDOWN, WAIT, measures
 from cosched.sim.studies.barsanti2006.setup import (
     CIRNE_BERMAN,
-    FURTHER,
     JOBS,
     LOGS,
-    OF_DOWNEY,
     QUICK_JOBS,
     SCOJO_P,
     SMALLEST,
@@ -47,7 +45,7 @@ WORDS = words_of(__file__)
 
 def describe(said: Said, given: Mapping[str, Any], folder: Path, told: Told) -> Said:
     """Write the windows of the logs; InputError, OSError."""
-    further, jobs = given["further"] or min(said["replications"], FURTHER), QUICK_JOBS if said["quick"] else JOBS
+    further, jobs = given["further"] or said["replications"], QUICK_JOBS if said["quick"] else JOBS
     usual = {**said, "further": further, "jobs": jobs, "logs": [dict(log) for log in given["logs"]]}
     windows = []
     for number, log in enumerate(given["logs"], 1):
@@ -60,7 +58,7 @@ def replications(said: Said) -> str:
     """Say in sentences what was replicated."""
     count = said["replications"]
     drawn = f"{counted(count, 'workload')} of {said['jobs']:,} jobs for W1 ({seeds(said, count)})"
-    rest = f"{said['further']} for all else (Downey's curve: {OF_DOWNEY} at most)"
+    rest = f"{said['further']} of all else"
     names = ", ".join(log["name"] for log in said["windows"])
     return f"{drawn}, {rest}. {WORDS['windows'].format(names=names) if names else WORDS['no_logs']}"
 

@@ -14,9 +14,7 @@ from cosched.sim.studies.study import Said
 Settings = dict[str, Any]
 
 NODES = 128
-QUICK_JOBS, JOBS = 1200, 10_000
-FURTHER = 5  # replications of all but W1: as few as can be compared
-OF_DOWNEY = 2  # "using two test runs"
+QUICK_JOBS, JOBS = 2000, 10_000
 
 TRADITIONAL, CIRNE_BERMAN, NO_PREDICTION, SCOJO_P, SCOJO = OF_PAPER = (
     "traditional", "Cirne-Berman", "SCOJO-P without prediction", "SCOJO-P", "SCOJO",
@@ -89,9 +87,7 @@ def experiments(said: Said, folder: Path) -> list[Experiment]:
         ),
         Experiment(LOAD, "A load between W1 and W2", "alpha", (BETWEEN,), BESIDE, basic, replications=further),
         Experiment(IDEAL, "W1: the ideal load", "ideal_load", IDEALS, (NO_PREDICTION,), ideal, replications=further),
-        Experiment(
-            DOWNEY, "W1: Downey's curve", "alpha", (ALPHA_1,), OF_CURVE, by_curve, replications=min(further, OF_DOWNEY)
-        ),
+        Experiment(DOWNEY, "W1: Downey's curve", "alpha", (ALPHA_1,), OF_CURVE, by_curve, replications=further),
         *_of_logs(said),
     ]
 
