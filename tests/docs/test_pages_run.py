@@ -113,7 +113,7 @@ def test_the_page_on_molding_works_as_written(terminals, other_ports):
 
 
 def test_the_page_on_heterogeneous_sites_works_as_written(terminals):
-    assert works_as_written(TOP / "docs" / "heterogeneous.md", terminals)
+    assert works_as_written(TOP / "docs" / "heterogeneous.md", terminals, {"17741": str(free_port())})
 
 
 def test_the_page_on_choosing_machines_works_as_written(terminals):
