@@ -149,7 +149,7 @@ def warm_up(setups: Sequence[DomainSetup], pairing: Pairing, say: Callable[[str]
 
 
 def _is_alone(setup: DomainSetup, pairing: Pairing) -> bool:
-    return setup.kind.plays_traces and not len(pairing)
+    return not len(pairing) and setup.kind.plays_traces(setup.cluster)
 
 
 def _result_alone(setup: DomainSetup, played: PlayedAlone, settings: Domain) -> DomainResult:

@@ -77,7 +77,6 @@ class FluidKind(SchedulerKind):
     keys_of_logs = ("min_share", "model", "resize_cost")
     not_live = MappingProxyType({"min_share": "jobs say by themselves what is their least: submit them with --least"})
     capabilities = Capabilities(slots=True, resize=True)
-    plays_traces = True
 
     def settings(self, keys: FluidKeys, nodes: int, coscheduling: CoschedulingFields) -> FluidSettings:
         """See SchedulerKind."""
@@ -195,6 +194,10 @@ class FluidKind(SchedulerKind):
             Malleable(least, parabolic, fixed, data, jobs.tables.get(row))
             for row, (least, parabolic, fixed, data) in enumerate(zip(*columns, strict=True))
         ]
+
+    def plays_traces(self, settings: FluidSettings) -> bool:  # noqa: ARG002
+        """See SchedulerKind."""
+        return True
 
     def alone(self, settings: FluidSettings, jobs: FluidJobs) -> PlayedAlone:
         """See SchedulerKind."""

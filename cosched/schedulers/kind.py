@@ -63,7 +63,6 @@ class SchedulerKind(ABC):
     implied: ClassVar[Mapping[str, str]] = {}  # columns that a CSV log need not have, and what all jobs then have there
     not_live: ClassVar[Mapping[str, str]] = {}  # those that only replays have, each with the reason
     capabilities: ClassVar[Capabilities] = Capabilities()
-    plays_traces: ClassVar[bool] = False  # whether it has `alone`
     of_batch_systems: ClassVar[bool] = False  # it stands for those that schedule by themselves; no key chooses it
 
     @property
@@ -158,6 +157,10 @@ class SchedulerKind(ABC):
             except ValueError as error:
                 raise ValueError(f"{known.asked}: {error}") from None
         return found
+
+    def plays_traces(self, settings: Any) -> bool:  # noqa: ARG002
+        """Whether `alone` plays a trace with these settings."""
+        return False
 
     def alone(self, settings: Any, jobs: Any) -> PlayedAlone:
         """Play a trace of which no job has a mate in one compiled loop, which must do what `open` would."""

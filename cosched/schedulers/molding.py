@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from cosched.core.scheduling.molding.cluster import BY, MODIFIER, Molding
 from cosched.core.scheduling.molding.curves import MILLIONTHS, Downey
 from cosched.core.scheduling.molding.future import Future
-from cosched.core.scheduling.molding.iteration import By
-from cosched.core.scheduling.molding.jobs import ANY, Moldable, Shares, check_sizes
-from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
+from cosched.core.scheduling.molding.jobs import ANY, BY, MODIFIER, By, Moldable, Molded, Shares, check_sizes
+from cosched.core.scheduling.molding.settings import CAPABILITIES, MoldingSettings, Sizing
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.schedulers.foreseen import learned_future, read_future
-from cosched.schedulers.kind import Ended, SchedulerKind
+from cosched.schedulers.kind import Ended, PlayedAlone, SchedulerKind
 from cosched.schedulers.waits import Waits, waits_for_nodes
 from cosched.validation.mistakes import KeyedError
 from cosched.validation.sections import CoschedulingFields
@@ -28,6 +26,8 @@ from cosched.validation.types import Number, Settings, Whole
 from cosched.workload.column import MAX_NODES, MIN_NODES, UNKNOWN, Column
 
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
+    from cosched.core.scheduling.molding.cluster import Molding
+    from cosched.core.scheduling.molding.machine import MoldingJobs
     from cosched.workload.columns import Columns
     from cosched.workload.jobs import Ints, Workload
 
@@ -125,7 +125,7 @@ class MoldingKind(SchedulerKind):
     without = ("mate_budget", "yield_boost", "release_order")
     keys_of_logs = ("moldable_share",)
     not_live = MappingProxyType({"moldable_share": "jobs say it by themselves: submit them with --moldable"})
-    capabilities = Molding.capabilities
+    capabilities = CAPABILITIES
 
     def settings(self, keys: MoldingKeys, nodes: int, _: CoschedulingFields) -> MoldingSettings:
         """See SchedulerKind."""
@@ -150,6 +150,8 @@ class MoldingKind(SchedulerKind):
 
     def open(self, settings: MoldingSettings) -> Molding:
         """See SchedulerKind."""
+        from cosched.core.scheduling.molding.cluster import Molding  # imports the compiler
+
         return Molding(settings)
 
     # What users read
@@ -213,23 +215,43 @@ class MoldingKind(SchedulerKind):
         curves = {name: stated(columns, name, count) if keys.speedup == "downey" else none for name in CURVE}
         return {"moldable": np.where(said == UNKNOWN, drawn, said).astype(np.int64), **bounds, **curves}
 
-    def jobs(self, keys: MoldingKeys, workload: Workload, nodes: int) -> Sequence[Moldable | None]:
+    def jobs(self, keys: MoldingKeys, workload: Workload, nodes: int) -> MoldingJobs:
         """See SchedulerKind."""
-        rows = zip(*(workload.columns[column.name].tolist() for column in self.columns()), strict=True)
-        jobs = []
-        for row, values in enumerate(rows):
-            id, size = str(workload.job_id[row]), int(workload.nodes[row])
+        names = (column.name for column in self.columns())
+        said = zip(*(workload.columns[name].tolist() for name in names), strict=True)
+        hows = []
+        for row, values in enumerate(said):
             try:
-                how = _moldable(*values, needs_curve=keys.speedup == "downey")
-                check_sizes(ClusterJob(id, size, 1, 0, paired=False, columns=how), nodes, keys.sizes)
+                hows.append(_moldable(*values, needs_curve=keys.speedup == "downey"))
             except ValueError as error:
-                raise ValueError(f"job {id}: {error}") from None
-            jobs.append(how)
-        return jobs
+                raise ValueError(f"job {workload.job_id[row]}: {error}") from None
+        return molded(workload, hows, nodes, keys.sizes)
 
-    def each(self, jobs: Any, count: int) -> Sequence[Moldable | None]:
+    def each(self, jobs: MoldingJobs | None, count: int) -> Sequence[Moldable | None]:
         """See SchedulerKind."""
-        return [None] * count if jobs is None else jobs
+        return [None] * count if jobs is None else [job.how for job in jobs.jobs]
+
+    def plays_traces(self, settings: MoldingSettings) -> bool:
+        """See SchedulerKind: what is foreseen does not change meanwhile."""
+        return not settings.learns
+
+    def alone(self, settings: MoldingSettings, jobs: MoldingJobs) -> PlayedAlone:
+        """See SchedulerKind."""
+        from cosched.core.scheduling.molding.machine import MoldingTrace
+
+        trace = MoldingTrace(settings, jobs)
+        sizes, rows = trace.run(), trace.state.jobs
+        return PlayedAlone(rows["start"].copy(), rows["end"].copy(), sizes, trace.counts())
+
+    def kernels(self) -> Mapping[str, Callable[[], None]]:
+        """See SchedulerKind."""
+        from cosched.core.scheduling.molding import warming
+
+        return {"molding": warming.use_kernels, "molding-traces": warming.use_kernels_of_traces}
+
+    def needed(self, settings: MoldingSettings, *, alone: bool = False) -> list[str]:  # noqa: ARG002
+        """See SchedulerKind."""
+        return ["molding-traces"] if alone else ["molding"]
 
     def submitted(self, keys: MoldingKeys, said: Mapping[str, str]) -> Mapping[str, str]:
         """See SchedulerKind."""
@@ -246,6 +268,23 @@ class MoldingKind(SchedulerKind):
     def _read(self, said: Mapping[str, str], *, needs_curve: bool) -> Moldable | None:
         found = super().read(said)
         return _moldable(*found.values(), needs_curve=needs_curve)
+
+
+def molded(workload: Workload, hows: Sequence[Moldable | None], nodes: int, sizes: Shares = ANY) -> MoldingJobs:
+    """Return jobs of a machine of so many nodes; ValueError names one that cannot run there."""
+    from cosched.core.scheduling.molding.machine import MoldingJobs
+
+    jobs = []
+    columns = (workload.job_id, workload.nodes, workload.requested, workload.submit)
+    rows = zip(*(column.tolist() for column in columns), hows, strict=True)
+    for id, size, requested, submit, how in rows:
+        try:
+            job = ClusterJob(str(id), size, requested, submit, paired=False, columns=how)
+            check_sizes(job, nodes, sizes)
+            jobs.append(Molded.of(job, nodes, sizes))
+        except ValueError as error:
+            raise ValueError(f"job {id}: {error}") from None
+    return MoldingJobs(jobs, workload.run)
 
 
 def _moldable(said: int, least: int, most: int, a: int, sigma: int, *, needs_curve: bool) -> Moldable | None:

@@ -11,7 +11,7 @@ from cosched.core.scheduling.molding.curves import Downey
 from cosched.core.scheduling.molding.jobs import Moldable
 from cosched.core.scheduling.molding.settings import MoldingSettings
 from cosched.core.settings import CoschedulingSettings
-from cosched.schedulers.molding import MOLDING
+from cosched.schedulers.molding import MOLDING, molded
 from cosched.sim.world import DomainSetup
 from cosched.workload.jobs import Workload
 
@@ -42,7 +42,8 @@ def setup(
     submit, nodes, run = columns
     requested = np.array([job.requested or job.run for job in jobs])
     work = Workload(name, np.arange(1, len(jobs) + 1), submit, run, nodes, requested)
-    return DomainSetup(name, work, settings, coscheduling, MOLDING, [how(job) for job in jobs])
+    known = molded(work, [how(job) for job in jobs], settings.nodes, settings.sizes)
+    return DomainSetup(name, work, settings, coscheduling, MOLDING, known)
 
 
 def how(job: Case) -> Moldable | None:

@@ -19,6 +19,7 @@ from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.schedulers.heterogeneous import HETEROGENEOUS
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.molding import MOLDING
+from cosched.schedulers.molding import molded as molded_jobs
 from cosched.sim.federation.conductor import Conductor
 from cosched.sim.federation.core_player import CorePlayer
 from cosched.sim.federation.cores import scheduler_of, trace_jobs
@@ -54,9 +55,9 @@ def setup(random: Random, name: str, kind: str, most: int = 12, **settings: obje
 
 def molded(of: DomainSetup, random: Random) -> DomainSetup:
     """The same domain, whose jobs are molded."""
-    jobs = [random.choice([None, Moldable(), Moldable()]) for _ in range(len(of.workload))]
+    hows = [random.choice([None, Moldable(), Moldable()]) for _ in range(len(of.workload))]
     cluster = MoldingSettings(of.cluster.nodes, random.choice(list(Sizing)))
-    return replace(of, cluster=cluster, kind=MOLDING, jobs=jobs)
+    return replace(of, cluster=cluster, kind=MOLDING, jobs=molded_jobs(of.workload, hows, cluster.nodes))
 
 
 def unlike(of: DomainSetup, random: Random) -> DomainSetup:
@@ -80,7 +81,7 @@ def express(of: DomainSetup, seconds: int) -> DomainSetup:
 
 def opened(kind: SchedulerKind) -> SchedulerKind:
     """The kind, of which no domain is played by a loop of its own."""
-    return type("Opened", (type(kind),), {"plays_traces": False})()
+    return type("Opened", (type(kind),), {"plays_traces": lambda *_: False})()
 
 
 def restarted(kind: SchedulerKind) -> SchedulerKind:

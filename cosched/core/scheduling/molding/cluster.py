@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
@@ -10,59 +10,44 @@ from typing import Any, Self
 
 from cosched.core.allocation import Allocation
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, JobId
-from cosched.core.scheduling.capabilities import Capabilities
+from cosched.core.protocol import JobId
 from cosched.core.scheduling.molding.future import DAY
-from cosched.core.scheduling.molding.iteration import By, Choice, Choices, after, choice_of, turns
-from cosched.core.scheduling.molding.jobs import Moldable, Molded, check_sizes
-from cosched.core.scheduling.molding.machine import Machine, Running
+from cosched.core.scheduling.molding.jobs import BY, MODIFIER, By, Moldable, Molded, check_sizes
+from cosched.core.scheduling.molding.machine import Machine, Running, run_time
 from cosched.core.scheduling.molding.past import Past
-from cosched.core.scheduling.molding.selecting import earliest_size
-from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
-from cosched.core.scheduling.molding.sizing import Scojo, ScojoP, Traditional
+from cosched.core.scheduling.molding.settings import CAPABILITIES, MoldingSettings, Sizing
 from cosched.core.scheduling.plain import QUEUED, READY, PlainJob, PlainScheduler
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 
 CHOSEN, GUARANTEED = "chosen", "guaranteed"  # what is kept of a job: the size that it has chosen, its least size,
-BY, MODIFIER = "by", "modifier"  # how the size came about that it has,
 COUNTED, PAST = "counted", "past"  # and whether it is in the domain's past; what is kept of that
-
-RULES: Mapping[Sizing, Callable[[MoldingSettings], Traditional]] = {
-    Sizing.SCOJO_P: ScojoP,
-    Sizing.SCOJO: lambda _: Scojo(),
-    Sizing.CIRNE_BERMAN: lambda _: Traditional(),
-    Sizing.NONE: lambda _: Traditional(),
-}
 
 
 class Molding(PlainScheduler):
     """The queue, the nodes, and the sizes of jobs."""
 
-    capabilities = Capabilities(molds=True, estimates=True)
+    capabilities = CAPABILITIES
     keeps = PlainScheduler.keeps | {CHOSEN, GUARANTEED, BY, MODIFIER, COUNTED}
 
     def __init__(self, settings: MoldingSettings) -> None:
         super().__init__(settings.nodes)
-        self._sizing, self._sizes = settings.sizing, settings.sizes
-        self._settings, self._rule = settings, RULES[settings.sizing](settings)
+        self._settings = settings
         self._past = Past() if settings.learns else None
         self._learned = 0  # on this day
         self._molded: dict[JobId, Molded] = {}
-        self._machine = self._at(0, [])  # of the open iteration, and what it goes through
-        self._turns: Choices = turns(self._machine, self._rule)
+        self._machine = self._at(0, [])  # of the open iteration
         self._last: PlainJob | None = None  # that had its turn
-        self._limit = FOREVER  # see Ready
         self._shrunk = self._expanded = 0  # jobs that have started on fewer nodes than N_opt; on more
 
     # Jobs in and out
 
     def check(self, job: ClusterJob) -> None:
         """See OpenScheduler."""
-        check_sizes(job, self.nodes, self._sizes)
+        check_sizes(job, self.nodes, self._settings.sizes)
 
     def submit(self, job: ClusterJob) -> None:
         """See OpenScheduler; ValueError if the job cannot run here."""
-        molded = Molded.of(job, self.nodes, self._sizes)
+        molded = Molded.of(job, self.nodes, self._settings.sizes)
         super().submit(job)
         self._molded[job.id] = molded
         kept = self.jobs[job.id].kept
@@ -71,11 +56,11 @@ class Molding(PlainScheduler):
             self._past.add(molded, moldable=isinstance(job.columns, Moldable))
             kept[COUNTED] = True
             self._have_changed[job.id] = None
-        if self._sizing is Sizing.NONE:
+        if self._settings.sizing is Sizing.NONE:
             molded.keep_to(job.nodes)
-        elif self._sizing is Sizing.CIRNE_BERMAN:
+        elif self._settings.sizing is Sizing.CIRNE_BERMAN:
             if job.state is QUEUED and CHOSEN not in kept:
-                kept[CHOSEN] = earliest_size(self._at(max(self._now, job.submitted), []), molded)
+                kept[CHOSEN] = self._at(max(self._now, job.submitted), []).earliest_size(molded)
                 self._have_changed[job.id] = None
             molded.keep_to(kept.get(CHOSEN, job.nodes))
 
@@ -92,51 +77,56 @@ class Molding(PlainScheduler):
         """Each day it is learned anew what to expect."""
         if self._past is not None and self._learned != now // DAY:
             self._learned = now // DAY
-            self._rule = RULES[self._sizing](replace(self._settings, future=self._past.future(now)))
+            self._settings = replace(self._settings, future=self._past.future(now))
 
     # Iterations
 
     def _order(self, queued: Iterable[PlainJob]) -> Iterable[PlainJob]:
         """Short jobs come first, then medium ones, then long ones; who has waited long moves up."""
-        return sorted(queued, key=lambda job: (self._molded[job.asked.id].level(self._now), job.asked.submitted))
+        jobs = list(queued)
+        machine = Machine(self._settings, self._now, 0, [], [self._molded[job.asked.id] for job in jobs])
+        return [jobs[place] for place in machine.sorted()]
 
     def _at(self, now: int, order: Iterable[PlainJob]) -> Machine:
         """The machine, where these jobs have their turns."""
         running = [self._running(job, now) for job in self.jobs.values() if job.state in WITH_NODES]
         queued = [self._molded[id] for id, job in self.jobs.items() if job.state is QUEUED]
-        return Machine(self.nodes, now, self.free, running, queued, [self._molded[job.asked.id] for job in order])
+        turns = [self._molded[job.asked.id] for job in order]
+        return Machine(self._settings, now, self.free, running, queued, turns)
 
     def _running(self, job: PlainJob, now: int) -> Running:
         """A ready job is about to start."""
         end = now + self._duration(job) if job.state is READY else job.expected
-        return Running(end, job.nodes, job.asked.nodes)
+        return Running(self._molded[job.asked.id], job.nodes, end)
 
     def _begin(self, now: int) -> None:
         super()._begin(now)
         self._learn(now)
         self._machine = self._at(now, [job for job in self._in_order(now) if job.passed_over != now + 1])
-        self._turns, self._last = turns(self._machine, self._rule), None
+        self._last = None
 
     def _choose(self, now: int) -> PlainJob | None:  # noqa: ARG002
         """See PlainScheduler."""
-        last = self._last
-        until = None if last is None or last.state is QUEUED else last.expected
-        turn = after(self._turns, until)
-        for job in self._machine.guarantees:
-            self.jobs[job.id].kept[GUARANTEED] = job.guaranteed
+        machine, last = self._machine, self._last
+        if last is not None and last.state is not QUEUED:
+            machine.take(self._molded[last.asked.id], last.size, last.expected)
+        turn = machine.choose()
+        guarantee = machine.take_guarantee()
+        if guarantee is not None:
+            job, nodes = guarantee
+            job.guaranteed = self.jobs[job.id].kept[GUARANTEED] = nodes
             self._have_changed[job.id] = None
-        self._machine.guarantees.clear()
         if turn is None:
             return None
-        self._last, self._limit = self.jobs[turn.job.id], turn.hold_limit
-        self._size(self._last, turn)
+        self._last = self.jobs[turn.id]
+        self._size(self._last, machine)
         return self._last
 
-    def _size(self, job: PlainJob, turn: Choice) -> None:
-        """The job starts on this size."""
-        job.size = turn.nodes
-        if isinstance(job.asked.columns, Moldable) and self._sizing is not Sizing.NONE:
-            job.kept |= {BY: By.CHOSEN if CHOSEN in job.kept else turn.by, MODIFIER: turn.modifier}
+    def _size(self, job: PlainJob, machine: Machine) -> None:
+        """The job starts on the size that was chosen."""
+        job.size = machine.size
+        if isinstance(job.asked.columns, Moldable) and self._settings.sizing is not Sizing.NONE:
+            job.kept |= {BY: By.CHOSEN if CHOSEN in job.kept else machine.by, MODIFIER: machine.modifier}
 
     def _queue(self, job: PlainJob) -> None:
         super()._queue(job)
@@ -144,7 +134,7 @@ class Molding(PlainScheduler):
             job.kept.pop(name, None)
 
     def _hold_limit(self, job: PlainJob) -> int:  # noqa: ARG002
-        return self._limit
+        return self._machine.hold_limit
 
     def _would_start(self, job: JobId, now: int) -> bool:
         """See PlainScheduler: an iteration on a copy, of which nothing is left but the job's size."""
@@ -153,13 +143,10 @@ class Molding(PlainScheduler):
         self._learn(now)
         order = self._in_order(now)
         machine = self._at(now, [other for other in order if self._has_turn(other, job, now)])
-        copies = {id(molded): copy(molded) for molded in machine.queued}
-        machine.queued = [copies[id(molded)] for molded in machine.queued]
-        machine.turns = [copies[id(molded)] for molded in machine.turns]
-        turn = choice_of(machine, self._rule, job)
-        if turn is not None:
-            self._size(self.jobs[job], turn)
-        return turn is not None
+        found = machine.chooses(self._molded[job])
+        if found:
+            self._size(self.jobs[job], machine)
+        return found
 
     @staticmethod
     def _has_turn(job: PlainJob, tried: JobId, now: int) -> bool:
@@ -182,7 +169,7 @@ class Molding(PlainScheduler):
         return super()._run(job, now)
 
     def _duration(self, job: PlainJob) -> int:
-        return self._molded[job.asked.id].time(job.size)
+        return run_time(self._molded[job.asked.id], job.size)
 
     def _allocation(self, job: PlainJob) -> Allocation:
         return Allocation(job.size, rate=Fraction(job.asked.requested, self._duration(job)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
 from typing import NamedTuple
 
 MILLIONTHS = 10**6
@@ -22,30 +21,29 @@ class Downey(NamedTuple):
         return -(-(2 * self.a - MILLIONTHS if self.sigma <= MILLIONTHS else end) // MILLIONTHS)
 
 
-@lru_cache(1 << 16)
 def speed_up(curve: Downey, nodes: int) -> Fraction:
     """Return by what factor the job is faster on so many nodes than on one."""
-    a, sigma, n = Fraction(curve.a, MILLIONTHS), Fraction(curve.sigma, MILLIONTHS), nodes
-    if sigma > 1:
-        return n * a * (sigma + 1) / (sigma * (n + a - 1) + a) if n <= a + a * sigma - sigma else a
-    if n <= a:
-        return a * n / (a + sigma * (n - 1) / 2)
-    return a * n / (sigma * (a - Fraction(1, 2)) + n * (1 - sigma / 2)) if n <= 2 * a - 1 else a
+    return Fraction(*_ratio(curve, nodes))
 
 
-def simple_time(ideal: int, run: int, nodes: int) -> int:
-    """Return the run time of a job that runs for `run` s on `ideal` nodes: its speed-up is linear between three sizes.
+def _ratio(curve: Downey, nodes: int) -> tuple[int, int]:
+    """Return top and bottom of the speed-up, which nobody has reduced."""
+    a, sigma, n = curve.a, curve.sigma, nodes
+    if sigma > MILLIONTHS:
+        if n * MILLIONTHS**2 <= a * MILLIONTHS + a * sigma - sigma * MILLIONTHS:
+            return n * a * (sigma + MILLIONTHS), sigma * ((n - 1) * MILLIONTHS + a) + a * MILLIONTHS
+    elif n * MILLIONTHS <= a:
+        return 2 * a * n, 2 * a + sigma * (n - 1)
+    elif n * MILLIONTHS <= 2 * a - MILLIONTHS:
+        return 2 * MILLIONTHS * a * n, sigma * (2 * a - MILLIONTHS) + MILLIONTHS * n * (2 * MILLIONTHS - sigma)
+    return a, MILLIONTHS
 
-    It is 0.4 ideal on half of `ideal`, 0.65 ideal on `ideal`, and 0.8 ideal on twice as many.
-    """
-    work = 13 * ideal * run
-    return half_up(work, 3 * ideal + 10 * nodes if nodes <= ideal else 10 * ideal + 3 * nodes)
 
-
-def downey_time(curve: Downey, ideal: int, run: int, nodes: int) -> int:
-    """Return the run time of a job with this curve that runs for `run` s on `ideal` nodes."""
-    time = run * speed_up(curve, ideal) / speed_up(curve, nodes)
-    return half_up(time.numerator, time.denominator)
+def downey_times(curve: Downey, ideal: int, run: int, most: int) -> tuple[int, ...]:
+    """Return the run times on 1, 2, ... `most` nodes of a job with this curve that runs for `run` s on `ideal`."""
+    top, bottom = _ratio(curve, ideal)
+    speeds = (_ratio(curve, nodes) for nodes in range(1, most + 1))
+    return tuple(half_up(run * top * slower, bottom * faster) for faster, slower in speeds)
 
 
 def half_up(top: int, bottom: int) -> int:

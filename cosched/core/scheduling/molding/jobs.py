@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
 from math import ceil, floor
 from typing import NamedTuple
 
 from cosched.core.protocol import JobId
-from cosched.core.scheduling.molding.curves import Downey, downey_time, simple_time
+from cosched.core.scheduling.molding.curves import Downey, downey_times
 from cosched.core.scheduling.scheduler import ClusterJob
 
 SHORT, MEDIUM = 60, 3600  # a job is short if it runs for less than this on its N_opt; medium
-AGED = 5  # times as long as it runs
+MAX_WORK = 1 << 57  # of a job on N_opt, in node-seconds: T(n) is counted in 64 bits
+TOO_MUCH = "the size and the requested time are too large: their product must be less than 2^57"
+
+BY, MODIFIER = "by", "modifier"  # what is kept of a job with nodes: how its size came about, and figure 2's modifier
+
+
+class By(StrEnum):
+    """How the size of a job came about."""
+
+    TARGET = "target"  # it was the first job, and its target was free
+    NOW = "now"  # it was the first job, and ends sooner on all free nodes than on its target later
+    BEHIND = "behind"  # it was behind the first job, which waits
+    CHOSEN = "chosen"  # it chose by itself when it was submitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +52,33 @@ ANY = Shares()
 
 @dataclass(slots=True, eq=False)
 class Molded:
-    """A job that can have `least` to `most` nodes, but no fewer than are `guaranteed`; `ideal` is N_opt."""
+    """A job that can have `least` to `most` nodes, but no fewer than are `guaranteed`; `ideal` is N_opt.
+
+    `times`: its run times on 1, 2, ... nodes, in s; empty: it has the simple curve.
+    """
 
     id: JobId
     ideal: int
     run: int  # on `ideal`, as was asked for, in s
     submitted: int
+    how: Moldable | None
     least: int
     most: int
-    downey: Downey | None = None
+    times: tuple[int, ...] = ()
     guaranteed: int = 0
 
     @classmethod
     def of(cls, job: ClusterJob, machine: int, sizes: Shares = ANY) -> Molded:
-        """Return a job of a machine of so many nodes; without a curve of its own it may have these `sizes`."""
-        ideal, how = job.nodes, job.columns if isinstance(job.columns, Moldable) else None
-        bounds = (ideal, ideal) if how is None else _bounds(how, ideal, machine, sizes)
-        return cls(job.id, ideal, job.requested, job.submitted, *bounds, None if how is None else how.downey)
+        """Return a job of a machine of so many nodes; without a curve of its own it may have these `sizes`.
+
+        ValueError: its times cannot be counted.
+        """
+        ideal, run, how = job.nodes, job.requested, job.columns if isinstance(job.columns, Moldable) else None
+        if ideal * run >= MAX_WORK:
+            raise ValueError(TOO_MUCH)
+        least, most = (ideal, ideal) if how is None else _bounds(how, ideal, machine, sizes)
+        times = () if how is None or how.downey is None else downey_times(how.downey, ideal, run, most)
+        return cls(job.id, ideal, run, job.submitted, how, least, most, times)
 
     def keep_to(self, nodes: int) -> None:
         """The job has this size, and no other."""
@@ -66,32 +89,12 @@ class Molded:
         """The least size that it can be given now."""
         return max(self.least, self.guaranteed)
 
-    def size(self, modifier: float) -> int:
-        """Return N_opt times the modifier, within the bounds."""
-        return min(max(floor(modifier * self.ideal + 0.5), self.smallest), self.most)
-
-    def time(self, nodes: int) -> int:
-        """Return for how many seconds it runs on so many nodes: T(n)."""
-        if nodes == self.ideal:
-            return max(1, self.run)
-        if self.downey is not None:
-            return downey_time(self.downey, self.ideal, self.run, nodes)
-        return simple_time(self.ideal, self.run, nodes)
-
-    @property
-    def is_long(self) -> bool:
-        """Whether it is neither short nor medium."""
-        return self.run >= MEDIUM
-
-    def level(self, now: int) -> int:
-        """Return which jobs come before it: lower ones do. Those that have waited long move up, once."""
-        level = (self.run >= SHORT) + self.is_long
-        return level - (level > 0 and now - self.submitted >= AGED * self.run)
-
 
 def check_sizes(job: ClusterJob, machine: int, sizes: Shares = ANY) -> None:
     """ValueError if the job wants sizes that it cannot have by its curve, by the domain's `sizes`, or at all."""
     ideal, how = job.nodes, job.columns
+    if ideal * job.requested >= MAX_WORK:
+        raise ValueError(TOO_MUCH)
     if not isinstance(how, Moldable):
         return
     least, most = _curve_bounds(how.downey, ideal, sizes)

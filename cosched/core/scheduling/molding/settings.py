@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.molding.future import Future
 from cosched.core.scheduling.molding.jobs import ANY, Shares
+
+CAPABILITIES = Capabilities(molds=True, estimates=True)
 
 
 class Sizing(Enum):
