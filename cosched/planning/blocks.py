@@ -29,7 +29,7 @@ from cosched.planning.balancing import Load, in_proportion, shared
 from cosched.planning.chain import Chain, exchange_time
 from cosched.planning.grid import MB, MHZ, Grid, Machine
 from cosched.planning.sites import Site
-from cosched.planning.strips import StripSettings
+from cosched.planning.strips import StripKeys
 
 _ROUNDING = 1 + 1e-9
 
@@ -37,7 +37,7 @@ _ROUNDING = 1 + 1e-9
 class BlockModel:
     """Predicts the time of an iteration: the slowest machine's time for its elements and its exchanges."""
 
-    def __init__(self, size: int, settings: StripSettings, grid: Grid) -> None:
+    def __init__(self, size: int, settings: StripKeys, grid: Grid) -> None:
         self.size = size
         self._grid = grid
         self._settings = settings
@@ -150,7 +150,7 @@ def _laid(size: int, weights: Sequence[int], columns: int) -> list[Box] | None:
 
 
 def _make(size: int, settings: BaseModel, grid: Grid, sites: Sequence[Site]) -> tuple[PerformanceModel, Mapper]:
-    assert isinstance(settings, StripSettings)
+    assert isinstance(settings, StripKeys)
     model = BlockModel(size, settings, grid)
     return model, BlockMapper(model, Chain(grid, sites, size * settings.bytes))
 
@@ -161,6 +161,6 @@ BLOCKS = Application(
     unit="elements",
     size="rows and columns of the grid",
     time="an iteration",
-    keys=StripSettings,
+    keys=StripKeys,
     make=_make,
 )

@@ -22,7 +22,7 @@ from cosched.validation.types import Settings
 _ROUNDING = 1 + 1e-9
 
 
-class TaskSettings(Settings):
+class TaskKeys(Settings):
     """What a task costs."""
 
     cycles: float = Field(1e9, gt=0, allow_inf_nan=False)
@@ -33,7 +33,7 @@ class TaskSettings(Settings):
 class TaskModel:
     """Predicts when the last task has ended: the slowest machine's time for its tasks and their data."""
 
-    def __init__(self, size: int, settings: TaskSettings, grid: Grid) -> None:
+    def __init__(self, size: int, settings: TaskKeys, grid: Grid) -> None:
         self.size = size
         self._settings = settings
         self._costs: dict[Machine, Cost] = {}
@@ -98,7 +98,7 @@ class TaskMapper:
 
 
 def _make(size: int, settings: BaseModel, grid: Grid, sites: Sequence[Site]) -> tuple[PerformanceModel, Mapper]:  # noqa: ARG001
-    assert isinstance(settings, TaskSettings)
+    assert isinstance(settings, TaskKeys)
     model = TaskModel(size, settings, grid)
     return model, TaskMapper(model)
 
@@ -109,6 +109,6 @@ MASTER_WORKER = Application(
     unit="tasks",
     size="tasks",
     time="all tasks",
-    keys=TaskSettings,
+    keys=TaskKeys,
     make=_make,
 )

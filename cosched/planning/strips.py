@@ -31,7 +31,7 @@ from cosched.planning.sites import Site
 from cosched.validation.types import Settings
 
 
-class StripSettings(Settings):
+class StripKeys(Settings):
     """What an element costs."""
 
     cycles: float = Field(40, gt=0, allow_inf_nan=False)  # for one element in one iteration
@@ -39,8 +39,8 @@ class StripSettings(Settings):
     memory: float = Field(9.6, gt=0, allow_inf_nan=False)  # bytes of one element
 
 
-class LifeSettings(StripSettings):
-    """See StripSettings."""
+class LifeKeys(StripKeys):
+    """See StripKeys."""
 
     bytes: float = Field(4, gt=0, allow_inf_nan=False)
 
@@ -48,7 +48,7 @@ class LifeSettings(StripSettings):
 class StripModel:
     """Predicts the time of an iteration: the slowest machine's time for its rows and the exchanges with neighbours."""
 
-    def __init__(self, size: int, settings: StripSettings, grid: Grid, chain: Chain) -> None:
+    def __init__(self, size: int, settings: StripKeys, grid: Grid, chain: Chain) -> None:
         self.size = size
         self.chain = chain
         self._units: dict[Machine, tuple[float, int]] = {}  # seconds for a row, and rows at most
@@ -220,14 +220,14 @@ class StripMapper:
         return self._filled[key]
 
 
-def _application(name: str, purpose: str, settings: type[StripSettings]) -> Application:
+def _application(name: str, purpose: str, settings: type[StripKeys]) -> Application:
     def make(size: int, chosen: BaseModel, grid: Grid, sites: Sequence[Site]) -> tuple[PerformanceModel, Mapper]:
-        assert isinstance(chosen, StripSettings)
+        assert isinstance(chosen, StripKeys)
         model = StripModel(size, chosen, grid, Chain(grid, sites, size * chosen.bytes))
         return model, StripMapper(model)
 
     return Application(name, purpose, "rows", "rows and columns of the grid", "an iteration", settings, make)
 
 
-JACOBI = _application("jacobi", "Jacobi's method on a square grid, in strips of rows", StripSettings)
-LIFE = _application("life", "the Game of Life on a square grid, in strips of rows", LifeSettings)
+JACOBI = _application("jacobi", "Jacobi's method on a square grid, in strips of rows", StripKeys)
+LIFE = _application("life", "the Game of Life on a square grid, in strips of rows", LifeKeys)

@@ -4,7 +4,7 @@ import pytest
 
 from cosched.planning.application import NoMapError
 from cosched.planning.sites import by_name
-from cosched.planning.strips import JACOBI, LIFE, StripSettings
+from cosched.planning.strips import JACOBI, LIFE, StripKeys
 from tests.planning.testbeds import grid, paper
 
 
@@ -17,7 +17,7 @@ def test_memory_is_that_of_the_paper():
     """IV.A: "aggregate application memory requirements for these sizes range from 3 MB for N = 600 to 3375 MB for
     N = 19200"."""
     for size, mb in ((600, 3), (19_200, 3375)):
-        exact = StripSettings().memory * size * size / 2**20
+        exact = StripKeys().memory * size * size / 2**20
         assert round(exact) == mb
         enough = grid([("a", 1, exact * 1.001)])
         assert made(enough, size)[1].map(enough.machines).shares == (size,)
