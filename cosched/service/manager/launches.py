@@ -97,7 +97,8 @@ class Launches(Work[LauncherOrder, Report]):
         self.resizes = resizes
         self._delayed: dict[JobId, asyncio.Task[None]] = {}  # launches that wait for disk or descriptors
         self._no_room = ""
-        self._launching: set[JobId] = set()  # those that the manager is starting just now
+        self._starting: set[JobId] = set()  # those that are being started, perhaps once nodes are free,
+        self._launching: set[JobId] = set()  # and those that the manager is starting just now
         self._over: set[JobId] = set()  # those whose preempted run has ended, and is to be forgotten
         self._preemptions = Cancellations(domain, self._end_run, tasks)
 
@@ -185,13 +186,14 @@ class Launches(Work[LauncherOrder, Report]):
     async def _try(self, record: JobRecord) -> None:
         """Start a job, or end it as failed if it cannot start. NoRoomError; NodesBusyError if nodes can be resized."""
         job = str(record.id)
-        if not record.is_launched:
-            return  # it was preempted meanwhile; it is launched when it starts again
+        if not record.is_launched or job in self._starting:
+            return  # it was preempted meanwhile: it is launched when it starts again, by what still waits for its nodes
         if record.cancelled_by is not None:
-            self._domain.end(job, JobState.CANCELLED, UNSTARTED)
+            await self._end_cancelled(job)
             return
+        self._starting.add(job)
         try:
-            await self._launch_when_free(record, spec_of(record, self._script(record), self._finding))
+            await self._launch_when_free(record)
         except NoRoomError:
             raise
         except ManagerError as error:
@@ -200,6 +202,17 @@ class Launches(Work[LauncherOrder, Report]):
             _LOG.warning("job %s cannot be started: %s", job, error)
             self._domain.metrics.launch_failures.inc()
             self._domain.end(job, JobState.FAILED, f"it could not be started: {error}")
+        finally:
+            self._starting.discard(job)
+
+    async def _end_cancelled(self, job: JobId) -> None:
+        """End a job that was cancelled before this start, unless it runs by then."""
+        try:
+            await self._launcher.cancel(job)
+        except UnknownJobError:
+            self._domain.end(job, JobState.CANCELLED, UNSTARTED)
+        except ManagerError:
+            pass  # the order is repeated until it is taken
 
     def _script(self, record: JobRecord) -> JobScript:
         try:
@@ -210,15 +223,15 @@ class Launches(Work[LauncherOrder, Report]):
             raise ManagerError("its script is not stored")
         return script
 
-    async def _launch_when_free(self, record: JobRecord, spec: JobSpec) -> None:
+    async def _launch_when_free(self, record: JobRecord) -> None:
         if self.resizes is not None:
-            await self._launch_now(spec)
+            await self._launch_now(record)
             await self.resizes.settle()
             return
         patience = BUSY_PATIENCE
         while record.is_launched:
             try:
-                await self._launch_now(spec)
+                await self._launch_now(record)
             except NodesBusyError:
                 if patience == 0:
                     raise
@@ -227,7 +240,8 @@ class Launches(Work[LauncherOrder, Report]):
             else:
                 return
 
-    async def _launch_now(self, spec: JobSpec) -> None:
+    async def _launch_now(self, record: JobRecord) -> None:
+        spec = spec_of(record, self._script(record), self._finding)
         self._launching.add(spec.job_id)
         try:
             await self._launcher.launch(spec)
@@ -238,7 +252,7 @@ class Launches(Work[LauncherOrder, Report]):
         """See Work. A job whose run was preempted is cancelled when that has ended."""
         if self._domain.jobs[job].preempted_at is not None:
             return
-        if job in self._delayed:
+        if job in self._delayed and job not in self._launching:  # else it may be there already
             self._delayed[job].cancel()
             self._domain.end(job, JobState.CANCELLED, UNSTARTED)
             return
