@@ -1,0 +1,75 @@
+"""The study: what it compares, its sections and first sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from cosched.sim.reports.page import Section
+from cosched.sim.results.estimate import shown3
+from cosched.sim.studies.dail2002.claims import claims
+from cosched.sim.studies.dail2002.comparisons import mean_degradation, statements
+from cosched.sim.studies.dail2002.figures import paper_figures
+from cosched.sim.studies.dail2002.measuring import (
+    ACROSS,
+    DEGRADATION,
+    DYNAMIC,
+    MACHINES,
+    STATIC,
+    STRATEGIES,
+    TIME,
+    USER,
+    measures,
+)
+from cosched.sim.studies.dail2002.setup import JACOBI_3, TESTED, experiments
+from cosched.sim.studies.design import Asked, Design, Experiment, Found
+from cosched.sim.studies.design import sections as plain_sections
+from cosched.sim.studies.paper import Beside
+from cosched.sim.studies.study import Said, seeds, words_of
+
+SHOWN = (TIME, DEGRADATION, MACHINES, ACROSS)
+WORDS = words_of(__file__)
+
+
+def replications(said: Said) -> str:
+    """Say in a sentence what was replicated."""
+    count = said["replications"]
+    return f"Repetitions of each experiment: {count} ({seeds(said, count)})."
+
+
+def compared(experiment: Experiment) -> Asked:
+    """Compare the strategies of each of the paper's experiments."""
+    for place in experiment.places if experiment.name in TESTED else ():
+        for rival in STRATEGIES[: STRATEGIES.index(place[2])]:
+            yield place, (*place[:2], rival), TIME
+
+
+def values(found: Found) -> Mapping[str, object]:
+    """Return what the first sentences tell."""
+    means = {of: mean_degradation(found, JACOBI_3, of) for of in (USER, STATIC, DYNAMIC)}
+    return {of: mean and shown3(mean.mean) for of, mean in means.items()}
+
+
+def sections(found: Found) -> Iterator[Section]:
+    """Yield the figures, then means and comparisons."""
+    yield Section("Figures 4 to 6", WORDS["figures"], paper_figures(found))
+    yield Section("What does not come out, and why", WORDS["why"])
+    yield from plain_sections(found, SHOWN)
+
+
+def beside(found: Found) -> Beside:
+    """Return the paper's numbers and claims beside ours."""
+    return Beside.of("IV", statements(), claims(), found)
+
+
+WORK = Design(
+    words=WORDS,
+    experiments=experiments,
+    measure=measures,
+    measures=SHOWN,
+    compared=compared,
+    values=values,
+    sections=sections,
+    paper=beside,
+    places="Strategies",
+    replicated=replications,
+).work

@@ -1,0 +1,81 @@
+"""Experiments on the testbed of table 1: what is drawn, how long an iteration takes, what the strategies take."""
+
+import json
+from random import Random
+
+import pytest
+
+from cosched.planning.application import Map
+from cosched.planning.problem import problem_of
+from cosched.planning.sites import by_name
+from cosched.sim.studies.dail2002 import DAIL
+from cosched.sim.studies.dail2002.claims import claims
+from cosched.sim.studies.dail2002.measuring import DYNAMIC, STATIC, USER, experiment, iteration_time
+from cosched.sim.studies.dail2002.setup import ASSUMED, JACOBI_3, experiments, sizes_of
+from cosched.sim.studies.dail2002.testbed import NODES, GradsTestbed
+from cosched.sim.studies.design import Found
+from cosched.sim.sweeps.case import run_case
+
+CASE_STUDY = {**ASSUMED, "application": "jacobi", "sites": 3, "size": 16_800, "seed": 1}
+
+
+def calm(testbed: GradsTestbed) -> dict:
+    """A moment without loads, in which all of the memory is free."""
+    given = testbed.moment(Random(1))
+    calms = {"processes": 0.0, "cpu": 1.0, "memory": 1.0}
+    return {key: calms.get(key[0], value) for key, value in given.items()}
+
+
+def test_the_testbed_is_that_of_table_1():
+    assert len(NODES) == 24
+    assert [len(site) for site in by_name(GradsTestbed(3).static())] == [6, 8, 10]
+    assert {node.mb for node in NODES if node.cpus == 2} == {512}
+
+
+def test_a_share_of_what_varies_changes_before_the_run():
+    moment = GradsTestbed(3).moment(Random(1))
+    assert GradsTestbed(3, redrawn=0).later(moment, Random(2)) == moment
+    changed = GradsTestbed(3, redrawn=0.5).later(moment, Random(2))
+    assert 0 < sum(moment[key] != changed[key] for key in moment) < len(moment)
+
+
+def test_two_machines_of_which_one_pages():
+    """N = 4800 on mystere alone and on nouba: rows x N x 40 cycles; memory for 5,592 rows of 4800 x 9.6 bytes."""
+    problem, testbed = problem_of("jacobi", 4800), GradsTestbed(1)
+    grid = testbed.static()
+    one = Map((grid.machines[1],), (4800,))
+    moment = calm(testbed)
+    assert iteration_time(problem, one, testbed, moment) == pytest.approx(4800**2 * 40 / 400e6)
+    half = {**moment, ("memory", "mystere.ucsd.edu"): 4800 * 4800 * 9.6 / 2 / 2**20 / 256}
+    assert iteration_time(problem, one, testbed, half) == pytest.approx(26 * 4800**2 * 40 / 400e6)
+    shared = {**moment, ("processes", "mystere.ucsd.edu"): 2.0}
+    assert iteration_time(problem, one, testbed, shared) == pytest.approx(3 * 4800**2 * 40 / 400e6)
+
+
+def test_the_case_study():
+    """IV.D: the user has 12 machines, the static search machines of UCSD and UIUC."""
+    done = experiment(json.dumps(CASE_STUDY, sort_keys=True))
+    machines = {name: choice.schedule.map.machines for name, choice in done.choices.items()}
+    assert [machine.name for machine in machines[USER]] == [node.name for node in NODES[:12]]
+    assert {machine.segment for machine in machines[STATIC]} == {"ucsd.edu", "cs.uiuc.edu"}
+    assert done.times[DYNAMIC] < done.times[USER]
+
+
+def test_a_small_study_has_all_claims_and_numbers():
+    said = DAIL.said({"quick": True, "command": "", "seed": 1, "replications": 1})
+    there = [each for each in experiments(said, None) if each.name == JACOBI_3]
+    work = DAIL.load()
+    cases = [case for case in work.cases(said, None) if case.labels["experiment"] == JACOBI_3]
+    assert len(cases) == 3 * len(sizes_of(JACOBI_3))
+    import polars
+
+    found = Found(polars.DataFrame([run_case(case) for case in cases]), said, there, lambda _: ())
+    assert found.failed == 0
+    best = [
+        min(found.values((JACOBI_3, float(size), of), "degradation")[1] for of in (USER, STATIC, DYNAMIC))
+        for size in sizes_of(JACOBI_3)
+    ]
+    assert best == [0.0] * 6
+    verdicts = {claim.text: claim.check(found) for claim in claims()}
+    assert verdicts["The static search takes machines of UCSD and UIUC"].holds
+    assert not verdicts["The dynamic search varies little"].holds  # three of four were not run
