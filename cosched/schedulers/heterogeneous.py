@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from cosched.core.scheduling.heterogeneous.algorithms import Algorithm
 from cosched.core.scheduling.heterogeneous.jobs import Classed, Priority
-from cosched.core.scheduling.heterogeneous.scheduler import Heterogeneous
-from cosched.core.scheduling.heterogeneous.settings import HeterogeneousSettings
+from cosched.core.scheduling.heterogeneous.settings import CAPABILITIES, Algorithm, HeterogeneousSettings
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.schedulers.kind import Ended, SchedulerKind
 from cosched.schedulers.site_files import read_site, read_times
@@ -21,6 +19,7 @@ from cosched.validation.types import Settings
 from cosched.workload.column import UNKNOWN, Column
 
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
+    from cosched.core.scheduling.heterogeneous.scheduler import Heterogeneous
     from cosched.workload.jobs import Workload
 
 
@@ -84,7 +83,7 @@ class HeterogeneousKind(SchedulerKind):
     keys = HeterogeneousKeys
     without = ("mate_budget", "yield_boost", "release_order")
     implied = MappingProxyType({"run": "1", "nodes": "1"})
-    capabilities = Heterogeneous.capabilities
+    capabilities = CAPABILITIES
 
     def size(self, keys: HeterogeneousKeys) -> int:
         """See SchedulerKind: the machines that are up."""
@@ -99,6 +98,8 @@ class HeterogeneousKind(SchedulerKind):
 
     def open(self, settings: HeterogeneousSettings) -> Heterogeneous:
         """See SchedulerKind."""
+        from cosched.core.scheduling.heterogeneous.scheduler import Heterogeneous
+
         return Heterogeneous(settings)
 
     # What users read

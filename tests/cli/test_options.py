@@ -9,6 +9,7 @@ import pytest
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
 from cosched.errors import InputError
 from cosched.schedulers.fluid import FLUID, FluidKeys
+from cosched.schedulers.heterogeneous import HeterogeneousKeys
 from cosched.schedulers.molding import MoldingKeys
 from cosched.sim.flags import parse_domain, replay_settings
 from cosched.validation.schemes import SchemeChoice
@@ -85,7 +86,7 @@ def test_every_key_of_a_domain():
     assert (domain.release_interval, domain.mate_patience) == (90, 604_800)
     assert (domain.load, domain.release_jitter) == (Decimal("0.5"), Decimal("0.1"))
     given = domain.model_fields_set
-    of_others = FluidKeys.model_fields.keys() | MoldingKeys.model_fields.keys()
+    of_others = {key for keys in (FluidKeys, MoldingKeys, HeterogeneousKeys) for key in keys.model_fields}
     assert set(type(domain).model_fields) - given == {"scale", "start", "scheduler"} | of_others
     assert domain.shift == -172_800
 

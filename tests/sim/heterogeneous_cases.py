@@ -7,9 +7,8 @@ from random import Random
 
 import numpy as np
 
-from cosched.core.scheduling.heterogeneous.algorithms import Algorithm
 from cosched.core.scheduling.heterogeneous.jobs import Classed, Priority
-from cosched.core.scheduling.heterogeneous.settings import HeterogeneousSettings
+from cosched.core.scheduling.heterogeneous.settings import Algorithm, HeterogeneousSettings
 from cosched.core.scheduling.heterogeneous.site import Cluster, Machine, Site
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.schedulers.heterogeneous import HETEROGENEOUS

@@ -67,7 +67,8 @@ async def test_a_try_tells_on_how_many_nodes_it_has_found_the_job(place: Place) 
         assert await trying > 0
         [told] = [report for report in slurm.reports if isinstance(report, Resized)]
         row = await slurm.row(job)
-        assert (row.nodes, told) == (3, Resized(job, 3))
+        assert told == Resized(job, row.nodes)  # on a busy machine not all nodes of the other job are free yet
+        assert 2 <= row.nodes <= 3
         await ended(slurm, second)
         assert await slurm.manager.start(job)
         await slurm.wait_for(Ended, job)

@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from enum import Enum
 
 from cosched.core.scheduling.heterogeneous.calls import Call, Placement
 from cosched.core.scheduling.heterogeneous.genetic import genetic
 from cosched.core.scheduling.heterogeneous.parallel import pjs
 from cosched.core.scheduling.heterogeneous.sequential import max_min, mct, met, min_min, olb, sjs, sufferage
-
-
-class Algorithm(Enum):
-    """What places jobs (docs/heterogeneous.md)."""
-
-    OLB = "olb"
-    MET = "met"
-    MCT = "mct"
-    MIN_MIN = "min_min"
-    MAX_MIN = "max_min"
-    SUFFERAGE = "sufferage"
-    SJS = "sjs"
-    PJS = "pjs"
-    GENETIC = "genetic"
-
+from cosched.core.scheduling.heterogeneous.settings import Algorithm
 
 ALGORITHMS: Mapping[Algorithm, Callable[[Call], list[Placement]]] = {
     Algorithm.OLB: olb,

@@ -13,14 +13,13 @@ from cosched.core.allocation import Allocation
 from cosched.core.events import NodesLost, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
-from cosched.core.scheduling.capabilities import Capabilities
-from cosched.core.scheduling.heterogeneous.algorithms import ALGORITHMS, Algorithm
+from cosched.core.scheduling.heterogeneous.algorithms import ALGORITHMS
 from cosched.core.scheduling.heterogeneous.calls import CANNOT, Call, Placement
 from cosched.core.scheduling.heterogeneous.jobs import Classed, Priority
 from cosched.core.scheduling.heterogeneous.parallel import pjs
 from cosched.core.scheduling.heterogeneous.plan import Commitment, Plan
 from cosched.core.scheduling.heterogeneous.resources import Resources
-from cosched.core.scheduling.heterogeneous.settings import HeterogeneousSettings
+from cosched.core.scheduling.heterogeneous.settings import CAPABILITIES, Algorithm, HeterogeneousSettings
 from cosched.core.scheduling.plain import HOLDING, QUEUED, READY, RUNNING, PlainJob, PlainScheduler
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 
@@ -34,13 +33,13 @@ COUNTED = ("preempted", "displaced", "parallel")
 class Heterogeneous(PlainScheduler):
     """Queues, commitments, and machines that are not alike."""
 
-    capabilities = Capabilities(preempt=True, named_places=True)
+    capabilities = CAPABILITIES
     keeps = PlainScheduler.keeps | {RESOURCE, SECONDS, ORDER, HOME, SINCE, PREEMPTED}
 
     def __init__(self, settings: HeterogeneousSettings) -> None:
         super().__init__(settings.nodes)
         site = self._site = settings.site
-        self.capabilities = replace(Heterogeneous.capabilities, preempt=site.preemptive)
+        self.capabilities = replace(CAPABILITIES, preempt=site.preemptive)
         self._resources = Resources(site, settings.times)
         self.run_times = self._resources.run_times
         self._place: Callable[[Call], list[Placement]] = ALGORITHMS[settings.algorithm]

@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 
-from cosched.core.scheduling.heterogeneous.algorithms import Algorithm
+from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.heterogeneous.site import ExpectedTimes, Site
+
+CAPABILITIES = Capabilities(preempt=True, named_places=True)
+
+
+class Algorithm(Enum):
+    """What places jobs (docs/heterogeneous.md)."""
+
+    OLB = "olb"
+    MET = "met"
+    MCT = "mct"
+    MIN_MIN = "min_min"
+    MAX_MIN = "max_min"
+    SUFFERAGE = "sufferage"
+    SJS = "sjs"
+    PJS = "pjs"
+    GENETIC = "genetic"
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,10 @@ class Shares(NamedTuple):
     least: Fraction = Fraction(1, 2)
     most: Fraction = Fraction(2)
 
+    def __str__(self) -> str:
+        """Return them as the key `sizes` has them."""
+        return f"{float(self.least)}..{float(self.most)}"
+
 
 ANY = Shares()
 
