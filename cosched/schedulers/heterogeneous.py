@@ -16,20 +16,14 @@ from cosched.schedulers.site_files import read_site, read_times
 from cosched.validation.mistakes import KeyedError
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.types import Settings
-from cosched.workload.column import UNKNOWN, Column
+from cosched.workload.column import Column
 
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
     from cosched.core.scheduling.heterogeneous.scheduler import Heterogeneous
     from cosched.workload.jobs import Workload
 
 
-def _write_class(value: Any) -> str:
-    return "" if value == UNKNOWN else str(value)
-
-
-JOB_CLASS = Column(
-    "job_class", str, _write_class, help="its class, which says how long it runs on which machine", whole=False
-)
+JOB_CLASS = Column("job_class", str, help="its class, which says how long it runs on which machine", whole=False)
 PRIORITIES = (Priority.MEDIUM, Priority.HIGH, Priority.LOW)  # the first is that of jobs that say nothing
 PRIORITY = Column.of_words(
     "priority", *(priority.name.lower() for priority in PRIORITIES), help="high, medium, low (medium)"

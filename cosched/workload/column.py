@@ -12,6 +12,11 @@ LEAST_NODES = "least"  # what submissions call the fewest nodes of a job whose s
 MIN_NODES, MAX_NODES = "min_nodes", "max_nodes"  # and between which numbers a scheduler chooses its size at its start
 
 
+def written(value: Any) -> str:
+    """Return the text of a value; empty if the job says nothing."""
+    return "" if value == UNKNOWN else str(value)
+
+
 class Column(NamedTuple):
     """One of them: how its text is read (ValueError: it cannot be), and written.
 
@@ -22,7 +27,7 @@ class Column(NamedTuple):
 
     name: str
     read: Callable[[str], Any]
-    write: Callable[[Any], str] = str
+    write: Callable[[Any], str] = written
     default: int = UNKNOWN
     help: str = ""
     option: str = ""
