@@ -117,7 +117,7 @@ class Names:
 
     def take_asked_early(self, job: PairedJob) -> bool:
         """Whether the job's mate has asked for it before it was submitted; forgets that."""
-        early = self._asked_early.get(job.peer) if self._asked_early else None
+        early = self._asked_early.get(job.peer)
         return early is not None and job.pair is not None and early.take(PairName(job.owner, job.pair))
 
     # What peers ask

@@ -94,7 +94,7 @@ def dynamic_is_steadiest(found: Found) -> Verdict:
     spreads = {of: statistics.pstdev(values) for of, values in times.items()}
     ours = ", ".join(f"{of} {spread:.2f} s" for of, spread in spreads.items())
     steadiest = min(spreads, key=lambda of: spreads[of])
-    reason = "with these loads its choice meets what has changed since as often as that of the others does"
+    reason = "what changes between the choice and the run makes its times vary as much as those of the others"
     return Verdict(steadiest == DYNAMIC, ours, "" if steadiest == DYNAMIC else reason)
 
 

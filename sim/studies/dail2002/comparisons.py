@@ -14,9 +14,7 @@ from cosched.sim.studies.dail2002.setup import CASE_STUDY, JACOBI_3, sizes_of
 from cosched.sim.studies.design import Found
 from cosched.sim.studies.paper import Finder, Statement, read_statements
 
-STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
-    "std": statistics.pstdev, "min": min, "max": max
-}  # fmt: skip
+STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {"std": statistics.pstdev, "min": min, "max": max}
 
 
 def by_replication(found: Found, name: str, strategy: str, measure: str = DEGRADATION) -> list[float]:

@@ -33,7 +33,7 @@ def at_site(site: str) -> str:
     return f"machines of {site}"
 
 
-class Experiment(NamedTuple):
+class Runs(NamedTuple):
     """The choices of the strategies, the iteration times that they bring, in s, and the CPU s of the search."""
 
     choices: dict[str, Choice]
@@ -59,7 +59,7 @@ def measures(case: StudyCase) -> Row:
 
 
 @lru_cache(maxsize=1)  # the strategies of an experiment follow each other
-def experiment(said: str) -> Experiment:
+def experiment(said: str) -> Runs:
     """Run the three strategies at one moment."""
     settings: dict[str, Any] = json.loads(said)
     problem = problem_of(f"{settings['application']},cycles={settings['cycles']:g}", settings["size"])
@@ -75,7 +75,7 @@ def experiment(said: str) -> Experiment:
         strategy: iteration_time(problem, choice.schedule.map, testbed, testbed.later(moment, draw))
         for strategy, choice in choices.items()
     }
-    return Experiment(choices, times, search)
+    return Runs(choices, times, search)
 
 
 def iteration_time(problem: Problem, chosen: Map, testbed: GradsTestbed, moment: Drawn) -> float:

@@ -1,30 +1,10 @@
 """What the study says of the paper is in the paper."""
 
 import re
-from pathlib import Path
 
-import pytest
-
-from cosched.sim.studies.tang2011.claims import claims
 from cosched.sim.studies.tang2011.comparisons import statements
 
-TEXT = Path(__file__).resolve().parents[3].parent / "shared" / "seeds" / "tang-2011-job-coscheduling.txt"
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
-
-
-@pytest.fixture(scope="module")
-def paper() -> str:
-    if not TEXT.is_file():
-        pytest.skip(f"no paper to look into: {TEXT} is missing")
-    return " ".join(TEXT.read_text().split())
-
-
-def test_every_number_has_its_sentence(paper):
-    assert [statement.quote for statement in statements() if statement.quote not in paper] == []
-
-
-def test_every_claim_has_its_sentence(paper):
-    assert [claim.quote for claim in claims() if claim.quote not in paper] == []
 
 
 def test_the_numbers_are_those_of_the_sentences():

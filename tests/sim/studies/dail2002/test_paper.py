@@ -1,25 +1,6 @@
 """What the study says of the paper is in the paper."""
 
-from pathlib import Path
-
-import pytest
-
-from cosched.sim.studies.dail2002.claims import claims
 from cosched.sim.studies.dail2002.comparisons import statements
-
-TEXT = Path(__file__).resolve().parents[4].parent / "shared" / "seeds" / "dail-2002-decoupled-scheduling-grads.txt"
-
-
-@pytest.fixture(scope="module")
-def paper() -> str:
-    if not TEXT.is_file():
-        pytest.skip(f"no paper to look into: {TEXT} is missing")
-    return " ".join(TEXT.read_text().split())
-
-
-def test_every_number_and_claim_has_its_sentence(paper):
-    quotes = [of.quote for of in (*statements(), *claims())]
-    assert [quote for quote in quotes if quote not in paper] == []
 
 
 def test_the_numbers_are_in_their_sentences_and_would_agree():

@@ -1,32 +1,11 @@
 """What the study says of the paper is in the paper."""
 
-from pathlib import Path
-
-import pytest
-
-from cosched.sim.studies.weissman2004.claims import claims
 from cosched.sim.studies.weissman2004.comparisons import statements
-
-SEEDS = Path(__file__).resolve().parents[4].parent / "shared" / "seeds"
-TEXT = SEEDS / "weissman-2004-integrated-scheduling.txt"
+from tests.sim.studies.papers import text_of
 
 
-@pytest.fixture(scope="module")
-def paper() -> str:
-    if not TEXT.is_file():
-        pytest.skip(f"no paper to look into: {TEXT} is missing")
-    return " ".join(TEXT.read_text().split())
-
-
-def test_every_number_has_its_sentence(paper):
-    assert [statement.quote for statement in statements() if statement.quote not in paper] == []
-
-
-def test_every_claim_has_its_sentence(paper):
-    assert [claim.quote for claim in claims() if claim.quote not in paper] == []
-
-
-def test_the_rows_of_tables_are_those_of_their_policies(paper):
+def test_the_rows_of_tables_are_those_of_their_policies():
+    paper = text_of("weissman-2004-integrated-scheduling")
     for statement in statements():
         first = statement.what.split(",")[0]
         if statement.where == "Table 2":

@@ -1,0 +1,22 @@
+"""Whatever a study quotes is in its paper."""
+
+from importlib import import_module
+
+import pytest
+
+from tests.sim.studies.papers import text_of
+
+PAPERS = {
+    "tang2011": "tang-2011-job-coscheduling",
+    "weissman2004": "weissman-2004-integrated-scheduling",
+    "barsanti2006": "barsanti-sodan-2006-scojo-p",
+    "dail2002": "dail-2002-decoupled-scheduling-grads",
+}
+
+
+@pytest.mark.parametrize("study", PAPERS)
+def test_every_number_and_claim_has_its_sentence(study):
+    paper, package = text_of(PAPERS[study]), f"cosched.sim.studies.{study}"
+    statements = import_module(f"{package}.comparisons").statements()
+    claims = import_module(f"{package}.claims").claims()
+    assert [of.quote for of in (*statements, *claims) if of.quote not in paper] == []
