@@ -46,6 +46,11 @@ class Column(NamedTuple):
         return cls(name, read, words.__getitem__, 0, help)
 
     @property
+    def is_number(self) -> bool:
+        """Whether its text is a whole number."""
+        return self.whole and self.write is written
+
+    @property
     def asked(self) -> str:
         """What it is called in submissions."""
         return self.option or self.name

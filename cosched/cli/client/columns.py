@@ -35,7 +35,7 @@ class ColumnOptions(click.Command):
             if column.flag:
                 option = click.Option(declared, flag_value=column.flag, help=said)
             else:
-                option = click.Option(declared, metavar="N" if column.write is str else "TEXT", help=said)
+                option = click.Option(declared, metavar="N" if column.is_number else "TEXT", help=said)
             self.params.insert(1, option)
         return [PREFIX + name for name in columns]
 
