@@ -224,14 +224,15 @@ class Launches(Work[LauncherOrder, Report]):
         return script
 
     async def _launch_when_free(self, record: JobRecord) -> None:
+        script = self._script(record)
         if self.resizes is not None:
-            await self._launch_now(record)
+            await self._launch_now(record, script)
             await self.resizes.settle()
             return
         patience = BUSY_PATIENCE
         while record.is_launched:
             try:
-                await self._launch_now(record)
+                await self._launch_now(record, script)
             except NodesBusyError:
                 if patience == 0:
                     raise
@@ -240,8 +241,8 @@ class Launches(Work[LauncherOrder, Report]):
             else:
                 return
 
-    async def _launch_now(self, record: JobRecord) -> None:
-        spec = spec_of(record, self._script(record), self._finding)
+    async def _launch_now(self, record: JobRecord, script: JobScript) -> None:
+        spec = spec_of(record, script, self._finding)
         self._launching.add(spec.job_id)
         try:
             await self._launcher.launch(spec)
