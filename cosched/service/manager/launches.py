@@ -98,7 +98,8 @@ class Launches(Work[LauncherOrder, Report]):
         self._delayed: dict[JobId, asyncio.Task[None]] = {}  # launches that wait for disk or descriptors
         self._no_room = ""
         self._starting: set[JobId] = set()  # those that are being started, perhaps once nodes are free,
-        self._launching: set[JobId] = set()  # and those that the manager is starting just now
+        self._launching: set[JobId] = set()  # those of them that the manager is starting just now,
+        self._runs: set[JobId] = set()  # and those that it has started, whose present run is not over
         self._over: set[JobId] = set()  # those whose preempted run has ended, and is to be forgotten
         self._preemptions = Cancellations(domain, self._end_run, tasks)
 
@@ -145,6 +146,7 @@ class Launches(Work[LauncherOrder, Report]):
                     return  # its end is reported
         await self._launcher.forget(job)
         self._over.discard(job)
+        self._runs.discard(job)
         self._domain.run_over(job)
 
     def _play(self, job: JobId, allocation: Allocation | None) -> None:
@@ -186,10 +188,10 @@ class Launches(Work[LauncherOrder, Report]):
     async def _try(self, record: JobRecord) -> None:
         """Start a job, or end it as failed if it cannot start. NoRoomError; NodesBusyError if nodes can be resized."""
         job = str(record.id)
-        if not record.is_launched or job in self._starting:
-            return  # it was preempted meanwhile: it is launched when it starts again, by what still waits for its nodes
+        if not record.is_launched or job in self._starting or job in self._runs:
+            return  # it was preempted meanwhile; or what still waited for its nodes launches it for this start, too
         if record.cancelled_by is not None:
-            await self._end_cancelled(job)
+            self._domain.end(job, JobState.CANCELLED, UNSTARTED)
             return
         self._starting.add(job)
         try:
@@ -204,15 +206,6 @@ class Launches(Work[LauncherOrder, Report]):
             self._domain.end(job, JobState.FAILED, f"it could not be started: {error}")
         finally:
             self._starting.discard(job)
-
-    async def _end_cancelled(self, job: JobId) -> None:
-        """End a job that was cancelled before this start, unless it runs by then."""
-        try:
-            await self._launcher.cancel(job)
-        except UnknownJobError:
-            self._domain.end(job, JobState.CANCELLED, UNSTARTED)
-        except ManagerError:
-            pass  # the order is repeated until it is taken
 
     def _script(self, record: JobRecord) -> JobScript:
         try:
@@ -246,6 +239,7 @@ class Launches(Work[LauncherOrder, Report]):
         self._launching.add(spec.job_id)
         try:
             await self._launcher.launch(spec)
+            self._runs.add(spec.job_id)
         finally:
             self._launching.discard(spec.job_id)
 
@@ -282,7 +276,9 @@ class Launches(Work[LauncherOrder, Report]):
         if record is not None and record.preempted_at is not None and report.how in (End.CANCELLED, End.LOST):
             self._over.add(report.job_id)
             self._preemptions.begin(report.job_id)
-        elif record is not None:
+            return
+        self._runs.discard(report.job_id)
+        if record is not None:
             tell_end(self._domain, report)
         else:  # its end is recorded already
             self._tasks.run(self._forget_durably(report.job_id))
