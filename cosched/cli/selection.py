@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import progress, say
 from cosched.errors import InputError
-from cosched.planning.catalogue import Catalogue, read_catalogue, sources_of
-from cosched.planning.facts import grid_of
+from cosched.planning.catalogue import Catalogue, check_ends, read_catalogue, sources_of
+from cosched.planning.facts import Listed, grid_of
 from cosched.planning.grid import Grid
+from cosched.planning.information.domains import DOMAINS_TIMEOUT, listed_by
 from cosched.planning.information.gathering import gather
 from cosched.planning.metrics import METRICS
 from cosched.planning.problem import Problem
@@ -27,7 +28,7 @@ class Selection:
     """What was chosen for a problem, from which machines, and the kinds that the others lack."""
 
     problem: Problem
-    catalogue: Catalogue
+    listed: Sequence[Listed]
     grid: Grid
     choice: Choice
     excluded: Mapping[str, Sequence[str]]
@@ -64,14 +65,16 @@ def selected(
     catalogue, dynamic = read_catalogue(file), strategy == "dynamic"
     asked = sources_of(file, catalogue, present=dynamic)
     with progress("asking the sources of information ..."):
-        gather(asked, catalogue.listed)
+        listed = _listed(file, catalogue)
+        gather(asked, listed)
     for source in asked:
         for line in source.problems:
             say(printable(line))
     facts = [*(source.facts for source in asked), *([catalogue.present()] if dynamic else []), catalogue.static()]
-    grid, excluded = grid_of(catalogue.listed, facts, problem.application.requires)
+    grid, excluded = grid_of(listed, facts, problem.application.requires)
     if not grid.machines:
-        raise InputError(file, None, f"no machine can be used: {what_is_excluded(excluded)}")
+        why = what_is_excluded(excluded) or f"{', '.join(catalogue.domains)} told of none"
+        raise InputError(file, None, f"no machine can be used: {why}")
     try:
         if strategy == "user":
             choice = chosen_by_user(problem, grid, find_sites=FINDERS[sites])
@@ -84,7 +87,17 @@ def selected(
         raise InputError(
             file, None, f"no schedule for {problem.application.name}, size {problem.size:,}, {error}"
         ) from None
-    return Selection(problem, catalogue, grid, choice, excluded, sites)
+    return Selection(problem, listed, grid, choice, excluded, sites)
+
+
+def _listed(file: str, catalogue: Catalogue) -> list[Listed]:
+    """Return the machines of a catalogue, then those that its domains list; InputError."""
+    if not catalogue.domain:
+        return catalogue.listed
+    told = listed_by(catalogue.domains, DOMAINS_TIMEOUT, lambda line: say(printable(line)))
+    listed = list({machine.name: machine for machine in reversed([*catalogue.listed, *told])}.values())[::-1]
+    check_ends(file, catalogue, listed)
+    return listed
 
 
 def what_is_excluded(excluded: Mapping[str, Sequence[str]]) -> str:

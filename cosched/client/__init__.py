@@ -30,6 +30,7 @@ from cosched.client.errors import ClientError, Unreachable
 from cosched.client.events import Event
 from cosched.client.explanations import Cost, Estimate, Explanation, Outlook, Reason
 from cosched.client.jobs import Group, Holds, Job, Malleable, Mate, Member, Prediction
+from cosched.client.machines import Link, Machine, Machines, StartQuote
 from cosched.client.places import FoundMate
 from cosched.client.run_times import RunTime
 from cosched.client.together import NotSubmitted, submit_together, submit_together_async
@@ -49,6 +50,9 @@ __all__ = [
     "Group",
     "Holds",
     "Job",
+    "Link",
+    "Machine",
+    "Machines",
     "Malleable",
     "Mate",
     "Member",
@@ -59,6 +63,7 @@ __all__ = [
     "Prediction",
     "Reason",
     "RunTime",
+    "StartQuote",
     "Tls",
     "Unreachable",
     "Usage",

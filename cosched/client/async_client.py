@@ -21,6 +21,7 @@ from cosched.client.events import Event
 from cosched.client.explanations import Explanation
 from cosched.client.feed import Feed
 from cosched.client.jobs import Job
+from cosched.client.machines import Machines, StartQuote
 from cosched.client.places import FoundMate
 from cosched.client.run_times import RunTime
 from cosched.client.usage import Usage
@@ -211,6 +212,20 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         The runs so far count no more. For operators.
         """
         await self._ask(calls.correct_run_times(corrections))
+
+    async def machines(self, *, lasting: bool = False) -> Machines:
+        """Return what is known of the domain's machines now; `lasting`: what holds at any time."""
+        return await self._ask(calls.machines(lasting=lasting))
+
+    async def quote_start(
+        self,
+        nodes: int = 1,
+        *,
+        time_limit: float | timedelta | None = None,
+        columns: Mapping[str, str] | None = None,
+    ) -> StartQuote:
+        """Return when a job would start that were submitted now without a mate; nothing is promised."""
+        return await self._ask(calls.quote_start(nodes, time_limit, columns))
 
     async def nodes(self) -> list[Nodes]:
         """Return the nodes, in groups of equal state and job."""

@@ -14,15 +14,17 @@ from cosched.client.domains import Domain, Nodes
 from cosched.client.events import EVENT_KINDS
 from cosched.client.explanations import Explanation
 from cosched.client.jobs import JOB_STATES, Job
+from cosched.client.machines import Machines, StartQuote
 from cosched.client.places import FoundMate
 from cosched.client.run_times import RUN_TIMES_BY, RunTime
 from cosched.client.usage import USAGE_BY, Usage
 from cosched.v1 import domain_pb2 as wire
-from cosched.v1 import explain_pb2, rendezvous_pb2, run_times_pb2, usage_pb2
+from cosched.v1 import explain_pb2, machines_pb2, rendezvous_pb2, run_times_pb2, usage_pb2
 from cosched.v1.coscheduling_pb2 import JobRef, Window
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from cosched.v1.explain_pb2_grpc import ExplainServiceStub
 from cosched.v1.job_pb2 import GroupName, MateName, PairName
+from cosched.v1.machines_pb2_grpc import MachinesServiceStub
 from cosched.v1.rendezvous_pb2_grpc import RendezvousServiceStub
 from cosched.v1.run_times_pb2_grpc import RunTimesServiceStub
 from cosched.v1.usage_pb2_grpc import UsageServiceStub
@@ -52,7 +54,10 @@ class Call(Generic[Answer]):
 
 def methods(channel: Any) -> dict[str, Any]:
     """Return the methods of all services of a domain on this channel, by name."""
-    services = DomainServiceStub, RendezvousServiceStub, ExplainServiceStub, UsageServiceStub, RunTimesServiceStub
+    services = (
+        DomainServiceStub, RendezvousServiceStub, ExplainServiceStub, UsageServiceStub, RunTimesServiceStub,
+        MachinesServiceStub,
+    )  # fmt: skip
     return {name: method for service in services for name, method in vars(service(channel)).items()}
 
 
@@ -219,6 +224,19 @@ def correct_run_times(corrections: Mapping[tuple[str, str], int | None]) -> Call
         if seconds is not None:
             correction.stated.seconds = seconds
     return Call("CorrectRunTimes", request, lambda _: None)
+
+
+def machines(*, lasting: bool) -> Call[Machines]:
+    """See Client.machines."""
+    return Call("ListMachines", machines_pb2.ListMachinesRequest(lasting=lasting), Machines)
+
+
+def quote_start(nodes: int, time_limit: Span | None, columns: Mapping[str, str] | None) -> Call[StartQuote]:
+    """See Client.quote_start."""
+    request = machines_pb2.QuoteStartRequest(nodes=nodes, columns=columns or {})
+    if time_limit is not None:
+        request.time_limit.FromTimedelta(_timedelta(time_limit))
+    return Call("QuoteStart", request, StartQuote)
 
 
 def find_mates(job: JobLike, host: str | None, nodelist: str, port: int) -> Call[list[FoundMate]]:

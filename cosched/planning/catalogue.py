@@ -7,18 +7,19 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
 from cosched.errors import InputError
 from cosched.planning.facts import BANDWIDTH, CPU, LATENCY, MEMORY, SPEED, Facts, Listed
 from cosched.planning.grid import Pair
+from cosched.planning.information.domains import DOMAINS
 from cosched.planning.information.gathering import Asked
 from cosched.planning.information.source import SourceKind
 from cosched.planning.loading import source_kinds
 from cosched.planning.units import Bandwidth, Latency, Memory, Share, Speed
 from cosched.validation.mistakes import first_mistake, key_shown, no_such_key
 from cosched.validation.toml import read_toml
-from cosched.validation.types import Settings
+from cosched.validation.types import DomainName, Settings
 
 _Thing = TypeVar("_Thing")
 _Kinds = dict[str, dict[Any, float | None]]
@@ -57,20 +58,32 @@ class LinkTable(Settings):
         return self.start, self.to
 
 
+class DomainTable(Settings):
+    """A table under [[domain]]: all machines that it tells of."""
+
+    name: DomainName
+
+
 class Catalogue(Settings):
-    """Machines in the order of the user's preference, and links."""
+    """Machines in the order of the user's preference, domains whose machines come after them, and links."""
 
     memory_share: Share = 0.9  # of what is installed, that an application may use
+    domain: tuple[DomainTable, ...] = ()
     machine: tuple[MachineTable, ...] = Field((), validate_default=True)
     link: tuple[LinkTable, ...] = ()
     source: tuple[dict[str, Any], ...] = ()  # in the order of preference; each has the keys of its kind
 
     @field_validator("machine")
     @classmethod
-    def _some(cls, machines: tuple[MachineTable, ...]) -> tuple[MachineTable, ...]:
-        if not machines:
+    def _some(cls, machines: tuple[MachineTable, ...], info: ValidationInfo) -> tuple[MachineTable, ...]:
+        if not machines and not info.data.get("domain"):
             raise ValueError("at least one machine is needed: each is a table under a line [[machine]]")
         return machines
+
+    @property
+    def domains(self) -> list[str]:
+        """The names of the domains that are to tell of their machines."""
+        return [table.name for table in self.domain]
 
     @property
     def listed(self) -> list[Listed]:
@@ -118,13 +131,15 @@ def read_catalogue(path: str) -> Catalogue:
         if mistake.kind == "tuple_type":
             reason = f"each is a table under a line [[{mistake.path[0]}]]"
         elif mistake.unknown_key:
-            tables: dict[str, type[Settings]] = {"machine": MachineTable, "link": LinkTable}
+            tables: dict[str, type[Settings]] = {"machine": MachineTable, "link": LinkTable, "domain": DomainTable}
             model = Catalogue if len(mistake.path) == 1 else tables[str(mistake.path[0])]
             reason = no_such_key(
                 str(mistake.path[-1]), (field.alias or name for name, field in model.model_fields.items())
             )
         raise InputError(path, _place(mistake.path, values), reason) from None
-    _check_machines(path, catalogue)
+    _check_names(path, catalogue)
+    if not catalogue.domain:  # else all ends are known when they have told of their machines
+        check_ends(path, catalogue, catalogue.listed)
     _check_links(path, catalogue)
     return catalogue
 
@@ -132,7 +147,7 @@ def read_catalogue(path: str) -> Catalogue:
 def sources_of(path: str, catalogue: Catalogue, *, present: bool) -> list[Asked]:
     """Return the sources to ask for what holds at present, or else for long-term means. InputError names the key."""
     asked = []
-    for number, table in enumerate(catalogue.source, 1):
+    for number, table in enumerate(_tables(catalogue), 1):
         kind = _kind(path, number, table)
         try:
             settings = kind.settings.model_validate(table)
@@ -148,6 +163,14 @@ def sources_of(path: str, catalogue: Catalogue, *, present: bool) -> list[Asked]
     return asked
 
 
+def _tables(catalogue: Catalogue) -> list[dict[str, Any]]:
+    """Return the tables under [[source]]; domains whose machines are wanted are sources, too, if need be the last."""
+    tables = list(catalogue.source)
+    if catalogue.domain and all(table.get("kind") != DOMAINS.name for table in tables):
+        tables.append({"kind": DOMAINS.name})
+    return tables
+
+
 def _kind(path: str, number: int, table: Mapping[str, Any]) -> SourceKind:
     known, name = source_kinds(), str(table.get("kind", ""))
     if name not in known:
@@ -156,19 +179,25 @@ def _kind(path: str, number: int, table: Mapping[str, Any]) -> SourceKind:
     return known[name]
 
 
-def _check_machines(path: str, catalogue: Catalogue) -> None:
-    if (name := _twice(each.name for each in catalogue.machine)) is not None:
-        raise InputError(path, f"machine.{key_shown(name)}", "listed twice")
+def _check_names(path: str, catalogue: Catalogue) -> None:
+    for key, tables in (("machine", catalogue.machine), ("domain", catalogue.domain)):
+        if (name := _twice(each.name for each in tables)) is not None:
+            raise InputError(path, f"{key}.{key_shown(name)}", "listed twice")
 
 
-def _check_links(path: str, catalogue: Catalogue) -> None:
-    ends = {end for machine in catalogue.listed for end in (machine.name, machine.segment)}
+def check_ends(path: str, catalogue: Catalogue, machines: Iterable[Listed]) -> None:
+    """Check that the links are between these machines, or their segments; InputError."""
+    ends = {end for machine in machines for end in (machine.name, machine.segment)}
     for number, link in enumerate(catalogue.link, 1):
         for key, end in zip(("from", "to"), link.pair, strict=True):
             if end not in ends:
                 raise InputError(
                     path, f"link.{number}.{key}", f"{end!r} is no machine and no segment that is listed here"
                 )
+
+
+def _check_links(path: str, catalogue: Catalogue) -> None:
+    for number, link in enumerate(catalogue.link, 1):
         if link.bandwidth is None and link.latency is None:
             raise InputError(path, f"link.{number}", "has neither bandwidth nor latency")
     if (pair := _twice(link.pair for link in catalogue.link)) is not None:

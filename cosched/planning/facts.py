@@ -40,7 +40,7 @@ def grid_of(
     usable, excluded = [], {}
     required = list(required)
     for machine in listed:
-        known = {kind: _first(sources, kind, machine.name) for kind in KINDS}
+        known = {kind: first_known(sources, kind, machine.name) for kind in KINDS}
         if missing := [kind for kind in required if known[kind] is None]:
             excluded[machine.name] = missing
         else:
@@ -50,6 +50,7 @@ def grid_of(
     return Grid(usable, *tables), excluded
 
 
-def _first(sources: Sequence[Facts], kind: str, machine: str) -> float | None:
+def first_known(sources: Sequence[Facts], kind: str, machine: str) -> float | None:
+    """Return what the first source says that knows this kind of a machine; None: none does."""
     tables = (source.machines.get(kind, {}) for source in sources)
     return next((table[machine] for table in tables if machine in table), None)

@@ -22,6 +22,7 @@ from cosched.service.configuration_sections import (
     Coscheduling,
     DomainSection,
     Events,
+    Machines,
     Manager,
     Page,
     Peer,
@@ -48,6 +49,7 @@ class Configuration(Settings):
     events: Events = Events()
     tls: Tls | None = None
     page: Page | None = None
+    machines: Machines | None = None
     manager: Manager
 
     @model_validator(mode="after")
@@ -171,6 +173,7 @@ _SECTIONS: Mapping[str, type[Settings]] = {
     "events": Events,
     "tls": Tls,
     "page": Page,
+    "machines": Machines,
     "manager": Manager,
 }
 _TABLES = ("peer", "account")  # of which there may be several

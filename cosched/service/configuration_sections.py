@@ -240,6 +240,13 @@ class Page(Settings):
         return self
 
 
+class Machines(Settings):
+    """[machines]: the list of this domain's machines, for planners above domains (docs/select.md)."""
+
+    file: ReadableFile
+    refresh: Annotated[Seconds, Field(le=DAY)] = 10  # for how long it tells what its sources have answered
+
+
 class Manager(SchedulerKeys):
     """[manager]: the resource manager, the embedded scheduler, and the adapter's own `settings`."""
 

@@ -18,6 +18,8 @@ from cosched.adapters.manager import ManagerError, SettingError
 from cosched.adapters.replay.settings import SCHEDULER
 from cosched.errors import InputError
 from cosched.extras import PAGE, need
+from cosched.planning.catalogue import Catalogue, read_catalogue, sources_of
+from cosched.planning.information.domains import DOMAINS
 from cosched.service.configuration import Configuration
 from cosched.service.wire.tls_files import TlsFiles
 from cosched.validation.addresses import parse_address
@@ -29,6 +31,7 @@ class Prepared:
 
     manager: ResourceManager
     tls: TlsFiles | None
+    catalogue: Catalogue | None  # of its machines, if they are listed
     doubts: tuple[str, ...]  # settings that are valid but seldom intended
 
 
@@ -39,7 +42,7 @@ def prepare(configuration: Configuration) -> Prepared:
     manager, tls = _manager(configuration), _tls(configuration)
     used = tls is not None and not configuration.domain.plaintext
     doubt = doubtful_identity(configuration.domain.name, tls.current()[1].identity) if tls and used else None
-    return Prepared(manager, tls, (doubt,) if doubt else ())
+    return Prepared(manager, tls, _catalogue(configuration), (doubt,) if doubt else ())
 
 
 def _manager(configuration: Configuration) -> ResourceManager:
@@ -57,6 +60,21 @@ def _manager(configuration: Configuration) -> ResourceManager:
         if manager.nodes:  # else the number is known when the manager is open
             configuration.machine_settings(manager.nodes)
     return manager
+
+
+def _catalogue(configuration: Configuration) -> Catalogue | None:
+    """Read the machines of this domain; what is known of them must not depend on domains."""
+    if configuration.machines is None:
+        return None
+    path, name = str(configuration.machines.file), configuration.domain.name
+    catalogue = read_catalogue(path)
+    sources_of(path, catalogue, present=True)
+    if catalogue.domain:
+        raise InputError(path, "domain", f"this is the list of {name}'s own machines: it has no other domains")
+    for number, source in enumerate(catalogue.source, 1):
+        if source["kind"] == DOMAINS.name:
+            raise InputError(path, f"source.{number}.kind", f"{name} asks no domains of its own machines")
+    return catalogue
 
 
 @contextmanager

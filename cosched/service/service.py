@@ -29,6 +29,7 @@ from cosched.service.api.coscheduling_api import CoschedulingApi
 from cosched.service.api.domain_api import Serving
 from cosched.service.api.domain_operations import DomainOperations
 from cosched.service.api.explain_api import Explained
+from cosched.service.api.machines_api import Planned
 from cosched.service.api.operations import Operations
 from cosched.service.api.reads import Reads
 from cosched.service.api.rendezvous_api import Rendezvous
@@ -55,6 +56,7 @@ from cosched.service.peers.peer import PeerView
 from cosched.service.peers.peers import PeerClients
 from cosched.service.planning.estimates import Estimates
 from cosched.service.planning.explaining import Explaining
+from cosched.service.planning.machines import Machines
 from cosched.service.preparing import check_addresses, mistakes_of_manager, prepare
 from cosched.service.replay.replaying import replay_of
 from cosched.service.start_hook import StartHook
@@ -137,7 +139,7 @@ class Service:
     async def _open(self, stack: AsyncExitStack) -> None:
         check_addresses(self.configuration)
         prepared = prepare(self.configuration)
-        self._tls = prepared.tls
+        self._tls, self._catalogue = prepared.tls, prepared.catalogue
         for doubt in prepared.doubts:
             _LOG.warning("%s", doubt)
         self._open_store(stack)
@@ -291,6 +293,7 @@ class Service:
             Rendezvous(self.domain, self.operations, self.peers, self.configuration.domain.job_ports),
             self._adaptive(),
             Explained(self.domain, self.operations, self.queue, self.reads, self.explaining),
+            Planned(self.domain, self.operations, self.reads, self._machines()),
             Described(
                 self.domain, self.views, self.clock, self.reads, self.about, Policy(self.configuration.shown_to),
                 self.configuration.owners(), self._clock_ahead, self.explaining,
@@ -298,6 +301,12 @@ class Service:
             self.peers,
             self._replay.lockstep if self._replay is not None else None,
         )  # fmt: skip
+
+    def _machines(self) -> Machines | None:
+        section = self.configuration.machines
+        if section is None or self._catalogue is None:
+            return None
+        return Machines(str(section.file), self._catalogue, section.refresh, self.views.node_groups)
 
     def _adaptive(self) -> Adaptive | None:
         work = self.runner.work

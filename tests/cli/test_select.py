@@ -175,6 +175,11 @@ MISTAKES = {
     "a source without its file": (ONE + '[[source]]\nkind = "series"\n', "source.1.file: missing"),
     "a source's key misspelt": (ONE + SOURCE + "maxage = 1\n", "source.1.maxage: no such key; did you mean max_age?"),
     "no time": (ONE + SOURCE + "timeout = 0\n", "source.1.timeout: 0 is not above 0"),
+    "a domain twice": (2 * '[[domain]]\nname = "mira"\n', "domain.mira: listed twice"),
+    "no name of a domain": (
+        '[[domain]]\nname = "a b"\n',
+        "domain.'a b'.name: 'a b' is no name: 1 to 64 letters, digits, '_', '-' or '.' are",
+    ),
     "no TOML": ("speed\n", "1: not valid TOML: Expected '=' after a key in a key/value pair"),
 }  # fmt: skip
 
@@ -186,6 +191,15 @@ def test_a_mistake_is_told_in_one_line(mistake, written):
     ran = select(path)
     assert (ran.exit_code, ran.stdout) == (2, "")
     assert ran.stderr == f"cosched: {path}:{reason}\n"
+
+
+def test_a_domain_that_cannot_be_asked_is_told_of(written, monkeypatch):
+    monkeypatch.setenv("COSCHED_DOMAINS", "mira=unix:none")
+    ran = select(path := written('[[domain]]\nname = "eureka"\n'))
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    unknown, nothing = ran.stderr.splitlines()
+    assert unknown.startswith("eureka: the address of domain eureka is not known (known: mira): ")
+    assert nothing == f"cosched: {path}: no machine can be used: eureka told of none"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from cosched.core.effects import Book, Quote
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.batch.open_meeting_cluster import OpenMeetingCluster, open_cluster
-from cosched.core.scheduling.forecast import Forecast, Foreseen, foresee
+from cosched.core.scheduling.forecast import Forecast, Foreseen, foresee, foresee_with
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
 from cosched.core.settings import CoschedulingSettings
@@ -103,6 +103,40 @@ def test_it_changes_nothing(jobs, policy):
     assert {each.job for each in starts} == set(cluster.jobs())
     assert starts[0] == Foreseen(ready.job, now)
     assert ([cluster.job(job) for job in cluster.jobs()], cluster.used(), cluster.free, cluster.awaited) == before
+
+
+@pytest.mark.parametrize("pool", ["flat", "partitioned:4x2"])
+@settings(max_examples=20, deadline=None)
+@given(jobs=JOBS, policy=st.sampled_from([*POLICIES]), meets=st.booleans())
+def test_a_job_that_is_not_submitted_would_start_as_if_it_were(pool, jobs, policy, meets):
+    cluster = open_cluster(meeting("easy", pool, policy) if meets else machine(policy, "easy", pool))
+    now = 70
+    *others, (_, nodes, requested, _) = sorted(jobs)
+    for number, (submit, size, limit, _) in enumerate(others):
+        cluster.submit(ClusterJob(str(number), cluster.rounded(size), limit, submit, paired=False))
+    cluster.enter(now)
+    while (ready := cluster.next(now)) is not None:
+        cluster.start(ready.job, now)
+    before = [cluster.job(job) for job in cluster.jobs()], cluster.used(), cluster.free
+    more = ClusterJob("more", cluster.rounded(nodes), requested, now, paired=False)
+    would = starts_of(foresee_with(cluster, more, now).starts())
+    assert ([cluster.job(job) for job in cluster.jobs()], cluster.used(), cluster.free) == before
+    cluster.submit(more)
+    assert starts_of(foresee(cluster, now)) == would
+
+
+def test_a_job_that_is_not_submitted_fits_into_the_plan():
+    """8 nodes: 5 are taken until 10, then a job wants all 8 until 20. 3 for 10 s start now, for 11 s at 20; so do 4."""
+    cluster = OpenCluster(machine("fcfs", "easy", "flat"))
+    submitted(cluster, 5, 8)
+    cluster.enter(0)
+    assert cluster.start(cluster.next(0).job, 0).nodes == 5
+    assert cluster.next(0) is None
+    quotes = [
+        starts_of(foresee_with(cluster, ClusterJob("3", nodes, requested, 0, paired=False), 0).starts())["3"]
+        for nodes, requested in ((3, 10), (3, 11), (4, 1))
+    ]
+    assert quotes == [0, 20, 20]
 
 
 def test_a_hold_ends_in_time_or_never():

@@ -9,6 +9,7 @@ from cosched.service.configuration_sections import (
     Coscheduling,
     DomainSection,
     Events,
+    Machines,
     Manager,
     Page,
     Peer,
@@ -37,6 +38,7 @@ def test_every_key_has_a_row():
     assert set(keys("events")) == Events.model_fields.keys()
     assert set(keys("tls")) == Tls.model_fields.keys()
     assert set(keys("page")) == Page.model_fields.keys()
+    assert set(keys("machines")) == Machines.model_fields.keys()
     assert set(keys("manager")) == {"kind", "local", "slurm", "pbs", "replay"} | Manager.model_fields.keys() - {
         "settings"
     }

@@ -19,6 +19,7 @@ CALLS, USERS, *OTHERS, REFLECTION = (
     "cosched.v1.CoschedulingService",
     "cosched.v1.DomainService",
     "cosched.v1.ExplainService",
+    "cosched.v1.MachinesService",
     "cosched.v1.PageService",
     "cosched.v1.RendezvousService",
     "cosched.v1.RunTimesService",

@@ -1,7 +1,10 @@
-"""`cosched submit --select`: jobs of an application on the machines of real services."""
+"""`cosched submit --select`: jobs of an application on the machines of real services, and what these tell of them."""
+
+import json
 
 import pytest
 
+from cosched.client import ClientError
 from tests.live.services import wait_until
 
 NOTES = """#!/bin/sh
@@ -10,10 +13,31 @@ echo "$COSCHED_DOMAIN ${COSCHED_PAIR:-alone} $MAP_MACHINES $MAP_SHARES $MAP_BEFO
 SPEEDS = {"a": 400, "b": 800}
 
 
+OF_A = """
+[[machine]]
+name = "n0.a.org"
+speed = 400
+installed = 200
+memory = 100
+[[machine]]
+name = "n1.a.org"
+speed = 400
+installed = 200
+memory = 100
+[[link]]
+from = "a.org"
+to = "a.org"
+bandwidth = 1000
+latency = 0
+"""
+
+
 @pytest.fixture
 def pair(make_service):
-    """Domains a and b, each the other's peer; b is faster."""
+    """Domains a and b, each the other's peer; b is faster. a tells of its machines."""
     services = [make_service(name, scheme="hold") for name in SPEEDS]
+    (services[0].folder / "machines.toml").write_text(OF_A)
+    services[0].config["machines"] = {"file": "machines.toml"}
     for service, other in (services, reversed(services)):
         service.add_peer(other.name, other.address)
     for service in services:
@@ -82,3 +106,41 @@ def test_machines_that_are_busy_are_not_chosen_if_domains_are_asked(pair, tmp_pa
     assert maps == ["n0.a.org:n1.a.org", "n0.a.org:n1.a.org", "n0.b.org"]
     told = pair[0].run("submit", *asked, "--strategy=dynamic", "job.sh", cwd=tmp_path)
     assert told.stderr.startswith("source 1 (domains): b: ")
+
+
+def test_a_domain_tells_of_its_machines_and_when_they_would_start_a_job(pair, tmp_path):
+    """a has no name for its nodes: the first machines are idle if so many nodes are."""
+    path = tmp_path / "told.toml"
+    path.write_text('[[domain]]\nname = "a"\n')
+    asked = ("select", "--machines", str(path), "--application=jacobi", "--size=1200", "--json")
+    with pair[0].client() as client:
+        told = client.machines()
+        assert [(m.name, m.segment, m.node, m.state, m.speed, m.cpu, m.memory) for m in told.machines] == [
+            ("n0.a.org", "a.org", None, "idle", 400, 1, 100),
+            ("n1.a.org", "a.org", None, "idle", 400, 1, 100),
+        ]
+        assert [m.memory for m in client.machines(lasting=True).machines] == [180, 180]
+        assert [(link.start, link.to, link.bandwidth, link.latency) for link in told.links] == [
+            ("a.org", "a.org", 1000, 0)
+        ]
+        assert told.problems == ()
+        found = pair[0].run(*asked)
+        assert json.loads(found.stdout)["machines"] == ["n0.a.org", "n1.a.org"], found.stderr
+
+        assert client.quote_start(4).wait == 0
+        busy = client.submit("#!/bin/sh\nexec sleep 1000\n", nodes=3, time_limit=1000)
+        wait_until(lambda: client.job(busy).state == "running")
+        assert client.quote_start(1, time_limit=60).wait == 0
+        assert 0 < client.quote_start(2, time_limit=60).wait <= 1000
+        with pytest.raises(ClientError) as refused:
+            client.quote_start(5)
+        assert refused.value.reason == "JOB_TOO_LARGE"
+        with pytest.raises(ClientError) as refused:
+            client.quote_start(1, columns={"nodelist": "n0"})
+        assert refused.value.reason == "NO_NAMED_NODES"
+        assert [m.state for m in client.machines().machines] == ["idle", "busy"]
+        assert json.loads(pair[0].run(*asked).stdout)["machines"] == ["n0.a.org"]
+        assert json.loads(pair[0].run(*asked, "--strategy=static").stdout)["machines"] == ["n0.a.org", "n1.a.org"]
+    with pair[1].client() as client, pytest.raises(ClientError) as refused:
+        client.machines()
+    assert refused.value.reason == "NO_MACHINES"

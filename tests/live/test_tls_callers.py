@@ -10,9 +10,10 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from cosched.client import ClientError
 from cosched.pem import server_name
 from cosched.v1 import coscheduling_pb2 as wire
-from cosched.v1 import domain_pb2
+from cosched.v1 import domain_pb2, machines_pb2
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
+from cosched.v1.machines_pb2_grpc import MachinesServiceStub
 from tests.live.other_users import USERS as UNIX_USERS
 from tests.live.other_users import a_public_folder, needs_root
 from tests.live.secured import SITE, USERS, channel_of, client_of, refusal, secure
@@ -61,6 +62,7 @@ class World:
     def users_calls(self, channel) -> dict:
         """Stubs of all calls of users, with requests about our job."""
         stub, change = DomainServiceStub(channel), {"request_id": "1", "job": self.own}
+        machines = MachinesServiceStub(channel)
         return {
             stub.SubmitJob: domain_pb2.SubmitJobRequest(request_id="1", script=b"#!/bin/sh\n"),
             stub.CancelJob: domain_pb2.CancelJobRequest(**change),
@@ -72,6 +74,8 @@ class World:
             stub.ListNodes: domain_pb2.ListNodesRequest(),
             stub.GetDomain: domain_pb2.GetDomainRequest(),
             _first_of(stub.WatchEvents): domain_pb2.WatchEventsRequest(),
+            machines.ListMachines: machines_pb2.ListMachinesRequest(),
+            machines.QuoteStart: machines_pb2.QuoteStartRequest(),
         }
 
     def audit(self) -> list[tuple[str, str, str, str]]:

@@ -99,6 +99,25 @@ def test_a_manager_that_cannot_do_what_its_scheduler_needs(write, monkeypatch):
     assert refusal(path) == f"manager:scheduler: local cannot start jobs on named nodes: {batch}"
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[[machine]]\nname = "a"\nsped = 1\n', "machine.a.sped: no such key; did you mean speed?"),
+        ('[[domain]]\nname = "eureka"\n', "domain: this is the list of intrepid's own machines"),
+        (
+            '[[machine]]\nname = "a"\n[[source]]\nkind = "domains"\n',
+            "source.1.kind: intrepid asks no domains of its own machines",
+        ),
+        ('[[machine]]\nname = "a"\n[[source]]\nkind = "series"\n', "source.1.file: missing"),
+    ],
+)
+def test_what_is_wrong_with_the_list_of_machines(write, tmp_path, text, said):
+    (tmp_path / "machines.toml").write_text(text)
+    path = write()
+    path.write_text(path.read_text() + '[machines]\nfile = "machines.toml"\n')
+    assert refusal(path).startswith(f"{tmp_path}/machines.toml:{said}")
+
+
 def test_files_of_tls_that_do_not_belong_together(write, pki):
     assert "eureka.key" in refusal(write(tls__key=str(pki.folder / "eureka.key")))
     assert "ca.key" in refusal(write(tls__ca=str(pki.folder / "ca.key")))

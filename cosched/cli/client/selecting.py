@@ -83,7 +83,7 @@ def group_name(options: Mapping[str, Any]) -> str:
 
 def _nodelist(file: str, selection: Selection, domain: str, machines: Sequence[Machine]) -> str | None:
     """Return the names that a domain has for machines; None: it gives as many of its nodes, which are all alike."""
-    names = {listed.name: listed.node for listed in selection.catalogue.listed}
+    names = {listed.name: listed.node for listed in selection.listed}
     nodes = [names[machine.name] for machine in machines]
     if None not in nodes:
         return ",".join(str(node) for node in nodes)

@@ -14,7 +14,7 @@ from cosched.core.effects import Claim
 from cosched.core.events import Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
-from cosched.core.scheduling.scheduler import MeetingScheduler, OpenScheduler
+from cosched.core.scheduling.scheduler import ClusterJob, MeetingScheduler, OpenScheduler
 
 MOST = 1000  # jobs of the queue
 
@@ -43,6 +43,14 @@ class Playable(OpenScheduler, Protocol):
 def foresee(cluster: Playable, now: int) -> Iterator[Foreseen]:
     """See `Forecast.starts`."""
     return Forecast(cluster, now).starts()
+
+
+def foresee_with(cluster: Playable, job: ClusterJob, now: int) -> Forecast:
+    """Return the forecast of what comes if this job is submitted now; the cluster stays as it is."""
+    trial = cluster.copy()
+    trial.enter(now)
+    trial.submit(job)
+    return Forecast(trial, now)
 
 
 class Forecast:

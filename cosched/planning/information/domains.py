@@ -1,4 +1,4 @@
-"""Policy domains: which of their nodes are free, as each service tells its users."""
+"""Policy domains: what each service tells its users of its machines, and which of its nodes are free."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cosched.planning.facts import CPU, Listed
+from cosched.planning.facts import CPU, LINK_KINDS, MEMORY, SPEED, Listed
 from cosched.planning.information.patience import answers
 from cosched.planning.information.source import SOONER, Reading, SourceKind, SourceSettings
 
 if TYPE_CHECKING:
-    from cosched.client import Nodes
+    from cosched.client import Machine, Machines, Nodes
 
-_UNKNOWN = "unknown"
+IDLE, BUSY, UNKNOWN = "idle", "busy", "unknown"
+DOMAINS_TIMEOUT = 5.0  # seconds for the domains whose machines are not listed by the user
+NOT_SERVED = ("NO_MACHINES", "UNIMPLEMENTED")  # what a domain answers that lists no machines, or an older one
 
 
 class Domains:
-    """Asks the service of each domain. A job gets all of a free node's processor, and nothing of another one's."""
+    """Asks the service of each domain. A job gets nothing of a node that is not free."""
 
-    def __init__(self, timeout: float) -> None:
+    def __init__(self, timeout: float, *, lasting: bool) -> None:
         self._timeout = timeout
+        self._lasting = lasting
 
     def read(self, machines: Sequence[Listed], tell: Callable[[str], None]) -> list[Reading]:
         """See InformationSource."""
@@ -30,39 +33,106 @@ class Domains:
             if machine.domain:
                 of_domains.setdefault(machine.domain, []).append(machine)
         found: list[Reading] = []
-        calls = [(partial(_nodes, domain), self._timeout) for domain in of_domains]
-        for (domain, listed), answer in zip(of_domains.items(), answers(calls), strict=True):
-            if answer.value is not None:
-                found += free(listed, answer.value)
-            elif answer.error is not None:
-                tell(f"{domain}: {answer.error}")
+        for domain, told in _ask([*of_domains], self._timeout, lasting=self._lasting, tell=tell):
+            if isinstance(told, list):
+                found += [] if self._lasting else free(of_domains[domain], told)
             else:
-                tell(f"{domain}: no answer within {self._timeout:g} s")
+                for problem in told.problems:
+                    tell(f"{domain}: {problem}")
+                found += _told(of_domains[domain], told, lasting=self._lasting)
         return found
 
 
-def _nodes(domain: str) -> list[Nodes]:
-    from cosched.client import Client
+def listed_by(domains: Sequence[str], timeout: float, tell: Callable[[str], None]) -> list[Listed]:
+    """Return the machines that domains list; `tell` takes a line about one that does not."""
+    found: list[Listed] = []
+    for domain, told in _ask(domains, timeout, lasting=True, tell=tell):
+        if isinstance(told, list):
+            tell(f"{domain} lists no machines: its operator can, in the section [machines] of its configuration")
+        else:
+            found += [Listed(machine.name, machine.segment, domain, machine.node) for machine in told.machines]
+    return found
+
+
+def _ask(
+    domains: Sequence[str], timeout: float, *, lasting: bool, tell: Callable[[str], None]
+) -> Iterator[tuple[str, Machines | list[Nodes]]]:
+    """Yield what domains tell, all of which are asked at once; `tell` takes a line about one that does not answer.
+
+    One that lists no machines tells of its nodes, unless only what is `lasting` is asked for.
+    """
+    calls = [(partial(_call, domain, lasting), timeout) for domain in domains]
+    for domain, answer in zip(domains, answers(calls), strict=True):
+        if answer.value is not None:
+            yield domain, answer.value
+        else:
+            tell(f"{domain}: {answer.error or f'no answer within {timeout:g} s'}")
+
+
+def _call(domain: str, lasting: bool) -> Machines | list[Nodes]:
+    from cosched.client import Client, ClientError
 
     with Client.of(domain) as client:
-        return client.nodes()
+        try:
+            return client.machines(lasting=lasting)
+        except ClientError as error:
+            if error.reason not in NOT_SERVED:
+                raise
+        return [] if lasting else client.nodes()
+
+
+def _told(machines: Sequence[Listed], told: Machines, *, lasting: bool) -> Iterator[Reading]:
+    """Yield what a domain tells of machines that are listed, by their names or their nodes, and of its links."""
+    at = told.gathered_at.timestamp()
+    known = {machine.name: machine for machine in told.machines}
+    by_node = {machine.node: machine for machine in told.machines if machine.node}
+    for machine in machines:
+        if (found := by_node.get(machine.node or "", known.get(machine.name))) is None:
+            continue
+        values = {SPEED: found.speed, MEMORY: found.memory, CPU: 1.0 if lasting else _cpu(found)}
+        yield from (Reading(kind, machine.name, value, at) for kind, value in values.items() if value is not None)
+    for link in told.links:
+        of_link = ((kind, getattr(link, kind)) for kind in LINK_KINDS)
+        yield from (Reading(kind, (link.start, link.to), value, at) for kind, value in of_link if value is not None)
+
+
+def _cpu(machine: Machine) -> float | None:
+    """Return the share of its processor that a job gets now; None: not known."""
+    if machine.state == UNKNOWN:
+        return machine.cpu
+    if machine.state != IDLE:
+        return 0.0
+    return 1.0 if machine.cpu is None else machine.cpu
+
+
+def states(machines: Sequence[Listed], groups: Sequence[Nodes]) -> Iterator[tuple[Listed, str]]:
+    """Yield the states of a domain's machines; of those that are not called by a name there, the first are idle."""
+    of_names = {name: group.state for group in groups for name in group.names}
+    named = {machine.node for machine in machines if machine.node is not None}
+    unnamed = sum(group.count - len(named & set(group.names)) for group in groups if group.state == IDLE)
+    for machine in machines:
+        if machine.node is None:
+            yield machine, IDLE if unnamed > 0 else BUSY
+            unnamed -= 1
+        else:
+            yield machine, of_names.get(machine.node, UNKNOWN)
 
 
 def free(machines: Sequence[Listed], groups: Sequence[Nodes]) -> Iterator[Reading]:
-    """Yield which machines of a domain are free; of those that are not called by a name there, the first ones are."""
-    states = {name: group.state for group in groups for name in group.names}
-    named = {machine.node for machine in machines if machine.node is not None}
-    unnamed = sum(group.count - len(named & set(group.names)) for group in groups if group.state == "idle")
-    for machine in machines:
-        if machine.node is None:
-            yield Reading(CPU, machine.name, float(unnamed > 0))
-            unnamed -= 1
-        elif states.get(machine.node, _UNKNOWN) != _UNKNOWN:
-            yield Reading(CPU, machine.name, float(states[machine.node] == "idle"))
+    """Yield which machines of a domain are free, as far as that is known: a job gets all of their processors."""
+    for machine, state in states(machines, groups):
+        if state != UNKNOWN:
+            yield Reading(CPU, machine.name, float(state == IDLE))
 
 
-def _make(settings: SourceSettings, folder: Path) -> Domains:  # noqa: ARG001
-    return Domains(SOONER * float(settings.timeout))
+def _present(settings: SourceSettings, folder: Path) -> Domains:  # noqa: ARG001
+    return Domains(SOONER * float(settings.timeout), lasting=False)
 
 
-DOMAINS = SourceKind("domains", "the policy domains that machines are in: which nodes are free", SourceSettings, _make)
+def _lasting(settings: SourceSettings, folder: Path) -> Domains:  # noqa: ARG001
+    return Domains(SOONER * float(settings.timeout), lasting=True)
+
+
+DOMAINS = SourceKind(
+    "domains", "the policy domains that machines are in: what these tell of them", SourceSettings, _present, _lasting
+)

@@ -15,6 +15,7 @@ from cosched.core.protocol import (
     GroupName,
     Named,
 )
+from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.schedulers.loading import check_columns
 from cosched.service.api.links import Links
 from cosched.service.api.named_mates import NamedMates
@@ -84,6 +85,13 @@ class Operations:
     async def release(self, request: UserRequest, job: str) -> JobRecord:
         """ReleaseHold."""
         return await self._once(request, lambda: self._release(request, job))
+
+    def prospect(self, wanted: Submission, owner: str) -> ClusterJob:
+        """Return what the scheduler would be told of a job, if it were submitted now without a mate. Refusal."""
+        record = self._record(wanted, owner, None)
+        self._check_rounded(least_of(record))
+        self._check_size(record)
+        return self._domain.known(record)
 
     async def _once(self, request: UserRequest, operate: Callable[[], Awaitable[JobRecord]]) -> JobRecord:
         return await self._requests.once(request, operate, self._done)
@@ -194,11 +202,14 @@ class Operations:
             raise not_owner(f"only an operator may submit for {owner}")
         return owner
 
-    def _check_room(self, owner: str, nodes: int) -> None:
+    def _check_rounded(self, nodes: int) -> None:
         try:
             self._domain.scheduler.rounded(nodes)
         except ValueError as error:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_TOO_LARGE", str(error)) from None
+
+    def _check_room(self, owner: str, nodes: int) -> None:
+        self._check_rounded(nodes)
         if self._domain.records.holdings.jobs(owner) >= self._most_jobs:
             said = f"{owner} has {self._most_jobs} jobs that have not ended, the most that one user may have"
             raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_JOBS", said)

@@ -18,6 +18,7 @@ from cosched.service.api.adaptive_api import Adaptive, AdaptiveApi
 from cosched.service.api.coscheduling_api import CoschedulingApi
 from cosched.service.api.domain_api import DomainApi, Serving
 from cosched.service.api.explain_api import ExplainApi, Explained
+from cosched.service.api.machines_api import MachinesApi, Planned
 from cosched.service.api.receiving import Keep, ReceivingServer, Reception
 from cosched.service.api.rendezvous_api import Rendezvous, RendezvousApi
 from cosched.service.api.run_times_api import RunTimesApi
@@ -42,6 +43,7 @@ from cosched.v1 import (
     coscheduling_pb2,
     domain_pb2,
     explain_pb2,
+    machines_pb2,
     page_pb2,
     rendezvous_pb2,
     run_times_pb2,
@@ -51,6 +53,7 @@ from cosched.v1.adaptive_pb2_grpc import add_AdaptiveServiceServicer_to_server
 from cosched.v1.coscheduling_pb2_grpc import add_CoschedulingServiceServicer_to_server
 from cosched.v1.domain_pb2_grpc import add_DomainServiceServicer_to_server
 from cosched.v1.explain_pb2_grpc import add_ExplainServiceServicer_to_server
+from cosched.v1.machines_pb2_grpc import add_MachinesServiceServicer_to_server
 from cosched.v1.page_pb2_grpc import add_PageServiceServicer_to_server
 from cosched.v1.rendezvous_pb2_grpc import add_RendezvousServiceServicer_to_server
 from cosched.v1.replay_pb2_grpc import add_ReplayServiceServicer_to_server
@@ -83,6 +86,7 @@ class Served:
     rendezvous: Rendezvous
     adaptive: Adaptive | None  # of a domain whose running jobs change their size
     explained: Explained
+    planned: Planned
     described: Described
     calls: PeerClients
     lockstep: Lockstep | None  # of a replay that a conductor paces
@@ -210,6 +214,7 @@ def _add_services(served: Served, server: _Server) -> None:
     add_ExplainServiceServicer_to_server(ExplainApi(served.explained, identify, peers.check_peer), receiving)
     add_UsageServiceServicer_to_server(UsageApi(served.explained, identify), receiving)
     add_RunTimesServiceServicer_to_server(RunTimesApi(served.users, identify), receiving)
+    add_MachinesServiceServicer_to_server(MachinesApi(served.planned, identify), receiving)
     add_DomainServiceServicer_to_server(DomainApi(served.users, identify), receiving)
     if server.local and served.adaptive is not None:
         add_AdaptiveServiceServicer_to_server(AdaptiveApi(served.adaptive, identify), receiving)
@@ -220,6 +225,7 @@ def _add_services(served: Served, server: _Server) -> None:
         domain_pb2.DESCRIPTOR.services_by_name["DomainService"].full_name,
         rendezvous_pb2.DESCRIPTOR.services_by_name["RendezvousService"].full_name,
         explain_pb2.DESCRIPTOR.services_by_name["ExplainService"].full_name,
+        machines_pb2.DESCRIPTOR.services_by_name["MachinesService"].full_name,
         page_pb2.DESCRIPTOR.services_by_name["PageService"].full_name,
         usage_pb2.DESCRIPTOR.services_by_name["UsageService"].full_name,
         run_times_pb2.DESCRIPTOR.services_by_name["RunTimesService"].full_name,

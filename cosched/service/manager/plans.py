@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from cosched.core.protocol import JobId
-from cosched.core.scheduling.forecast import Forecast, Playable
+from cosched.core.scheduling.forecast import Forecast, Foreseen, Playable
 from cosched.service.domain.live_domain import LiveDomain
 
 SLICE = 0.005  # seconds of foreseeing before other work gets its turn
@@ -51,18 +51,24 @@ async def planned(domain: LiveDomain) -> Plan:
         return Plan(now, places=_places(domain.scheduler.in_order(now)))
     foreseen = Forecast(cast(Playable, domain.scheduler), now)
     starts, sizes = dict[JobId, int](), dict[JobId, ChosenSize]()
-    spent, since = 0.0, time.monotonic()
-    for job, at, nodes in foreseen.starts():
+    async for job, at, nodes in in_slices(foreseen):
         starts[job] = at
         if why := domain.kind.sized(foreseen.played.job(job)):
             sizes[job] = ChosenSize(nodes, why)
+    return Plan(now, OUR_PLAN, starts, _places(foreseen.order), sizes=sizes)
+
+
+async def in_slices(forecast: Forecast) -> AsyncIterator[Foreseen]:
+    """Yield the starts that can be foreseen in a while, by turns with the other work of this service."""
+    spent, since = 0.0, time.monotonic()
+    for foreseen in forecast.starts():
+        yield foreseen
         if (took := time.monotonic() - since) >= SLICE:
             spent += took
             if spent >= MOST:
-                break
+                return
             await asyncio.sleep(0)
             since = time.monotonic()
-    return Plan(now, OUR_PLAN, starts, _places(foreseen.order), sizes=sizes)
 
 
 def _places(order: Sequence[JobId]) -> Mapping[JobId, tuple[int, int]]:

@@ -9,7 +9,7 @@ from cosched.core.protocol import GroupName, MateName, Named
 from cosched.service.store import JobScript
 from cosched.service.wire.fields import FieldError, check_domain, check_job, check_text
 from cosched.service.wire.group_messages import read_at, read_windows
-from cosched.v1 import domain_pb2, job_pb2
+from cosched.v1 import domain_pb2, job_pb2, machines_pb2
 from cosched.validation.group_names import wrong_group_name, wrong_members
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 from cosched.workload.column import LEAST_NODES
@@ -50,12 +50,26 @@ def read_submission(message: domain_pb2.SubmitJobRequest) -> Submission:
     return Submission(
         name=check_text("name", message.name, MAX_NAME, least=0) or "job",
         nodes=_nodes(message.nodes),
-        columns=_columns(message),
+        columns=_columns(message.columns, message.least_nodes, message.nodes or 1),
         time_limit=_time_limit(message),
         script=_script(message),
         named=_named(message),
         hold=message.hold,
         owner=check_text("owner", message.owner, MAX_NAME, least=0),
+    )
+
+
+def read_prospect(message: machines_pb2.QuoteStartRequest) -> Submission:
+    """Check what a job would be that is not submitted, and return it; FieldError."""
+    return Submission(
+        name="job",
+        nodes=_nodes(message.nodes),
+        time_limit=_time_limit(message),
+        script=JobScript(b"", (), "/", {}),
+        named=None,
+        hold=False,
+        owner="",
+        columns=_columns(message.columns, 0, message.nodes or 1),
     )
 
 
@@ -79,13 +93,13 @@ def _nodes(nodes: int) -> int:
     return nodes or 1
 
 
-def _columns(message: domain_pb2.SubmitJobRequest) -> Mapping[str, str]:
+def _columns(given: Mapping[str, str], least: int, nodes: int) -> Mapping[str, str]:
     """Return the columns; older clients have a field of its own for one of them."""
-    columns, nodes = dict(message.columns), message.nodes or 1
-    if not 0 <= message.least_nodes <= nodes:
-        raise FieldError("least_nodes", f"{message.least_nodes} is not between 1 and nodes, {nodes}")
-    if message.least_nodes:
-        columns.setdefault(LEAST_NODES, str(message.least_nodes))
+    columns = dict(given)
+    if not 0 <= least <= nodes:
+        raise FieldError("least_nodes", f"{least} is not between 1 and nodes, {nodes}")
+    if least:
+        columns.setdefault(LEAST_NODES, str(least))
     if len(columns) > MAX_COLUMNS:
         raise FieldError("columns", f"are {MAX_COLUMNS} at most, not {len(columns)}")
     for name, text in columns.items():
@@ -94,7 +108,7 @@ def _columns(message: domain_pb2.SubmitJobRequest) -> Mapping[str, str]:
     return columns
 
 
-def _time_limit(message: domain_pb2.SubmitJobRequest) -> int:
+def _time_limit(message: domain_pb2.SubmitJobRequest | machines_pb2.QuoteStartRequest) -> int:
     if not message.HasField("time_limit"):
         return DEFAULT_TIME_LIMIT
     seconds = int(message.time_limit.seconds)

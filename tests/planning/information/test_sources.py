@@ -5,6 +5,7 @@ import json
 import socket
 import threading
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ import psutil
 import pytest
 
 from cosched.planning.facts import Facts, Listed
+from cosched.planning.information import domains
 from cosched.planning.information.batch_systems import PBS, SLURM, nodes_of_pbs, nodes_of_slurm
 from cosched.planning.information.domains import free
 from cosched.planning.information.gathering import Asked, gather
@@ -250,3 +252,50 @@ def test_free_nodes_of_a_domain_are_those_with_their_names_or_as_many():
     unnamed = [Listed(f"m{number}", "x", "mira") for number in range(3)]
     assert [reading.value for reading in free(unnamed, groups)] == [1, 1, 0]
     assert [reading.value for reading in free([named[0], *unnamed], groups)] == [1, 1, 0, 0]
+
+
+def of_domain(name: str, **values: object) -> SimpleNamespace:
+    known = {"node": None, "state": "idle", "speed": None, "cpu": None, "memory": None}
+    return SimpleNamespace(name=name, segment="x", **known | values)
+
+
+def test_a_domain_tells_of_machines_by_their_nodes_or_names(monkeypatch):
+    """A machine that is not free gives a job nothing; of one whose state is not known, what else is known counts."""
+    machines = [
+        of_domain("one.x", node="n1", speed=400.0, cpu=0.5, memory=9.0),
+        of_domain("two.x", node="n2", state="busy", cpu=0.9),
+        of_domain("three.x", node="n3", state="unknown", cpu=0.7),
+        of_domain("four.x", node="n4"),
+        of_domain("nobody.x", node="n5"),
+    ]
+    link = SimpleNamespace(start="x", to="y", bandwidth=6.0, latency=None)
+    answer = SimpleNamespace(
+        machines=machines, links=[link], problems=["no sinfo"], gathered_at=datetime.fromtimestamp(7, UTC)
+    )
+    asked: list[tuple[str, bool]] = []
+
+    def call(domain: str, lasting: bool) -> object:
+        asked.append((domain, lasting))
+        if domain == "gone":
+            raise SourceError("is not there")
+        return answer if domain == "mira" else [SimpleNamespace(state="idle", count=1, names=())]
+
+    monkeypatch.setattr(domains, "_call", call)
+    listed = [Listed("my.x", "x", "mira", "n1"), Listed("two.x", "x", "mira"), Listed("three.x", "x", "mira"),
+              Listed("four.x", "x", "mira", "n4"), Listed("five.x", "x", "mira"), Listed("old.y", "y", "old"),
+              Listed("else.z", "z", "gone"), Listed("mine", "")]  # fmt: skip
+    told: list[str] = []
+    present = domains.Domains(5.0, lasting=False).read(listed, told.append)
+    assert present == [
+        ("speed", "my.x", 400, 7), ("memory", "my.x", 9, 7), ("cpu", "my.x", 0.5, 7), ("cpu", "two.x", 0, 7),
+        ("cpu", "three.x", 0.7, 7), ("cpu", "four.x", 1, 7), ("bandwidth", ("x", "y"), 6, 7), ("cpu", "old.y", 1, None),
+    ]  # fmt: skip
+    assert told == ["mira: no sinfo", "gone: is not there"]
+    assert sorted(asked) == [("gone", False), ("mira", False), ("old", False)]
+    lasting = domains.Domains(5.0, lasting=True).read(listed, told.append)
+    assert [(kind, of, value) for kind, of, value, _ in lasting if kind == "cpu"] == [
+        ("cpu", name, 1) for name in ("my.x", "two.x", "three.x", "four.x")
+    ]
+    names = [machine.name for machine in domains.listed_by(["mira", "old"], 5.0, told.append)]
+    assert names == [machine.name for machine in machines]
+    assert told[-1].startswith("old lists no machines")

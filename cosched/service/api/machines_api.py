@@ -1,0 +1,67 @@
+"""MachinesService: what is known of the machines, and when they would start a job; for planners above domains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import grpc
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from cosched.service.api.answering import Context, answered
+from cosched.service.api.operations import Operations
+from cosched.service.api.reads import Reads
+from cosched.service.api.requests import checked_reader
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.planning.machines import Machines
+from cosched.service.planning.quoting import quoted
+from cosched.service.wire.callers import Identify
+from cosched.service.wire.errors import Refusal
+from cosched.service.wire.submissions import read_prospect
+from cosched.v1 import machines_pb2
+from cosched.v1.machines_pb2_grpc import MachinesServiceServicer
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The parts of a service that this API uses; `machines` None: none are listed."""
+
+    domain: LiveDomain
+    operations: Operations
+    reads: Reads
+    machines: Machines | None
+
+
+class MachinesApi(MachinesServiceServicer):
+    """The API for callers of one listener."""
+
+    def __init__(self, serving: Planned, identify: Identify) -> None:
+        self._serving = serving
+        self.domain = serving.domain
+        self._identify = identify
+
+    @answered
+    async def ListMachines(
+        self, request: machines_pb2.ListMachinesRequest, context: Context
+    ) -> machines_pb2.ListMachinesResponse:
+        """See the protocol."""
+        caller = checked_reader(self.domain, self._identify(context))
+        if (machines := self._serving.machines) is None:
+            said = f"{self.domain.name} lists no machines: an operator can, in its section [machines]"
+            raise Refusal(grpc.StatusCode.UNIMPLEMENTED, "NO_MACHINES", said)
+        async with self._serving.reads.reading(caller.via):
+            return await machines.told(lasting=request.lasting)
+
+    @answered
+    async def QuoteStart(
+        self, request: machines_pb2.QuoteStartRequest, context: Context
+    ) -> machines_pb2.QuoteStartResponse:
+        """See the protocol."""
+        caller, clock = checked_reader(self.domain, self._identify(context)), self.domain.clock
+        job = self._serving.operations.prospect(read_prospect(request), caller.user or "")
+        async with self._serving.reads.reading(caller.via):
+            now = clock.now()
+            at = await quoted(self.domain, job, now)
+        told = machines_pb2.QuoteStartResponse(now=Timestamp(seconds=clock.to_wall(now)))
+        if at is not None:
+            told.at.seconds = clock.to_wall(at)
+        return told

@@ -1,0 +1,80 @@
+"""What the domain knows of its machines: its list of them, its sources of information, and the states of its nodes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from cosched.client import Nodes
+from cosched.planning.catalogue import Catalogue, sources_of
+from cosched.planning.facts import KINDS, LINK_KINDS, Facts, first_known
+from cosched.planning.information.domains import states
+from cosched.planning.information.gathering import gather
+from cosched.v1 import cluster_pb2, machines_pb2
+
+
+@dataclass(frozen=True, slots=True)
+class _Gathered:
+    facts: Sequence[Facts]
+    problems: Sequence[str]
+    at: float  # seconds since 1970
+    until: float  # by the monotonic clock: when it is gathered anew
+
+
+@dataclass(slots=True)
+class Machines:
+    """The machines of a catalogue; belongs to the loop of its domain.
+
+    Its sources are asked in a thread, by one caller at a time; others are told the same for `refresh` seconds.
+    """
+
+    path: str
+    catalogue: Catalogue
+    refresh: int
+    node_groups: Callable[[], Iterable[cluster_pb2.NodeGroup]]
+    _gathered: dict[bool, _Gathered] = field(default_factory=dict)
+    _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def told(self, *, lasting: bool) -> machines_pb2.ListMachinesResponse:
+        """Return the machines with what holds now, or with what holds at any time."""
+        async with self._asking:
+            known = self._gathered.get(lasting)
+            if known is None or time.monotonic() >= known.until:
+                known = await asyncio.to_thread(self._gather, lasting)
+                self._gathered[lasting] = known
+        told = machines_pb2.ListMachinesResponse(problems=known.problems)
+        told.gathered_at.CopyFrom(Timestamp(seconds=int(known.at)))
+        for machine, state in states(self.catalogue.listed, list(map(Nodes, self.node_groups()))):
+            message = told.machines.add(name=machine.name, segment=machine.segment, node=machine.node or "")
+            message.state = cluster_pb2.NodeState.Value(f"NODE_STATE_{state.upper()}")
+            _write(message, {kind: first_known(known.facts, kind, machine.name) for kind in KINDS})
+        _write_links(told, known.facts)
+        return told
+
+    def _gather(self, lasting: bool) -> _Gathered:
+        asked = sources_of(self.path, self.catalogue, present=not lasting)
+        gather(asked, self.catalogue.listed)
+        listed = [self.catalogue.static()] if lasting else [self.catalogue.present(), self.catalogue.static()]
+        facts = [*(source.facts for source in asked), *listed]
+        problems = [problem for source in asked for problem in source.problems]
+        return _Gathered(facts, problems, time.time(), time.monotonic() + self.refresh)
+
+
+def _write_links(told: machines_pb2.ListMachinesResponse, facts: Sequence[Facts]) -> None:
+    tables = {kind: [source.links.get(kind, {}) for source in facts] for kind in LINK_KINDS}
+    for start, to in dict.fromkeys(pair for of_kind in tables.values() for table in of_kind for pair in table):
+        values = {
+            kind: next((table[start, to] for table in of_kind if (start, to) in table), None)
+            for kind, of_kind in tables.items()
+        }
+        _write(told.links.add(start=start, to=to), values)
+
+
+def _write(message: machines_pb2.Machine | machines_pb2.Link, values: Mapping[str, float | None]) -> None:
+    for kind, value in values.items():
+        if value is not None:
+            setattr(message, kind, value)
