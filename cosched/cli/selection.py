@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import progress, say
@@ -51,17 +52,25 @@ class Selection:
         return f"{name}, size {problem.size:,}: {time} for {runs} on {machines}{by}"
 
 
-def selected(
-    file: str,
-    problem: Problem,
-    strategy: str,
-    *,
-    sites: str = "name",
-    metrics: Sequence[str] = METRICS,
-    most: int = MOST,
-    each: bool = False,
-) -> Selection:
-    """Choose from the machines of a file, and tell the user what its sources do not know. InputError."""
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The machines of a file that can be used for a problem, and the kinds that the others lack."""
+
+    file: str
+    problem: Problem
+    strategy: str
+    listed: Sequence[Listed]
+    grid: Grid
+    excluded: Mapping[str, Sequence[str]]
+
+
+def selected(file: str, problem: Problem, strategy: str, **how: Any) -> Selection:
+    """Choose from the machines of a file, as `chosen`; InputError."""
+    return chosen(known(file, problem, strategy), **how)
+
+
+def known(file: str, problem: Problem, strategy: str) -> Known:
+    """Ask the sources of a file, and tell the user what these do not know. InputError."""
     catalogue, dynamic = read_catalogue(file), strategy == "dynamic"
     asked = sources_of(file, catalogue, present=dynamic)
     with progress("asking the sources of information ..."):
@@ -75,8 +84,22 @@ def selected(
     if not grid.machines:
         why = what_is_excluded(excluded) or f"{', '.join(catalogue.domains)} told of none"
         raise InputError(file, None, f"no machine can be used: {why}")
+    return Known(file, problem, strategy, listed, grid, excluded)
+
+
+def chosen(
+    known: Known,
+    *,
+    sites: str = "name",
+    metrics: Sequence[str] = METRICS,
+    most: int = MOST,
+    each: bool = False,
+    without: Collection[str] = (),
+) -> Selection:
+    """Choose from machines, `without` those of these names. InputError: there is no schedule."""
+    problem, grid = known.problem, known.grid.without(without)
     try:
-        if strategy == "user":
+        if known.strategy == "user":
             choice = chosen_by_user(problem, grid, find_sites=FINDERS[sites])
         else:
             with progress("choosing machines ..."):
@@ -84,10 +107,9 @@ def selected(
                     problem, grid, find_sites=FINDERS[sites], metrics=metrics, most=most, each=each
                 )
     except NoScheduleError as error:
-        raise InputError(
-            file, None, f"no schedule for {problem.application.name}, size {problem.size:,}, {error}"
-        ) from None
-    return Selection(problem, listed, grid, choice, excluded, sites)
+        reason = f"no schedule for {problem.application.name}, size {problem.size:,}, {error}"
+        raise InputError(known.file, None, reason) from None
+    return Selection(problem, known.listed, grid, choice, known.excluded, sites)
 
 
 def _listed(file: str, catalogue: Catalogue) -> list[Listed]:

@@ -96,14 +96,19 @@ def test_machines_that_are_busy_are_not_chosen_if_domains_are_asked(pair, tmp_pa
         one = pair[0].run("submit", *asked, "job.sh", cwd=tmp_path)
         assert one.stdout == "Submitted job 1 to a\nSubmitted job 2 to b\n", one.stderr
         assert pair[1].run("wait", "2").returncode == 0
+        (tmp_path / "unasked.toml").write_text(grid(1000))
+        proposed = pair[0].run("submit", "--select=unasked.toml", *asked[1:], "--time=1", "job.sh", cwd=tmp_path)
+        assert proposed.stdout == "Submitted job 2 to a\nSubmitted job 3 to b\n", proposed.stderr
+        assert proposed.stderr.startswith("b cannot start 2 nodes now: ")
+        assert pair[1].run("wait", "3").returncode == 0
         both = client.submit("#!/bin/sh\nexec sleep 1000\n")
         wait_until(lambda: client.job(both).state == "running")
         alone = pair[0].run("submit", *asked, "job.sh", cwd=tmp_path)
-        assert alone.stdout == "Submitted job 2 to a\n", alone.stderr
-        assert pair[0].run("wait", "2").returncode == 0
+        assert alone.stdout == "Submitted job 3 to a\n", alone.stderr
+        assert pair[0].run("wait", "3").returncode == 0
         pair[1].stop()
     maps = sorted(line.split()[2] for line in (tmp_path / "maps").read_text().splitlines())
-    assert maps == ["n0.a.org:n1.a.org", "n0.a.org:n1.a.org", "n0.b.org"]
+    assert maps == [*3 * ["n0.a.org:n1.a.org"], "n0.b.org", "n0.b.org"]
     told = pair[0].run("submit", *asked, "--strategy=dynamic", "job.sh", cwd=tmp_path)
     assert told.stderr.startswith("source 1 (domains): b: ")
 

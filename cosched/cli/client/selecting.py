@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cosched.cli.output.plain_text import printable
-from cosched.cli.output.terminal import say
 from cosched.errors import InputError
 
 if TYPE_CHECKING:
     from cosched.cli.selection import Selection
     from cosched.planning.grid import Machine
 
-PROBLEM = ("application", "size", "strategy")
+MAX_PROPOSALS = 5
+PROBLEM = ("application", "size", "strategy", "iterations", "max_proposals")
 EXCLUDED = {  # what --select gives, or leaves no room for
     "nodes": "--nodes", "nodelist": "--nodelist", "mate": "--mate", "pair": "--pair", "pair_domain": "--pair-domain",
     "members": "--with", "destinations": "--to", "server": "--server",
@@ -33,18 +32,22 @@ class Part:
     nodelist: str | None
     variables: Mapping[str, str]
 
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """What its scheduler reads of it beside its size."""
+        return {} if self.nodelist is None else {"nodelist": self.nodelist}
+
     def options(self, export: str) -> dict[str, Any]:
         """Return the options of `cosched submit` that it sets, beside an `export` of the user's."""
         told = [f"{name}={value}" for name, value in self.variables.items()]
-        named = {} if self.nodelist is None else {"nodelist": self.nodelist}
-        return {**named, "nodes": self.nodes, "export": ",".join([export, *told])}
+        return {**self.columns, "nodes": self.nodes, "export": ",".join([export, *told])}
 
 
 def check_selection(given: Mapping[str, Any], script: str | None) -> None:
     """Check the options that were given, with or without --select; UsageError."""
     if "grid" not in given:
         if named := [name for name in PROBLEM if name in given]:
-            raise click.UsageError(f"--{named[0]} needs --select FILE, the machines to choose from")
+            raise click.UsageError(f"--{named[0].replace('_', '-')} needs --select FILE, the machines to choose from")
         return
     if missing := [name for name in PROBLEM[:2] if name not in given]:
         raise click.UsageError(f"--select needs --{missing[0]}")
@@ -54,13 +57,8 @@ def check_selection(given: Mapping[str, Any], script: str | None) -> None:
         raise click.UsageError("--select needs a file as SCRIPT, since several domains may get it")
 
 
-def parts(file: str, application: str, size: int, strategy: str) -> list[Part]:
-    """Choose machines of a file, and return the jobs that run on them, in the order of the map; InputError."""
-    from cosched.cli.selection import selected
-    from cosched.planning.problem import problem_of
-
-    selection = selected(file, problem_of(application, size), strategy, sites="domain")
-    say(printable(selection.title))
+def parts(file: str, selection: Selection) -> list[Part]:
+    """Return the jobs that run on the machines that were chosen of a file, in the order of the map; InputError."""
     chosen = selection.choice.schedule.map
     of_domains: dict[str, list[int]] = {}
     for place, machine in enumerate(chosen.machines):

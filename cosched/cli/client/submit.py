@@ -22,7 +22,7 @@ from cosched.cli.client.exports import exported
 from cosched.cli.client.headings import CommandWithHeadings
 from cosched.cli.client.jobs import Destination, JobId, group_options, pair_options
 from cosched.cli.client.node_counts import NodeCount, asked_nodes
-from cosched.cli.client.selecting import Part, check_selection, group_name, parts
+from cosched.cli.client.selecting import MAX_PROPOSALS, Part, check_selection, group_name
 from cosched.cli.client.time_limits import TimeLimit
 from cosched.cli.client.windows import (
     WHEN,
@@ -49,7 +49,7 @@ HEADINGS = {
     "Job": ("nodes", "best", "nodelist", "column", "time_limit", "name", "hold", "directory", "export", "comment"),
     "Mate": ("mate", "pair", "pair_domain", "or_alone"),
     "Group": ("group", "members", "destinations"),
-    "Machines": ("grid", "application", "size", "strategy"),
+    "Machines": ("grid", "application", "size", "strategy", "iterations", "max_proposals"),
     "Timing": ("at", "within", "start_after", "windows", "end_together"),
 }
 MATES = LINKS | WHEN | {"or_alone"}  # a link on the command line discards all of these in the script
@@ -117,6 +117,15 @@ class Submit(ColumnOptions, CommandWithHeadings):
 )
 @click.option("--select", "grid", metavar="FILE", help="Choose machines for the application from this list.")
 @problem_options(required=False)
+@click.option("--iterations", type=click.IntRange(min=1), metavar="N", help="It runs so many: the wait counts, too.")
+@click.option(
+    "--max-proposals",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=MAX_PROPOSALS,
+    show_default=True,
+    help="How many choices are proposed to their domains.",
+)
 @click.option("--parsable", is_flag=True, help="Print the job's id and nothing else.")
 @server_option
 @click.argument("script", metavar="SCRIPT", required=False)
@@ -132,6 +141,8 @@ def submit(
     application: str | None,
     size: int | None,
     strategy: str,
+    iterations: int | None,
+    max_proposals: int,
     parsable: bool,
     server: str | None,
     **options: Any,
@@ -154,7 +165,8 @@ def submit(
     one's, --within a time, or each in its --window; and --at a given instant. All must be submitted with the same.
 
     With --select, machines are chosen as by cosched select. The job gets them; on several domains, each has a job of a
-    group. MAP_MACHINES and MAP_SHARES tell a job its machines and what each one gets.
+    group. Others are chosen if a domain does not start it now; with --iterations, those on which it is done first.
+    MAP_MACHINES and MAP_SHARES tell a job its machines and what each one gets.
 
     Where the scheduler changes sizes, a job with --least may run on fewer nodes than it asks for, and must follow
     changes of its size (cosched.client.adaptive). Where it chooses sizes, a job that is --moldable, or asks for a range
@@ -179,7 +191,12 @@ def submit(
     if grid is None or application is None or size is None:
         _submit_one(ctx, connected(server), To("", script, arguments), options, parsable)
         return
-    chosen = [To(part.domain, script, arguments, part) for part in parts(grid, application, size, strategy)]
+    from cosched.cli.client.proposing import Terms, chosen_parts
+
+    _, _, asked = _asked(ctx, To("", script), options, to_all=True)
+    terms = Terms(max_proposals, iterations, asked["time_limit"])
+    jobs = chosen_parts(grid, application, size, strategy, terms)
+    chosen = [To(part.domain, script, arguments, part) for part in jobs]
     if len(chosen) == 1:
         _submit_one(ctx, connected_to(chosen[0].domain), chosen[0], options, parsable)
     else:

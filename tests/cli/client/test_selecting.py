@@ -4,6 +4,11 @@ import re
 
 import pytest
 
+from cosched.cli.client import proposing
+from cosched.cli.client.proposing import Terms, agreed
+from cosched.cli.selection import known
+from cosched.errors import InputError
+from cosched.planning.problem import problem_of
 from cosched.v1.domain_pb2 import SubmitJobRequest
 
 NAMED = "".join(
@@ -59,6 +64,114 @@ def test_machines_that_are_alike_need_no_names(grid, sent):
     assert (request.nodes, dict(request.columns)) == (4, {})
     assert request.environment.keys() == {f"MAP_{name}" for name in ("MACHINES", "SHARES", "BEFORE", "SIZE")}
     assert not request.HasField("group")
+
+
+# Proposals (docs/select.md)
+
+
+@pytest.fixture
+def proposed(tmp_path, monkeypatch, capsys):
+    """Choose for Jacobi among 3 machines of a, 400 MHz, and 3 of b, 500 MHz: the jobs, all proposals, what was said."""
+
+    def choose(answer, *, named: bool = True, strategy: str = "dynamic", **terms):
+        machines = "".join(
+            f'[[machine]]\nname = "n{n}.{domain}"\nspeed = {speed}\nmemory = 100\ndomain = "{domain}"\n'
+            + (f'node = "n{n}"\n' if named else "")
+            for domain, speed in (("a", 400), ("b", 500))
+            for n in range(3)
+        )
+        links = "".join(
+            f'[[link]]\nfrom = "{one}"\nto = "{to}"\nbandwidth = 1000\nlatency = 0\n' for one, to in ("aa", "bb", "ab")
+        )
+        (tmp_path / "two.toml").write_text(machines + links)
+        asked: list[dict[str, int]] = []
+
+        def wait(part, time_limit):
+            assert time_limit == terms.get("time_limit")
+            return answer(part.domain, part.nodes)
+
+        def waits(jobs, given):
+            asked.append({job.domain: job.nodes for job in jobs})
+            return ask(jobs, given)
+
+        ask = proposing._waits
+        monkeypatch.setattr(proposing, "_wait", wait)
+        monkeypatch.setattr(proposing, "_waits", waits)
+        found = known(str(tmp_path / "two.toml"), problem_of("jacobi", 1000), strategy)
+        try:
+            _, jobs = agreed(found, Terms(**terms))
+        finally:
+            monkeypatch.setattr(proposing, "_waits", ask)
+        return {job.domain: job.nodes for job in jobs}, asked, capsys.readouterr().err
+
+    return choose
+
+
+def test_what_all_start_now_is_taken_at_once(proposed):
+    jobs, asked, said = proposed(lambda *_: 0.0, time_limit=60)
+    assert jobs == {"a": 3, "b": 3}
+    assert asked == [jobs]
+    assert said == ""
+
+
+def test_a_refusal_leaves_the_machines_out_that_were_named(proposed):
+    """b refuses all three; then only a is left."""
+    jobs, asked, said = proposed(lambda domain, *_: 0.0 if domain == "a" else 90.0)
+    assert jobs == {"a": 3}
+    assert asked == [{"a": 3, "b": 3}, {"a": 3}]
+    assert said == "b cannot start 3 nodes now: in 90 s\n"
+
+
+def test_of_nodes_without_names_one_fewer_is_proposed(proposed):
+    """Two nodes of b are free."""
+    jobs, asked, _ = proposed(lambda domain, nodes: 60.0 * (domain == "b" and nodes > 2), named=False)
+    assert jobs == {"a": 3, "b": 2}
+    assert asked == [{"a": 3, "b": 3}, jobs]
+
+
+def test_a_domain_that_does_not_answer_refuses(proposed):
+    def answer(domain, *_):
+        if domain == "b":
+            raise RuntimeError("b cannot be reached")
+        return 0.0
+
+    jobs, _, said = proposed(answer)
+    assert jobs == {"a": 3}
+    assert said == "b cannot start 3 nodes now: b cannot be reached\n"
+
+
+@pytest.mark.parametrize(("most", "proposals"), [(1, 1), (2, 2), (5, 3)])
+def test_if_nobody_starts_it_now_the_first_choice_is_queued(proposed, most, proposals):
+    """Of nodes without names, all, two and one of each domain are proposed; then nothing is left."""
+    jobs, asked, said = proposed(lambda *_: 60.0, named=False, most=most)
+    assert asked == [{"a": number, "b": number} for number in (3, 2, 1)][:proposals]
+    assert jobs == asked[0]
+    assert said.endswith("no other choice can start now: the first one is queued\n")
+
+
+def test_only_the_dynamic_strategy_must_start_now(proposed):
+    jobs, asked, _ = proposed(lambda *_: 60.0, strategy="static")
+    assert (jobs, asked) == ({"a": 3, "b": 3}, [])
+
+
+@pytest.mark.parametrize(("iterations", "chosen"), [(1, {"a": 3}), (10**6, {"a": 3, "b": 3})])
+def test_with_iterations_the_wait_counts_too(proposed, iterations, chosen):
+    """Page: "compare T_start + iterations x predicted time, not the predicted time alone". b waits for an hour."""
+    jobs, asked, said = proposed(lambda domain, *_: 3600.0 * (domain == "b"), iterations=iterations)
+    assert jobs == chosen
+    assert asked == [{"a": 3, "b": 3}, {"b": 3}, {"a": 3}]  # the fastest first
+    start = "in 60.0 min" if "b" in chosen else "now"
+    assert said.startswith(f"of 3 choices, one that starts {start} is done first: in ")
+
+
+def test_what_cannot_be_foreseen_is_not_compared(proposed):
+    jobs, _, said = proposed(lambda domain, *_: 5.0 if domain == "a" else "nobody can say when", iterations=3)
+    assert jobs == {"a": 3}
+    assert said.count("b cannot start jacobi, size 1,000: ") == 2
+    assert said.splitlines()[-1].startswith("of 1 choice, one that starts in 5 s is done first: in 5.1 s")
+    with pytest.raises(InputError, match="none of 3 choices can be started"):
+        proposed(lambda *_: "nobody can say when", iterations=3)
+    assert proposed(lambda *_: 5.0, iterations=3, most=1)[1] == [{"a": 3, "b": 3}]
 
 
 @pytest.mark.parametrize(
