@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from cosched.core.scheduling.molding.curves import MILLIONTHS, Downey
 from cosched.core.scheduling.molding.future import Future
 from cosched.core.scheduling.molding.jobs import ANY, BY, MODIFIER, By, Moldable, Molded, Shares, check_sizes
 from cosched.core.scheduling.molding.settings import CAPABILITIES, MoldingSettings, Sizing
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.schedulers.foreseen import learned_future, read_future
 from cosched.schedulers.kind import Ended, PlayedAlone, SchedulerKind
+from cosched.schedulers.molding_columns import BOUNDS, CURVE, TIMES, columns, moldable
 from cosched.schedulers.waits import Waits, waits_for_nodes
 from cosched.validation.mistakes import KeyedError
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.text import shown
 from cosched.validation.types import Number, Settings, Whole
-from cosched.workload.column import MAX_NODES, MIN_NODES, UNKNOWN, Column
+from cosched.workload.column import UNKNOWN, Column
 
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
     from cosched.core.scheduling.molding.cluster import Molding
@@ -32,8 +32,6 @@ if TYPE_CHECKING:  # a service beside a batch system does without arrays
     from cosched.workload.jobs import Ints, Workload
 
 STREAM = 0x6D6F6C64  # of random numbers, by which jobs are moldable: it depends on nothing else
-CURVE = ("downey_a", "downey_sigma")
-BOUNDS = (MIN_NODES, MAX_NODES)
 OFF, TRAINED, PAST = "off", "trained", "past"
 TRAINING = range(1_000_001, 1_000_011)  # the seeds of the workloads from which it is learned what to expect
 OF_FIGURE_2 = ("ideal_load", "load_delta", "max_bad", "prediction")
@@ -192,13 +190,8 @@ class MoldingKind(SchedulerKind):
     # Jobs
 
     def columns(self) -> Sequence[Column]:
-        """See SchedulerKind; the parameters of a curve are in millionths."""
-        moldable = Column.of_words("moldable", "0", "1", help="its size is chosen when it starts")
-        least = Column(MIN_NODES, _read_nodes, help="the fewest nodes of such a job (as its speed-up has it)")
-        most = Column(MAX_NODES, _read_nodes, help="and the most (as its speed-up and the machine have it)")
-        a = Column("downey_a", _read_a, _write_millionths, UNKNOWN, "its average parallelism, if speedup=downey")
-        sigma = Column("downey_sigma", _read_millionths, _write_millionths, UNKNOWN, "and the variance of that")
-        return moldable._replace(default=UNKNOWN, flag="1"), least, most, a, sigma
+        """See SchedulerKind."""
+        return columns()
 
     def complete(self, keys: MoldingKeys, columns: Columns, nodes: Ints) -> Columns:
         """See SchedulerKind."""
@@ -210,10 +203,12 @@ class MoldingKind(SchedulerKind):
         drawn = np.random.default_rng(STREAM).random(count) < float(keys.moldable_share)
         bounds = {name: stated(columns, name, count) for name in BOUNDS}
         said = stated(columns, "moldable", count)
-        said = np.where((said == UNKNOWN) & (np.maximum(*bounds.values()) != UNKNOWN), 1, said)
+        times = stated(columns, TIMES, count)
+        said = np.where((said == UNKNOWN) & ((np.maximum(*bounds.values()) != UNKNOWN) | (times != UNKNOWN)), 1, said)
         none = np.full(count, UNKNOWN, np.int64)
         curves = {name: stated(columns, name, count) if keys.speedup == "downey" else none for name in CURVE}
-        return {"moldable": np.where(said == UNKNOWN, drawn, said).astype(np.int64), **bounds, **curves}
+        chosen = np.where(said == UNKNOWN, drawn, said).astype(np.int64)
+        return {"moldable": chosen, **bounds, **curves, TIMES: times}
 
     def jobs(self, keys: MoldingKeys, workload: Workload, nodes: int) -> MoldingJobs:
         """See SchedulerKind."""
@@ -222,7 +217,7 @@ class MoldingKind(SchedulerKind):
         hows = []
         for row, values in enumerate(said):
             try:
-                hows.append(_moldable(*values, needs_curve=keys.speedup == "downey"))
+                hows.append(moldable(*values, needs_curve=keys.speedup == "downey"))
             except ValueError as error:
                 raise ValueError(f"job {workload.job_id[row]}: {error}") from None
         return molded(workload, hows, nodes, keys.sizes)
@@ -267,7 +262,7 @@ class MoldingKind(SchedulerKind):
 
     def _read(self, said: Mapping[str, str], *, needs_curve: bool) -> Moldable | None:
         found = super().read(said)
-        return _moldable(*found.values(), needs_curve=needs_curve)
+        return moldable(*found.values(), needs_curve=needs_curve)
 
 
 def molded(workload: Workload, hows: Sequence[Moldable | None], nodes: int, sizes: Shares = ANY) -> MoldingJobs:
@@ -285,46 +280,6 @@ def molded(workload: Workload, hows: Sequence[Moldable | None], nodes: int, size
         except ValueError as error:
             raise ValueError(f"job {id}: {error}") from None
     return MoldingJobs(jobs, workload.run)
-
-
-def _moldable(said: int, least: int, most: int, a: int, sigma: int, *, needs_curve: bool) -> Moldable | None:
-    """Return what a job says, by its columns in order; ValueError: it lacks a part of its curve, or keeps its size."""
-    bounds = max(0, least), max(0, most)
-    if said == 0 and any(bounds):
-        raise ValueError(f"{BOUNDS[not bounds[0]]}: has no meaning, as the job is not moldable: leave moldable=0 out")
-    if said != 1 and not any(bounds):
-        return None
-    if (needs_curve and a == UNKNOWN) or (a == UNKNOWN) != (sigma == UNKNOWN):
-        missing = CURVE[a != UNKNOWN]
-        raise ValueError(f"{missing}: missing, which says how sizes change the job's run time")
-    return Moldable(None if a == UNKNOWN else Downey(a, sigma), *bounds)
-
-
-def _read_nodes(text: str) -> int:
-    from cosched.workload.traces.values import whole
-
-    if (nodes := whole(text)) < 1:
-        raise ValueError(f"{shown(text)} is below 1")
-    return nodes
-
-
-def _read_millionths(text: str) -> int:
-    from cosched.workload.traces.values import number
-
-    if not 0 <= number(text) <= MILLIONTHS:
-        raise ValueError(f"{shown(text)} is not a number from 0 to {MILLIONTHS:,}")
-    return round(Decimal(text) * MILLIONTHS)
-
-
-def _read_a(text: str) -> int:
-    value = _read_millionths(text)
-    if value < MILLIONTHS:
-        raise ValueError(f"{shown(text)} is less than 1, the average parallelism of a serial job")
-    return value
-
-
-def _write_millionths(value: int) -> str:
-    return "" if value == UNKNOWN else str(Decimal(value) / MILLIONTHS)
 
 
 MOLDING = MoldingKind()

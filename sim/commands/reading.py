@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,6 +12,7 @@ from cosched.errors import InputError
 from cosched.validation.durations import parse_window
 
 if TYPE_CHECKING:
+    from cosched.workload.column import Column
     from cosched.workload.jobs import TraceLog, Workload
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -76,13 +77,22 @@ class Source:
 
 
 def read(
-    path: str, form: str | None, nodes: int | None, procs_per_node: int, cut: Bounds | None, overrun: str
+    path: str,
+    form: str | None,
+    nodes: int | None,
+    procs_per_node: int,
+    cut: Bounds | None,
+    overrun: str,
+    more: Sequence[Column] = (),
 ) -> Source:
-    """Read a log as the options say, or draw one with seed 0, if it states no other; InputError."""
+    """Read a log as the options say, or draw one with seed 0, if it states no other; InputError.
+
+    `more`: see `read_table`.
+    """
     from cosched.workload import traces
     from cosched.workload.generated import is_generated
 
-    log = drawn(path, 0) if is_generated(path) else traces.read_trace(path, form)
+    log = drawn(path, 0) if is_generated(path) else traces.read_trace(path, form, more)
     if cut is not None:
         try:
             log = traces.cut(log, *cut)

@@ -17,6 +17,7 @@ from cosched.sim.commands.reading import Source, drawn, read, reading_options
 from cosched.sim.flags import replay_settings
 
 if TYPE_CHECKING:
+    from cosched.workload.column import Column
     from cosched.workload.jobs import TraceLog, Workload
 
 DAY_S = 86_400
@@ -69,11 +70,16 @@ def info(paths: tuple[str, ...], as_json: bool, **reading: Any) -> None:
 @click.option("--load", metavar="LOAD", help="Scale the arrivals to this offered load.")
 @needing(SIMULATOR)
 def convert(path: str, target: str, clean: bool, scale: str | None, load: str | None, **reading: Any) -> None:
-    """Write the job log IN, of any format, to OUT in the Standard Workload Format, or to OUT.csv (.gz: packed)."""
+    """Write the job log IN, of any format, to OUT in the Standard Workload Format, or to OUT.csv (.gz: packed).
+
+    CSV keeps the columns that only some schedulers read.
+    """
     if scale is not None and load is not None:
         raise click.UsageError("--scale and --load exclude each other.")
-    source = read(path, **reading)
+    source = read(path, **reading, more=[*_columns(target).values()])
     jobs = _cleaned(source) if clean else source.log
+    if clean and source.log.columns:
+        say(f"{target}: --clean keeps no column {', '.join(source.log.columns)}")
     jobs = _scaled(jobs, source, scale, load)
     _write(jobs, target, _header(source, clean))
 
@@ -149,15 +155,23 @@ def generate(
     _write(workload, target, swf_header(machine, MODELS[machine].nodes, seed))
 
 
-def _write(jobs: TraceLog | Workload, target: str, header: Mapping[str, str]) -> None:
+def _columns(target: str) -> Mapping[str, Column]:
+    """Return the columns that some scheduler reads, by their names, if that is a file that can have them."""
     from cosched.schedulers.loading import kinds
+    from cosched.workload.traces.table_writer import ENDINGS
+
+    of = kinds().values() if target.endswith(ENDINGS) else ()
+    return {column.name: column for kind in of for column in kind.columns()}
+
+
+def _write(jobs: TraceLog | Workload, target: str, header: Mapping[str, str]) -> None:
     from cosched.sim.results.staging import writing
     from cosched.workload.traces import write_swf
-    from cosched.workload.traces.table_writer import ENDINGS, write_table
+    from cosched.workload.traces.table_writer import write_table
 
     with writing(target):
-        if target.endswith(ENDINGS):
-            write_table(jobs, target, {column.name: column for kind in kinds().values() for column in kind.columns()})
+        if columns := _columns(target):
+            write_table(jobs, target, columns)
         else:
             write_swf(jobs, target, header)
             if jobs.columns:

@@ -82,7 +82,7 @@ def test_a_size_is_told_with_its_reason_before_and_after_the_start(molding: Mold
     service = molding.service.start()
     with service.client() as client:
         first = molding.submit(client, 4)
-        second = molding.submit(client, 8, columns={"min_nodes": "6", "max_nodes": "9"})
+        second = molding.submit(client, 8, columns={"run_times": "6:400 7:350 8:310 9:300"})
         wait_until(lambda: client.job(first).state == "running", "the first runs")
         planned = client.explain(second).job
         assert planned.start is not None
@@ -111,6 +111,8 @@ REFUSED = [
     (4, {"max_nodes": "9"}, "max_nodes: 9 wanted, and here a job for 4 nodes has 2 to 8"),
     (8, {"max_nodes": "11"}, "max_nodes: 11 wanted, the machine has 10 nodes"),
     (8, {"min_nodes": "0"}, "min_nodes: '0' is below 1"),
+    (8, {"run_times": "6:90 8:70"}, "run_times: 7 nodes are missing: give a run time on each of 6 to 8"),
+    (8, {"run_times": "6:90"}, "8 nodes wanted, and its run times are those on 6 to 6: its best size must be one"),
     (8, {"min_nodes": "6", "moldable": "0"}, "min_nodes: has no meaning, as the job is not moldable"),
 ]
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, floor
@@ -15,7 +15,7 @@ HALF = Fraction(1, 2)
 
 @dataclass
 class RefMolded:
-    """A job; `a`, `sigma`: its curve by Downey, else it has the simple one."""
+    """A job; `a`, `sigma`: its curve by Downey; `table`: its run times by sizes; else it has the simple curve."""
 
     number: int
     submit: int
@@ -25,6 +25,7 @@ class RefMolded:
     moldable: bool
     a: Fraction | None = None
     sigma: Fraction | None = None
+    table: Mapping[int, int] | None = None
     allowed: tuple[int, int] = (0, 0)  # min_nodes and max_nodes; 0: as its curve has it
     guaranteed: int = 0
     fixed: int = 0
@@ -89,6 +90,8 @@ class RefMolding:
         return job.allowed[0] or least, job.allowed[1] or most
 
     def curve_bounds(self, job: RefMolded) -> tuple[int, int]:
+        if job.table:
+            return min(job.table), min(max(job.table), self.nodes)
         if job.a is None:
             least = self.sizes[0] * job.nodes
             least = max(floor(least) if self.wrong == "N_min is rounded down" else ceil(least), 1)
@@ -103,7 +106,10 @@ class RefMolding:
         return min(max(floor(m * job.nodes + 0.5), self.least(job)), self.bounds(job)[1])
 
     def time(self, job: RefMolded, n: int) -> int:
-        exact = Fraction(job.requested) * self.speedup(job, job.nodes) / self.speedup(job, n)
+        if job.table:
+            exact = Fraction(job.requested * job.table[n], job.table[job.nodes])
+        else:
+            exact = job.requested * self.speedup(job, job.nodes) / self.speedup(job, n)
         rounded = ceil(exact) if self.wrong == "T is rounded up" else floor(exact + HALF)
         return max(1, rounded)
 

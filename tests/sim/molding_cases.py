@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from cosched.core.scheduling.molding.curves import Downey
+from cosched.core.scheduling.molding.curves import Downey, Measured
 from cosched.core.scheduling.molding.jobs import Moldable
 from cosched.core.scheduling.molding.settings import MoldingSettings
 from cosched.core.settings import CoschedulingSettings
@@ -19,7 +19,7 @@ NO_MATES = CoschedulingSettings()
 
 
 class Case(NamedTuple):
-    """A job of a case; `downey`: A and sigma in millionths."""
+    """A job of a case; `downey`: A and sigma in millionths; `table`: its run times by sizes."""
 
     submit: int
     nodes: int
@@ -28,6 +28,7 @@ class Case(NamedTuple):
     downey: tuple[int, int] | None = None
     requested: int = 0  # 0: as long as it runs
     bounds: tuple[int, int] = (0, 0)  # min_nodes and max_nodes; 0: none
+    table: Mapping[int, int] | None = None
 
 
 def rigid(submit: int, nodes: int, run: int) -> Case:
@@ -47,4 +48,5 @@ def setup(
 
 
 def how(job: Case) -> Moldable | None:
-    return Moldable(job.downey and Downey(*job.downey), *job.bounds) if job.moldable else None
+    curve = Measured.of(job.table) if job.table else job.downey and Downey(*job.downey)
+    return Moldable(curve, *job.bounds) if job.moldable else None

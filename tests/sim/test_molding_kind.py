@@ -5,7 +5,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from cosched.core.scheduling.molding.curves import Downey
+from cosched.core.scheduling.molding.curves import Downey, Measured
 from cosched.core.scheduling.molding.future import Expected
 from cosched.core.scheduling.molding.jobs import Moldable, Molded
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
@@ -24,6 +24,7 @@ CURVE = {"moldable": "1", "downey_a": "4.5", "downey_sigma": "0.25"}
         ({"moldable": "1"}, Moldable()),
         ({"min_nodes": "4", "max_nodes": "12"}, Moldable(None, 4, 12)),
         (CURVE, Moldable(Downey(4_500_000, 250_000))),
+        ({"run_times": "3:80 2:100 4:80", "max_nodes": "3"}, Moldable(Measured(2, (100, 80, 80)), 0, 3)),
     ],
 )
 def test_a_submission_says_whether_the_job_is_moldable(said, expected):
@@ -41,6 +42,9 @@ def test_a_submission_says_whether_the_job_is_moldable(said, expected):
         (SIMPLE, {"moldable": "yes"}, "moldable: 'yes' is neither 0 nor 1"),
         (SIMPLE, {"max_nodes": "0"}, "max_nodes: '0' is below 1"),
         (SIMPLE, {"max_nodes": "9", "moldable": "0"}, "max_nodes: has no meaning, as the job is not moldable"),
+        (SIMPLE, {"run_times": "8:90", "moldable": "0"}, "run_times: has no meaning, as the job is not moldable"),
+        (DOWNEY, CURVE | {"run_times": "8:90"}, "run_times: the job has a curve of Downey's, too: leave one of them"),
+        (SIMPLE, {"run_times": " "}, "run_times: is empty: give NODES:SECONDS of each size, or leave it out"),
     ],
 )
 def test_what_a_submission_cannot_say(keys, said, reason):

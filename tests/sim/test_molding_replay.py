@@ -11,8 +11,10 @@ from cosched.core.scheduling.molding.future import Expected
 from cosched.errors import InputError
 from cosched.schedulers.foreseen import learned_future
 from cosched.sim.flags import replay_settings
+from cosched.sim.replaying import read_machine
 from cosched.sim.results.output import RunInfo, write_run
 from cosched.workload.jobs import Workload
+from cosched.workload.traces.table_writer import write_table
 
 LOG = """job_id,submit,run,nodes,moldable
 1,0,100,8,1
@@ -84,6 +86,35 @@ def test_a_curve_of_downey(log):
     log.write_text("job_id,submit,run,nodes,moldable,downey_a,downey_sigma\n1,0,100,2,1,4,0\n")
     rows = replayed(log, "speedup=downey").domains["a"].allocations.rows()
     assert [row[2:5] for row in rows] == [(7, 0, 50)]
+
+
+TABLE = "job_id,submit,run,nodes,requested,run_times\n"
+
+
+def test_a_log_has_run_times_of_its_own(log):
+    """T(n) is requested x t(n) / t(N_opt), where t is the table.
+
+    On 4 nodes the load is 0.4, so m is 2.25, and on 9 it is the ideal one. Job 2 can have no other size than its own,
+    and runs for half as long as it asks for; job 3 can have one more.
+    """
+    table = " ".join(f"{nodes}:{960 // nodes}" for nodes in range(1, 9)) + " 9:100 10:100"
+    log.write_text(f"{TABLE}1,0,100,4,100,{table}\n2,1000,100,4,200,4:7\n3,2000,100,4,100,4:6 5:5\n")
+    for keys in (), ("speedup=downey",), ("moldable_share=0",):
+        rows = sorted(replayed(log, *keys).domains["a"].allocations.rows())
+        assert [row[2:5] for row in rows] == [(9, 0, 42), (4, 1000, 1100), (5, 2000, 2083)]
+
+
+def test_run_times_are_written_as_they_were_read(log, tmp_path):
+    """A live replay gives each of its domains a log of this form."""
+    log.write_text(f"{TABLE}1,0,100,4,100,5:5 4:6\n2,0,100,4,100,\n")
+    again = tmp_path / "again.csv"
+    config = replay_settings([f"a,trace={log},nodes=10,scheduler=molding"], None)
+    workload, _ = read_machine(config.domains[0], config)
+    kind = config.domains[0].scheduler_kind
+    write_table(workload, again, {column.name: column for column in kind.columns()})
+    assert polars.read_csv(again)["run_times"].to_list() == ["4:6 5:5", None]
+    assert kind.written(workload.columns, 2)[0] == {"moldable": "1", "run_times": "4:6 5:5"}
+    assert sizes(replayed(again)) == sizes(replayed(log))
 
 
 def test_jobs_that_are_expected(log, tmp_path):
@@ -181,6 +212,39 @@ def test_a_wrong_file_of_expected_jobs_is_refused(log, tmp_path, content, said):
         ),
         ("max_nodes,moldable", "9,0", (), "domain a: job 1: max_nodes: has no meaning, as the job is not moldable"),
         ("min_nodes", "0", (), "{log}:2: column min_nodes: '0' is below 1"),
+        (
+            "run_times",
+            "6:9 8:7 9:7",
+            (),
+            "{log}:2: column run_times: 7 nodes are missing: give a run time on each of 6 to 9",
+        ),
+        (
+            "run_times",
+            "7:9 8:8 9:9",
+            (),
+            "{log}:2: column run_times: 9 s on 9 nodes are more than 8 s on 8: let the table end with 8 nodes",
+        ),
+        ("run_times", "8:9 8:8", (), "{log}:2: column run_times: 8 nodes are given twice: leave one of them out"),
+        ("run_times", "8=9", (), "{log}:2: column run_times: '8=9' is not NODES:SECONDS, two whole numbers such as"),
+        ("run_times", "8:0.5", (), "{log}:2: column run_times: '8:0.5' is not NODES:SECONDS, two whole numbers"),
+        (
+            "run_times",
+            "4:9 5:8",
+            (),
+            "domain a: job 1: 8 nodes wanted, and its run times are those on 4 to 5: its best size must be one of them",
+        ),
+        (
+            "run_times,max_nodes",
+            "7:9 8:8,9",
+            (),
+            "domain a: job 1: max_nodes: 9 wanted, and here a job for 8 nodes has 7 to 8",
+        ),
+        (
+            "run_times,requested",
+            f"7:{10**12} 8:1,{10**6}",
+            (),
+            "domain a: job 1: the size and the requested time are too large",
+        ),
         ("moldable", "1", ("sizing=none", "ideal_load=1"), "--domain a:ideal_load: has no meaning with sizing=none"),
         ("moldable", "1", ("prediction=nowhere",), "--domain a:prediction: nowhere: cannot be read"),
         ("moldable", "1", ("prediction=trained",), "--domain a:prediction: trained needs a generated trace"),

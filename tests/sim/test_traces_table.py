@@ -1,6 +1,10 @@
+import csv
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from cosched.cli.main import main
 from cosched.errors import InputError
 from cosched.workload.column import UNKNOWN, Column
 from cosched.workload.columns import stated, taken
@@ -113,3 +117,14 @@ def test_a_column_of_a_scheduler_may_be_more_than_a_number(tmp_path):
     assert again.columns["sizes"].tolist() == log.columns["sizes"].tolist()
     with pytest.raises(InputError, match=r"t\.csv:4: column sizes: "):
         read_table([Block(1, text.replace("4 5", "4 x").split("\n"))], "t.csv", [sizes])
+
+
+def test_a_log_that_is_converted_to_csv_keeps_the_columns_of_schedulers(tmp_path):
+    log, again = tmp_path / "log.csv", tmp_path / "again.csv"
+    log.write_text("job_id,submit,run,nodes,moldable,run_times,other\n1,0,9,4,,5:8 4:9,x\n2,0,9,4,1,,y\n")
+    CliRunner().invoke(main, ["trace", "convert", str(log), str(again)], catch_exceptions=False)
+    with again.open() as file:
+        kept = [(row["job_id"], row["moldable"], row["run_times"], "other" in row) for row in csv.DictReader(file)]
+    assert kept == [("1", "", "4:9 5:8", False), ("2", "1", "", False)]
+    said = CliRunner().invoke(main, ["trace", "convert", "--clean", str(log), str(again)]).output
+    assert "--clean keeps no column moldable, run_times" in said

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from itertools import pairwise
+from typing import NamedTuple, Self
 
 MILLIONTHS = 10**6
 
@@ -15,10 +18,52 @@ class Downey(NamedTuple):
     sigma: int
 
     @property
+    def least(self) -> int:
+        """It can run on any number of nodes."""
+        return 1
+
+    @property
     def most(self) -> int:
         """The least size on which the job is as fast as it can be."""
         end = self.a + self.a * self.sigma / Fraction(MILLIONTHS) - self.sigma
         return -(-(2 * self.a - MILLIONTHS if self.sigma <= MILLIONTHS else end) // MILLIONTHS)
+
+    def times(self, ideal: int, run: int, most: int) -> tuple[int, ...]:
+        """Return the run times on 1, 2, ... `most` nodes of a job that runs for `run` s on `ideal`."""
+        top, bottom = _ratio(self, ideal)
+        speeds = (_ratio(self, nodes) for nodes in range(1, most + 1))
+        return tuple(half_up(run * top * slower, bottom * faster) for faster, slower in speeds)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A table of run times on `least`, `least` + 1, ... nodes, in s; none is longer than on fewer nodes."""
+
+    least: int
+    seconds: tuple[int, ...]
+
+    @classmethod
+    def of(cls, table: Mapping[int, int]) -> Self:
+        """Return the table of these sizes and run times; ValueError: a size is missing, or a larger one is slower."""
+        sizes = sorted(table)
+        for size, following in pairwise(sizes):
+            if following > size + 1:
+                raise ValueError(f"{size + 1} nodes are missing: give a run time on each of {sizes[0]} to {sizes[-1]}")
+            if table[following] > table[size]:
+                slower = f"{table[following]} s on {following} nodes are more than {table[size]} s on {size}"
+                raise ValueError(f"{slower}: let the table end with {size} nodes")
+        return cls(sizes[0], tuple(table[size] for size in sizes))
+
+    @property
+    def most(self) -> int:
+        """The largest size."""
+        return self.least + len(self.seconds) - 1
+
+    def times(self, ideal: int, run: int, most: int) -> tuple[int, ...]:
+        """See Downey; those below `least`, which the job never has, are that on `least`."""
+        known = self.seconds[: most - self.least + 1]
+        found = tuple(half_up(run * seconds, self.seconds[ideal - self.least]) for seconds in known)
+        return (found[0],) * (self.least - 1) + found
 
 
 def speed_up(curve: Downey, nodes: int) -> Fraction:
@@ -37,13 +82,6 @@ def _ratio(curve: Downey, nodes: int) -> tuple[int, int]:
     elif n * MILLIONTHS <= 2 * a - MILLIONTHS:
         return 2 * MILLIONTHS * a * n, sigma * (2 * a - MILLIONTHS) + MILLIONTHS * n * (2 * MILLIONTHS - sigma)
     return a, MILLIONTHS
-
-
-def downey_times(curve: Downey, ideal: int, run: int, most: int) -> tuple[int, ...]:
-    """Return the run times on 1, 2, ... `most` nodes of a job with this curve that runs for `run` s on `ideal`."""
-    top, bottom = _ratio(curve, ideal)
-    speeds = (_ratio(curve, nodes) for nodes in range(1, most + 1))
-    return tuple(half_up(run * top * slower, bottom * faster) for faster, slower in speeds)
 
 
 def half_up(top: int, bottom: int) -> int:

@@ -9,7 +9,7 @@ from math import ceil, floor
 from typing import NamedTuple
 
 from cosched.core.protocol import JobId
-from cosched.core.scheduling.molding.curves import Downey, downey_times
+from cosched.core.scheduling.molding.curves import Downey, Measured
 from cosched.core.scheduling.scheduler import ClusterJob
 
 SHORT, MEDIUM = 60, 3600  # a job is short if it runs for less than this on its N_opt; medium
@@ -30,12 +30,12 @@ class By(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Moldable:
-    """The scheduler chooses the job's size when it starts. `downey`: its curve; None: the simple one.
+    """The scheduler chooses the job's size when it starts. `curve`: how long it runs on which; None: the simple one.
 
     `least` and `most`: the sizes that its owner allows, within those of the curve; 0: as the curve has it.
     """
 
-    downey: Downey | None = None
+    curve: Downey | Measured | None = None
     least: int = 0
     most: int = 0
 
@@ -78,10 +78,9 @@ class Molded:
         ValueError: its times cannot be counted.
         """
         ideal, run, how = job.nodes, job.requested, job.columns if isinstance(job.columns, Moldable) else None
-        if ideal * run >= MAX_WORK:
-            raise ValueError(TOO_MUCH)
-        least, most = (ideal, ideal) if how is None else _bounds(how, ideal, machine, sizes)
-        times = () if how is None or how.downey is None else downey_times(how.downey, ideal, run, most)
+        _check_work(ideal * run)
+        least, most = (ideal, ideal) if how is None else _bounds(how, ideal, run, machine, sizes)
+        times = () if how is None or how.curve is None else how.curve.times(ideal, run, most)
         return cls(job.id, ideal, run, job.submitted, how, least, most, times)
 
     def keep_to(self, nodes: int) -> None:
@@ -96,12 +95,11 @@ class Molded:
 
 def check_sizes(job: ClusterJob, machine: int, sizes: Shares = ANY) -> None:
     """ValueError if the job wants sizes that it cannot have by its curve, by the domain's `sizes`, or at all."""
-    ideal, how = job.nodes, job.columns
-    if ideal * job.requested >= MAX_WORK:
-        raise ValueError(TOO_MUCH)
+    ideal, run, how = job.nodes, job.requested, job.columns
+    _check_work(ideal * run)
     if not isinstance(how, Moldable):
         return
-    least, most = _curve_bounds(how.downey, ideal, sizes)
+    least, most = _curve_bounds(how.curve, ideal, run, sizes)
     asked = {name: nodes for name, nodes in (("min_nodes", how.least), ("max_nodes", how.most)) if nodes}
     if len(asked) == 2 and how.most < how.least:
         raise ValueError(f"min_nodes: {how.least} is more than max_nodes, {how.most}")
@@ -114,17 +112,27 @@ def check_sizes(job: ClusterJob, machine: int, sizes: Shares = ANY) -> None:
             raise ValueError(f"{name}: {nodes} wanted, the machine has {machine} nodes")
 
 
-def _bounds(how: Moldable, ideal: int, machine: int, sizes: Shares) -> tuple[int, int]:
+def _bounds(how: Moldable, ideal: int, run: int, machine: int, sizes: Shares) -> tuple[int, int]:
     """Return N_min and N_max; ValueError: the size is not within these."""
-    least, most = _curve_bounds(how.downey, ideal, sizes)
+    least, most = _curve_bounds(how.curve, ideal, run, sizes)
     least = how.least or least
     return least, max(least, min(how.most or most, machine))
 
 
-def _curve_bounds(downey: Downey | None, ideal: int, sizes: Shares) -> tuple[int, int]:
-    if downey is None:
+def _curve_bounds(curve: Downey | Measured | None, ideal: int, run: int, sizes: Shares) -> tuple[int, int]:
+    if curve is None:
         least = ceil(sizes.least * ideal)
         return least, max(least, floor(sizes.most * ideal))
-    if ideal > downey.most:
-        raise ValueError(f"{ideal} nodes wanted, by its speed-up the job can use no more than {downey.most}")
-    return 1, downey.most
+    if isinstance(curve, Measured):
+        if not curve.least <= ideal <= curve.most:
+            known = f"its run times are those on {curve.least} to {curve.most}"
+            raise ValueError(f"{ideal} nodes wanted, and {known}: its best size must be one of them")
+        _check_work(curve.most * run * curve.seconds[0] // curve.seconds[ideal - curve.least])
+    elif ideal > curve.most:
+        raise ValueError(f"{ideal} nodes wanted, by its speed-up the job can use no more than {curve.most}")
+    return curve.least, curve.most
+
+
+def _check_work(node_seconds: int) -> None:
+    if node_seconds >= MAX_WORK:
+        raise ValueError(TOO_MUCH)
