@@ -20,25 +20,25 @@ from tests.sim.molding_cases import Case, how, setup
 from tests.tiers import seeds
 
 SIZINGS = ("scojo_p", "scojo", "cirne_berman", "none")
-MISTAKES = {
-    "scojo_p": (
-        "N_min is rounded down",
-        "nothing is guaranteed",
-        "T is rounded up",
-        "jobs age at ten times",
-        "short jobs age",
-        "nobody ages",
-        "no figure 3",
-        "the last of equal places",
-        "jobs behind have N_opt",
-        "the shadow is excluded",
-        "all use up extra",
-        "bad loads are counted in all",
-        "the last modifier",
-        "running jobs run on",
-        "those that wait keep N_opt",
-    ),
-    "cirne_berman": ("the larger of two",),
+MISTAKES = {  # by sizing: rules that are misread, and the number of random jobs that first notice it
+    "scojo_p": {
+        "N_min is rounded down": 0,
+        "nothing is guaranteed": 1,
+        "T is rounded up": 1,
+        "jobs age at ten times": 3,
+        "short jobs age": 3,
+        "nobody ages": 3,
+        "no figure 3": 0,
+        "the last of equal places": 1436,
+        "jobs behind have N_opt": 0,
+        "the shadow is excluded": 636,
+        "all use up extra": 41,
+        "bad loads are counted in all": 45,
+        "the last modifier": 1,
+        "running jobs run on": 0,
+        "those that wait keep N_opt": 0,
+    },
+    "cirne_berman": {"the larger of two": 1},
 }
 PER_SEED = 10
 SHARES = (("0.5", "1"), ("1", "2"), ("0.5", "0.5"), ("0.7", "1.3"))
@@ -101,7 +101,7 @@ def reference(jobs: list[Case], settings: MoldingSettings, wrong: str = "") -> R
     return RefMolding(settings.nodes, known, settings.sizing.value, *rules, *more)
 
 
-@pytest.mark.parametrize("seed", seeds(5, 200))
+@pytest.mark.parametrize("seed", seeds(1, 200))
 @pytest.mark.parametrize("sizing", SIZINGS)
 def test_the_product_agrees(sizing, seed):
     """In its loop for whole traces, and where jobs come and go."""
@@ -124,7 +124,7 @@ def test_a_domain_learns_from_its_own_past(seed):
         last = random.choice([2, 5, 40])
         jobs = [
             job._replace(submit=job.submit % 3600 + 86_400 * random.randint(0, last) + random.choice([0, 43_000]))
-            for _ in range(min(5 * last, 30))
+            for _ in range(min(3 * last, 8))
             for job in random_jobs(random)
             if job.downey is None
         ]
@@ -144,7 +144,7 @@ def bounded(job: Case, random: Random) -> Case:
     return job._replace(bounds=chosen) if job.moldable and not job.downey and not job.table else job
 
 
-@pytest.mark.parametrize("seed", seeds(2, 100))
+@pytest.mark.parametrize("seed", seeds(1, 100))
 @pytest.mark.parametrize("sizing", SIZINGS[:3])
 def test_jobs_that_bound_their_sizes_and_what_is_foreseen_of_their_starts(sizing, seed):
     """Starts are foreseen by playing a copy (Forecast): all come at once, and run for as long as they ask for."""
