@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -59,9 +58,9 @@ class Replay:
         self.workloads = [workload for workload, _ in machines]
         self.nodes = [nodes for _, nodes in machines]
         for workload, nodes in machines:
-            for message in [*traces.left_out_messages(workload), traces.size_message(workload, nodes)]:
-                if message is not None:
-                    say(message)
+            size = traces.size_message(workload, nodes)
+            for message in (*traces.left_out_messages(workload), *([size] if size else []), *workload.remarks):
+                say(message)
         self.pairing = pair_jobs(config, self.workloads)
         self.script = _script(config, self.workloads, self.nodes)
         self._tell_of_spans(compares)
@@ -126,10 +125,7 @@ def read_machine(domain: Domain, config: ReplayConfig) -> tuple[Workload, int]:
         overrun=config.overrun,
         seed=config.seed,
         has_pairs=config.pairs is not None,
-        more=domain.scheduler_kind.columns(),
-        complete=partial(domain.scheduler_kind.complete, domain),
-        implied=domain.scheduler_kind.implied,
-        size=domain.scheduler_kind.size(domain),
+        reading=domain.scheduler_kind.reading(domain),
     )
 
 

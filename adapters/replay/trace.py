@@ -6,7 +6,6 @@ import csv
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +52,7 @@ def read_trace_jobs(settings: ReplaySettings) -> tuple[list[TraceJob], int]:
             log,
             overrun=log.overrun,
             has_pairs=log.pairs is not None,
-            more=kind.columns(),
-            complete=partial(kind.complete, settings.scheduler),
-            implied=kind.implied,
-            size=kind.size(settings.scheduler),
+            reading=kind.reading(settings.scheduler),
         )
         kind.jobs(settings.scheduler, workload, nodes)
         said = kind.written(workload.columns, len(workload))

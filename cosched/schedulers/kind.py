@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from cosched.core.scheduling.capabilities import Capabilities
@@ -15,7 +16,7 @@ from cosched.validation.types import Settings
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
     from cosched.core.scheduling.primitives.sizes import Sizes
     from cosched.workload.column import Column
-    from cosched.workload.columns import Columns
+    from cosched.workload.columns import Columns, Reading
     from cosched.workload.jobs import Ints, Workload
 
 
@@ -122,6 +123,17 @@ class SchedulerKind(ABC):
         from cosched.workload.columns import stated
 
         return {known.name: stated(columns, known.name, len(nodes), known.default) for known in self.columns()}
+
+    def adapted(self, keys: Any, workload: Workload, nodes: int, seed: int) -> Workload:  # noqa: ARG002
+        """Return complete jobs as they are for a machine of so many nodes; what this changes is told in `remarks`."""
+        return workload
+
+    def reading(self, keys: Any) -> Reading:
+        """Return how it reads a log."""
+        from cosched.workload.columns import Reading
+
+        complete, adapt = partial(self.complete, keys), partial(self.adapted, keys)
+        return Reading(self.columns(), self.implied, complete, adapt, self.size(keys))
 
     def jobs(self, keys: Any, workload: Workload, nodes: int) -> Any:  # noqa: ARG002
         """Return the jobs of a trace as `alone` and `each` take them; ValueError if one cannot be counted."""

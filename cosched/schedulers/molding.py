@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -138,12 +138,9 @@ class MoldingKind(SchedulerKind):
         from cosched.workload.job_log import JobLog, read_jobs
 
         assert isinstance(keys, JobLog)
-        more, complete = self.columns(), partial(self.complete, keys)
+        reading = self.reading(keys)
         return learned_future(
-            [
-                read_jobs(keys, overrun="extend", seed=seed, has_pairs=False, more=more, complete=complete)[0]
-                for seed in TRAINING
-            ]
+            [read_jobs(keys, overrun="extend", seed=seed, has_pairs=False, reading=reading)[0] for seed in TRAINING]
         )
 
     def open(self, settings: MoldingSettings) -> Molding:
@@ -205,10 +202,28 @@ class MoldingKind(SchedulerKind):
         said = stated(columns, "moldable", count)
         times = stated(columns, TIMES, count)
         said = np.where((said == UNKNOWN) & ((np.maximum(*bounds.values()) != UNKNOWN) | (times != UNKNOWN)), 1, said)
-        none = np.full(count, UNKNOWN, np.int64)
-        curves = {name: stated(columns, name, count) if keys.speedup == "downey" else none for name in CURVE}
+        curves = {name: stated(columns, name, count) for name in CURVE}
         chosen = np.where(said == UNKNOWN, drawn, said).astype(np.int64)
         return {"moldable": chosen, **bounds, **curves, TIMES: times}
+
+    def adapted(self, keys: MoldingKeys, workload: Workload, nodes: int, seed: int) -> Workload:
+        """See SchedulerKind: under Downey's speed-up jobs that say no curve have one drawn."""
+        import numpy as np
+
+        a, sigma, times = (workload.columns[name] for name in (*CURVE, TIMES))
+        if keys.speedup != "downey":
+            if (np.maximum(a, sigma) == UNKNOWN).all():
+                return workload
+            none = dict.fromkeys(CURVE, np.full(len(workload), UNKNOWN, np.int64))
+            said = f"{workload.source}: downey_a and downey_sigma count with speedup=downey only: they are not used"
+            return replace(workload, columns={**workload.columns, **none}, remarks=(said,))
+        without = (workload.columns["moldable"] == 1) & (a == UNKNOWN) & (sigma == UNKNOWN) & (times == UNKNOWN)
+        if not without.any():
+            return workload
+        from cosched.schedulers.drawn_curves import with_curves
+
+        said = f"{workload.source}: {without.sum():,} moldable jobs say no curve: each is drawn, and the size follows"
+        return replace(with_curves(workload, without, nodes, seed), remarks=(said,))
 
     def jobs(self, keys: MoldingKeys, workload: Workload, nodes: int) -> MoldingJobs:
         """See SchedulerKind."""
@@ -217,7 +232,7 @@ class MoldingKind(SchedulerKind):
         hows = []
         for row, values in enumerate(said):
             try:
-                hows.append(moldable(*values, needs_curve=keys.speedup == "downey"))
+                hows.append(moldable(*values))
             except ValueError as error:
                 raise ValueError(f"job {workload.job_id[row]}: {error}") from None
         return molded(workload, hows, nodes, keys.sizes)
@@ -253,16 +268,12 @@ class MoldingKind(SchedulerKind):
         for name in CURVE if keys.speedup != "downey" else ():
             if name in said:
                 raise ValueError(f"{name}: the speed-up of jobs here is that of the simple curve: leave it out")
-        self._read(said, needs_curve=keys.speedup == "downey")
+        moldable(*super().read(said).values(), needs_curve=keys.speedup == "downey")
         return said
 
     def read(self, said: Mapping[str, str]) -> Moldable | None:
         """See SchedulerKind."""
-        return self._read(said, needs_curve=False)
-
-    def _read(self, said: Mapping[str, str], *, needs_curve: bool) -> Moldable | None:
-        found = super().read(said)
-        return moldable(*found.values(), needs_curve=needs_curve)
+        return moldable(*super().read(said).values())
 
 
 def molded(workload: Workload, hows: Sequence[Moldable | None], nodes: int, sizes: Shares = ANY) -> MoldingJobs:

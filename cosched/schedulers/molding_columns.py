@@ -27,7 +27,7 @@ def columns() -> Sequence[Column]:
 
 
 def moldable(
-    said: int, least: int, most: int, a: int, sigma: int, times: Measured | int, *, needs_curve: bool
+    said: int, least: int, most: int, a: int, sigma: int, times: Measured | int, *, needs_curve: bool = False
 ) -> Moldable | None:
     """Return what a job says, by its columns in order; None: it keeps its size.
 

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from cosched.workload.jobs import UNKNOWN, Ints, Values
+from cosched.workload.column import Column
+from cosched.workload.jobs import UNKNOWN, Ints, Values, Workload
 
 Columns = Mapping[str, Values]  # by name, one row a job; UNKNOWN where the log says nothing
 Complete = Callable[
     [Columns, Ints], Columns
 ]  # what is stated, and the jobs' sizes -> all that a scheduler wants to know
+
+
+class Reading(NamedTuple):
+    """How a scheduler reads a log."""
+
+    columns: Sequence[Column] = ()  # that it reads
+    implied: Mapping[str, str] = MappingProxyType({})  # columns that a log need not have, and what jobs then have there
+    complete: Complete = lambda columns, _: columns
+    adapt: Callable[[Workload, int, int], Workload] = lambda workload, *_: workload  # to so many nodes, with a seed
+    size: int | None = None  # the number of nodes, if the scheduler knows it
 
 
 def stated(columns: Columns, name: str, jobs: int, otherwise: int = UNKNOWN) -> Values:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -16,12 +15,12 @@ from cosched.errors import InputError
 from cosched.validation.durations import parse_window
 from cosched.validation.types import DomainName, Number, Offset, Seconds, Settings, Whole
 from cosched.workload import traces
-from cosched.workload.column import Column
-from cosched.workload.columns import Complete
+from cosched.workload.columns import Reading
 from cosched.workload.generated import is_generated, parse_generated, read_generated
 from cosched.workload.jobs import TraceLog, Workload
 
 MAX_NODES = 10**9
+AS_LOGGED = Reading()
 
 
 def _window(value: object) -> object:
@@ -79,39 +78,34 @@ def read_jobs(
     overrun: Overrun,
     seed: int = 0,
     has_pairs: bool,
-    more: Sequence[Column] = (),
-    complete: Complete | None = None,
-    implied: Mapping[str, str] | None = None,
-    size: int | None = None,
+    reading: Reading = AS_LOGGED,
 ) -> tuple[Workload, int]:
     """Return a machine's workload and its number of nodes, which are in `partitions` or flat; InputError.
 
     `overrun` says what happens to jobs that ran past their request; `seed` is for a generated log. With `has_pairs` a
-    file of pairs will name jobs: jobs cut away then count as left out, so pairs that name them are dropped. `more`:
-    columns that the machine's scheduler reads, and `complete` what it adds to them; `implied`: what a log need not say;
-    `size`: the number of nodes, if the scheduler knows it.
+    file of pairs will name jobs: jobs cut away then count as left out, so pairs that name them are dropped. `reading`:
+    that of the machine's scheduler.
     """
     if isinstance(job_log.trace, Workload):
-        workload, nodes = job_log.trace, size or _nodes(job_log, None, partitions)
-        columns = {} if complete is None else complete(workload.columns, workload.nodes)
-        workload = replace(workload, columns=columns)
+        workload, nodes = job_log.trace, reading.size or _nodes(job_log, None, partitions)
+        workload = replace(workload, columns=reading.complete(workload.columns, workload.nodes))
     else:
-        log = _read(job_log, seed, more, implied)
-        nodes = size or _nodes(job_log, log, partitions)
+        log = _read(job_log, seed, reading)
+        nodes = reading.size or _nodes(job_log, log, partitions)
         kept = _cut(job_log, log)
         sizes = partitions.round_up if partitions else None
-        workload = traces.clean(kept, nodes, job_log.procs_per_node, overrun, sizes, complete)
+        workload = traces.clean(kept, nodes, job_log.procs_per_node, overrun, sizes, reading.complete)
         if len(kept) < len(log) and has_pairs:
             away = np.setdiff1d(log.job_id, kept.job_id).tolist()
             workload = replace(workload, left_out_ids=workload.left_out_ids.union(away))
-    return _shaped(job_log, workload, nodes), nodes
+    return _shaped(job_log, reading.adapt(workload, nodes, seed), nodes), nodes
 
 
-def _read(job_log: JobLog, seed: int, more: Sequence[Column], implied: Mapping[str, str] | None) -> TraceLog:
+def _read(job_log: JobLog, seed: int, reading: Reading) -> TraceLog:
     if is_generated(job_log.trace):
         return read_generated(str(job_log.trace), seed, f"--domain {job_log.name}")
     assert not isinstance(job_log.trace, Workload)
-    return traces.read_trace(job_log.trace, job_log.format, more, implied)
+    return traces.read_trace(job_log.trace, job_log.format, reading.columns, reading.implied)
 
 
 def _nodes(job_log: JobLog, log: TraceLog | None, partitions: Partitions | None) -> int:

@@ -53,7 +53,8 @@ class Workload:
     `rejected` counts the jobs left out, by reason. `left_out_ids` are their ids: they tell a pair that names such
     a job from one that names an unknown job. `first_rejected_line` is the line of the first job left out, by
     reason. `stated_nodes` is the number of nodes that the log states, if sizes here are its processors. `columns`:
-    what the machine's scheduler knows of the jobs beyond that.
+    what the machine's scheduler knows of the jobs beyond that. `remarks`: what a user should know of how they were
+    adapted to it.
     """
 
     source: str
@@ -67,6 +68,7 @@ class Workload:
     first_rejected_line: Mapping[str, int] = field(default_factory=dict)
     stated_nodes: int | None = None
     columns: Mapping[str, Values] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         """The number of jobs."""

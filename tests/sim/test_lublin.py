@@ -152,7 +152,6 @@ def test_which_jobs_are_moldable_is_drawn_on_its_own():
         JobLog(name="a", trace="generated:lublin/jobs=50/moldable=0.5"),
         overrun="extend",
         has_pairs=False,
-        complete=lambda columns, _: columns,
     )
     assert set(jobs.columns["moldable"].tolist()) == {0, 1}
 

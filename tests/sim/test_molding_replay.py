@@ -195,7 +195,6 @@ def test_a_wrong_file_of_expected_jobs_is_refused(log, tmp_path, content, said):
             "domain a: job 1: 8 nodes wanted, by its speed-up",
         ),
         ("moldable,downey_a", "1,5", ("speedup=downey",), "domain a: job 1: downey_sigma: missing"),
-        ("moldable", "1", ("speedup=downey",), "domain a: job 1: downey_a: missing"),
         ("min_nodes,max_nodes", "9,4", (), "domain a: job 1: min_nodes: 9 is more than max_nodes, 4"),
         (
             "min_nodes,max_nodes",

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from cosched.core.scheduling.molding.jobs import MEDIUM, SHORT
 from cosched.sim.results.result import DomainResult
-from cosched.sim.studies.barsanti2006.downey import asked_sizes
 from cosched.sim.studies.barsanti2006.setup import ALPHA_1, DOWNEY, trace_of
 from cosched.sim.studies.cases import StudyCase, replayed
 from cosched.sim.sweeps.case import Row
+from cosched.workload.generated import read_generated
 from cosched.workload.jobs import Ints
 
 Floats = NDArray[np.floating[Any]]
@@ -41,7 +41,7 @@ def measures(case: StudyCase) -> Row:
     domain = result.domains["machine"]
     asked = None
     if case.labels["experiment"] == DOWNEY:
-        asked = asked_sizes(trace_of(len(domain.workload), ALPHA_1), case.settings["seed"])
+        asked = read_generated(trace_of(len(domain.workload), ALPHA_1), case.settings["seed"], DOWNEY).allocated
     row = of_jobs(domain, asked)
     return {**row, CPU: result.timing["simulate_cpu_s"]}
 

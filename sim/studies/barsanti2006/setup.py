@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cosched.sim.studies.barsanti2006.downey import downey_file
 from cosched.sim.studies.design import Experiment
 from cosched.sim.studies.study import Said
 
@@ -57,8 +56,8 @@ OF_LOGS = (TRADITIONAL, CIRNE_BERMAN, NO_PREDICTION, FROM_PAST, NEVER_LARGER, SC
 POINTS = {W1: ALPHA_1, W2: ALPHA_2, LOAD: BETWEEN, LIMITS: ALPHA_1, DOWNEY: ALPHA_1}
 
 
-def experiments(said: Said, folder: Path) -> list[Experiment]:
-    """Return all experiments; files of workloads are in the folder of the study."""
+def experiments(said: Said, _: Path) -> list[Experiment]:
+    """Return all experiments."""
     count = said["replications"]
     further, draw = said["further"], partial(_drawn, said)
 
@@ -72,9 +71,7 @@ def experiments(said: Said, folder: Path) -> list[Experiment]:
         return draw(ALPHA_1, replication, ideal_load=f"{load:g}")
 
     def by_curve(_: float, schemes: str, replication: int) -> Settings:
-        trace = trace_of(said["jobs"], ALPHA_1)
-        file = downey_file(folder.resolve() / "downey", trace, said["seed"] + replication - 1)
-        return _domain(str(file), replication, said, nodes=NODES, speedup="downey", **RULES[schemes])
+        return draw(ALPHA_1, replication, speedup="downey", **RULES[schemes])
 
     return [
         Experiment(W1, "W1: every job moldable", "alpha", (ALPHA_1,), ALL, basic, replications=count),

@@ -76,11 +76,6 @@ def rows(change: Callable[[Row], None], *, marginal: bool = False) -> Iterator[R
                 yield row
 
 
-@pytest.fixture(autouse=True)
-def no_files(monkeypatch):
-    monkeypatch.setattr(setup, "downey_file", lambda *_: Path("unused"))
-
-
 def found(change: Callable[[Row], None] = lambda _: None, *, marginal: bool = False) -> Found:
     made = polars.DataFrame(list(rows(change, marginal=marginal)), infer_schema_length=None)
     return Found(made, SAID, setup.experiments(SAID, Path("unused")), lambda _: ())

@@ -1,16 +1,13 @@
 """The workloads and measures of the study, and a tiny one from its cases to its page."""
 
 import json
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import polars
 import pytest
 
-from cosched.core.scheduling.molding.curves import Downey, speed_up
-from cosched.sim.studies.barsanti2006 import BARSANTI, design, setup, windows
-from cosched.sim.studies.barsanti2006.downey import SIGMA, asked_sizes, downey_file, with_curves, working_sets
+from cosched.sim.studies.barsanti2006 import BARSANTI, design, measuring, setup, windows
 from cosched.sim.studies.barsanti2006.measuring import BIN_NAMES, CLASSES, bin_of, of_jobs, slowdowns
 from cosched.sim.studies.barsanti2006.setup import (
     ALPHA_1,
@@ -85,36 +82,13 @@ def test_utilisation_is_that_between_the_first_and_the_last_job_that_counts():
     assert of_jobs(domain)["utilisation"] == pytest.approx(100 * used / (128 * (last - first)))
 
 
-def test_working_sets_are_those_of_exact_speed_ups():
-    a, sigma = np.array([1.0, 7.5, 40.0, 300.0, 2.25]), np.array([0.0, 0.6, 1.0, 2.5, 0.3])
-    for size, one, other in zip(working_sets(a, sigma, 128), a, sigma, strict=True):
-        curve = Downey(round(one * 10**6), round(other * 10**6))
-        assert size == min(range(1, 129), key=lambda n: (-(speed_up(curve, n) ** 2) / n, n))
-
-
-def test_jobs_have_a_curve_each_and_run_on_their_working_set():
-    trace = trace_of(4000, ALPHA_1)
-    drawn = read_generated(trace, 3, "test")
-    log = with_curves(drawn, 128, 3)
-    assert log.allocated.mean() == pytest.approx(69, rel=0.05)
-    assert (log.columns["downey_sigma"] == 0).mean() == pytest.approx(0.143, abs=0.02)  # P(normal < 0)
-    assert np.median(log.columns["downey_sigma"]) / 1e6 == pytest.approx(SIGMA[0], rel=0.05)
-    for job in range(50):
-        curve = Downey(*(int(log.columns[name][job]) for name in ("downey_a", "downey_sigma")))
-        asked, size = int(drawn.allocated[job]), int(log.allocated[job])
-        exact = int(drawn.run[job]) * speed_up(curve, asked) / speed_up(curve, size)
-        assert log.run[job] == max(1, int(exact + Fraction(1, 2)))
-    assert asked_sizes(trace, 3).tolist() == drawn.allocated.tolist()
-
-
-def test_a_file_of_curves_is_read_as_it_was_drawn(tmp_path):
-    path = downey_file(tmp_path, trace_of(100, ALPHA_1), 7)
-    before = path.read_bytes()
-    assert downey_file(tmp_path, trace_of(100, ALPHA_1), 7).read_bytes() == before
-    domain = replayed(setup._domain(str(path), 1, SAID, nodes=128, speedup="downey", sizing="none")).domains["machine"]
-    expected = with_curves(read_generated(trace_of(100, ALPHA_1), 7, "test"), 128, 7)
-    assert domain.workload.nodes.tolist() == expected.allocated.tolist()
-    assert domain.workload.columns["downey_a"].tolist() == expected.columns["downey_a"].tolist()
+def test_jobs_have_a_curve_each_and_are_compared_with_the_sizes_that_they_were_drawn_with(tmp_path):
+    of_curves = (case for case in design.DESIGN.cases(SAID, tmp_path) if case.labels["experiment"] == setup.DOWNEY)
+    case = next(case for case in of_curves if case.labels["schemes"] == TRADITIONAL)
+    kept, jobs = slice(7, 143), replayed(case.settings).domains["machine"].workload
+    assert (jobs.columns["downey_a"] > 0).all()
+    asked = read_generated(trace_of(150, ALPHA_1), case.settings["seed"], "test").allocated
+    assert case.measures()[measuring.ASKED] == pytest.approx((jobs.nodes / asked)[kept].mean())
 
 
 def test_windows_of_a_log_share_no_job(tmp_path):
