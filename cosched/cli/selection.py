@@ -97,7 +97,8 @@ def chosen(
     without: Collection[str] = (),
 ) -> Selection:
     """Choose from machines, `without` those of these names. InputError: there is no schedule."""
-    problem, grid = known.problem, known.grid.without(without)
+    problem = known.problem
+    grid = known.grid.among(machine for machine in known.grid.machines if machine.name not in without)
     try:
         if known.strategy == "user":
             choice = chosen_by_user(problem, grid, find_sites=FINDERS[sites])

@@ -134,9 +134,9 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
                 return found
         raise TimeoutError(f"job {found} is {found.state}")
 
-    async def cancel(self, job: JobLike) -> Job:
-        """Cancel a job. Its mate then starts alone."""
-        return await self._ask(calls.cancel(job))
+    async def cancel(self, job: JobLike, *, unless_started: bool = False) -> Job:
+        """Cancel a job. Its mate then starts alone. `unless_started`: ClientError (JOB_STATE) if it runs."""
+        return await self._ask(calls.cancel(job, unless_started=unless_started))
 
     async def link(
         self,

@@ -110,9 +110,10 @@ def submit(
     return Call("SubmitJob", request, _job)
 
 
-def cancel(job: JobLike) -> Call[Job]:
+def cancel(job: JobLike, *, unless_started: bool) -> Call[Job]:
     """See Client.cancel."""
-    return Call("CancelJob", wire.CancelJobRequest(request_id=_request_id(), job=job_ref(job)), _job)
+    request = wire.CancelJobRequest(request_id=_request_id(), job=job_ref(job), unless_started=unless_started)
+    return Call("CancelJob", request, _job)
 
 
 def link(

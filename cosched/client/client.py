@@ -162,9 +162,9 @@ class Client(AbstractContextManager["Client"]):
                 return found
         raise TimeoutError(f"job {found} is {found.state}")
 
-    def cancel(self, job: JobLike) -> Job:
-        """Cancel a job. Its mate then starts alone."""
-        return self._ask(calls.cancel(job))
+    def cancel(self, job: JobLike, *, unless_started: bool = False) -> Job:
+        """Cancel a job. Its mate then starts alone. `unless_started`: ClientError (JOB_STATE) if it runs."""
+        return self._ask(calls.cancel(job, unless_started=unless_started))
 
     def link(
         self,

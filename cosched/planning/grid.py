@@ -5,7 +5,7 @@ Units: speed in MHz, memory in MB of 2^20 bytes, bandwidth in Mb/s of 10^6 bits,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -47,9 +47,9 @@ class Grid:
         self._ends = {each: each.name if each.name in named else each.segment for each in self.machines}
         self._links: dict[Pair, Link | None] = {}
 
-    def without(self, names: Collection[str]) -> Grid:
-        """Return the same grid without the machines of these names."""
-        return Grid([machine for machine in self.machines if machine.name not in names], *self._tables)
+    def among(self, machines: Iterable[Machine]) -> Grid:
+        """Return the same links among other machines."""
+        return Grid(machines, *self._tables)
 
     def end(self, machine: Machine) -> str:
         """Return what tells the links of a machine apart: its name if it has links of its own, else its segment."""

@@ -102,12 +102,14 @@ class SubmitJobResponse(_message.Message):
     def __init__(self, job: _Optional[_Union[_job_pb2.Job, _Mapping]] = ...) -> None: ...
 
 class CancelJobRequest(_message.Message):
-    __slots__ = ("request_id", "job")
+    __slots__ = ("request_id", "job", "unless_started")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     JOB_FIELD_NUMBER: _ClassVar[int]
+    UNLESS_STARTED_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     job: _coscheduling_pb2.JobRef
-    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ...) -> None: ...
+    unless_started: bool
+    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., unless_started: _Optional[bool] = ...) -> None: ...
 
 class CancelJobResponse(_message.Message):
     __slots__ = ("job",)

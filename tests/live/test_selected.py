@@ -3,7 +3,11 @@
 import json
 
 import pytest
+from click.testing import CliRunner
 
+from cosched.cli.client import reselecting
+from cosched.cli.client.reselecting import were_dropped
+from cosched.cli.main import main
 from cosched.client import ClientError
 from tests.live.services import wait_until
 
@@ -111,6 +115,42 @@ def test_machines_that_are_busy_are_not_chosen_if_domains_are_asked(pair, tmp_pa
     assert maps == [*3 * ["n0.a.org:n1.a.org"], "n0.b.org", "n0.b.org"]
     told = pair[0].run("submit", *asked, "--strategy=dynamic", "job.sh", cwd=tmp_path)
     assert told.stderr.startswith("source 1 (domains): b: ")
+
+
+SERIES = '[[source]]\nkind = "series"\nfile = "nws.csv"\n'
+
+
+def test_what_gets_slower_before_its_start_is_dropped_and_chosen_anew(pair, tmp_path, monkeypatch):
+    """It waits in b, whose machines lose three quarters of their processors: a is faster then. Nothing is stopped."""
+    (tmp_path / "job.sh").write_text(NOTES.replace("FOLDER", str(tmp_path)))
+    (tmp_path / "nws.toml").write_text(grid(0.01) + SERIES)
+    series = tmp_path / "nws.csv"
+    series.write_text("time,kind,of,to,value\n")
+    monkeypatch.setattr(reselecting, "PAUSE", 0.0)
+    monkeypatch.setenv("COSCHED_DOMAINS", pair[0].environment["COSCHED_DOMAINS"])
+    monkeypatch.chdir(tmp_path)
+    asked = ["submit", "--select=nws.toml", "--application=jacobi", "--size=1200", "--strategy=dynamic"]
+    with pair[1].client() as client:
+        busy = client.submit("#!/bin/sh\nexec sleep 1000\n", nodes=4)
+        wait_until(lambda: client.job(busy).state == "running")
+        looks = []
+
+        def look(jobs, selection, ratio, ask):
+            looks.append(jobs)
+            series.write_text(series.read_text() + "".join(f"9,cpu,n{n}.b.org,,0.25\n" for n in range(2)))
+            return were_dropped(jobs, selection, ratio, ask)
+
+        monkeypatch.setattr(reselecting, "were_dropped", look)
+        ran = CliRunner().invoke(main, [*asked, "--max-proposals=1", "--reselect=1.25", "job.sh"])
+        assert ran.stdout == "Submitted job 2 to b\nSubmitted job 1 to a\n", ran.stderr
+        assert looks == [[("b", "2")]]
+        assert "b:2 was dropped: it would take 3.99 times as long\n" in ran.stderr
+        assert client.job("2").state == "cancelled"
+        with pytest.raises(ClientError) as refused:
+            client.cancel(busy, unless_started=True)
+        assert refused.value.reason == "JOB_STATE"
+        assert client.job(busy).state == "running"
+    assert pair[0].run("wait", "1").returncode == 0
 
 
 def test_a_domain_tells_of_its_machines_and_when_they_would_start_a_job(pair, tmp_path):

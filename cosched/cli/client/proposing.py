@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 from cosched.cli.client.selecting import MAX_PROPOSALS, Part, parts
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import progress, say
-from cosched.cli.selection import Known, Selection, chosen, known
+from cosched.cli.selection import Known, Selection, chosen
 from cosched.errors import InputError
 from cosched.planning.information.patience import answers
-from cosched.planning.problem import problem_of
 from cosched.planning.search import Schedule
 from cosched.quantities import count, duration
 
@@ -37,13 +36,6 @@ class Terms:
     most: int = MAX_PROPOSALS
     iterations: int | None = None
     time_limit: float | None = None
-
-
-def chosen_parts(file: str, application: str, size: int, strategy: str, terms: Terms) -> list[Part]:
-    """Choose machines of a file, and return the jobs that run on them, in the order of the map; InputError."""
-    selection, jobs = agreed(known(file, problem_of(application, size), strategy), terms)
-    say(printable(selection.title))
-    return jobs
 
 
 def agreed(found: Known, terms: Terms) -> tuple[Selection, list[Part]]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cosched.planning.grid import Machine
 
 MAX_PROPOSALS = 5
-PROBLEM = ("application", "size", "strategy", "iterations", "max_proposals")
+PROBLEM = ("application", "size", "strategy", "iterations", "max_proposals", "reselect")
 EXCLUDED = {  # what --select gives, or leaves no room for
     "nodes": "--nodes", "nodelist": "--nodelist", "mate": "--mate", "pair": "--pair", "pair_domain": "--pair-domain",
     "members": "--with", "destinations": "--to", "server": "--server",

@@ -40,6 +40,9 @@ from cosched.cli.problem_options import problem_options
 from cosched.errors import InputError
 
 if TYPE_CHECKING:
+    from cosched.cli.client.proposing import Terms
+    from cosched.cli.client.reselecting import Submitted
+    from cosched.cli.selection import Known, Selection
     from cosched.client import Client, Domain, Job
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -49,7 +52,7 @@ HEADINGS = {
     "Job": ("nodes", "best", "nodelist", "column", "time_limit", "name", "hold", "directory", "export", "comment"),
     "Mate": ("mate", "pair", "pair_domain", "or_alone"),
     "Group": ("group", "members", "destinations"),
-    "Machines": ("grid", "application", "size", "strategy", "iterations", "max_proposals"),
+    "Machines": ("grid", "application", "size", "strategy", "iterations", "max_proposals", "reselect"),
     "Timing": ("at", "within", "start_after", "windows", "end_together"),
 }
 MATES = LINKS | WHEN | {"or_alone"}  # a link on the command line discards all of these in the script
@@ -126,6 +129,12 @@ class Submit(ColumnOptions, CommandWithHeadings):
     show_default=True,
     help="How many choices are proposed to their domains.",
 )
+@click.option(
+    "--reselect",
+    type=click.FloatRange(min=1),
+    metavar="RATIO",
+    help="Wait for the start, and choose anew if it gets so much slower before, 1.25 times say.",
+)
 @click.option("--parsable", is_flag=True, help="Print the job's id and nothing else.")
 @server_option
 @click.argument("script", metavar="SCRIPT", required=False)
@@ -143,6 +152,7 @@ def submit(
     strategy: str,
     iterations: int | None,
     max_proposals: int,
+    reselect: float | None,
     parsable: bool,
     server: str | None,
     **options: Any,
@@ -191,22 +201,48 @@ def submit(
     if grid is None or application is None or size is None:
         _submit_one(ctx, connected(server), To("", script, arguments), options, parsable)
         return
-    from cosched.cli.client.proposing import Terms, chosen_parts
+    from cosched.cli.client.proposing import Terms
 
     _, _, asked = _asked(ctx, To("", script), options, to_all=True)
     terms = Terms(max_proposals, iterations, asked["time_limit"])
-    jobs = chosen_parts(grid, application, size, strategy, terms)
-    chosen = [To(part.domain, script, arguments, part) for part in jobs]
-    if len(chosen) == 1:
-        _submit_one(ctx, connected_to(chosen[0].domain), chosen[0], options, parsable)
-    else:
-        _submit_to(ctx, chosen, {**options, "group": group_name(options)}, parsable)
+    _submit_selected(ctx, (grid, application, size, strategy), terms, To("", script, arguments), options, parsable,
+                     reselect)  # fmt: skip
+
+
+def _submit_selected(
+    ctx: click.Context, problem: tuple[str, str, int, str], terms: Terms, to: To, options: Mapping[str, Any],
+    parsable: bool, reselect: float | None,
+) -> None:  # fmt: skip
+    """Submit a script to the machines that are chosen; with `reselect`, see to it until it starts."""
+    from cosched.cli.client.proposing import agreed
+    from cosched.cli.client.reselecting import Submitted, were_dropped
+    from cosched.cli.selection import known
+    from cosched.planning.problem import problem_of
+
+    file, application, size, strategy = problem
+
+    def ask() -> Known:
+        return known(file, problem_of(application, size), strategy)
+
+    def submit() -> tuple[Selection, list[Submitted]]:
+        selection, jobs = agreed(ask(), terms)
+        say(printable(selection.title))
+        chosen = [To(part.domain, to.path, to.arguments, part) for part in jobs]
+        if len(chosen) == 1:
+            ids = [_submit_one(ctx, connected_to(chosen[0].domain), chosen[0], options, parsable)]
+        else:
+            ids = _submit_to(ctx, chosen, {**options, "group": group_name(options)}, parsable)
+        return selection, [Submitted(each.domain, id) for each, id in zip(chosen, ids, strict=True)]
+
+    selection, jobs = submit()
+    if reselect is not None and were_dropped(jobs, selection, reselect, ask):
+        submit()
 
 
 def _submit_one(
     ctx: click.Context, connection: AbstractContextManager[Client], to: To, options: Mapping[str, Any], parsable: bool
-) -> None:
-    """Submit a job to one domain."""
+) -> str:
+    """Submit a job to one domain; return its id."""
     content, given, asked = _asked(ctx, to, options)
     script, arguments = to.path, to.arguments
     with connection as client:
@@ -215,22 +251,25 @@ def _submit_one(
         system = batch_system(domain)
         if system is not None:
             accepted = BatchCommand(client, domain, system, script, content, given, arguments).submit()
-            _tell_id(accepted.job_id, domain.name, parsable)
-            job = _look_up(client, accepted.job_id) if accepted.names_mate else None
+            id = accepted.job_id
+            _tell_id(id, domain.name, parsable)
+            job = _look_up(client, id) if accepted.names_mate else None
         else:
             _tell_foreign(content, script, domain)
             specification = _specification(asked, script, domain)
             windows = windows_given(asked, domain.name, asked["members"]) if asked["group"] is not None else {}
             job = client.submit(content, arguments, windows=windows, at=asked["at"], **specification)
-            _tell_id(job.id, job.domain, parsable)
+            id = job.id
+            _tell_id(id, job.domain, parsable)
         if job is not None:
             _tell_mates(job, parsable)
             tell_near_names(client, job)
             _tell_cap(job, domain)
+    return id
 
 
-def _submit_to(ctx: click.Context, destinations: Sequence[To], options: Mapping[str, Any], parsable: bool) -> None:
-    """Submit the jobs of a group to all their domains, or to none."""
+def _submit_to(ctx: click.Context, destinations: Sequence[To], options: Mapping[str, Any], parsable: bool) -> list[str]:
+    """Submit the jobs of a group to all their domains, or to none; return their ids."""
     from cosched.client import submit_together
 
     read = [(to, *_asked(ctx, to, options, to_all=True)) for to in destinations]
@@ -252,6 +291,7 @@ def _submit_to(ctx: click.Context, destinations: Sequence[To], options: Mapping[
     for taken, domain in zip(submitted, domains, strict=True):
         _tell_id(str(taken) if parsable else taken.id, domain.name, parsable)
         _tell_cap(taken, domain)
+    return [taken.id for taken in submitted]
 
 
 def _to_submit(

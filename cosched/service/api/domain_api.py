@@ -87,7 +87,8 @@ class DomainApi(DomainServiceServicer):
     async def CancelJob(self, request: domain_pb2.CancelJobRequest, context: Context) -> domain_pb2.CancelJobResponse:
         """See the protocol."""
         with self._requested(request, context) as user_request:
-            record = await self._operations.cancel(user_request, self._own("job", request.job))
+            job = self._own("job", request.job)
+            record = await self._operations.cancel(user_request, job, unless_started=request.unless_started)
         return domain_pb2.CancelJobResponse(job=self._views.job(record))
 
     @answered

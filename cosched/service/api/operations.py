@@ -68,9 +68,9 @@ class Operations:
         """SubmitJob."""
         return await self._once(request, lambda: self._submit(request, wanted))
 
-    async def cancel(self, request: UserRequest, job: str) -> JobRecord:
+    async def cancel(self, request: UserRequest, job: str, *, unless_started: bool = False) -> JobRecord:
         """CancelJob."""
-        return await self._once(request, lambda: self._cancel(request, job))
+        return await self._once(request, lambda: self._cancel(request, job, unless_started=unless_started))
 
     async def link(self, request: UserRequest, job: str, named: Named) -> JobRecord:
         """LinkJobs."""
@@ -220,7 +220,7 @@ class Operations:
 
     # Cancellation and release
 
-    async def _cancel(self, request: UserRequest, job: str) -> JobRecord:
+    async def _cancel(self, request: UserRequest, job: str, *, unless_started: bool) -> JobRecord:
         await self._queue.look_for(job)
         record = self.jobs.job(job)
         self.jobs.check_owner(request, record)
@@ -228,6 +228,8 @@ class Operations:
             return record
         if record.state.final:
             raise wrong_state(record, "be cancelled")
+        if unless_started and record.state is JobState.RUNNING:
+            raise wrong_state(record, "be cancelled before its start")
         ordered = self._queue.leaves_end_to_manager(record)
         with self._domain.turns.take():
             self._requests.on_record(request, record.id, "")

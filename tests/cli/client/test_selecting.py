@@ -1,12 +1,17 @@
 """`cosched submit --select`: what is sent for machines that were chosen, and what is refused."""
 
 import re
+from contextlib import nullcontext
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from cosched.cli.client import proposing
+from cosched.cli.client import proposing, reselecting
 from cosched.cli.client.proposing import Terms, agreed
+from cosched.cli.client.reselecting import Submitted, time_now, were_dropped
 from cosched.cli.selection import known
+from cosched.client import ClientError
 from cosched.errors import InputError
 from cosched.planning.problem import problem_of
 from cosched.v1.domain_pb2 import SubmitJobRequest
@@ -174,6 +179,65 @@ def test_what_cannot_be_foreseen_is_not_compared(proposed):
     assert proposed(lambda *_: 5.0, iterations=3, most=1)[1] == [{"a": 3, "b": 3}]
 
 
+# Choosing anew (docs/select.md)
+
+
+@pytest.fixture
+def watched(tmp_path, monkeypatch):
+    """Two jobs on two domains that wait; what is known of their machines; which cancellations these domains get."""
+    (tmp_path / "grid.toml").write_text(NAMED + LINK)
+    monkeypatch.setattr(reselecting, "PAUSE", 0.0)
+    told: list[tuple] = []
+    states = {"a": "queued", "b": "queued"}
+
+    class Domain:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def job(self, _):
+            return SimpleNamespace(state=states[self.name])
+
+        def cancel(self, job, *, unless_started):
+            told.append((self.name, job, unless_started))
+            if unless_started and states[self.name] == "starting":
+                raise ClientError("JOB_STATE", "it runs")
+
+    monkeypatch.setattr(reselecting, "connected_to", lambda domain: nullcontext(Domain(domain)))
+    before = known(str(tmp_path / "grid.toml"), problem_of("jacobi", 1000), "static")
+    jobs = [Submitted("a", "1"), Submitted("b", "2")]
+    return SimpleNamespace(jobs=jobs, states=states, told=told, before=before, choice=agreed(before, Terms())[0])
+
+
+def changed(before, **machine):
+    machines = [replace(each, **machine) if each.name == "n3.i.org" else each for each in before.grid.machines]
+    return replace(before, grid=before.grid.among(machines))
+
+
+def test_jobs_of_a_group_are_dropped_if_one_machine_has_become_slow(watched, capsys):
+    """Page: "predicted more than `reselect` (1.25) x the promise: drop"; the first is asked not to if it runs."""
+    answers = iter([watched.before, changed(watched.before, cpu=1 / 1.2), changed(watched.before, cpu=1 / 1.3)])
+    assert were_dropped(watched.jobs, watched.choice, 1.25, lambda: next(answers))
+    assert watched.told == [("a", "1", True), ("b", "2", False)]
+    assert capsys.readouterr().err == "a:1 and b:2 were dropped: it would take 1.28 times as long\n"
+
+
+def test_nothing_is_dropped_after_the_start(watched):
+    """Page: "Never after the start"."""
+    watched.states["b"] = "running"
+    assert not were_dropped(watched.jobs, watched.choice, 1.25, lambda: changed(watched.before, cpu=0.1))
+    watched.states |= {"a": "starting", "b": "queued"}
+    assert not were_dropped(watched.jobs, watched.choice, 1.25, lambda: changed(watched.before, cpu=0.1))
+    assert watched.told == [("a", "1", True)]
+
+
+def test_a_machine_that_others_have_counts_as_it_did_and_one_that_is_lost_cannot_run_it(watched, capsys):
+    promised = watched.choice.choice.schedule.prediction.time
+    assert time_now(watched.choice, changed(watched.before, cpu=0.0)) == promised
+    gone = replace(watched.before, grid=watched.before.grid.among(watched.before.grid.machines[:3]))
+    assert were_dropped(watched.jobs, watched.choice, 1.25, lambda: gone)
+    assert capsys.readouterr().err.endswith("it cannot run on these machines any more\n")
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -202,6 +266,7 @@ def test_what_cannot_be_submitted_is_told_in_one_line(grid, cosched, domain, tex
         (["--application", "jacobi", "job.sh"], "--application needs --select FILE"),
         (["--select", "grid.toml", "--size", "3", "job.sh"], "--select needs --application"),
         ([*ASKED, "-N", "3", "job.sh"], "it excludes --nodes"),
+        (["--max-proposals", "3", "job.sh"], "--max-proposals needs --select FILE"),
         ([*ASKED, "--pair", "p", "job.sh"], "it excludes --pair"),
         ([*ASKED, "--to", "a:job.sh", "--to", "b:job.sh", "--group", "g"], "it excludes --to"),
         ([*ASKED, "--server", "unix:a", "job.sh"], "it excludes --server"),
