@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from datetime import timedelta
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import grpc
 
 from cosched.client import calls
 from cosched.client.attempts import CALL_PAUSES, Attempts
-from cosched.client.calls import EXPLAINED_AT_ONCE, NO_WINDOWS, WATCH, Call, Instant, JobLike, Windows
+from cosched.client.calls import EXPLAINED_AT_ONCE, WATCH, Call, JobLike
 from cosched.client.client import TIMEOUT
 from cosched.client.connection import Tls, chosen_tls, of_domain, open_channel, server_address
-from cosched.client.domains import Domain, Nodes
+from cosched.client.domains import Nodes
 from cosched.client.events import Event
 from cosched.client.explanations import Explanation
 from cosched.client.feed import Feed
 from cosched.client.jobs import Job
-from cosched.client.machines import Machines, StartQuote
-from cosched.client.places import FoundMate
-from cosched.client.run_times import RunTime
-from cosched.client.usage import Usage
 from cosched.client.waiting import ENDED, STARTED, pauses
 
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
+_P = ParamSpec("_P")
+
+
+def _asks(make: Callable[_P, Call[Answer]]) -> Callable[Concatenate[AsyncClient, _P], Coroutine[Any, Any, Answer]]:
+    """Return the method of the client that asks for this."""
+
+    async def ask(self: AsyncClient, /, *arguments: _P.args, **options: _P.kwargs) -> Answer:
+        return await self._ask(make(*arguments, **options))
+
+    return calls.method_of(make, ask)
 
 
 class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
@@ -55,55 +59,22 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def submit(
-        self,
-        script: str | bytes | Path,
-        arguments: Sequence[str] = (),
-        *,
-        nodes: int = 1,
-        least: int | None = None,
-        columns: Mapping[str, str] | None = None,
-        time_limit: float | timedelta | None = None,
-        name: str = "",
-        mate: JobLike | None = None,
-        pair: str | None = None,
-        pair_domain: str = "",
-        group: str | None = None,
-        members: Sequence[str] = (),
-        windows: Windows = NO_WINDOWS,
-        at: Instant | None = None,
-        or_alone: bool = False,
-        hold: bool = False,
-        environment: Mapping[str, str] | None = None,
-        directory: str | Path | None = None,
-    ) -> Job:
-        """Submit a job: the script itself, or the Path of its file. See Client.submit."""
-        return await self._ask(
-            calls.submit(
-                script,
-                arguments,
-                nodes=nodes,
-                least=least,
-                columns=columns,
-                time_limit=time_limit,
-                name=name,
-                mate=mate,
-                pair=pair,
-                pair_domain=pair_domain,
-                group=group,
-                members=members,
-                windows=windows,
-                at=at,
-                or_alone=or_alone,
-                hold=hold,
-                environment=environment,
-                directory=directory,
-            )
-        )
-
-    async def job(self, job: JobLike) -> Job:
-        """Return a job as it is now."""
-        return await self._ask(calls.job(job))
+    submit = _asks(calls.submit)
+    job = _asks(calls.job)
+    cancel = _asks(calls.cancel)
+    link = _asks(calls.link)
+    unlink = _asks(calls.unlink)
+    release = _asks(calls.release)
+    find_mates = _asks(calls.find_mates)
+    explain = _asks(calls.explain)
+    usage = _asks(calls.usage)
+    run_times = _asks(calls.run_times)
+    correct_run_times = _asks(calls.correct_run_times)
+    machines = _asks(calls.machines)
+    quote_start = _asks(calls.quote_start)
+    domain = _asks(calls.domain)
+    drain = _asks(calls.drain)
+    resume = _asks(calls.resume)
 
     async def jobs(
         self,
@@ -134,116 +105,17 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
                 return found
         raise TimeoutError(f"job {found} is {found.state}")
 
-    async def cancel(self, job: JobLike, *, unless_started: bool = False) -> Job:
-        """Cancel a job. Its mate then starts alone. `unless_started`: ClientError (JOB_STATE) if it runs."""
-        return await self._ask(calls.cancel(job, unless_started=unless_started))
-
-    async def link(
-        self,
-        job: JobLike,
-        mate: JobLike | None = None,
-        *,
-        pair: str | None = None,
-        pair_domain: str = "",
-        group: str | None = None,
-        members: Sequence[str] = (),
-        windows: Windows = NO_WINDOWS,
-        at: Instant | None = None,
-        or_alone: bool = False,
-    ) -> Job:
-        """Set the mate of a job that has not started, or its group; it replaces the job's present mate, if any.
-
-        A job that has nodes cannot join a group.
-        """
-        return await self._ask(
-            calls.link(
-                job,
-                mate,
-                pair=pair,
-                pair_domain=pair_domain,
-                group=group,
-                members=members,
-                windows=windows,
-                at=at,
-                or_alone=or_alone,
-            )
-        )
-
-    async def unlink(self, job: JobLike, mate_domain: str = "") -> Job:
-        """Dissolve a pair. A holding or ready job then starts alone at once."""
-        return await self._ask(calls.unlink(job, mate_domain))
-
-    async def release(self, job: JobLike) -> Job:
-        """End a job's hold now. A holding job may be selected again at once, and hold again."""
-        return await self._ask(calls.release(job))
-
-    async def find_mates(
-        self, job: JobLike, *, host: str | None = None, nodelist: str = "", port: int = 0
-    ) -> list[FoundMate]:
-        """Return where the mates of a job of yours are. See Client.find_mates."""
-        return await self._ask(calls.find_mates(job, host, nodelist, port))
-
-    async def explain(self, job: JobLike) -> Explanation:
-        """Return when a job is expected to start, and its mates, and why they wait; mates' domains are asked."""
-        return (await self._ask(calls.explain([job])))[0]
-
     async def explain_all(self, jobs: Sequence[JobLike]) -> list[Explanation]:
         """Return the same of many jobs, without those that are not there; of mates, what their domains said last."""
         found: list[Explanation] = []
         for first in range(0, len(jobs), EXPLAINED_AT_ONCE):
-            told = await self._ask(calls.explain(jobs[first : first + EXPLAINED_AT_ONCE]))
+            told = await self._ask(calls.explain_all(jobs[first : first + EXPLAINED_AT_ONCE]))
             found += told
         return found
-
-    async def usage(self, by: str = "user", since: float | timedelta | None = None) -> list[Usage]:
-        """Return what jobs have cost beyond their runs, by `user`, `account` or `pair`, the largest sum first.
-
-        `since`: of so many last seconds, or a timedelta; whole hours are counted. None: of all that is kept.
-        """
-        return await self._ask(calls.usage(by, since))
-
-    async def run_times(self, by: str = "pair") -> list[RunTime]:
-        """Return how long jobs have run, by `pair` of job class and resource, `class`, `resource`, or `user`."""
-        return await self._ask(calls.run_times(by))
-
-    async def correct_run_times(self, corrections: Mapping[tuple[str, str], int | None]) -> None:
-        """State run times in seconds, by job class and resource, until runs complete; None: forget what was learned.
-
-        The runs so far count no more. For operators.
-        """
-        await self._ask(calls.correct_run_times(corrections))
-
-    async def machines(self, *, lasting: bool = False) -> Machines:
-        """Return what is known of the domain's machines now; `lasting`: what holds at any time."""
-        return await self._ask(calls.machines(lasting=lasting))
-
-    async def quote_start(
-        self,
-        nodes: int = 1,
-        *,
-        time_limit: float | timedelta | None = None,
-        columns: Mapping[str, str] | None = None,
-    ) -> StartQuote:
-        """Return when a job would start that were submitted now without a mate; nothing is promised."""
-        return await self._ask(calls.quote_start(nodes, time_limit, columns))
 
     async def nodes(self) -> list[Nodes]:
         """Return the nodes, in groups of equal state and job."""
         return [group async for group in self._ask_for_pages(calls.nodes())]
-
-    async def domain(self) -> Domain:
-        """Return the domain itself, and its peers."""
-        return await self._ask(calls.domain())
-
-    async def drain(
-        self, expected: float | timedelta | None = None, *, settle: float | timedelta | None = None
-    ) -> Domain:
-        """Make no holds and no pairs until `resume`; see Client.drain."""
-        return await self._ask(calls.drain(expected, settle))
-
-    async def resume(self) -> Domain:
-        """End `drain`."""
-        return await self._ask(calls.resume())
 
     def events(
         self,

@@ -1,7 +1,11 @@
-"""The requests of both clients, and the parsers of their answers. Bad arguments raise ValueError."""
+"""What both clients ask for: the requests, and the parsers of their answers. Bad arguments raise ValueError.
+
+Most methods of the clients have the arguments and the words of the functions here: see `method_of`.
+"""
 
 from __future__ import annotations
 
+import inspect
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,6 +45,7 @@ NO_WINDOWS: Windows = MappingProxyType({})
 Instant = float | datetime  # seconds since 1970
 JobLike = Job | str | int  # a job, "DOMAIN:ID", or an id in the called domain
 Answer = TypeVar("Answer")
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,17 @@ class Call(Generic[Answer]):
     method: str
     request: Any
     read: Callable[[Any], Answer]
+
+
+def method_of(make: Callable[..., Call[Any]], ask: Method) -> Method:
+    """Return `ask`, a method of a client, with the name, arguments and words of the function that it asks by."""
+    of = inspect.signature(make)
+    client = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    answer = str(of.return_annotation).removeprefix("Call[").removesuffix("]")
+    signature = of.replace(parameters=[client, *of.parameters.values()], return_annotation=answer)
+    ask.__name__, ask.__qualname__, ask.__doc__ = make.__name__, make.__name__, make.__doc__
+    ask.__signature__ = signature  # type: ignore[attr-defined]
+    return ask
 
 
 def methods(channel: Any) -> dict[str, Any]:
@@ -63,26 +79,37 @@ def methods(channel: Any) -> dict[str, Any]:
 
 def submit(
     script: str | bytes | Path,
-    arguments: Sequence[str],
+    arguments: Sequence[str] = (),
     *,
-    mate: JobLike | None,
-    pair: str | None,
-    pair_domain: str,
-    group: str | None,
-    members: Sequence[str],
-    windows: Windows,
-    at: Instant | None,
-    or_alone: bool,
-    time_limit: float | timedelta | None,
-    environment: Mapping[str, str] | None,
-    directory: str | Path | None,
-    nodes: int,
-    least: int | None,
-    columns: Mapping[str, str] | None,
-    name: str,
-    hold: bool,
+    nodes: int = 1,
+    least: int | None = None,
+    columns: Mapping[str, str] | None = None,
+    time_limit: float | timedelta | None = None,
+    name: str = "",
+    mate: JobLike | None = None,
+    pair: str | None = None,
+    pair_domain: str = "",
+    group: str | None = None,
+    members: Sequence[str] = (),
+    windows: Windows = NO_WINDOWS,
+    at: Instant | None = None,
+    or_alone: bool = False,
+    hold: bool = False,
+    environment: Mapping[str, str] | None = None,
+    directory: str | Path | None = None,
 ) -> Call[Job]:
-    """See Client.submit."""
+    """Submit a job: the script itself, or the Path of its file.
+
+    `least`: the fewest nodes on which it can run, where a scheduler changes the sizes of running jobs; one of the
+    `columns`, which are what the domain's scheduler reads of a job beyond size and time, by name, as text.
+    `time_limit`: seconds or a timedelta. `mate`: "DOMAIN:ID"; or `pair`: a name that both jobs are submitted with
+    (`pair_domain`: the mate's domain, needed only if there are several peers); or `group`: a name that one job on
+    each of several domains is submitted with (`members`: the other domains; `windows`: by domain, when its job
+    starts, from the first to the second, seconds or timedeltas after the jobs that have none; `at`: the instant at
+    which those start, a datetime or seconds since 1970, at most 7 days ahead). A job that cannot be a mate is
+    refused (ClientError, NO_PAIR), unless `or_alone` is set: the job then starts alone. `hold`: do not start before
+    `release`. `directory`: the absolute path where the job runs. The domain chooses what is not given.
+    """
     columns = dict(columns or {})
     if least is None and (text := columns.get(LEAST_NODES, "")).isdecimal():
         least = int(text)
@@ -110,25 +137,28 @@ def submit(
     return Call("SubmitJob", request, _job)
 
 
-def cancel(job: JobLike, *, unless_started: bool) -> Call[Job]:
-    """See Client.cancel."""
+def cancel(job: JobLike, *, unless_started: bool = False) -> Call[Job]:
+    """Cancel a job. Its mate then starts alone. `unless_started`: ClientError (JOB_STATE) if it runs."""
     request = wire.CancelJobRequest(request_id=_request_id(), job=job_ref(job), unless_started=unless_started)
     return Call("CancelJob", request, _job)
 
 
 def link(
     job: JobLike,
-    mate: JobLike | None,
+    mate: JobLike | None = None,
     *,
-    pair: str | None,
-    pair_domain: str,
-    group: str | None,
-    members: Sequence[str],
-    windows: Windows,
-    at: Instant | None,
-    or_alone: bool,
+    pair: str | None = None,
+    pair_domain: str = "",
+    group: str | None = None,
+    members: Sequence[str] = (),
+    windows: Windows = NO_WINDOWS,
+    at: Instant | None = None,
+    or_alone: bool = False,
 ) -> Call[Job]:
-    """See Client.link."""
+    """Set the mate of a job that has not started, or its group; it replaces the job's present mate, if any.
+
+    A job that has nodes cannot join a group.
+    """
     request = wire.LinkJobsRequest(request_id=_request_id(), job=job_ref(job), or_alone=or_alone)
     if group is None:
         if members or windows or at is not None:
@@ -141,19 +171,23 @@ def link(
     return Call("LinkJobs", request, _job)
 
 
-def unlink(job: JobLike, mate_domain: str) -> Call[Job]:
-    """See Client.unlink."""
+def unlink(job: JobLike, mate_domain: str = "") -> Call[Job]:
+    """Dissolve a pair. A holding or ready job then starts alone at once."""
     request = wire.UnlinkJobsRequest(request_id=_request_id(), job=job_ref(job), mate_domain=mate_domain)
     return Call("UnlinkJobs", request, _job)
 
 
 def release(job: JobLike) -> Call[Job]:
-    """See Client.release."""
+    """End a job's hold now. A holding job may be selected again at once, and hold again."""
     return Call("ReleaseHold", wire.ReleaseHoldRequest(request_id=_request_id(), job=job_ref(job)), _job)
 
 
-def drain(expected: float | timedelta | None, settle: float | timedelta | None) -> Call[Domain]:
-    """See Client.drain."""
+def drain(expected: float | timedelta | None = None, *, settle: float | timedelta | None = None) -> Call[Domain]:
+    """Prepare for maintenance: make no holds and no pairs until `resume`, even after a restart. For operators.
+
+    `expected`: the likely length in whole seconds (default: an hour); peers wait that long. `settle`: how long jobs
+    that hold now may go on (default: 30 s). Returns at once; `domain().drain.waits_for` lists jobs that still hold.
+    """
     request = wire.DrainDomainRequest(request_id=_request_id())
     if expected is not None:
         request.expected.FromTimedelta(_timedelta(expected))
@@ -163,12 +197,12 @@ def drain(expected: float | timedelta | None, settle: float | timedelta | None) 
 
 
 def resume() -> Call[Domain]:
-    """See Client.resume."""
+    """End `drain`."""
     return Call("ResumeDomain", wire.ResumeDomainRequest(request_id=_request_id()), _domain)
 
 
 def job(job: JobLike) -> Call[Job]:
-    """See Client.job."""
+    """Return a job as it is now."""
     return Call("GetJob", wire.GetJobRequest(job=job_ref(job)), _job)
 
 
@@ -191,18 +225,27 @@ def nodes() -> Call[list[Nodes]]:
 
 
 def domain() -> Call[Domain]:
-    """See Client.domain."""
+    """Return the domain itself, and its peers."""
     return Call("GetDomain", wire.GetDomainRequest(), _domain)
 
 
-def explain(jobs: Sequence[JobLike]) -> Call[list[Explanation]]:
-    """See Client.explain."""
+def explain(job: JobLike) -> Call[Explanation]:
+    """Return when a job is expected to start, and its mates, and why they wait; mates' domains are asked."""
+    request = explain_pb2.ExplainJobsRequest(jobs=[job_ref(job)])
+    return Call("ExplainJobs", request, lambda answer: Explanation(answer.explanations[0]))
+
+
+def explain_all(jobs: Sequence[JobLike]) -> Call[list[Explanation]]:
+    """See Client.explain_all; of at most EXPLAINED_AT_ONCE jobs."""
     request = explain_pb2.ExplainJobsRequest(jobs=map(job_ref, jobs))
     return Call("ExplainJobs", request, lambda answer: list(map(Explanation, answer.explanations)))
 
 
-def usage(by: str, since: float | timedelta | None) -> Call[list[Usage]]:
-    """See Client.usage."""
+def usage(by: str = "user", since: float | timedelta | None = None) -> Call[list[Usage]]:
+    """Return what jobs have cost beyond their runs, by `user`, `account` or `pair`, the largest sum first.
+
+    `since`: of so many last seconds, or a timedelta; whole hours are counted. None: of all that is kept.
+    """
     [chosen] = _enums([by], USAGE_BY, "USAGE_BY_")
     request = usage_pb2.ListUsageRequest(by=chosen)
     if since is not None:
@@ -210,15 +253,18 @@ def usage(by: str, since: float | timedelta | None) -> Call[list[Usage]]:
     return Call("ListUsage", request, lambda answer: list(map(Usage, answer.usages)))
 
 
-def run_times(by: str) -> Call[list[RunTime]]:
-    """See Client.run_times."""
+def run_times(by: str = "pair") -> Call[list[RunTime]]:
+    """Return how long jobs have run, by `pair` of job class and resource, `class`, `resource`, or `user`."""
     [chosen] = _enums([by], RUN_TIMES_BY, "RUN_TIMES_BY_")
     request = run_times_pb2.ListRunTimesRequest(by=chosen)
     return Call("ListRunTimes", request, lambda answer: list(map(RunTime, answer.run_times)))
 
 
 def correct_run_times(corrections: Mapping[tuple[str, str], int | None]) -> Call[None]:
-    """See Client.correct_run_times."""
+    """State run times in seconds, by job class and resource, until runs complete; None: forget what was learned.
+
+    The runs so far count no more. For operators.
+    """
     request = run_times_pb2.CorrectRunTimesRequest(request_id=_request_id())
     for (job_class, resource), seconds in corrections.items():
         correction = request.corrections.add(job_class=job_class, resource=resource)
@@ -227,21 +273,27 @@ def correct_run_times(corrections: Mapping[tuple[str, str], int | None]) -> Call
     return Call("CorrectRunTimes", request, lambda _: None)
 
 
-def machines(*, lasting: bool) -> Call[Machines]:
-    """See Client.machines."""
+def machines(*, lasting: bool = False) -> Call[Machines]:
+    """Return what is known of the domain's machines now; `lasting`: what holds at any time."""
     return Call("ListMachines", machines_pb2.ListMachinesRequest(lasting=lasting), Machines)
 
 
-def quote_start(nodes: int, time_limit: Span | None, columns: Mapping[str, str] | None) -> Call[StartQuote]:
-    """See Client.quote_start."""
+def quote_start(
+    nodes: int = 1, *, time_limit: Span | None = None, columns: Mapping[str, str] | None = None
+) -> Call[StartQuote]:
+    """Return when a job would start that were submitted now without a mate; nothing is promised."""
     request = machines_pb2.QuoteStartRequest(nodes=nodes, columns=columns or {})
     if time_limit is not None:
         request.time_limit.FromTimedelta(_timedelta(time_limit))
     return Call("QuoteStart", request, StartQuote)
 
 
-def find_mates(job: JobLike, host: str | None, nodelist: str, port: int) -> Call[list[FoundMate]]:
-    """See Client.find_mates."""
+def find_mates(job: JobLike, *, host: str | None = None, nodelist: str = "", port: int = 0) -> Call[list[FoundMate]]:
+    """Return where the mates of a job of yours are, which runs; give `host` to say where it is itself.
+
+    `host`, `port`: what the mates should speak to; `nodelist`: all its nodes. A mate that has not said where it is
+    has no `host` yet.
+    """
     place = None if host is None else rendezvous_pb2.Place(nodelist=nodelist, host=host, port=port)
     request = rendezvous_pb2.FindMatesRequest(job=job_ref(job), place=place)
     return Call("FindMates", request, lambda answer: list(map(FoundMate, answer.mates)))

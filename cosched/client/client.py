@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from datetime import timedelta
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import grpc
 
 from cosched.client import calls
 from cosched.client.attempts import CALL_PAUSES, Attempts
-from cosched.client.calls import EXPLAINED_AT_ONCE, NO_WINDOWS, WATCH, Call, Instant, JobLike, Windows
+from cosched.client.calls import EXPLAINED_AT_ONCE, WATCH, Call, JobLike
 from cosched.client.connection import Tls, chosen_tls, of_domain, open_channel, server_address
-from cosched.client.domains import Domain, Nodes
+from cosched.client.domains import Nodes
 from cosched.client.events import Event
 from cosched.client.explanations import Explanation
 from cosched.client.feed import Feed
 from cosched.client.jobs import Job
-from cosched.client.machines import Machines, StartQuote
-from cosched.client.places import FoundMate
-from cosched.client.run_times import RunTime
-from cosched.client.usage import Usage
 from cosched.client.waiting import ENDED, STARTED, pauses
 
 TIMEOUT = 10.0
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
+_P = ParamSpec("_P")
+
+
+def _asks(make: Callable[_P, Call[Answer]]) -> Callable[Concatenate[Client, _P], Answer]:
+    """Return the method of the client that asks for this."""
+
+    def ask(self: Client, /, *arguments: _P.args, **options: _P.kwargs) -> Answer:
+        return self._ask(make(*arguments, **options))
+
+    return calls.method_of(make, ask)
 
 
 class Client(AbstractContextManager["Client"]):
@@ -69,66 +73,22 @@ class Client(AbstractContextManager["Client"]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def submit(
-        self,
-        script: str | bytes | Path,
-        arguments: Sequence[str] = (),
-        *,
-        nodes: int = 1,
-        least: int | None = None,
-        columns: Mapping[str, str] | None = None,
-        time_limit: float | timedelta | None = None,
-        name: str = "",
-        mate: JobLike | None = None,
-        pair: str | None = None,
-        pair_domain: str = "",
-        group: str | None = None,
-        members: Sequence[str] = (),
-        windows: Windows = NO_WINDOWS,
-        at: Instant | None = None,
-        or_alone: bool = False,
-        hold: bool = False,
-        environment: Mapping[str, str] | None = None,
-        directory: str | Path | None = None,
-    ) -> Job:
-        """Submit a job: the script itself, or the Path of its file.
-
-        `least`: the fewest nodes on which it can run, where a scheduler changes the sizes of running jobs; one of the
-        `columns`, which are what the domain's scheduler reads of a job beyond size and time, by name, as text.
-        `time_limit`: seconds or a timedelta. `mate`: "DOMAIN:ID"; or `pair`: a name that both jobs are submitted with
-        (`pair_domain`: the mate's domain, needed only if there are several peers); or `group`: a name that one job on
-        each of several domains is submitted with (`members`: the other domains; `windows`: by domain, when its job
-        starts, from the first to the second, seconds or timedeltas after the jobs that have none; `at`: the instant at
-        which those start, a datetime or seconds since 1970, at most 7 days ahead). A job that cannot be a mate is
-        refused (ClientError, NO_PAIR), unless `or_alone` is set: the job then starts alone. `hold`: do not start before
-        `release`. `directory`: the absolute path where the job runs. The domain chooses what is not given.
-        """
-        return self._ask(
-            calls.submit(
-                script,
-                arguments,
-                nodes=nodes,
-                least=least,
-                columns=columns,
-                time_limit=time_limit,
-                name=name,
-                mate=mate,
-                pair=pair,
-                pair_domain=pair_domain,
-                group=group,
-                members=members,
-                windows=windows,
-                at=at,
-                or_alone=or_alone,
-                hold=hold,
-                environment=environment,
-                directory=directory,
-            )
-        )
-
-    def job(self, job: JobLike) -> Job:
-        """Return a job as it is now."""
-        return self._ask(calls.job(job))
+    submit = _asks(calls.submit)
+    job = _asks(calls.job)
+    cancel = _asks(calls.cancel)
+    link = _asks(calls.link)
+    unlink = _asks(calls.unlink)
+    release = _asks(calls.release)
+    find_mates = _asks(calls.find_mates)
+    explain = _asks(calls.explain)
+    usage = _asks(calls.usage)
+    run_times = _asks(calls.run_times)
+    correct_run_times = _asks(calls.correct_run_times)
+    machines = _asks(calls.machines)
+    quote_start = _asks(calls.quote_start)
+    domain = _asks(calls.domain)
+    drain = _asks(calls.drain)
+    resume = _asks(calls.resume)
 
     def jobs(
         self,
@@ -162,122 +122,17 @@ class Client(AbstractContextManager["Client"]):
                 return found
         raise TimeoutError(f"job {found} is {found.state}")
 
-    def cancel(self, job: JobLike, *, unless_started: bool = False) -> Job:
-        """Cancel a job. Its mate then starts alone. `unless_started`: ClientError (JOB_STATE) if it runs."""
-        return self._ask(calls.cancel(job, unless_started=unless_started))
-
-    def link(
-        self,
-        job: JobLike,
-        mate: JobLike | None = None,
-        *,
-        pair: str | None = None,
-        pair_domain: str = "",
-        group: str | None = None,
-        members: Sequence[str] = (),
-        windows: Windows = NO_WINDOWS,
-        at: Instant | None = None,
-        or_alone: bool = False,
-    ) -> Job:
-        """Set the mate of a job that has not started, or its group; it replaces the job's present mate, if any.
-
-        A job that has nodes cannot join a group.
-        """
-        return self._ask(
-            calls.link(
-                job,
-                mate,
-                pair=pair,
-                pair_domain=pair_domain,
-                group=group,
-                members=members,
-                windows=windows,
-                at=at,
-                or_alone=or_alone,
-            )
-        )
-
-    def unlink(self, job: JobLike, mate_domain: str = "") -> Job:
-        """Dissolve a pair. A holding or ready job then starts alone at once."""
-        return self._ask(calls.unlink(job, mate_domain))
-
-    def release(self, job: JobLike) -> Job:
-        """End a job's hold now. A holding job may be selected again at once, and hold again."""
-        return self._ask(calls.release(job))
-
-    def find_mates(
-        self, job: JobLike, *, host: str | None = None, nodelist: str = "", port: int = 0
-    ) -> list[FoundMate]:
-        """Return where the mates of a job of yours are, which runs; give `host` to say where it is itself.
-
-        `host`, `port`: what the mates should speak to; `nodelist`: all its nodes. A mate that has not said where it is
-        has no `host` yet.
-        """
-        return self._ask(calls.find_mates(job, host, nodelist, port))
-
-    def explain(self, job: JobLike) -> Explanation:
-        """Return when a job is expected to start, and its mates, and why they wait; mates' domains are asked."""
-        return self._ask(calls.explain([job]))[0]
-
     def explain_all(self, jobs: Sequence[JobLike]) -> list[Explanation]:
         """Return the same of many jobs, without those that are not there; of mates, what their domains said last."""
         found: list[Explanation] = []
         for first in range(0, len(jobs), EXPLAINED_AT_ONCE):
-            told = self._ask(calls.explain(jobs[first : first + EXPLAINED_AT_ONCE]))
+            told = self._ask(calls.explain_all(jobs[first : first + EXPLAINED_AT_ONCE]))
             found += told
         return found
-
-    def usage(self, by: str = "user", since: float | timedelta | None = None) -> list[Usage]:
-        """Return what jobs have cost beyond their runs, by `user`, `account` or `pair`, the largest sum first.
-
-        `since`: of so many last seconds, or a timedelta; whole hours are counted. None: of all that is kept.
-        """
-        return self._ask(calls.usage(by, since))
-
-    def run_times(self, by: str = "pair") -> list[RunTime]:
-        """Return how long jobs have run, by `pair` of job class and resource, `class`, `resource`, or `user`."""
-        return self._ask(calls.run_times(by))
-
-    def correct_run_times(self, corrections: Mapping[tuple[str, str], int | None]) -> None:
-        """State run times in seconds, by job class and resource, until runs complete; None: forget what was learned.
-
-        The runs so far count no more. For operators.
-        """
-        self._ask(calls.correct_run_times(corrections))
-
-    def machines(self, *, lasting: bool = False) -> Machines:
-        """Return what is known of the domain's machines now; `lasting`: what holds at any time."""
-        return self._ask(calls.machines(lasting=lasting))
-
-    def quote_start(
-        self,
-        nodes: int = 1,
-        *,
-        time_limit: float | timedelta | None = None,
-        columns: Mapping[str, str] | None = None,
-    ) -> StartQuote:
-        """Return when a job would start that were submitted now without a mate; nothing is promised."""
-        return self._ask(calls.quote_start(nodes, time_limit, columns))
 
     def nodes(self) -> list[Nodes]:
         """Return the nodes, in groups of equal state and job."""
         return list(self._ask_for_pages(calls.nodes()))
-
-    def domain(self) -> Domain:
-        """Return the domain itself, and its peers."""
-        return self._ask(calls.domain())
-
-    def drain(self, expected: float | timedelta | None = None, *, settle: float | timedelta | None = None) -> Domain:
-        """Prepare for maintenance: make no holds and no pairs until `resume`, even after a restart. For operators.
-
-        `expected`: the likely length in whole seconds (default: an hour); peers wait that long. `settle`: how long jobs
-        that hold now may go on (default: 30 s). Returns at once; `domain().drain.waits_for` lists jobs that still hold.
-        """
-        return self._ask(calls.drain(expected, settle))
-
-    def resume(self) -> Domain:
-        """End `drain`."""
-        return self._ask(calls.resume())
 
     def events(
         self,
