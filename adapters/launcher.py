@@ -118,6 +118,9 @@ class PlayingLauncher(Launcher, Protocol):
     def play(self, job_id: str, allocation: Allocation) -> None:
         """A job that was launched has this from now on."""
 
+    def requeue(self, job_id: str, *, keeps_work: bool) -> None:
+        """A job that was launched waits again, and is forgotten. `keeps_work`: it will go on where it is now."""
+
 
 _CANNOT: Mapping[str, Callable[[Any], str | None]] = {  # by what a scheduler needs (`Capabilities.needs`)
     "resize": lambda manager: (

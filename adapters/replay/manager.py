@@ -38,13 +38,14 @@ class ReplayManager(PlayingLauncher):
 
     def __init__(self, settings: ReplaySettings, directory: Path) -> None:
         self.time: Time = settings.time
-        self.lockstep = isinstance(settings.time, SharedTime)
+        self.lockstep = self.preempts = isinstance(settings.time, SharedTime)
         self.jobs: Sequence[TraceJob] = ()
         self._settings = settings
         self._nodes = 0
         self._journal = None if self.lockstep else Journal(directory)
         self._launched: dict[str, Launch] = {}
         self.runs = _new_runs() if self.lockstep else None  # running jobs by their rows in the trace, and what each had
+        self.first_starts: dict[str, int] = {}  # in lock-step
         self._alarms: dict[str, asyncio.TimerHandle] = {}
         self._reports: asyncio.Queue[Report] = asyncio.Queue()
 
@@ -82,6 +83,7 @@ class ReplayManager(PlayingLauncher):
         now = math.floor(self.time.now())
         launch = Launch(spec.job_id, now, now + job.run)
         if self.runs is not None:
+            self.first_starts.setdefault(spec.job_id, now)
             self.runs.go_on(job.number - 1, job.run, Allocation(spec.nodes, now, now + spec.walltime), now)
         if self._journal is not None:
             self._journal.note(launch)
@@ -144,6 +146,12 @@ class ReplayManager(PlayingLauncher):
             return
         job = self.jobs[int(job_id) - 1]
         self.runs.go_on(job.number - 1, job.run, allocation, math.floor(self.time.now()))
+
+    def requeue(self, job_id: str, *, keeps_work: bool) -> None:
+        """See the protocol; in lock-step, as no other replay has jobs that are preempted (`preempts`)."""
+        if self.runs is None or self._launched.pop(job_id, None) is None:
+            return
+        self.runs.requeue(self.jobs[int(job_id) - 1].number - 1, math.floor(self.time.now()), keeps_work=keeps_work)
 
     # By the wall clock
 

@@ -1,8 +1,11 @@
-"""Live replays in lock-step equal the simulation where a domain is fluid (fluid.md) or molds its jobs (molding.md).
+"""Live replays in lock-step equal the simulation where a domain is fluid, molds its jobs, or has unlike machines.
 
-All times, pairs and summaries are compared, and every size that a job had.
+All times, pairs and summaries are compared, and every size and place that a job had.
 """
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -58,10 +61,42 @@ def molding_domains(draw, name: str, jobs: int, **fixed: object) -> Domain:
     return Domain(name=name, trace=work, nodes=UNITS, scheduler="molding", sizing=sizing, **chosen, **fixed)
 
 
-of_each_kind = pytest.mark.parametrize("kind", [fluid_domains, molding_domains], ids=["fluid", "molding"])
+@pytest.fixture(scope="module")
+def unlike(tmp_path_factory):
+    """Domains of unlike machines: what draws one, whose jobs run no longer than expected, or longer."""
+    folder = tmp_path_factory.mktemp("site")
+    times = [(f"{size}", f"slot{n}", 2 + 3 * size * (1 + n % 3)) for size in range(1, UNITS + 1) for n in range(UNITS)]
+    times += [(f"{size}", "halves", 2 * size) for size in range(1, UNITS + 1)]
+    rows = [",".join(map(str, row)) for row in [("job_class", "resource", "seconds"), *times]]
+    (folder / "times.csv").write_text("\n".join(rows) + "\n")
+    names = [f"slot{n}" for n in range(UNITS)]
+    for preemptive in ("false", "true"):
+        (folder / f"{preemptive}.toml").write_text(
+            f'preemptive = {preemptive}\n[[machines]]\nclass = "any"\nnames = {names}\n'
+            f'[[clusters]]\nname = "halves"\nmembers = {names[: UNITS // 2]}\n'
+        )
+
+    @st.composite
+    def heterogeneous_domains(draw, name: str, jobs: int, **fixed: object) -> Domain:
+        choices = {"algorithm": st.sampled_from(["pjs", "pjs", "sjs", "olb", "min_min"]), **OF_BOTH}
+        chosen, work = drawn(draw, name, jobs, choices, fixed)
+        columns = {
+            "job_class": work.nodes.astype(str).astype(object),
+            "priority": np.array([draw(st.integers(0, 2)) for _ in work.nodes], np.int64),
+        }
+        work = replace(work, nodes=np.ones_like(work.nodes), columns=columns)
+        site = folder / f"{draw(st.sampled_from(['false', 'true', 'true']))}.toml"
+        places = {"site": str(site), "times": str(folder / "times.csv"), "nodes": UNITS}
+        return Domain(name=name, trace=work, scheduler="heterogeneous", **places, **chosen, **fixed)
+
+    return heterogeneous_domains
 
 
-@of_each_kind
+@pytest.fixture(params=["fluid", "molding", "heterogeneous"])
+def kind(request, unlike):
+    return {"fluid": fluid_domains, "molding": molding_domains, "heterogeneous": unlike}[request.param]
+
+
 @pytest.mark.parametrize("examples", soaked([4, 100], 1))
 def test_a_domain_of_this_kind_and_a_batch_domain(threaded, kind, examples):
     @settings(some_cases, max_examples=examples)
@@ -74,7 +109,6 @@ def test_a_domain_of_this_kind_and_a_batch_domain(threaded, kind, examples):
     case()
 
 
-@of_each_kind
 @pytest.mark.parametrize("examples", soaked([3, 100], 1))
 def test_two_domains_of_this_kind(threaded, kind, examples):
     @settings(some_cases, max_examples=examples)

@@ -207,7 +207,7 @@ class Decisions:
         record = self._records.jobs[change.job]
         record.preempted_at, record.sizing = self._journal.now, None
         self._journal.save(record)
-        self._journal.changes.orders.append(Preempt(change.job))
+        self._journal.changes.orders.append(Preempt(change.job, change.keeps_work))
 
     def _call(self, call: Call) -> None:
         changes, request = self._journal.changes, call.request

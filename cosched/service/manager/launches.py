@@ -118,19 +118,27 @@ class Launches(Work[LauncherOrder, Report]):
             case SizeChanged():
                 await self._resize(order)
             case Preempt():
-                self._preemptions.begin(order.job)
+                self._preempt(order)
             case _:
                 assert_never(order)
 
     async def _start(self, start: Start) -> None:
         if (record := self._domain.jobs.get(start.job)) is not None:
             await self._launch(record)
-            self._play(start.job, start.allocation)
+            if record.is_launched:
+                self._play(start.job, start.allocation)
 
     async def _resize(self, resized: SizeChanged) -> None:
         if self.resizes is not None:
             await self.resizes.settle()
         self._play(resized.job, resized.allocation)
+
+    def _preempt(self, order: Preempt) -> None:
+        if isinstance(self._launcher, PlayingLauncher):
+            self._launcher.requeue(order.job, keeps_work=order.keeps_work)
+            self._run_over(order.job)
+        else:
+            self._preemptions.begin(order.job)
 
     async def _end_run(self, job: JobId) -> None:
         """End a run that was preempted. Once nothing of it is left, the job may be launched again; ManagerError."""
@@ -146,6 +154,9 @@ class Launches(Work[LauncherOrder, Report]):
                     return  # its end is reported
         await self._launcher.forget(job)
         self._over.discard(job)
+        self._run_over(job)
+
+    def _run_over(self, job: JobId) -> None:
         self._runs.discard(job)
         self._domain.run_over(job)
 

@@ -64,7 +64,7 @@ class ReplayApi(ReplayServiceServicer):
         store, last = self.domain.store, 0
         releases = len(store.events(0, (), (EVENT_KIND_RELEASED,), -1))
         while page := store.jobs(None, None, paired_only=False, after_id=last, limit=PAGE):
-            yield wire.GetResultsResponse(jobs=map(_result, page), releases=releases)
+            yield wire.GetResultsResponse(jobs=map(self._result, page), releases=releases)
             last = page[-1].id
         scheduler = self.domain.scheduler
         if scheduler.capabilities.allocates:
@@ -74,6 +74,20 @@ class ReplayApi(ReplayServiceServicer):
                 yield wire.GetResultsResponse(allocations=page_of, releases=releases)
         if counts := scheduler.counts():
             yield wire.GetResultsResponse(counts=counts, releases=releases)
+
+    def _result(self, job: JobRecord) -> wire.JobResult:
+        memory = job.memory or {}
+        return wire.JobResult(
+            number=job.id,
+            state=int(job.state),  # type: ignore[arg-type]  # the numbers are the same
+            ready=job.ready_at,
+            start=self._lockstep.first_start(job.id),
+            end=job.ended_at,
+            holds=memory.get("holds", 0),
+            yields=memory.get("yields", 0),
+            held_node_seconds=memory.get("held_node_seconds", 0),
+            hold_start=memory.get("held_since", 0) if job.state is JobState.HOLDING else None,
+        )
 
     def _check_caller(self, context: Context) -> None:
         caller = self._identify(context)
@@ -92,19 +106,4 @@ def _allocation(columns: Sequence[Any]) -> wire.PastAllocation:
         ended=ended + 1,  # 0 is the unspecified one
         where=where,
         resource=resource,
-    )
-
-
-def _result(job: JobRecord) -> wire.JobResult:
-    memory = job.memory or {}
-    return wire.JobResult(
-        number=job.id,
-        state=int(job.state),  # type: ignore[arg-type]  # the numbers are the same
-        ready=job.ready_at,
-        start=job.started_at,
-        end=job.ended_at,
-        holds=memory.get("holds", 0),
-        yields=memory.get("yields", 0),
-        held_node_seconds=memory.get("held_node_seconds", 0),
-        hold_start=memory.get("held_since", 0) if job.state is JobState.HOLDING else None,
     )

@@ -181,6 +181,10 @@ class Lockstep:
         """Return what jobs had until now: see ReplayManager."""
         return self._manager.allocations()
 
+    def first_start(self, job: int) -> int | None:
+        """Return when a job started, the first time if it was preempted."""
+        return self._manager.first_starts.get(str(job))
+
     @property
     def _is_alone(self) -> bool:
         """Whether the next step concerns no other domain, and does not decide whether anything will ever happen."""
