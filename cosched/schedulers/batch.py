@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -17,7 +17,7 @@ from cosched.schedulers.waits import Waits
 from cosched.validation.mistakes import KeyedError
 from cosched.validation.policies import ordering_of
 from cosched.validation.sections import CoschedulingFields
-from cosched.validation.types import NodePool, Policy, Settings
+from cosched.validation.types import Backfill, NodePool, Policy, Settings
 
 
 class BatchKeys(Settings):
@@ -27,9 +27,7 @@ class BatchKeys(Settings):
         Policy,
         Field(description="wfp, fcfs, shortest-first, largest-first, or such as min(wait/requested,9)*nodes (wfp)"),
     ] = "wfp"
-    backfill: Annotated[
-        Literal["easy", "conservative", "none"], Field(description="easy, conservative, none (easy)")
-    ] = "easy"
+    backfill: Annotated[Backfill, Field(description="easy, conservative, none (easy)")] = "easy"
     node_pool: Annotated[NodePool, Field(description="flat, partitioned:intrepid, partitioned:UNITSxNODES (flat)")] = (
         "flat"
     )

@@ -27,9 +27,9 @@ class SchedulerChoice(Settings):
     @model_validator(mode="after")
     def _of_one_kind(self) -> Self:
         chosen = kinds()[self.scheduler]
-        owners = {key: kind for kind in kinds().values() if kind is not chosen for key in kind.keys.model_fields}
-        for key, owner in owners.items():
-            if key in self.model_fields_set:
+        owned = ((key, kind) for kind in kinds().values() for key in kind.keys.model_fields)
+        for key, owner in owned:
+            if key in self.model_fields_set and key not in chosen.keys.model_fields:
                 raise KeyedError((key,), not_of(chosen, owner))
         for key, reason in refusals(chosen, self):
             raise KeyedError((key,), reason)

@@ -53,12 +53,14 @@ class Ended(NamedTuple):
 class SchedulerKind(ABC):
     """One kind of scheduler.
 
-    `keys` are those of a domain that only this kind has, with their help as descriptions. `without`: see `refused`.
+    `keys` are those of a domain that only this kind has, or that it `shares` with another one whose values they have,
+    too, with their help as descriptions. `without`: see `refused`.
     """
 
     name: ClassVar[str]
     purpose: ClassVar[str]  # what it does with jobs, in a few words
     keys: ClassVar[type[Settings]]
+    shares: ClassVar[tuple[str, ...]] = ()
     without: ClassVar[tuple[str, ...]] = ()
     keys_of_logs: ClassVar[tuple[str, ...]] = ()  # those that say of jobs what their log does not
     implied: ClassVar[Mapping[str, str]] = {}  # columns that a CSV log need not have, and what all jobs then have there

@@ -21,7 +21,8 @@ def installed() -> Mapping[str, SchedulerKind]:
     for entry in sorted(entry_points(group=GROUP)):
         kind = _loaded(entry)
         for other in found.values():
-            for key in sorted(other.keys.model_fields.keys() & kind.keys.model_fields.keys()):
+            both = other.keys.model_fields.keys() & kind.keys.model_fields.keys()
+            for key in sorted(both.difference(other.shares, kind.shares)):
                 raise InputError(f"scheduler {kind.name}", key, f"is a key of {other.name}, too: give it another name")
         found[kind.name] = kind
     if DEFAULT not in found:

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from cosched.core.scheduling.molding.future import Future
 from cosched.core.scheduling.molding.jobs import ANY, BY, MODIFIER, By, Moldable, Molded, Shares, check_sizes
 from cosched.core.scheduling.molding.settings import CAPABILITIES, MoldingSettings, Sizing
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.schedulers.foreseen import learned_future, read_future
 from cosched.schedulers.kind import Ended, PlayedAlone, SchedulerKind
@@ -22,7 +23,7 @@ from cosched.schedulers.waits import Waits, waits_for_nodes
 from cosched.validation.mistakes import KeyedError
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.text import shown
-from cosched.validation.types import Number, Settings, Whole
+from cosched.validation.types import Backfill, Number, Settings, Whole
 from cosched.workload.column import UNKNOWN, Column
 
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
@@ -89,6 +90,9 @@ class MoldingKeys(Settings):
     max_bad: Annotated[
         Whole, Field(ge=1, description="scojo_p: so often in a row a load may be no better before the search ends (2)")
     ] = 2
+    backfill: Annotated[
+        Backfill, Field(description="easy; with cirne_berman and none it may be conservative (easy)")
+    ] = "easy"
     prediction: Annotated[
         str,
         AfterValidator(_prediction),
@@ -99,6 +103,13 @@ class MoldingKeys(Settings):
 
     @model_validator(mode="after")
     def _of_this_sizing(self) -> Self:
+        if getattr(self, "scheduler", MoldingKind.name) != MoldingKind.name:
+            return self
+        if self.backfill == "none":
+            raise KeyedError(("backfill",), f"{MOLDING.title} always backfills: give easy or conservative")
+        if self.backfill == "conservative" and self.sizing in ("scojo_p", "scojo"):
+            others = "has meaning with sizing=cirne_berman and sizing=none only"
+            raise KeyedError(("backfill",), f"conservative {others}: sizing={self.sizing} reserves one job")
         for key in OF_FIGURE_2 if self.sizing != "scojo_p" else ():
             if getattr(self, key) != MoldingKeys.model_fields[key].default:
                 raise KeyedError((key,), f"has no meaning with sizing={self.sizing}: leave it out")
@@ -120,6 +131,7 @@ class MoldingKind(SchedulerKind):
     name = "molding"
     purpose = "it chooses the sizes of jobs when they start, see docs/molding.md"
     keys = MoldingKeys
+    shares = ("backfill",)
     without = ("mate_budget", "yield_boost", "release_order")
     keys_of_logs = ("moldable_share",)
     not_live = MappingProxyType({"moldable_share": "jobs say it by themselves: submit them with --moldable"})
@@ -129,8 +141,9 @@ class MoldingKind(SchedulerKind):
         """See SchedulerKind."""
         sizing = Sizing(keys.sizing)
         load, delta = float(keys.ideal_load), float(keys.load_delta)
-        learns = keys.prediction == PAST
-        return MoldingSettings(nodes, sizing, load, delta, keys.max_bad, self._future(keys), keys.sizes, learns)
+        learns, backfilling = keys.prediction == PAST, BACKFILLING[keys.backfill]
+        future = self._future(keys)
+        return MoldingSettings(nodes, sizing, load, delta, keys.max_bad, future, keys.sizes, learns, backfilling)
 
     def _future(self, keys: MoldingKeys) -> Future | None:
         if keys.prediction != TRAINED:
@@ -169,15 +182,16 @@ class MoldingKind(SchedulerKind):
 
     def facts(self, keys: MoldingKeys, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:  # noqa: ARG002
         """See SchedulerKind."""
-        own = {key: getattr(keys, key) for key in MoldingKeys.model_fields}
+        own = {key: getattr(keys, key) for key in MoldingKeys.model_fields if key not in self.shares}
         own = {key: float(value) if isinstance(value, Decimal) else value for key, value in own.items()}
         own["sizes"] = [float(share) for share in keys.sizes]
-        return {"policy": "classes", "backfill": "easy", "node_pool": "flat", self.name: {**own, **counts}}
+        return {"policy": "classes", "backfill": keys.backfill, "node_pool": "flat", self.name: {**own, **counts}}
 
     def words(self, facts: Mapping[str, Any]) -> list[str]:
         """See SchedulerKind."""
         rules = facts[self.name]
-        return [f"molding: sizing {rules['sizing']}", f"{rules['speedup']} speed-up"]
+        backfilling = [f"{facts['backfill']} backfilling"] if facts["backfill"] != "easy" else []
+        return [f"molding: sizing {rules['sizing']}", f"{rules['speedup']} speed-up", *backfilling]
 
     def line(self, facts: Mapping[str, Any]) -> str:
         """See SchedulerKind."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -71,6 +71,7 @@ GroupSize = Annotated[Any, BeforeValidator(_group_size)]  # a range
 Switch = Annotated[bool, Field(strict=True), BeforeValidator(_switch)]
 Policy = Annotated[str, AfterValidator(_policy)]
 NodePool = Annotated[str, AfterValidator(_node_pool)]
+Backfill = Literal["easy", "conservative", "none"]
 
 
 class Settings(BaseModel):

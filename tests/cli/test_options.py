@@ -87,7 +87,7 @@ def test_every_key_of_a_domain():
     assert (domain.load, domain.release_jitter) == (Decimal("0.5"), Decimal("0.1"))
     given = domain.model_fields_set
     of_others = {key for keys in (FluidKeys, MoldingKeys, HeterogeneousKeys) for key in keys.model_fields}
-    assert set(type(domain).model_fields) - given == {"scale", "start", "scheduler"} | of_others
+    assert set(type(domain).model_fields) - given == {"scale", "start", "scheduler"} | of_others - {"backfill"}
     assert domain.shift == -172_800
 
 
@@ -237,7 +237,7 @@ def test_a_flag_displaces_what_it_excludes(toml):
 @pytest.mark.parametrize(
     ("flags", "reason"),
     [
-        (["a,policy=x"], "--domain a:policy: no policy 'x'"),
+        (["a,sizing=x"], "--domain a:sizing: 'x' is not"),
         (["a,nodes=5"], "r.toml:domain.a.backfill: 'x' is not"),
         (["c,nodes=5", "a,backfill=none"], "--domain c:trace: missing"),
     ],

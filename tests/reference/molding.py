@@ -59,6 +59,7 @@ class RefMolding:
     sizes: tuple[Fraction, Fraction] = (HALF, Fraction(2))
     wrong: str = ""
     learns: bool = False  # the future, from its own past
+    conservative: bool = False
     now: int = 0
     queue: list[RefMolded] = field(default_factory=list)
     running: list[RefMolded] = field(default_factory=list)
@@ -165,6 +166,8 @@ class RefMolding:
         return found
 
     def iterate(self) -> list[RefMolded]:
+        if self.conservative:
+            return self.plan()
         started: list[RefMolded] = []
         if self.learns:
             self.future = self.learned()
@@ -224,6 +227,31 @@ class RefMolding:
                 extra -= 0 if in_time and self.wrong != "all use up extra" else n
                 started.append(self.start(job, n))
         return started
+
+    # Conservative backfilling
+
+    def plan(self) -> list[RefMolded]:
+        """In their order, each job has the earliest place that those before it have left."""
+        taken = [(self.now, job.expected, job.size) for job in self.running]
+        started = []
+        for job in self.in_order():
+            n = self.size(job, 1.0)
+            t = self.time(job, n)
+            instants = sorted({self.now, *(end for _, end, _ in taken if end > self.now)})
+            instant = next(instant for instant in instants if self.fits(n, t, instant, taken))
+            if instant == self.now and n <= self.free:
+                started.append(self.start(job, n))
+            if instant == self.now or self.wrong != "those that wait have no place":
+                taken.append((instant, instant + t, n))
+        return started
+
+    def fits(self, n: int, t: int, instant: int, taken: list[tuple[int, int, int]]) -> bool:
+        """Whether so many nodes are free from then on for so long: free nodes become fewer when others start."""
+        others = [start for start, _, _ in taken if instant < start < instant + t]
+        if self.wrong == "a place is free if it is at its start":
+            others = []
+        used = [sum(size for start, end, size in taken if start <= at < end) for at in (instant, *others)]
+        return max(used) + n <= self.nodes
 
     # The target
 

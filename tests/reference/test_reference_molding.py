@@ -12,6 +12,7 @@ from cosched.core.scheduling.forecast import Forecast
 from cosched.core.scheduling.molding.future import Expected, Future
 from cosched.core.scheduling.molding.jobs import ANY, Shares
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
+from cosched.core.scheduling.primitives.codes import CONSERVATIVE, EASY
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.schedulers.molding import MOLDING
 from tests.conformance.schedulers.together import opened, played
@@ -39,6 +40,7 @@ MISTAKES = {  # by sizing: rules that are misread, and the number of random jobs
         "those that wait keep N_opt": 0,
     },
     "cirne_berman": {"the larger of two": 1},
+    "none": {"those that wait have no place": 2, "a place is free if it is at its start": 2},
 }
 PER_SEED = 10
 SHARES = (("0.5", "1"), ("1", "2"), ("0.5", "0.5"), ("0.7", "1.3"))
@@ -80,7 +82,9 @@ def random_future(random: Random) -> Future:
 def random_settings(random: Random, sizing: str) -> MoldingSettings:
     sizes = random.choice([ANY, ANY, *(Shares(Fraction(low), Fraction(high)) for low, high in SHARES)])
     made = MoldingSettings(12, Sizing(sizing), sizes=sizes)
-    if sizing != "scojo_p":
+    if sizing in ("none", "cirne_berman"):
+        return replace(made, backfilling=random.choice([EASY, CONSERVATIVE]))
+    if sizing == "scojo":
         return made
     future = random_future(random) if random.random() < 0.4 else None
     ideal, delta, bad = random.choice([0.9, 0.7, 1.1]), random.choice([0.01, 0.05]), random.choice([1, 2, 2, 3])
@@ -97,7 +101,7 @@ def reference(jobs: list[Case], settings: MoldingSettings, wrong: str = "") -> R
     classes = settings.future.classes if settings.future else ()
     future = [RefForeseen(each.arrivals, each.nodes, each.run, each.moldable) for each in classes]
     rules = settings.ideal_load, settings.load_delta, settings.max_bad
-    more = future, settings.sizes, wrong, settings.learns
+    more = future, settings.sizes, wrong, settings.learns, settings.backfilling == CONSERVATIVE
     return RefMolding(settings.nodes, known, settings.sizing.value, *rules, *more)
 
 

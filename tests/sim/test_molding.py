@@ -6,6 +6,7 @@ import pytest
 
 from cosched.core.scheduling.molding.future import Expected, Future
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
+from cosched.core.scheduling.primitives.codes import CONSERVATIVE, EASY
 from tests.conformance.schedulers.together import played
 from tests.sim.molding_cases import Case, rigid, setup
 
@@ -34,9 +35,25 @@ def test_scojo_p(jobs, expected):
     assert schedule(jobs) == expected
 
 
+@pytest.mark.parametrize("backfilling", [EASY, CONSERVATIVE])
 @pytest.mark.parametrize(("run", "expected"), [(300, (4, 0, 400)), (50, (8, 50, 375))])
-def test_cirne_berman(run, expected):
-    assert schedule([rigid(0, 6, run), Case(0, 4, 400)], CIRNE_BERMAN)[1] == expected
+def test_cirne_berman(run, expected, backfilling):
+    assert schedule([rigid(0, 6, run), Case(0, 4, 400)], CIRNE_BERMAN, backfilling=backfilling)[1] == expected
+
+
+def test_conservative_backfilling_delays_no_job_that_waits():
+    """Job 4 fits beside the reserved job 2, but job 3 would wait for its end."""
+    jobs = [rigid(0, 6, 100), rigid(0, 8, 100), rigid(0, 10, 100), rigid(0, 2, 500)]
+    begun = [(6, 0, 100), (8, 100, 200)]
+    assert schedule(jobs, NONE) == [*begun, (10, 500, 600), (2, 0, 500)]
+    assert schedule(jobs, NONE, backfilling=CONSERVATIVE) == [*begun, (10, 200, 300), (2, 300, 800)]
+
+
+def test_a_size_is_chosen_by_the_backfilling_under_which_it_starts():
+    """Behind the same jobs, one that can have 1 to 4 nodes starts at once on 2, with EASY; else it has 4 at 300."""
+    jobs = [rigid(0, 6, 100), rigid(0, 8, 100), rigid(0, 10, 100), Case(0, 2, 500)]
+    assert schedule(jobs, CIRNE_BERMAN)[3] == (2, 0, 500)
+    assert schedule(jobs, CIRNE_BERMAN, backfilling=CONSERVATIVE)[3] == (4, 300, 706)
 
 
 def test_prediction():

@@ -111,6 +111,22 @@ def test_sizes_that_are_refused(keys, reason):
         MoldingKeys(**keys)
 
 
+@pytest.mark.parametrize(
+    ("keys", "reason"),
+    [
+        (
+            {"backfill": "conservative"},
+            "conservative has meaning with sizing=cirne_berman and sizing=none only",
+        ),
+        ({"backfill": "conservative", "sizing": "scojo"}, "only: sizing=scojo reserves one job"),
+        ({"backfill": "none", "sizing": "none"}, "a molding scheduler always backfills: give easy or conservative"),
+    ],
+)
+def test_backfilling_that_is_refused(keys, reason):
+    with pytest.raises(ValueError, match=reason):
+        MoldingKeys(**keys)
+
+
 def test_what_was_learned_outlives_restarts_and_no_job_counts_twice():
     """Two jobs on the first day, of which nothing is learned; three on the second, and one on the third."""
     settings, day = MoldingSettings(10, learns=True), 86_400

@@ -68,6 +68,17 @@ def test_other_sizings(log, sizing):
     )
 
 
+def test_conservative_backfilling_is_told(log, tmp_path):
+    info = RunInfo("replay", 0, 0.0)
+    result = replayed(log, "sizing=cirne_berman", "backfill=conservative")
+    assert write_run(result, tmp_path / "out", info)["domains"]["a"]["backfill"] == "conservative"
+    batch = replay_settings([f"a,trace={log},nodes=10,backfill=conservative"], None)
+    assert sim.run(batch).domains["a"].jobs.start.tolist() == [0, 100]
+    assert refused(
+        log, "backfill=none"
+    ) == "--domain a:backfill: a molding scheduler always backfills: give easy or con" + ("servative")
+
+
 def test_a_log_says_which_jobs_are_moldable(log):
     log.write_text(LOG.replace("8,1\n", "8,0\n"))
     assert sizes(replayed(log)) == [8, 8]

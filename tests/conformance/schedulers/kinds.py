@@ -21,6 +21,7 @@ from cosched.core.scheduling.plain import PlainScheduler
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.pools import parse_node_pool
+from cosched.core.scheduling.primitives.codes import CONSERVATIVE
 from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
 from cosched.schedulers.batch import BATCH
 from cosched.schedulers.fluid import FLUID
@@ -90,6 +91,7 @@ HETEROGENEOUS_SETTINGS = {
 }
 MOLDING_SETTINGS = {sizing.value: MoldingSettings(NODES, sizing) for sizing in Sizing}
 MOLDING_SETTINGS["learns"] = MoldingSettings(NODES, learns=True)
+MOLDING_SETTINGS["conservative"] = MoldingSettings(NODES, Sizing.CIRNE_BERMAN, backfilling=CONSERVATIVE)
 
 # What opens a scheduler of each kind, by kind and settings.
 SCHEDULERS: Mapping[str, Callable[[], OpenScheduler]] = {

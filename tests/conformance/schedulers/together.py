@@ -15,6 +15,7 @@ from cosched.core.effects import Start
 from cosched.core.job import JobState
 from cosched.core.scheduling.molding.jobs import Moldable
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
+from cosched.core.scheduling.primitives.codes import CONSERVATIVE, EASY
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.schedulers.heterogeneous import HETEROGENEOUS
 from cosched.schedulers.kind import SchedulerKind
@@ -56,7 +57,10 @@ def setup(random: Random, name: str, kind: str, most: int = 12, **settings: obje
 def molded(of: DomainSetup, random: Random) -> DomainSetup:
     """The same domain, whose jobs are molded."""
     hows = [random.choice([None, Moldable(), Moldable()]) for _ in range(len(of.workload))]
-    cluster = MoldingSettings(of.cluster.nodes, random.choice(list(Sizing)))
+    sizing = random.choice(list(Sizing))
+    may_plan = sizing in (Sizing.CIRNE_BERMAN, Sizing.NONE)
+    backfilling = random.choice([EASY, CONSERVATIVE]) if may_plan else EASY
+    cluster = MoldingSettings(of.cluster.nodes, sizing, backfilling=backfilling)
     return replace(of, cluster=cluster, kind=MOLDING, jobs=molded_jobs(of.workload, hows, cluster.nodes))
 
 

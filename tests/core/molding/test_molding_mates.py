@@ -7,6 +7,7 @@ from cosched.core.job import JobState
 from cosched.core.scheduling.molding.cluster import Molding
 from cosched.core.scheduling.molding.jobs import Moldable
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
+from cosched.core.scheduling.primitives.codes import CONSERVATIVE
 from cosched.core.scheduling.scheduler import ClusterJob
 
 
@@ -104,6 +105,22 @@ def test_a_job_behind_a_reservation_may_hold_until_it_would_delay_that(busy):
     submit(busy, "k", 3, 80, rigid=True, paired=True)
     ready = busy.next(10)
     assert (ready.job, ready.hold_limit) == ("k", 20)
+
+
+def test_a_hold_delays_no_place_of_the_plan():
+    """Conservative: job q has all nodes from 1100 on, so k, who would run for 60 s, may hold until 1040."""
+    made = Molding(MoldingSettings(10, Sizing.NONE, backfilling=CONSERVATIVE))
+    submit(made, "r", 6, 100, rigid=True)
+    start_all(made, 0)
+    made.enter(10)
+    submit(made, "j", 8, 1000)
+    submit(made, "q", 10, 100)
+    submit(made, "k", 2, 60, paired=True)
+    ready = made.next(10)
+    assert (ready.job, ready.hold_limit) == ("k", 1040)
+    made.hold("k", 10, 1200)
+    assert made.next(10) is None
+    assert made.try_start("q", 10, 20) is NOT_NOW
 
 
 def test_a_size_is_chosen_as_of_the_submission_before_the_first_instant_is_known():

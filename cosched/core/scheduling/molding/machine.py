@@ -71,6 +71,7 @@ def make_state(settings: MoldingSettings, jobs: Sequence[Molded]) -> Molds:
     state.jobs["requested"] = [job.run for job in jobs]
     state.jobs["times"] = np.where(np.diff(places) > 0, places[:-1], NONE)
     state.machine["sizing"], state.machine["max_bad"] = RULES[settings.sizing], settings.max_bad
+    state.machine["backfill"] = settings.backfilling
     state.rules[:] = settings.ideal_load, settings.load_delta, *map(float, settings.sizes)
     if settings.future is None:
         return state
@@ -108,6 +109,7 @@ class Machine:
         order = [self._row[job.id] for job in turns]
         state.lists[REAL, TURNS, : len(order)] = order
         self._machine["turns"] = len(order)
+        iteration.open_iteration(self._state, REAL)
 
     def sorted(self) -> list[int]:
         """Return the places of the queued jobs, in the order in which they have their turn."""

@@ -8,6 +8,7 @@ from enum import Enum
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.molding.future import Future
 from cosched.core.scheduling.molding.jobs import ANY, Shares
+from cosched.core.scheduling.primitives.codes import EASY
 
 CAPABILITIES = Capabilities(molds=True, estimates=True)
 
@@ -24,8 +25,8 @@ class Sizing(Enum):
 @dataclass(frozen=True, slots=True)
 class MoldingSettings:
     """A machine of `nodes` nodes. `ideal_load`, `load_delta`, `max_bad`: see figure 2; `future`: what is foreseen.
-    `learns`: that comes of the domain's own past instead. `sizes`: which jobs with the simple curve may have. No job is
-    given a slot.
+    `learns`: that comes of the domain's own past instead. `sizes`: which jobs with the simple curve may have.
+    `backfilling`: EASY; under CIRNE_BERMAN and NONE it may be CONSERVATIVE. No job is given a slot.
     """
 
     nodes: int
@@ -36,4 +37,5 @@ class MoldingSettings:
     future: Future | None = None
     sizes: Shares = ANY
     learns: bool = False
+    backfilling: int = EASY
     slots: bool = False

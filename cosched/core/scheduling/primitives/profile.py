@@ -1,14 +1,23 @@
 """Free nodes over time: what is planned from now on, and the earliest place for a job.
 
-Flat pools keep steps: from `PROFILE_TIME[i]` on, `PROFILE_FREE[i]` nodes are free. Partitioned pools keep the places
-taken as (first unit, count, start, end); what runs is read from the units. A profile lasts for one iteration.
+Flat pools keep steps, `PROFILE_TIME` and `PROFILE_FREE`. Partitioned pools keep the places taken as (first unit, count,
+start, end); what runs is read from the units. A profile lasts for one iteration.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import kernel
 from cosched.core.scheduling.primitives.occupancy import WHOLE, block_free_at, block_is_free, overlap
+from cosched.core.scheduling.primitives.steps import (
+    begin_steps,
+    earliest_in_steps,
+    give_to_steps,
+    steps_short_from,
+    take_from_steps,
+)
 from cosched.core.scheduling.primitives.tables import (
     NEVER,
     PLAN_COUNT,
@@ -29,22 +38,10 @@ def begin_profile(tab: Tables, d: int, now: int) -> None:
     dom = tab.domains[d]
     dom.planned = 0
     dom.planned_at = now
-    if dom.units > 0:
-        return
-    tab.lists[PROFILE_TIME, dom.base], tab.lists[PROFILE_FREE, dom.base] = now, dom.free
-    last = dom.base
-    for i in range(dom.base, dom.base + dom.running):
-        end = max(tab.lists[RUN_END, i], now)
-        if end == NEVER:
-            break
-        if end > tab.lists[PROFILE_TIME, last]:
-            last += 1
-            tab.lists[PROFILE_TIME, last], tab.lists[PROFILE_FREE, last] = (
-                end,
-                tab.lists[PROFILE_FREE, last - 1],
-            )
-        tab.lists[PROFILE_FREE, last] += tab.lists[RUN_NODES, i]
-    dom.planned = last - dom.base + 1
+    if dom.units == 0:
+        time, free = _steps(tab, d)
+        ends, nodes = tab.lists[RUN_END, dom.base :], tab.lists[RUN_NODES, dom.base :]
+        dom.planned = begin_steps(time, free, ends, nodes, dom.running, now, dom.free)
 
 
 @kernel
@@ -54,10 +51,8 @@ def take(tab: Tables, d: int, nodes: int, block: int, start: int, end: int) -> N
     if dom.units > 0:
         _take_block(tab, d, block, nodes // dom.unit_nodes, start, end)
         return
-    first = _split(tab, d, start)
-    last = dom.base + dom.planned if end == NEVER else _split(tab, d, end)
-    for i in range(first, last):
-        tab.lists[PROFILE_FREE, i] -= nodes
+    time, free = _steps(tab, d)
+    dom.planned = take_from_steps(time, free, dom.planned, nodes, start, end)
 
 
 @kernel
@@ -67,12 +62,8 @@ def give_back(tab: Tables, d: int, nodes: int, block: int, start: int, end: int)
     if dom.units > 0:
         _give_back_block(tab, d, block, start, end)
         return
-    first = _split(tab, d, start)
-    last = dom.base + dom.planned if end == NEVER else _split(tab, d, end)
-    for i in range(first, last):
-        tab.lists[PROFILE_FREE, i] += nodes
-    _join(tab, d, last)
-    _join(tab, d, first)
+    time, free = _steps(tab, d)
+    dom.planned = give_to_steps(time, free, dom.planned, nodes, start, end)
 
 
 @kernel
@@ -84,7 +75,8 @@ def earliest(tab: Tables, d: int, nodes: int, requested: int, at: int) -> int:
     dom = tab.domains[d]
     if dom.units == 0:
         dom.place_block = WHOLE
-        return _earliest_nodes(tab, d, nodes, requested, at)
+        time, free = _steps(tab, d)
+        return earliest_in_steps(time, free, dom.planned, nodes, requested, at)
     count = nodes // dom.unit_nodes
     best = NEVER
     dom.place_block = NONE
@@ -104,10 +96,8 @@ def short_from(tab: Tables, d: int, nodes: int, block: int, now: int) -> int:
     dom = tab.domains[d]
     if dom.units > 0:
         return _taken_at(tab, d, block, nodes // dom.unit_nodes, now)
-    for i in range(_step_at(tab, d, now), dom.base + dom.planned):
-        if tab.lists[PROFILE_FREE, i] < nodes:
-            return tab.lists[PROFILE_TIME, i]
-    return NEVER
+    time, free = _steps(tab, d)
+    return steps_short_from(time, free, dom.planned, nodes, now)
 
 
 @kernel
@@ -142,60 +132,9 @@ def place_now(tab: Tables, d: int, nodes: int, requested: int, now: int, shunned
 
 
 @kernel
-def _split(tab: Tables, d: int, time: int) -> int:
-    """Index of the profile step that begins at `time`, made if there is none."""
-    dom = tab.domains[d]
-    i = dom.base + dom.planned
-    while tab.lists[PROFILE_TIME, i - 1] > time:
-        i -= 1
-    if tab.lists[PROFILE_TIME, i - 1] == time:
-        return i - 1
-    for j in range(dom.base + dom.planned, i, -1):
-        tab.lists[PROFILE_TIME, j], tab.lists[PROFILE_FREE, j] = (
-            tab.lists[PROFILE_TIME, j - 1],
-            tab.lists[PROFILE_FREE, j - 1],
-        )
-    tab.lists[PROFILE_TIME, i], tab.lists[PROFILE_FREE, i] = time, tab.lists[PROFILE_FREE, i - 1]
-    dom.planned += 1
-    return i
-
-
-@kernel
-def _join(tab: Tables, d: int, i: int) -> None:
-    """Drop step `i` if it is no step: as many nodes are free before it."""
-    dom = tab.domains[d]
-    end = dom.base + dom.planned
-    if i == dom.base or i >= end or tab.lists[PROFILE_FREE, i] != tab.lists[PROFILE_FREE, i - 1]:
-        return
-    for j in range(i, end - 1):
-        tab.lists[PROFILE_TIME, j] = tab.lists[PROFILE_TIME, j + 1]
-        tab.lists[PROFILE_FREE, j] = tab.lists[PROFILE_FREE, j + 1]
-    dom.planned -= 1
-
-
-@kernel
-def _step_at(tab: Tables, d: int, at: int) -> int:
-    """Index of the profile step in force at this instant."""
-    dom = tab.domains[d]
-    i = dom.base
-    while i + 1 < dom.base + dom.planned and tab.lists[PROFILE_TIME, i + 1] <= at:
-        i += 1
-    return i
-
-
-@kernel
-def _earliest_nodes(tab: Tables, d: int, nodes: int, requested: int, at: int) -> int:
-    dom = tab.domains[d]
-    end = dom.base + dom.planned
-    i = _step_at(tab, d, at)
-    start = at
-    while i < end and tab.lists[PROFILE_TIME, i] < start + requested:
-        if tab.lists[PROFILE_FREE, i] < nodes:
-            if i + 1 == end:
-                return NEVER  # too many nodes never come back
-            start = tab.lists[PROFILE_TIME, i + 1]
-        i += 1
-    return start
+def _steps(tab: Tables, d: int) -> tuple[Any, Any]:
+    base = tab.domains[d].base
+    return tab.lists[PROFILE_TIME, base:], tab.lists[PROFILE_FREE, base:]
 
 
 # Partitioned

@@ -35,10 +35,11 @@ def run(scheduler: str, **rules):
     return replayed(settings).domains["machine"]
 
 
-def test_the_batch_scheduler_has_the_order_of_molding():
-    """With EASY backfilling its expression schedules every job as the traditional scheduler of molding.md does."""
-    batch = run(NO_BACKFILLING, backfill="easy")
-    assert batch.jobs.start.tolist() == run(TRADITIONAL).jobs.start.tolist()
+@pytest.mark.parametrize("backfill", ["easy", "conservative"])
+def test_the_batch_scheduler_has_the_order_of_molding(backfill):
+    """With the same backfilling its expression schedules every job as the traditional scheduler of molding.md does."""
+    batch = run(NO_BACKFILLING, backfill=backfill)
+    assert batch.jobs.start.tolist() == run(TRADITIONAL, backfill=backfill).jobs.start.tolist()
     assert batch.jobs.start.tolist() != run(NO_BACKFILLING, backfill="easy", policy="fcfs").jobs.start.tolist()
 
 

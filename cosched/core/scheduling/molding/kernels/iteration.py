@@ -1,9 +1,13 @@
-"""One scheduling iteration (molding.md): the front of the queue, then jobs behind the first that has to wait."""
+"""One scheduling iteration (molding.md): the front of the queue, then jobs behind the first that has to wait.
+
+With conservative backfilling each job has its place instead.
+"""
 
 from __future__ import annotations
 
 from cosched.core.scheduling.molding.jobs import MEDIUM
 from cosched.core.scheduling.molding.kernels.places import figure_3, shadow
+from cosched.core.scheduling.molding.kernels.planning import begin_plan, starts_in_plan, take_in_plan
 from cosched.core.scheduling.molding.kernels.sizes import size_of, smallest, sort, time_on
 from cosched.core.scheduling.molding.kernels.state import (
     BEHIND,
@@ -20,7 +24,7 @@ from cosched.core.scheduling.molding.kernels.state import (
     Molds,
 )
 from cosched.core.scheduling.molding.kernels.target import modifier_of
-from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.codes import CONSERVATIVE, NONE
 from cosched.core.scheduling.primitives.compiled import kernel, shared_kernel
 
 
@@ -28,7 +32,16 @@ from cosched.core.scheduling.primitives.compiled import kernel, shared_kernel
 def begin(f: Molds, world: int) -> None:
     """An iteration begins, in which all that are queued have their turn."""
     sort(f, world)
-    f.machine[world].position = f.machine[world].waits = 0
+    open_iteration(f, world)
+
+
+@kernel
+def open_iteration(f: Molds, world: int) -> None:
+    """An iteration begins, in which these have their turn."""
+    machine = f.machine[world]
+    machine.position = machine.waits = 0
+    if machine.backfill == CONSERVATIVE:
+        begin_plan(f, world)
 
 
 @shared_kernel
@@ -41,6 +54,10 @@ def choose(f: Molds, world: int, apart: int) -> int:
     while machine.position < machine.turns:
         row = turns[machine.position]
         machine.position += 1
+        if machine.backfill == CONSERVATIVE:
+            if starts_in_plan(f, world, row):
+                return row
+            continue
         if row == apart or (machine.waits and _starts_behind(f, world, row)):
             return row
         if not machine.waits and _starts_first(f, world, row):
@@ -98,7 +115,9 @@ def take(f: Molds, world: int, row: int, nodes: int, end: int) -> None:
     """A queued job has so many nodes until `end`, as far as is known."""
     machine, lists = f.machine[world], f.lists[world]
     machine.free -= nodes
-    if machine.waits and end > machine.reserved:
+    if machine.backfill == CONSERVATIVE:
+        take_in_plan(f, world, nodes, machine.now, end)
+    elif machine.waits and end > machine.reserved:
         machine.extra -= nodes
     i = 0
     while lists[QUEUE, i] != row:

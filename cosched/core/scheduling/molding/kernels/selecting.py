@@ -1,7 +1,8 @@
 """Cirne and Berman: a job chooses its size when it is submitted, by the schedules to which its sizes lead.
 
 Up to the instant at which it starts, or is the first one, a job changes nothing for others. So one schedule is played
-for all its sizes; from there on, a size has one of its own only if others can overtake it.
+for all its sizes; from there on, a size has one of its own only if others can overtake it. With conservative
+backfilling others respect the place of a job that waits, so each size has a schedule of its own.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from cosched.core.scheduling.molding.kernels.state import (
     UNDECIDED,
     Molds,
 )
+from cosched.core.scheduling.primitives.codes import CONSERVATIVE
 from cosched.core.scheduling.primitives.compiled import kernel, shared_kernel
 
 
@@ -31,6 +33,8 @@ def earliest_size(f: Molds, row: int) -> int:
     job, machine = f.jobs[row], f.machine[SHARED]
     for nodes in range(job.least, job.most + 1):
         f.tries[UNDECIDED, nodes], f.tries[TIME, nodes] = 1, time_on(f, row, nodes)
+    if f.machine[REAL].backfill == CONSERVATIVE:
+        return _earliest_in_plans(f, row)
     best, end = job.least, NEVER
     _copy(f, REAL, SHARED)
     while _is_open(f, row, best, end) and machine.now < NEVER:
@@ -44,6 +48,18 @@ def earliest_size(f: Molds, row: int) -> int:
                 best, end = _try_turn(f, row, best, end)
             other = choose(f, SHARED, row) if other != row or machine.waits else -1
         machine.now = _next_end(f, SHARED)
+    return best
+
+
+@kernel
+def _earliest_in_plans(f: Molds, row: int) -> int:
+    """Play with each size, until the job starts or cannot end before the best one any more."""
+    least, most = f.jobs[row].least, f.jobs[row].most
+    best, end = least, NEVER
+    for nodes in range(least, most + 1):
+        start = _play(f, REAL, row, nodes, best, end)
+        if start < NEVER and start + f.tries[TIME, nodes] < end:
+            best, end = nodes, start + f.tries[TIME, nodes]
     return best
 
 
@@ -87,7 +103,7 @@ def _start_of_first(f: Molds, row: int, nodes: int, best: int, end: int) -> int:
     start, _, _ = shadow(f, SHARED, nodes)
     if start == f.machine[SHARED].now or not _can_be_overtaken(f, row, start):
         return start
-    return _play(f, row, nodes, best, end)
+    return _play(f, SHARED, row, nodes, best, end)
 
 
 @kernel
@@ -102,12 +118,12 @@ def _can_be_overtaken(f: Molds, row: int, until: int) -> bool:
 
 
 @shared_kernel
-def _play(f: Molds, row: int, nodes: int, best: int, end: int) -> int:
-    """Play on with this size; return when the job starts, or NEVER: it cannot end before the best one."""
+def _play(f: Molds, of: int, row: int, nodes: int, best: int, end: int) -> int:
+    """Play on with this size from a world; return when the job starts, or NEVER: it cannot end before the best one."""
     job, machine = f.jobs[row], f.machine[FORKED]
     least, most = job.least, job.most
     job.least = job.most = nodes
-    _copy(f, SHARED, FORKED)
+    _copy(f, of, FORKED)
     start = NEVER
     while start == NEVER and _is_better(f, FORKED, nodes, best, end):
         _vacate(f, FORKED)
@@ -123,7 +139,8 @@ def _play(f: Molds, row: int, nodes: int, best: int, end: int) -> int:
 def _copy(f: Molds, of: int, world: int) -> None:
     """Copy the queue and the running jobs of one world to another."""
     there, here = f.machine[of], f.machine[world]
-    here.nodes, here.free, here.now, here.sizing = there.nodes, there.free, there.now, there.sizing
+    here.nodes, here.free, here.now = there.nodes, there.free, there.now
+    here.sizing, here.backfill = there.sizing, there.backfill
     here.queued, here.running = there.queued, there.running
     for i in range(there.queued):
         f.lists[world, QUEUE, i] = f.lists[of, QUEUE, i]

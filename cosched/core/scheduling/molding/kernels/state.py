@@ -32,12 +32,13 @@ MACHINE = np.dtype(
         (name, "i8")
         for name in (
             *("nodes", "free", "now"),
-            # rules; `selects`: a job chooses its size when it is submitted
-            *("sizing", "max_bad", "selects"),
+            # rules; `selects`: a job chooses its size when it is submitted; `backfill`: EASY, or CONSERVATIVE
+            *("sizing", "max_bad", "selects", "backfill"),
             # lengths of lists, and how many jobs of a trace were submitted, and have started
             *("queued", "turns", "running", "submitted", "started"),
-            # the iteration: which turn is the next one; whether the first job waits, until when, and what is left then
-            *("position", "waits", "reserved", "extra"),
+            # the iteration: which turn is the next one; whether the first job waits, until when, and what is left then;
+            # or how many steps the plan has
+            *("position", "waits", "reserved", "extra", "planned"),
             # what it has come to: the size of a job that can start, how that came about, until when it may hold (Ready)
             *("size", "by", "limit"),
             # the job to which a size was guaranteed in this iteration, or NONE
@@ -58,6 +59,7 @@ RULES = 4
 WHOLE_DAY = 48  # of `arrivals`: their sum
 NODES, RUN, MOLDABLE = range(3)  # means of a class
 UNDECIDED, TIME = range(2)  # of `tries`, by size
+STEP_TIME, STEP_FREE = range(2)  # of `steps`
 
 
 class Molds(NamedTuple):
@@ -73,6 +75,7 @@ class Molds(NamedTuple):
     times: Any  # [entries] int64: run times, by jobs and sizes
     started: Any  # [rows] int64: jobs of a trace in the order of their starts
     tries: Any  # [2, nodes + 1] int64: the sizes that a job tries, see UNDECIDED
+    steps: Any  # [2, 2 * rows + 1] int64: the plan of the world whose iteration is open, see STEP_TIME
 
 
 def new_state(rows: int, nodes: int, times: Any) -> Molds:
@@ -91,4 +94,5 @@ def new_state(rows: int, nodes: int, times: Any) -> Molds:
         times=times,
         started=np.empty(rows, np.int64),
         tries=np.empty((2, nodes + 1), np.int64),
+        steps=np.empty((2, 2 * rows + 1), np.int64),
     )
