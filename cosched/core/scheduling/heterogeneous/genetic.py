@@ -5,6 +5,8 @@ Here, too, the sum of completions counts, for which the jobs of one machine run 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.random import Generator
 
@@ -22,13 +24,14 @@ def genetic(call: Call) -> list[Placement]:
     times = call.seq[list(call.classes)]
     chromosomes = _first(call, times, random)
     costs = _costs(chromosomes, times, call.avail)
+    machines = [np.flatnonzero(row < CANNOT) for row in times]
     unchanged = 0
     for _ in range(GENERATIONS):
         best = chromosomes[costs.argmin()].copy()
         least = int(costs.min())
         chromosomes = _selected(chromosomes, costs, random)
         _cross(chromosomes, random)
-        _mutate(chromosomes, times, random)
+        _mutate(chromosomes, machines, random)
         chromosomes[0] = best
         costs = _costs(chromosomes, times, call.avail)
         unchanged = unchanged + 1 if costs.min() == least else 0
@@ -52,12 +55,11 @@ def _machines(times: Ints, random: Generator) -> Ints:
 
 def _costs(chromosomes: Ints, times: Ints, avail: Ints) -> Ints:
     """Return the sum of completions of each chromosome."""
-    population, jobs = chromosomes.shape
+    jobs = chromosomes.shape[1]
+    # By chromosome, machine and length, as one number: each job ends after those of its machine before it.
     run = times[np.arange(jobs), chromosomes]
-    # Jobs by chromosome, machine and length: each ends after those of its machine before it.
-    order = np.lexsort((run, chromosomes))
-    rows = np.arange(population)[:, None]
-    machine, run = chromosomes[rows, order], run[rows, order]
+    span = int(run.max()) + 1
+    machine, run = np.divmod(np.sort(chromosomes * span + run, axis=1), span)
     sums = run.cumsum(axis=1)
     begins = np.ones(machine.shape, np.bool_)
     begins[:, 1:] = machine[:, 1:] != machine[:, :-1]
@@ -82,11 +84,11 @@ def _cross(chromosomes: Ints, random: Generator) -> None:
             chromosomes[[row, row + 1], place:] = chromosomes[[row + 1, row], place:]
 
 
-def _mutate(chromosomes: Ints, times: Ints, random: Generator) -> None:
-    """One job of some chromosomes gets another machine."""
+def _mutate(chromosomes: Ints, machines: Sequence[Ints], random: Generator) -> None:
+    """One job of some chromosomes gets another machine, of those where it can run."""
     for row in np.flatnonzero(random.random(len(chromosomes)) < MUTATION):
-        job = random.integers(len(times))
-        chromosomes[row, job] = random.choice(np.flatnonzero(times[job] < CANNOT))
+        job = random.integers(len(machines))
+        chromosomes[row, job] = random.choice(machines[job])
 
 
 def _placements(chromosome: Ints, times: Ints, avail: Ints) -> list[Placement]:
