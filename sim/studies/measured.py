@@ -13,7 +13,7 @@ from functools import cached_property
 
 from polars import DataFrame, col
 
-from cosched.sim.results.estimate import Estimate, estimate
+from cosched.sim.results.estimate import Estimate, estimate, ratio_of_means
 from cosched.sim.studies.cases import LABELS
 from cosched.sim.sweeps.case import ERROR
 
@@ -25,6 +25,7 @@ UNKNOWN = "no result"
 GOOD = {HOLDS: True, FAILS: False}  # the others are neither
 
 Place = tuple[str, float, str]  # experiment, point, schemes
+Of = tuple[Place, str]  # a place and a measure
 Values = Mapping[int, float]  # by replication
 
 
@@ -136,3 +137,26 @@ class Measured:
         differences = [one[number] - two[number] for number in one if number in two]
         means, both = (estimate(list(values.values())) for values in (one, two)), (1, intervals)
         return Comparison(place, other, measure, *means, *(estimate(differences, number) for number in both))
+
+
+def pairs(found: Measured, one: Of, other: Of) -> list[tuple[float, float]]:
+    """Return both measures in each replication; the same replication has the same jobs."""
+    first, second = found.values(*one), found.values(*other)
+    return [(first[number], second[number]) for number in first if number in second]
+
+
+def ratio(found: Measured, one: Of, other: Of) -> Estimate | None:
+    """Return the mean of one measure over that of the other."""
+    return ratio_of_means(pairs(found, one, other))
+
+
+def less(found: Measured, one: Of, other: Of) -> Estimate | None:
+    """Return by how many per cent of the other one measure is less."""
+    share = ratio(found, one, other)
+    return None if share is None else Estimate(100 * (1 - share.mean), share.half and 100 * share.half)
+
+
+def more(found: Measured, one: Of, other: Of) -> Estimate | None:
+    """Return how much more there is of one measure."""
+    differences = [first - second for first, second in pairs(found, one, other)]
+    return estimate(differences) if differences else None

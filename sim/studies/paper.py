@@ -21,7 +21,7 @@ from polars import DataFrame, String
 
 from cosched.sim.reports.page import Cell, Section, Table, Tile
 from cosched.sim.results.estimate import Estimate, shown
-from cosched.sim.studies.measured import FAILS, GOOD, HOLDS, OPEN, UNKNOWN, in_range
+from cosched.sim.studies.measured import FAILS, GOOD, HOLDS, OPEN, UNKNOWN, Measured, Of, in_range, more
 from cosched.sim.studies.study import words_of
 
 INPUT, SET, FITTED = "input", "set", "fitted"
@@ -295,6 +295,11 @@ def all_of(named: Iterable[Named], fits: Callable[[Estimate], bool], unit: str =
     open_ones = "; their intervals leave it open" if all_open else f"; {number} within their intervals"
     reason = f"{len(exceptions)} of {len(there)} do not fit: {listed}{more}{open_ones if number else ''}"
     return Verdict(False, ours, reason, all_open)
+
+
+def differences(found: Measured, lines: Iterable[tuple[str, Of, Of]]) -> list[Named]:
+    """Return how much more there is of the first of each two, by their name."""
+    return [(name, more(found, one, other)) for name, one, other in lines]
 
 
 def positive(named: Iterable[Named], unit: str = "") -> Verdict:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from cosched.sim.results.estimate import Estimate, shown
-from cosched.sim.studies.barsanti2006.comparisons import less, more, named, of, ratio
+from cosched.sim.studies.barsanti2006.comparisons import of
 from cosched.sim.studies.barsanti2006.measuring import (
     BIN_NAMES,
     CLASSES,
@@ -39,8 +39,8 @@ from cosched.sim.studies.barsanti2006.setup import (
     W2,
 )
 from cosched.sim.studies.design import Found
-from cosched.sim.studies.measured import HOLDS, OPEN, in_range
-from cosched.sim.studies.paper import Claim, Verdict, all_of, because, missing, positive, read_claims
+from cosched.sim.studies.measured import HOLDS, OPEN, in_range, less, more, ratio
+from cosched.sim.studies.paper import Claim, Verdict, all_of, because, differences, missing, positive, read_claims
 
 EIGHTY = f"{HIGH_SHARE:g}"
 ALL_CLASSES = ("", *CLASSES)
@@ -55,7 +55,7 @@ def claims() -> list[Claim[Found]]:
 def _longer(found: Found, where: str, measure: str = RESPONSE, classes: Sequence[str] = CLASSES) -> Verdict:
     """Hold if under Cirne-Berman it is longer than under SCOJO-P."""
     unit = "" if measure == SLOWDOWN else " h"
-    return positive(named(found, (
+    return positive(differences(found, (
         (name or "all", of(where, CIRNE_BERMAN, of_class(name, measure)), of(where, SCOJO_P, of_class(name, measure)))
         for name in classes
     )), unit)  # fmt: skip
@@ -66,7 +66,7 @@ def _earlier(found: Found) -> Verdict:
         (what, of(W1, CIRNE_BERMAN, f"long {measure}"), of(W1, SCOJO_P, f"long {measure}"))
         for what, measure in (("size / N_opt", FACTOR), ("wait in h", WAIT))
     ]
-    return positive(named(found, lines))
+    return positive(differences(found, lines))
 
 
 def _marginal(found: Found) -> Verdict:
@@ -101,7 +101,7 @@ def _more_in_bins(found: Found, which: Sequence[tuple[str, Sequence[str]]], sign
 
 def _adapts(found: Found, where: str, scheduler: str, more_of: str, than: str, classes: Sequence[str]) -> Verdict:
     """Hold if more jobs are adapted in one way than in the other."""
-    return positive(named(found, (
+    return positive(differences(found, (
         (name or "all", of(where, scheduler, of_class(name, more_of)), of(where, scheduler, of_class(name, than)))
         for name in classes
     )), " % of the jobs")  # fmt: skip
@@ -110,7 +110,7 @@ def _adapts(found: Found, where: str, scheduler: str, more_of: str, than: str, c
 def _shrinks_more(found: Found) -> Verdict:
     under_w2 = of(W2, SCOJO_P, SHRUNK)
     others = (("than under W1", of(W1, SCOJO_P, SHRUNK)), ("than under Cirne-Berman", of(W2, CIRNE_BERMAN, SHRUNK)))
-    return positive(named(found, ((name, under_w2, other) for name, other in others)), " % of the jobs")
+    return positive(differences(found, ((name, under_w2, other) for name, other in others)), " % of the jobs")
 
 
 def _within(value: Estimate | None, low: float, high: float, unit: str, what: str) -> Verdict:
@@ -215,7 +215,7 @@ CHECKS: Mapping[str, Callable[[Found], Verdict]] = {
     "shrinks": lambda r: _adapts(r, W1, SCOJO_P, SHRUNK, EXPANDED, ALL_CLASSES),
     "expands": lambda r: _adapts(r, W1, CIRNE_BERMAN, EXPANDED, SHRUNK, ALL_CLASSES),
     "utilisation": lambda r: positive(
-        named(
+        differences(
             r, ((where, of(where, CIRNE_BERMAN, UTILISATION), of(where, SCOJO_P, UTILISATION)) for where in (W1, W2))
         ),
         " %",
@@ -229,7 +229,7 @@ CHECKS: Mapping[str, Callable[[Found], Verdict]] = {
     "shrinks-2": _shrinks_more,
     "long-most": _long_most,
     "faster": lambda r: positive(
-        named(r, ((where, of(where, CIRNE_BERMAN, CPU), of(where, SCOJO_P, CPU)) for where in (W1, W2))), " CPU-s"
+        differences(r, ((where, of(where, CIRNE_BERMAN, CPU), of(where, SCOJO_P, CPU)) for where in (W1, W2))), " CPU-s"
     ),
     "ideal": _ideal,
     "downey-response": lambda r: _of_downey(r, CIRNE_BERMAN, NO_PREDICTION, RESPONSE, 0, 20),

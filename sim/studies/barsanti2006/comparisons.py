@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from polars import col
 
-from cosched.sim.results.estimate import Estimate, estimate, ratio_of_means
+from cosched.sim.results.estimate import Estimate
 from cosched.sim.studies import paper
 from cosched.sim.studies.barsanti2006 import setup
 from cosched.sim.studies.design import Found
-from cosched.sim.studies.measured import Place
-from cosched.sim.studies.paper import Finder, Named, Statement, read_statements
+from cosched.sim.studies.measured import Of, Place, less, ratio
+from cosched.sim.studies.paper import Finder, Statement, read_statements
 
 PAPERS_SEEDS = 4  # 5.4: "We ran all tests four times with different random seeds"
-
-Of = tuple[Place, str]
-"""A place and a measure."""
 
 
 def place(name: str, scheduler: str) -> Place:
@@ -32,34 +28,6 @@ def place(name: str, scheduler: str) -> Place:
 def of(name: str, scheduler: str, measure: str) -> Of:
     """Return where a measure of a scheduler is."""
     return place(name, scheduler), measure
-
-
-def pairs(found: Found, one: Of, other: Of) -> list[tuple[float, float]]:
-    """Return both measures in each replication; the same replication has the same jobs."""
-    first, second = found.values(*one), found.values(*other)
-    return [(first[number], second[number]) for number in first if number in second]
-
-
-def ratio(found: Found, one: Of, other: Of) -> Estimate | None:
-    """Return the mean of one measure over that of the other."""
-    return ratio_of_means(pairs(found, one, other))
-
-
-def less(found: Found, one: Of, other: Of) -> Estimate | None:
-    """Return by how many per cent of the other one measure is less."""
-    share = ratio(found, one, other)
-    return None if share is None else Estimate(100 * (1 - share.mean), share.half and 100 * share.half)
-
-
-def more(found: Found, one: Of, other: Of) -> Estimate | None:
-    """Return how much more there is of one measure."""
-    differences = [first - second for first, second in pairs(found, one, other)]
-    return estimate(differences) if differences else None
-
-
-def named(found: Found, lines: Iterable[tuple[str, Of, Of]]) -> list[Named]:
-    """Return how much more there is of the first of each two, by their name."""
-    return [(name, more(found, one, other)) for name, one, other in lines]
 
 
 def scalability(ideal: float) -> float:

@@ -10,7 +10,7 @@ from cosched.quantities import count as counted
 from cosched.sim.reports.page import Section
 from cosched.sim.results.estimate import shown3
 from cosched.sim.studies.barsanti2006.claims import beside_traditional, claims, sign_by_limits
-from cosched.sim.studies.barsanti2006.comparisons import less, of, statements
+from cosched.sim.studies.barsanti2006.comparisons import of, statements
 from cosched.sim.studies.barsanti2006.figures import paper_figures
 from cosched.sim.studies.barsanti2006.measuring import RESPONSE, SLOWDOWN, WAIT, measures
 from cosched.sim.studies.barsanti2006.setup import (
@@ -35,6 +35,7 @@ from cosched.sim.studies.barsanti2006.tables import (
 )
 from cosched.sim.studies.barsanti2006.windows import cut_windows
 from cosched.sim.studies.design import Asked, Design, Experiment, Found
+from cosched.sim.studies.measured import less
 from cosched.sim.studies.paper import Beside
 from cosched.sim.studies.study import Said, Told, Work, seeds, words_of
 from cosched.sim.studies.tables import counts_table

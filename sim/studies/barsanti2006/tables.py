@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from cosched.sim.reports.page import Cell, Table
 from cosched.sim.studies.barsanti2006 import setup
-from cosched.sim.studies.barsanti2006.comparisons import PAPERS_SEEDS, less, of, of_first, statements
+from cosched.sim.studies.barsanti2006.comparisons import PAPERS_SEEDS, of, of_first, statements
 from cosched.sim.studies.barsanti2006.measuring import (
     CLASSES,
     EXPANDED,
@@ -19,7 +19,7 @@ from cosched.sim.studies.barsanti2006.measuring import (
     of_class,
 )
 from cosched.sim.studies.design import Experiment, Found
-from cosched.sim.studies.measured import GOOD, Place
+from cosched.sim.studies.measured import GOOD, Place, less
 from cosched.sim.studies.paper import compare
 from cosched.sim.studies.tables import cell, headed, means_table
 

@@ -7,6 +7,7 @@ from itertools import pairwise, product
 from pathlib import Path
 
 from cosched.sim.results.estimate import Estimate, shown
+from cosched.sim.studies.measured import Of
 from cosched.sim.studies.paper import Claim, Named, Verdict, all_of, because, missing, positive, read_claims
 from cosched.sim.studies.weissman2004 import setup
 from cosched.sim.studies.weissman2004.comparisons import (
@@ -26,7 +27,7 @@ from cosched.sim.studies.weissman2004.comparisons import (
 )
 from cosched.sim.studies.weissman2004.measuring import EVENTS, EXEC, RATE, TOTAL, WAIT
 from cosched.sim.studies.weissman2004.readings import READ
-from cosched.sim.studies.weissman2004.results import Of, Results, at_load, grid, linear, of_user
+from cosched.sim.studies.weissman2004.results import Results, at_load, grid, linear, of_user
 from cosched.sim.studies.weissman2004.setup import BEST, GAUSS, LINEAR, column, percent
 
 FIGURE_9 = column(setup.EVEN_FQ, setup.NO_LIMIT)

@@ -7,12 +7,12 @@ from functools import cache
 from pathlib import Path
 
 from cosched.sim.results.estimate import Estimate
-from cosched.sim.studies.measured import Place
+from cosched.sim.studies.measured import Of
 from cosched.sim.studies.paper import Finder, Found, Named, Statement, read_statements
 from cosched.sim.studies.weissman2004 import setup
 from cosched.sim.studies.weissman2004.measuring import EVENTS, RATE, TOTAL
 from cosched.sim.studies.weissman2004.readings import HIGH, READ
-from cosched.sim.studies.weissman2004.results import Of, Results, at_load, grid, linear, of_user
+from cosched.sim.studies.weissman2004.results import Results, at_load, grid, linear, of_user
 from cosched.sim.studies.weissman2004.setup import GAUSS, column, percent
 
 SHOWN = (GAUSS, setup.MIXED)  # "we show GE and the MIXED workload only"
@@ -129,7 +129,7 @@ def statements() -> list[Statement[Results]]:
     return read_statements(Path(__file__).with_name("numbers.csv"), finders)
 
 
-def over_all(model: str, policy: str, measure: str) -> list[tuple[Place, str]]:
+def over_all(model: str, policy: str, measure: str) -> list[Of]:
     """Return where a measure is for all M and shares: table 2 has "an average over all values"."""
     return [
         grid(model, share, setup.column(policy, level), measure) for share in setup.SHARES for level in setup.LEVELS

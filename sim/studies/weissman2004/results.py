@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from cosched.sim.results.estimate import Estimate, estimate, ratio_of_means
-from cosched.sim.studies.measured import Measured, Place, Values
+from cosched.sim.studies.measured import Measured, Of, Values
 from cosched.sim.studies.paper import Named
 from cosched.sim.studies.weissman2004 import setup
 from cosched.sim.studies.weissman2004.setup import BEST, column, percent
 
-Of = tuple[Place, str]  # a place and a measure
 LEAST_MIN = 1.0  # ratios to shorter times say nothing
 
 

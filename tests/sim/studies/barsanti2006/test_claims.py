@@ -11,7 +11,7 @@ import pytest
 
 from cosched.sim.studies.barsanti2006 import setup
 from cosched.sim.studies.barsanti2006.claims import claims
-from cosched.sim.studies.barsanti2006.comparisons import less, of, of_first, statements
+from cosched.sim.studies.barsanti2006.comparisons import of, of_first, statements
 from cosched.sim.studies.barsanti2006.measuring import BIN_NAMES, CLASSES, CPU, RESPONSE, bin_of, of_class
 from cosched.sim.studies.barsanti2006.setup import (
     CIRNE_BERMAN,
@@ -26,6 +26,7 @@ from cosched.sim.studies.barsanti2006.setup import (
 )
 from cosched.sim.studies.cases import LABELS
 from cosched.sim.studies.design import Found
+from cosched.sim.studies.measured import less
 from cosched.sim.studies.paper import INPUT, compare
 
 SAID = {"replications": 4, "further": 4, "jobs": 100, "seed": 1, "windows": [], "quick": False}
