@@ -212,7 +212,7 @@ class Committing(PlainScheduler):
         plan = self._plan
         if plan.is_old(now):
             plan.compact(now)
-        order = self._resources.order(plan.with_low() if preempts else ())
+        order = self._resources.order(plan.with_low() if preempts else set())
         classes = [self._says(self.jobs[id]).job_class for id in chosen]
         call = self._resources.call(classes, plan.available(now, without_low=preempts), order)
         for placement in self._place(call):

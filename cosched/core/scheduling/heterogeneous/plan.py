@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import takewhile
 from operator import attrgetter
 
 import numpy as np
@@ -37,6 +38,9 @@ class Commitment:
         return not self.has_machines, self.order
 
 
+PLACE, HAS_MACHINES = attrgetter("place"), attrgetter("has_machines")
+
+
 class Plan:
     """Each machine has a line of commitments. Nothing goes into a hole: a machine is available when its last one ends.
 
@@ -48,9 +52,9 @@ class Plan:
         self.lines: list[list[Commitment]] = [[] for _ in range(machines)]
         self._of: dict[JobId, Commitment] = {}
         self.loose = False
-        self._ends = np.zeros(machines, np.int64)  # of the last commitment
-        self._firm_ends = np.zeros(machines, np.int64)  # of the last one that is not low
-        self._low = np.zeros(machines, np.int64)  # how many are
+        self._ends = [0] * machines  # of the last commitment
+        self._firm_ends = [0] * machines  # of the last one that is not low
+        self._low = [0] * machines  # how many are
         self._ready: dict[JobId, Commitment] = {}
 
     def __contains__(self, job: JobId) -> bool:
@@ -71,8 +75,7 @@ class Plan:
         """Commit a job. A new commitment is the last; one that was taken back has its place again."""
         self._of[commitment.job] = commitment
         for machine in self.members(commitment):
-            self.lines[machine].append(commitment)
-            self._sort(self.lines[machine])
+            self._insert(commitment, machine, len(self.lines[machine]))
             self._low[machine] += commitment.is_low
         self._extend(commitment)
 
@@ -97,13 +100,19 @@ class Plan:
         if commitment.has_machines != has_machines:
             commitment.has_machines = has_machines
             for machine in self.members(commitment):
-                self._sort(self.lines[machine])
+                index = self.lines[machine].index(commitment)
+                del self.lines[machine][index]
+                self._insert(commitment, machine, index)
 
-    def _sort(self, line: list[Commitment]) -> None:
-        """Who has machines comes first."""
-        if any(one.place > other.place for one, other in pairwise(line)):
-            line.sort(key=attrgetter("place"))
-            self.loose = True
+    def _insert(self, commitment: Commitment, machine: int, index: int) -> None:
+        """The commitment gets its place among those of a machine, which is at `index` if nothing is loose."""
+        line = self.lines[machine]
+        insort(line, commitment, key=PLACE)
+        self.loose |= line[index] is not commitment
+
+    def having(self, machine: int) -> Iterator[Commitment]:
+        """Yield the commitments that have the machine: the first ones of its line."""
+        return takewhile(HAS_MACHINES, self.lines[machine])
 
     def set_low(self, commitment: Commitment, *, is_low: bool) -> None:
         """Whether the commitment is low."""
@@ -117,8 +126,8 @@ class Plan:
     def available(self, now: int, *, without_low: bool = False) -> Ints:
         """Return when each machine is; `without_low`: if none of the low commitments were there."""
         if not without_low:
-            return np.maximum(self._ends, now)
-        ends = np.maximum(self._firm_ends, now)
+            return np.maximum(np.array(self._ends, np.int64), now)
+        ends = np.maximum(np.array(self._firm_ends, np.int64), now)
         for commitment in self._ready.values():
             for machine in self.members(commitment):
                 ends[machine] = max(ends[machine], commitment.end)
@@ -126,29 +135,31 @@ class Plan:
 
     def with_low(self) -> set[int]:
         """Return the machines with low commitments."""
-        return set(np.flatnonzero(self._low).tolist())
+        return {machine for machine, count in enumerate(self._low) if count}
 
     def compact(self, now: int) -> None:
         """Let each commitment begin as early as its machines allow, in the order in which they were made.
 
         Whatever has machines beyond its expected end has them until now.
         """
-        self._ends[:] = self._firm_ends[:] = now
+        self._ends = [now] * len(self.lines)
+        self._firm_ends = [now] * len(self.lines)
         for commitment in self:
             if commitment.has_machines:
                 commitment.end = now + commitment.seconds if commitment.is_ready else max(commitment.end, now)
                 self._extend(commitment)
         for commitment in sorted((of for of in self if not of.has_machines), key=lambda of: of.order):
-            commitment.start = max(int(self._ends[machine]) for machine in self.members(commitment))
+            commitment.start = max([self._ends[machine] for machine in self.members(commitment)])
             commitment.end = commitment.start + commitment.seconds
             self._extend(commitment)
         self.loose = False
 
     def _extend(self, commitment: Commitment) -> None:
+        end, kept = commitment.end, (self._ends,) if commitment.is_low else (self._ends, self._firm_ends)
         for machine in self.members(commitment):
-            self._ends[machine] = max(self._ends[machine], commitment.end)
-            if not commitment.is_low:
-                self._firm_ends[machine] = max(self._firm_ends[machine], commitment.end)
+            for ends in kept:
+                if ends[machine] < end:
+                    ends[machine] = end
 
     def is_old(self, now: int) -> bool:
         """Whether something is not as planned: a job is beyond its expected end, or should have begun."""

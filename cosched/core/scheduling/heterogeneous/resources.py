@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence, Set
 
 import numpy as np
 
@@ -72,15 +72,13 @@ class Resources:
             self._version = self.run_times.version
             row[resource] = self._expected(job_class, resource)
 
-    def order(self, last: Container[int]) -> list[int]:
+    def order(self, last: Set[int]) -> list[int]:
         """Return the resources that can be used, and all machines, in the order in which they are tried.
 
         Machines come first, then clusters; of either kind, those with one of the machines in `last` are the last.
         """
         resources = [*range(self.machines), *self._clusters]
-        return sorted(
-            resources, key=lambda of: (of >= self.machines, any(member in last for member in self.members[of]))
-        )
+        return sorted(resources, key=lambda of: (of >= self.machines, not last.isdisjoint(self.members[of])))
 
     def call(self, classes: Sequence[str], avail: Ints, order: Sequence[int]) -> Call:
         """Return the call for jobs of these classes, with its resources in this order; `avail`: of each machine."""

@@ -26,6 +26,8 @@ class Heterogeneous(Committing):
         found: dict[JobId, PlainJob] = {}
         for machine in list(self._touched):
             job = self._first(machine, now)
+            if job is not None and job.asked.id in found:
+                continue
             if job is None or not all(self._first(member, now) is job for member in self._members(job)):
                 self._touched.discard(machine)
             else:
@@ -42,7 +44,7 @@ class Heterogeneous(Committing):
         waiting = (self.jobs[of.job] for of in line if not of.has_machines)
         waiting = (job for job in waiting if job.passed_over != now + 1)
         first = next(iter(self._in_turn(list(waiting), now) if self._set_back else waiting), None)
-        if first is None or not all(self._gives_way(of, first) for of in line if of.has_machines):
+        if first is None or not all(self._gives_way(of, first) for of in self._plan.having(machine)):
             return None
         return first
 
@@ -63,8 +65,8 @@ class Heterogeneous(Committing):
 
     def _givers(self, job: PlainJob) -> list[PlainJob]:
         """Those that have its machines."""
-        lines = (self._plan.lines[machine] for machine in self._members(job))
-        others = {of.job for line in lines for of in line if of.has_machines and of.job != job.asked.id}
+        having = (of for machine in self._members(job) for of in self._plan.having(machine))
+        others = {of.job for of in having if of.job != job.asked.id}
         return [self.jobs[id] for id in self.jobs if id in others] if others else []
 
     def _at_once(self, job: PlainJob) -> int:
@@ -170,7 +172,7 @@ class Heterogeneous(Committing):
             self._lets_pass(lines[machine], job, now) for machine in members[planned.resource]
         ):
             return planned.resource
-        unused = [of for of in self._resources.order(()) if not any(lines[machine] for machine in members[of])]
+        unused = [of for of in self._resources.order(set()) if not any(lines[machine] for machine in members[of])]
         able = [of for of in unused if self._seconds(job, of) < CANNOT]
         return min(able, key=lambda of: self._seconds(job, of), default=None)
 
