@@ -73,6 +73,7 @@ sim/reference/README
 sim/studies/tang2011/PAPER
 sim/studies/weissman2004/PAPER
 sim/studies/barsanti2006/PAPER
+sim/studies/collins2001/PAPER
 sim/studies/meet/RESULTS
 sim/studies/groups/RESULTS
 sim/studies/fluid/RESULTS

@@ -9,6 +9,7 @@ from operator import attrgetter
 
 from cosched.errors import InputError
 from cosched.sim.studies.barsanti2006 import BARSANTI
+from cosched.sim.studies.collins2001 import COLLINS
 from cosched.sim.studies.dail2002 import DAIL
 from cosched.sim.studies.fluid import FLUID
 from cosched.sim.studies.groups import GROUPS
@@ -18,7 +19,7 @@ from cosched.sim.studies.tang2011 import TANG
 from cosched.sim.studies.weissman2004 import WEISSMAN
 
 GROUP = "cosched.studies"
-OWN = {study.name: study for study in (TANG, MEET, GROUPS, FLUID, WEISSMAN, BARSANTI, DAIL)}
+OWN = {study.name: study for study in (TANG, MEET, GROUPS, FLUID, WEISSMAN, BARSANTI, DAIL, COLLINS)}
 
 
 @cache

@@ -95,8 +95,9 @@ def test_each_study_shows_its_own_options(cosched):
 
 def test_without_a_name_the_studies_are_listed_with_their_times(cosched):
     listed = cosched("study").stdout
-    assert [line.split()[0] for line in listed.splitlines()[:9]] == [
-        "study", "tang2011", "meet", "groups", "fluid", "weissman2004", "barsanti2006", "dail2002", "reference"
+    assert [line.split()[0] for line in listed.splitlines()[:10]] == [
+        "study", "tang2011", "meet", "groups", "fluid", "weissman2004", "barsanti2006", "dail2002", "collins2001",
+        "reference"
     ]  # fmt: skip
     assert "two minutes" in next(line for line in listed.splitlines() if line.startswith("tang2011"))
     assert "--resume continues it" in listed
@@ -106,7 +107,7 @@ def test_an_unknown_study(cosched):
     result = cosched("study", "feitelson1997", exit_code=2)
     assert (
         result.stderr == "cosched: cosched study: no study is called 'feitelson1997'; "
-        "there are tang2011, meet, groups, fluid, weissman2004, barsanti2006, dail2002, reference\n"
+        "there are tang2011, meet, groups, fluid, weissman2004, barsanti2006, dail2002, collins2001, reference\n"
     )
 
 

@@ -11,6 +11,7 @@ PAPERS = {
     "weissman2004": "weissman-2004-integrated-scheduling",
     "barsanti2006": "barsanti-sodan-2006-scojo-p",
     "dail2002": "dail-2002-decoupled-scheduling-grads",
+    "collins2001": "collins-george-2001-swil-job-scheduling",
 }
 
 

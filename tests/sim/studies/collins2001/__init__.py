@@ -1,0 +1,1 @@
+"""The study of machines and clusters."""

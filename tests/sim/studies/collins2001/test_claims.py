@@ -1,0 +1,133 @@
+"""Every claim of the paper holds if the results are as it describes them, and does not if they are the contrary."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+from cosched.sim.studies.cases import LABELS
+from cosched.sim.studies.collins2001 import setup
+from cosched.sim.studies.collins2001.claims import claims
+from cosched.sim.studies.collins2001.comparisons import ratio_of_sums, statements, sums
+from cosched.sim.studies.collins2001.measuring import HIGH, LOW, MEDIUM, PRIORITIES, of_priority
+from cosched.sim.studies.collins2001.setup import FEW, HALF, MANY, NONE, PJS, RATES, SJS
+from cosched.sim.studies.design import Found
+from cosched.sim.studies.paper import INPUT, compare
+
+SAID = {"replications": 2, "seed": 1, "quick": True}
+Row = dict[str, Any]
+TOLD = {FEW: 0.0, HALF: 1.0, MANY: 2.0, NONE: 0.0}
+
+
+def as_in_the_paper(row: Row) -> None:
+    """Figures 3 to 9 as section 5 describes them."""
+    study, *where = row["experiment"].split()
+    point, algorithm = row["point"], row["schemes"]
+    if study == "1":
+        machines = int(algorithm.split()[0]) if where == ["SJS"] else 40
+        sjs = point * machines
+        row |= {"SJS (ms)": sjs, "PJS (ms)": 2.5 * sjs, "PJS / SJS": 2.5, "jobs on clusters": 1}
+    elif study == "2":
+        saved = 0.46 if point <= 10 else 0.2 if point < 60 else 0.02
+        row["job time"] = point * (1 - saved * (algorithm != SJS))
+    elif study == "3":
+        of_sums(row, where[1], point, algorithm)
+    elif study == "4":
+        of_arrivals(row, where[1], RATES.index(int(point)))
+
+
+def of_sums(row: Row, priorities: str, total: float, algorithm: str) -> None:
+    peak = {FEW: 300, HALF: 220, MANY: 100}.get(priorities)
+    high = {FEW: 0.6 if total <= 180 else 0.96, HALF: 0.96, MANY: 0.98}.get(priorities, 1.0)
+    medium = 1.3 if total == peak else 0.6 if peak and total < peak else 1.0
+    low = {FEW: 1.05, HALF: 1.03}.get(priorities, 1.0)
+    for priority, share in zip(("", *PRIORITIES), (1.0, high, medium, low), strict=True):
+        row[of_priority(priority, "sum")] = total * (1.05 if peak else 1.0) * (share if algorithm == PJS else 1.0)
+
+
+def of_arrivals(row: Row, priorities: str, rate: int) -> None:
+    more = TOLD[priorities]
+    for priority, times in zip(PRIORITIES, (1.0, 3.0, 6.0), strict=True):
+        rarity = 1 + 1.2 * more if rate > 2 else 1.0
+        row[of_priority(priority, "job time")] = 100 * times * (1 + 0.1 * rate) * rarity - 30 * (rate == 1)
+        share = (
+            80 - 10 * rate - 5 * PRIORITIES.index(priority) * (rate > 1) - 9 * more * (priority == HIGH) * (rate == 5)
+        )
+        row[of_priority(priority, "on clusters")] = share
+    order = -more if rate < 3 else more
+    row["job time"] = 100 * (1 + rate) + (5 + order if priorities != NONE else 0)
+    row |= {"on clusters": 80 - 10 * rate, "preempted": 40}
+
+
+def contrary(row: Row) -> None:
+    """Machines and jobs, PJS and SJS, high and low, rare and frequent, slow and fast exchange their places."""
+    study, *where = row["experiment"].split()
+    algorithm, point = row["schemes"], row["point"]
+    if study == "1":
+        share = int(algorithm.split()[0])
+        row["SJS (ms)"] = point**2 / (1 + share)
+        row |= {"PJS (ms)": (1 + share) * row["SJS (ms)"], "PJS / SJS": 1 + share, "jobs on clusters": 1}
+    elif study in "23":
+        row["schemes"] = {SJS: PJS, PJS: SJS}.get(algorithm, algorithm)
+        for name in [name for name in row if name.endswith("sum") and not name.startswith(MEDIUM)]:
+            row[name] *= 1 if row["schemes"] == SJS else 2
+        if where[1] == FEW:
+            row[of_priority(MEDIUM, "sum")] = point
+        if where[1] == HALF and row["schemes"] == PJS:
+            row[of_priority(MEDIUM, "sum")] = 9 * point if point == 20 else point
+    elif study == "4":
+        for measure in ("job time", "on clusters"):
+            high, low = (of_priority(name, measure) for name in (HIGH, LOW))
+            row[high], row[low] = row[low], row[high]
+            for name in (high, low, of_priority(MEDIUM, measure), measure):
+                row[name] = 1000 - row[name]
+        rate = RATES.index(int(point))
+        for name in PRIORITIES:
+            row[of_priority(name, "job time")] = {HIGH: 900, MEDIUM: 800, LOW: 700}[name] - 9 * TOLD[where[1]]
+            row[of_priority(name, "on clusters")] = 20 * PRIORITIES.index(name) + 9 * TOLD[where[1]] * (name == HIGH)
+        row["job time"] = 100 - 20 * (where[1] != NONE) + (1 if rate < 3 else -1) * TOLD[where[1]]
+        row["preempted"] = 0
+
+
+@lru_cache
+def found(*changes: Callable[[Row], None]) -> Found:
+    experiments = setup.experiments(SAID, Path("unused"))
+    rows = []
+    for each in experiments:
+        for place in each.places:
+            for number in (1, 2):
+                row: Row = {**dict(zip(LABELS, (*place, number), strict=True)), "error": None}
+                for change in changes:
+                    change(row)
+                rows.append(row)
+    return Found(polars.DataFrame(rows, infer_schema_length=None), SAID, experiments, lambda _: ())
+
+
+def failed(row: Row) -> None:
+    row["error"] = "not run"
+
+
+@pytest.mark.parametrize("claim", claims(), ids=lambda claim: claim.text)
+def test_what_the_paper_describes_holds_and_the_contrary_does_not(claim):
+    described = claim.check(found(as_in_the_paper))
+    assert described.holds, described.reason
+    assert described.ours
+    reversed_ = claim.check(found(as_in_the_paper, contrary))
+    assert not reversed_.holds
+    assert reversed_.reason
+    nothing = claim.check(found(as_in_the_paper, failed))
+    assert not nothing.holds
+    assert nothing.undecided
+
+
+def test_inputs_do_not_count():
+    compared = [compare(statement, found(as_in_the_paper)) for statement in statements()]
+    assert sum(each.agrees == INPUT for each in compared) == sum(each.statement.input != "" for each in compared) == 6
+
+
+def test_a_ratio_of_sums_is_of_all_numbers_of_jobs():
+    share = ratio_of_sums(found(as_in_the_paper), *(sums("house", FEW, of, LOW) for of in (PJS, SJS)))
+    assert share.mean == pytest.approx(1.05)
