@@ -26,8 +26,8 @@ class ApplicationName(click.ParamType[str]):
         return [CompletionItem(name, help=each.purpose) for name, each in found if name.startswith(incomplete)]
 
 
-def problem_options(*, required: bool) -> Callable[[Command], Command]:
-    """Add --application, --size and --strategy."""
+def problem_options(*, required: bool, strategies: bool = True) -> Callable[[Command], Command]:
+    """Add --application, --size and, if there are `strategies`, --strategy."""
 
     def add(command: Command) -> Command:
         options = [
@@ -49,7 +49,7 @@ def problem_options(*, required: bool) -> Callable[[Command], Command]:
                 help="Search with what holds now, or at any time; or the fewest machines that hold the data.",
             ),
         ]
-        for option in reversed(options):
+        for option in reversed(options if strategies else options[:-1]):
             command = option(command)
         return command
 

@@ -54,6 +54,11 @@ class Domain(View[cluster_pb2.Domain]):
         """Whether pairs agree on instants at which they start, and their jobs never hold."""
         return self._message.slots
 
+    @property
+    def named_nodes(self) -> bool | None:
+        """Whether its scheduler gives nodes by name, or by their number only; None: its batch system decides that."""
+        return self._message.named_nodes if self._message.HasField("named_nodes") else None
+
     def scheme_in_words(self) -> str:
         """Return the scheme with what differs from its defaults: scheme hold, slots on."""
         if self.scheme == "off":

@@ -9,10 +9,16 @@ from cosched.cli.client import reselecting
 from cosched.cli.client.reselecting import were_dropped
 from cosched.cli.main import main
 from cosched.client import ClientError
-from tests.live.services import wait_until
+from tests.live.services import COMMAND, wait_until
 
 NOTES = """#!/bin/sh
 echo "$COSCHED_DOMAIN ${COSCHED_PAIR:-alone} $MAP_MACHINES $MAP_SHARES $MAP_BEFORE" >> FOLDER/maps
+"""
+MAPS = """#!/bin/sh
+map=$(COMMAND map --machines unlike.toml --application jacobi --size 1200) || exit 1
+eval "$map"
+echo "$COSCHED_DOMAIN $COSCHED_NODELIST $MAP_MACHINES $MAP_SHARES $MAP_BEFORE $MAP_SIZE" >> maps
+until [ "$(wc -l < maps)" = 2 ]; do sleep 0.1; done  # a place is told while its job runs
 """
 SPEEDS = {"a": 400, "b": 800}
 
@@ -115,6 +121,36 @@ def test_machines_that_are_busy_are_not_chosen_if_domains_are_asked(pair, tmp_pa
     assert maps == [*3 * ["n0.a.org:n1.a.org"], "n0.b.org", "n0.b.org"]
     told = pair[0].run("submit", *asked, "--strategy=dynamic", "job.sh", cwd=tmp_path)
     assert told.stderr.startswith("source 1 (domains): b: ")
+
+
+def test_nodes_that_are_given_by_their_number_are_mapped_again_by_the_jobs(pair, tmp_path):
+    """Both have four nodes of different speeds, and give any of them; the jobs know which, and share one new map."""
+    machines = "".join(
+        f'[[machine]]\nname = "n{n}.{name}.org"\nspeed = {speed + 100 * n}\nmemory = 100\n'
+        f'domain = "{name}"\nnode = "slot{n}"\n'
+        for name, speed in SPEEDS.items()
+        for n in range(4)
+    )
+    links = grid(1000)[grid(1000).index("[[link]]") :]
+    (tmp_path / "unlike.toml").write_text(machines + links)
+    (tmp_path / "job.sh").write_text(MAPS.replace("COMMAND", COMMAND[0]))
+    with pair[0].client() as client, pair[1].client() as other:
+        assert client.domain().named_nodes is False
+        busy = client.submit("#!/bin/sh\nexec sleep 1000\n", nodes=2, time_limit=60)  # slot0 and slot1
+        wait_until(lambda: client.job(busy).state == "running")
+        ran = pair[0].run(
+            "submit", "--select=unlike.toml", "--application=jacobi", "--size=1200", "--time=1", "job.sh", cwd=tmp_path
+        )
+        assert "a gives nodes by their number: its job must map the data again (cosched map)\n" in ran.stderr
+        assert ran.stdout == "Submitted job 2 to a\nSubmitted job 1 to b\n"
+        assert client.wait("2").state == other.wait("1").state == "completed"
+    of_a, of_b = sorted(line.split() for line in (tmp_path / "maps").read_text().splitlines())
+    assert of_a[:3] == ["a", "slot2,slot3", "n3.a.org:n2.a.org"]
+    assert of_b[:3] == ["b", "slot0,slot1,slot2,slot3", "n3.b.org:n2.b.org:n1.b.org:n0.b.org"]
+    shares = [[int(share) for share in each[3].split(":")] for each in (of_a, of_b)]
+    assert shares == [pytest.approx([165, 141], abs=3), pytest.approx([259, 235, 212, 188], abs=3)]  # as their speeds
+    assert sum(map(sum, shares)) == 1200
+    assert [each[4:] for each in (of_a, of_b)] == [["0", "1200"], [str(sum(shares[0])), "1200"]]
 
 
 SERIES = '[[source]]\nkind = "series"\nfile = "nws.csv"\n'

@@ -19,7 +19,7 @@ from cosched.cli.output.terminal import show_json, show_text
 from cosched.plain_json import json_value
 
 if TYPE_CHECKING:
-    from cosched.client import FoundMate
+    from cosched.client import Client, FoundMate
 
 HEADER = ("MATE", "STATE", "HOST", "PORT", "PORTS", "NODELIST")
 JOB_IDS = ("COSCHED_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID")  # where batch systems tell a job its id,
@@ -45,33 +45,41 @@ def mates(
     A mate is shown with its host as soon as it has called this command, too. PORTS are those at which its site lets it
     listen; for this job they are in COSCHED_PORTS. From outside, the owner of a job gives its ID, and says nothing.
     """
-    inside = _own_id()
+    inside = own_id()
     if job is None and inside is None:
         raise click.UsageError("this is no job: name one by its ID")
     until = None if timeout is None else time.monotonic() + timeout
     with connected(server, job or "") as client:
         if job is None:
             host = host or socket.gethostname()
-            found = client.find_mates(inside or "", host=host, nodelist=_nodelist(), port=port or 0)
+            found = client.find_mates(inside or "", host=host, nodelist=own_nodelist(), port=port or 0)
         else:
             found = client.find_mates(job)
-        while wait and (missing := _missing(found)):
-            if until is not None and time.monotonic() > until:
-                raise Failure(printable(f"no word yet from {', '.join(missing)}"), FAILED)
-            time.sleep(PAUSE)
-            found = client.find_mates(job or inside or "")
+        if wait:
+            found = when_placed(client, job or inside or "", found, until)
     if as_json:
         show_json([json_value(mate.as_dict()) for mate in found])
         return
     show_text(table(HEADER, map(_row, found), numbers=("PORT",)))
 
 
-def _own_id() -> str | None:
+def when_placed(client: Client, job: str, found: list[FoundMate], until: float | None) -> list[FoundMate]:
+    """Wait until the mates that were `found` have said where they are; Failure: one is lost, or it is `until`."""
+    while missing := _missing(found):
+        if until is not None and time.monotonic() > until:
+            raise Failure(printable(f"no word yet from {', '.join(missing)}"), FAILED)
+        time.sleep(PAUSE)
+        found = client.find_mates(job)
+    return found
+
+
+def own_id() -> str | None:
     """The id of the job that this process belongs to; PBS writes 17.server."""
     return next((os.environ[name].partition(".")[0] for name in JOB_IDS if os.environ.get(name)), None)
 
 
-def _nodelist() -> str:
+def own_nodelist() -> str:
+    """The nodes of the job that this process belongs to, as its batch system writes them; empty: not known."""
     nodefile = os.environ.get("PBS_NODEFILE")
     if nodefile and Path(nodefile).exists():
         return ",".join(dict.fromkeys(Path(nodefile).read_text().split()))

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.cli.client.selecting import MAX_PROPOSALS, Part, parts
 from cosched.cli.output.plain_text import printable
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 PATIENCE = 10.0  # seconds for a domain's answer
 NO_QUOTES = ("NO_QUOTES", "UNIMPLEMENTED")  # of a scheduler that foresees nothing, and of an older domain
 Wait = float | str  # seconds until a domain would start its job; or why it does not say
+
+
+class Answer(NamedTuple):
+    """What a domain says of a proposal, and whether it gives nodes by their names."""
+
+    wait: Wait
+    by_name: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +71,13 @@ def _starting_now(machines: Known, terms: Terms) -> tuple[Selection, list[Part]]
             break
         jobs = parts(machines.file, selection)
         first = first or (selection, jobs)
-        waits = _waits(jobs, terms)
+        told = _answers(jobs, terms)
         for part in jobs:
-            if wait := waits[part.domain]:
+            wait, by_name = told[part.domain]
+            if wait:
                 say(printable(f"{part.domain} cannot start {count(part.nodes, 'node')} now: {_told(wait)}"))
-                refused |= _left_out(machines.grid.machines, selection, part)
-        if not any(waits.values()):
+                refused |= _left_out(machines.grid.machines, selection, part.domain, by_name=by_name)
+        if not any(answer.wait for answer in told.values()):
             return selection, jobs
     assert first is not None
     say("no other choice can start now: the first one is queued")
@@ -90,11 +98,12 @@ def _done_first(machines: Known, terms: Terms, iterations: int) -> tuple[Selecti
     for schedule in schedules:
         selection = replace(best, choice=replace(best.choice, schedule=schedule))
         jobs = parts(machines.file, selection)
-        waits = _waits(jobs, terms)
-        for domain, why in waits.items():
-            if isinstance(why, str):
-                say(printable(f"{domain} cannot start {selection.title}: {why}"))
-        known_waits = [wait for wait in waits.values() if not isinstance(wait, str)]
+        known_waits = list[float]()
+        for domain, (told, _) in _answers(jobs, terms).items():
+            if isinstance(told, str):
+                say(printable(f"{domain} cannot start {selection.title}: {told}"))
+            else:
+                known_waits.append(told)
         if len(known_waits) == len(jobs):
             wait = max(known_waits)
             found.append((wait + iterations * schedule.prediction.time, selection, jobs, wait))
@@ -106,41 +115,44 @@ def _done_first(machines: Known, terms: Terms, iterations: int) -> tuple[Selecti
     return selection, jobs
 
 
-def _waits(jobs: Sequence[Part], terms: Terms) -> Mapping[str, Wait]:
+def _answers(jobs: Sequence[Part], terms: Terms) -> Mapping[str, Answer]:
     """Ask all domains at once how long their jobs would wait."""
-    calls = [(partial(_wait, part, terms.time_limit), PATIENCE) for part in jobs]
+    calls = [(partial(_asked, part, terms.time_limit), PATIENCE) for part in jobs]
     with progress("proposing machines to their domains ..."):
         told = answers(calls)
     return {
-        part.domain: str(answer.error or f"no answer within {PATIENCE:g} s") if answer.value is None else answer.value
+        part.domain: answer.value
+        or Answer(str(answer.error or f"no answer within {PATIENCE:g} s"), part.nodelist is not None)
         for part, answer in zip(jobs, told, strict=True)
     }
 
 
-def _wait(part: Part, time_limit: float | None) -> Wait:
+def _asked(part: Part, time_limit: float | None) -> Answer:
     from cosched.client import Client, ClientError
 
+    by_name = part.nodelist is not None
     with Client.of(part.domain) as client:
+        by_name = by_name and client.domain().named_nodes is not False
         try:
-            quote = client.quote_start(part.nodes, time_limit=time_limit, columns=part.columns)
+            quote = client.quote_start(part.nodes, time_limit=time_limit, columns=part.columns if by_name else None)
         except ClientError as error:
             if error.reason in NO_QUOTES:
-                return 0.0  # it is free, as far as anybody knows
+                return Answer(0.0, by_name)  # it is free, as far as anybody knows
             raise
-    return "nobody can say when" if quote.wait is None else quote.wait
+    return Answer("nobody can say when" if quote.wait is None else quote.wait, by_name)
 
 
 def _told(wait: Wait) -> str:
     return wait if isinstance(wait, str) else f"in {duration(wait)}"
 
 
-def _left_out(machines: Sequence[Machine], selection: Selection, part: Part) -> set[str]:
+def _left_out(machines: Sequence[Machine], selection: Selection, domain: str, *, by_name: bool) -> set[str]:
     """Return the machines that a refusal takes out: those that were named, or so many that one fewer is left.
 
-    Whoever refuses so many of its nodes that have no names does not say which of them.
+    Whoever gives nodes by their number does not say which of them it refuses.
     """
-    named = [machine.name for machine in selection.choice.schedule.map.machines if machine.domain == part.domain]
-    if part.nodelist is not None:
-        return set(named)
-    stay = set(named[:-1])
-    return {machine.name for machine in machines if machine.domain == part.domain and machine.name not in stay}
+    proposed = [machine.name for machine in selection.choice.schedule.map.machines if machine.domain == domain]
+    if by_name:
+        return set(proposed)
+    stay = set(proposed[:-1])
+    return {machine.name for machine in machines if machine.domain == domain and machine.name not in stay}

@@ -13,6 +13,7 @@ from cosched.errors import InputError
 
 if TYPE_CHECKING:
     from cosched.cli.selection import Selection
+    from cosched.planning.application import Map
     from cosched.planning.grid import Machine
 
 MAX_PROPOSALS = 5
@@ -69,7 +70,7 @@ def parts(file: str, selection: Selection) -> list[Part]:
         of_domains.setdefault(machine.domain, []).append(place)
     return [
         Part(domain, len(places), _nodelist(file, selection, domain, [chosen.machines[place] for place in places]),
-             _variables(selection, places))
+             map_variables(chosen, places))
         for domain, places in of_domains.items()
     ]  # fmt: skip
 
@@ -96,12 +97,11 @@ def _nodelist(file: str, selection: Selection, domain: str, machines: Sequence[M
     return None
 
 
-def _variables(selection: Selection, places: Sequence[int]) -> dict[str, str]:
+def map_variables(map: Map, places: Sequence[int]) -> dict[str, str]:
     """Return what a job is told: its machines in order, their shares, and how many units lie before them."""
-    chosen = selection.choice.schedule.map
     return {
-        "MAP_MACHINES": ":".join(chosen.machines[place].name for place in places),
-        "MAP_SHARES": ":".join(str(chosen.shares[place]) for place in places),
-        "MAP_BEFORE": str(sum(chosen.shares[: places[0]])),
-        "MAP_SIZE": str(sum(chosen.shares)),
+        "MAP_MACHINES": ":".join(map.machines[place].name for place in places),
+        "MAP_SHARES": ":".join(str(map.shares[place]) for place in places),
+        "MAP_BEFORE": str(sum(map.shares[: places[0]]) if places else 0),
+        "MAP_SIZE": str(sum(map.shares)),
     }

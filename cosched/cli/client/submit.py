@@ -256,7 +256,7 @@ def _submit_one(
             job = _look_up(client, id) if accepted.names_mate else None
         else:
             _tell_foreign(content, script, domain)
-            specification = _specification(asked, script, domain)
+            specification = _specification(asked, to, domain)
             windows = windows_given(asked, domain.name, asked["members"]) if asked["group"] is not None else {}
             job = client.submit(content, arguments, windows=windows, at=asked["at"], **specification)
             id = job.id
@@ -300,7 +300,7 @@ def _to_submit(
     """Return a job for `submit_together`."""
     if (system := batch_system(domain)) is not None:
         return BatchCommand(client, domain, system, to.path, content, given, to.arguments)
-    job = {key: value for key, value in _specification(asked, to.path, domain).items() if key not in LINKS}
+    job = {key: value for key, value in _specification(asked, to, domain).items() if key not in LINKS}
     return {"script": content, "arguments": to.arguments, **job}
 
 
@@ -362,12 +362,15 @@ def _read(path: str) -> bytes:
     return script
 
 
-def _specification(asked: Mapping[str, Any], script: str, domain: Domain) -> dict[str, Any]:
+def _specification(asked: Mapping[str, Any], to: To, domain: Domain) -> dict[str, Any]:
     """Return the arguments for `client.submit`."""
     job = {
         key: value for key, value in asked.items() if key not in WHEN and key != "column" and not key.startswith(PREFIX)
     }
     named = {} if (nodelist := job.pop("nodelist")) is None else {"nodelist": nodelist}
+    if named and to.part is not None and domain.named_nodes is False:
+        say(printable(f"{domain.name} gives nodes by their number: its job must map the data again (cosched map)"))
+        named = {}
     job["nodes"], sizes = asked_nodes(job["nodes"], job.pop("best"))
     job["columns"] = {**columns_given(asked), **sizes, **named}
     if job.pop("comment") is not None:
@@ -375,7 +378,7 @@ def _specification(asked: Mapping[str, Any], script: str, domain: Domain) -> dic
     job["members"] = job["members"] or ()
     job["environment"] = exported(job.pop("export"), os.environ)
     job["directory"] = os.path.abspath(job["directory"])
-    job["name"] = job["name"] or ("" if script == "-" else Path(script).name)
+    job["name"] = job["name"] or ("" if to.path == "-" else Path(to.path).name)
     return job
 
 

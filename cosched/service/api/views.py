@@ -209,6 +209,8 @@ class Views:
             mate_budget_share=meeting.texts.get("mate_budget_share", ""),
         )
         message.peers.extend(_peer(view, self._absence(view)) for view in peers)
+        if not self._domain.kind.of_batch_systems:
+            message.named_nodes = self._domain.scheduler.capabilities.named_places
         if (drain := self._domain.draining.present) is not None:
             message.drain.since.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.since)))
             message.drain.until.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.until)))

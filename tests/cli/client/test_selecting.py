@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from cosched.cli.client import proposing, reselecting
-from cosched.cli.client.proposing import Terms, agreed
+from cosched.cli.client.proposing import Answer, Terms, agreed
 from cosched.cli.client.reselecting import Submitted, time_now, were_dropped
 from cosched.cli.selection import known
 from cosched.client import ClientError
@@ -91,22 +91,22 @@ def proposed(tmp_path, monkeypatch, capsys):
         (tmp_path / "two.toml").write_text(machines + links)
         asked: list[dict[str, int]] = []
 
-        def wait(part, time_limit):
+        def answer_of(part, time_limit):
             assert time_limit == terms.get("time_limit")
-            return answer(part.domain, part.nodes)
+            return Answer(answer(part.domain, part.nodes), part.nodelist is not None)
 
-        def waits(jobs, given):
+        def answers(jobs, given):
             asked.append({job.domain: job.nodes for job in jobs})
             return ask(jobs, given)
 
-        ask = proposing._waits
-        monkeypatch.setattr(proposing, "_wait", wait)
-        monkeypatch.setattr(proposing, "_waits", waits)
+        ask = proposing._answers
+        monkeypatch.setattr(proposing, "_asked", answer_of)
+        monkeypatch.setattr(proposing, "_answers", answers)
         found = known(str(tmp_path / "two.toml"), problem_of("jacobi", 1000), strategy)
         try:
             _, jobs = agreed(found, Terms(**terms))
         finally:
-            monkeypatch.setattr(proposing, "_waits", ask)
+            monkeypatch.setattr(proposing, "_answers", ask)
         return {job.domain: job.nodes for job in jobs}, asked, capsys.readouterr().err
 
     return choose
