@@ -57,6 +57,7 @@ from cosched.service.peers.peers import PeerClients
 from cosched.service.planning.estimates import Estimates
 from cosched.service.planning.explaining import Explaining
 from cosched.service.planning.machines import Machines
+from cosched.service.planning.quoting import Quotes
 from cosched.service.preparing import check_addresses, mistakes_of_manager, prepare
 from cosched.service.replay.replaying import replay_of
 from cosched.service.start_hook import StartHook
@@ -293,7 +294,7 @@ class Service:
             Rendezvous(self.domain, self.operations, self.peers, self.configuration.domain.job_ports),
             self._adaptive(),
             Explained(self.domain, self.operations, self.queue, self.reads, self.explaining),
-            Planned(self.domain, self.operations, self.reads, self._machines()),
+            Planned(self.domain, self.operations, self.reads, self._machines(), Quotes(self.domain)),
             Described(
                 self.domain, self.views, self.clock, self.reads, self.about, Policy(self.configuration.shown_to),
                 self.configuration.owners(), self._clock_ahead, self.explaining,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import grpc
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -13,7 +14,7 @@ from cosched.service.api.reads import Reads
 from cosched.service.api.requests import checked_reader
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.planning.machines import Machines
-from cosched.service.planning.quoting import quoted
+from cosched.service.planning.quoting import Quotes
 from cosched.service.wire.callers import Identify
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.submissions import read_prospect
@@ -29,6 +30,7 @@ class Planned:
     operations: Operations
     reads: Reads
     machines: Machines | None
+    quotes: Quotes
 
 
 class MachinesApi(MachinesServiceServicer):
@@ -57,10 +59,9 @@ class MachinesApi(MachinesServiceServicer):
     ) -> machines_pb2.QuoteStartResponse:
         """See the protocol."""
         caller, clock = checked_reader(self.domain, self._identify(context)), self.domain.clock
-        job = self._serving.operations.prospect(read_prospect(request), caller.user or "")
+        prospect = partial(self._serving.operations.prospect, read_prospect(request), caller.user or "")
         async with self._serving.reads.reading(caller.via):
-            now = clock.now()
-            at = await quoted(self.domain, job, now)
+            now, at = await self._serving.quotes.start_of(prospect)
         told = machines_pb2.QuoteStartResponse(now=Timestamp(seconds=clock.to_wall(now)))
         if at is not None:
             told.at.seconds = clock.to_wall(at)

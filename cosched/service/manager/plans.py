@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
@@ -58,7 +58,7 @@ async def planned(domain: LiveDomain) -> Plan:
     return Plan(now, OUR_PLAN, starts, _places(foreseen.order), sizes=sizes)
 
 
-async def in_slices(forecast: Forecast) -> AsyncIterator[Foreseen]:
+async def in_slices(forecast: Forecast) -> AsyncGenerator[Foreseen, None]:
     """Yield the starts that can be foreseen in a while, by turns with the other work of this service."""
     spent, since = 0.0, time.monotonic()
     for foreseen in forecast.starts():
