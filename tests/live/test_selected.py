@@ -123,6 +123,7 @@ def test_machines_that_are_busy_are_not_chosen_if_domains_are_asked(pair, tmp_pa
     assert told.stderr.startswith("source 1 (domains): b: ")
 
 
+@pytest.mark.soak
 def test_nodes_that_are_given_by_their_number_are_mapped_again_by_the_jobs(pair, tmp_path):
     """Both have four nodes of different speeds, and give any of them; the jobs know which, and share one new map."""
     machines = "".join(

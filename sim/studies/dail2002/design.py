@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from cosched.sim.reports.page import Section
 from cosched.sim.results.estimate import shown3
+from cosched.sim.results.output import write_json
 from cosched.sim.studies.dail2002.claims import claims
 from cosched.sim.studies.dail2002.comparisons import mean_degradation, statements
 from cosched.sim.studies.dail2002.figures import paper_figures
@@ -20,20 +25,37 @@ from cosched.sim.studies.dail2002.measuring import (
     USER,
     measures,
 )
+from cosched.sim.studies.dail2002.real.running import MOMENTS, QUICK_MOMENTS, real_runs
+from cosched.sim.studies.dail2002.real.section import real_section
 from cosched.sim.studies.dail2002.setup import JACOBI_3, TESTED, experiments
 from cosched.sim.studies.design import Asked, Design, Experiment, Found
 from cosched.sim.studies.design import sections as plain_sections
 from cosched.sim.studies.paper import Beside
-from cosched.sim.studies.study import Said, seeds, words_of
+from cosched.sim.studies.study import Said, Told, seeds, words_of
 
 SHOWN = (TIME, DEGRADATION, MACHINES, ACROSS)
 WORDS = words_of(__file__)
+REAL = "real.json"
 
 
 def replications(said: Said) -> str:
     """Say in a sentence what was replicated."""
     count = said["replications"]
     return f"Repetitions of each experiment: {count} ({seeds(said, count)})."
+
+
+def describe(said: Said, given: Mapping[str, Any], folder: Path, told: Told) -> Said:
+    """Add what the real run has found, if it is wanted; one that is continued is not run again. InputError."""
+    if not given["real"]:
+        return said
+    wanted = {"seed": said["seed"], "moments": QUICK_MOMENTS if said["quick"] else MOMENTS}
+    path = folder / REAL
+    done = json.loads(path.read_text()) if path.exists() else {}
+    if {key: done.get(key) for key in wanted} != wanted:
+        done = {**wanted, "runs": real_runs(wanted["seed"], wanted["moments"], told.step)}
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(path, done)
+    return {**said, "real": done}
 
 
 def compared(experiment: Experiment) -> Asked:
@@ -53,6 +75,8 @@ def sections(found: Found) -> Iterator[Section]:
     """Yield the figures, then means and comparisons."""
     yield Section("Figures 4 to 6", WORDS["figures"], paper_figures(found))
     yield Section("What does not come out, and why", WORDS["why"])
+    if found.said.get("real"):
+        yield real_section(found.said["real"]["runs"], WORDS["real"])
     yield from plain_sections(found, SHOWN)
 
 
@@ -61,7 +85,7 @@ def beside(found: Found) -> Beside:
     return Beside.of("IV", statements(), claims(), found)
 
 
-WORK = Design(
+DESIGN = Design(
     words=WORDS,
     experiments=experiments,
     measure=measures,
@@ -72,4 +96,5 @@ WORK = Design(
     paper=beside,
     places="Strategies",
     replicated=replications,
-).work
+)
+WORK = replace(DESIGN.work, describe=describe)

@@ -1,0 +1,1 @@
+"""Jacobi's method and the Game of Life as real processes, in network namespaces whose links are shaped."""
