@@ -73,7 +73,7 @@ def test_the_result_is_that_of_the_slow_search_for_many_seeds():
 
 @pytest.mark.soak
 def test_the_result_is_that_of_a_search_which_leaves_nothing_out_for_a_thousand_machines():
-    """Page, "Speed": 1,000 machines at 8 sites, 384,000 candidates. It takes a quarter of an hour."""
+    """Page, "Speed": 1,000 machines at 8 sites, 384,000 candidates: 20 minutes of a processor, 1.6 s the fast way."""
     machines = planning_bench.drawn(0, 1000, 8)
     _, found = planning_bench.searched(machines, 16_800)
     _, expected = planning_bench.searched(machines, 16_800, patient=True)
