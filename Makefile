@@ -89,6 +89,7 @@ bench: setup
 	@command -v cc >/dev/null || sh deploy/install-packages.sh gcc libc6-dev
 	$(BIN)/python -m tests.bench.bench
 	$(BIN)/python -m tests.bench.fluid
+	$(BIN)/python -m tests.bench.molding
 	$(BIN)/python -m tests.bench.jacobi
 
 lint: setup
