@@ -236,7 +236,7 @@ class MoldingKind(SchedulerKind):
             return workload
         from cosched.schedulers.drawn_curves import with_curves
 
-        said = f"{workload.source}: {without.sum():,} moldable jobs say no curve: each is drawn, and the size follows"
+        said = f"{workload.source}: moldable jobs without a curve: {without.sum():,}; each has one drawn"
         return replace(with_curves(workload, without, nodes, seed), remarks=(said,))
 
     def jobs(self, keys: MoldingKeys, workload: Workload, nodes: int) -> MoldingJobs:

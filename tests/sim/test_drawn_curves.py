@@ -39,7 +39,7 @@ def test_a_job_without_a_curve_has_one_drawn_and_runs_on_its_working_set():
     """T(N_PWS) is run S(size) / S(N_PWS); the paper's mean of N_PWS is 69, an input here."""
     jobs, said = jobs_of(TRACE, "speedup=downey")
     before, _ = jobs_of(TRACE)
-    assert said == ["generated:lublin: 4,000 moldable jobs say no curve: each is drawn, and the size follows"]
+    assert said == ["generated:lublin: moldable jobs without a curve: 4,000; each has one drawn"]
     assert jobs.nodes.mean() == pytest.approx(69, rel=0.05)
     a, sigma = (jobs.columns[name] for name in CURVE)
     assert (sigma == 0).mean() == pytest.approx(0.143, abs=0.02)  # P(normal < 0)
@@ -69,7 +69,7 @@ def test_jobs_that_say_how_long_they_run_or_are_rigid_stay_as_they_are(tmp_path)
     log = tmp_path / "log.csv"
     log.write_text(LOG)
     jobs, said = jobs_of(str(log), "nodes=10", "speedup=downey")
-    assert said == [f"{log}: 1 moldable jobs say no curve: each is drawn, and the size follows"]
+    assert said == [f"{log}: moldable jobs without a curve: 1; each has one drawn"]
     assert (jobs.columns["downey_a"] > 0).tolist() == [True, True, False, False]
     assert jobs.nodes[[0, 2, 3]].tolist() == [2, 2, 2]
     log.write_text(LOG.replace("2,0,100,2,1", "2,0,100,2,0"))
