@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -83,18 +84,18 @@ class HeterogeneousKind(SchedulerKind):
         """See SchedulerKind: the machines that are up."""
         return keys.rules().nodes
 
-    def settings(self, keys: HeterogeneousKeys, nodes: int, _: CoschedulingFields) -> HeterogeneousSettings:
+    def settings(self, keys: HeterogeneousKeys, nodes: int, coscheduling: CoschedulingFields) -> HeterogeneousSettings:
         """See SchedulerKind."""
-        settings = keys.rules()
+        settings = replace(keys.rules(), slots=coscheduling.meeting.slots)
         if nodes != settings.nodes:
             raise KeyedError(("site",), f"{settings.nodes} machines are up, but the domain has {nodes} nodes")
         return settings
 
     def open(self, settings: HeterogeneousSettings) -> Heterogeneous:
         """See SchedulerKind."""
-        from cosched.core.scheduling.heterogeneous.scheduler import Heterogeneous
+        from cosched.core.scheduling.heterogeneous.meeting import heterogeneous
 
-        return Heterogeneous(settings)
+        return heterogeneous(settings)
 
     # What users read
 

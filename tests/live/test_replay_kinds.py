@@ -121,31 +121,27 @@ def test_two_domains_of_this_kind(threaded, kind, examples):
 
 
 @pytest.mark.parametrize("examples", soaked([3, 100], 1))
-def test_domains_that_agree_on_slots(threaded, examples):
+def test_domains_that_agree_on_slots(threaded, unlike, examples):
     @settings(some_cases, max_examples=examples)
     @given(st.data())
     def case(data):
-        other = data.draw(st.sampled_from([fluid_domains, domains]))
-        check(
-            data,
-            threaded,
-            [data.draw(fluid_domains("A", 12, scheme="meet")), data.draw(other("B", 12, scheme="meet"))],
-            9,
+        one, other = (
+            data.draw(st.sampled_from(kinds)) for kinds in ([unlike, fluid_domains], [fluid_domains, domains])
         )
+        chosen = [data.draw(kind(name, 12, scheme="meet")) for name, kind in (("A", one), ("B", other))]
+        check(data, threaded, chosen, 9)
 
     case()
 
 
 @pytest.mark.parametrize("examples", soaked([2, 60], 1))
-def test_groups_with_fluid_members(threaded, examples):
+def test_groups_of_members_of_several_kinds(threaded, unlike, examples):
     @settings(some_cases, max_examples=examples)
     @given(st.data())
     def case(data):
-        kinds = [data.draw(st.sampled_from([fluid_domains, domains])) for _ in "BC"]
-        chosen = [
-            data.draw(kind(n, 8, scheme=data.draw(st.sampled_from([*SCHEMES, "meet"]))))
-            for kind, n in zip([fluid_domains, *kinds], "ABC", strict=True)
-        ]
+        kinds = [fluid_domains, *(data.draw(st.sampled_from([fluid_domains, unlike, domains])) for _ in "BC")]
+        schemes = st.sampled_from([*SCHEMES, "meet"])
+        chosen = [data.draw(kind(n, 8, scheme=data.draw(schemes))) for kind, n in zip(kinds, "ABC", strict=True)]
         check(data, threaded, chosen, 9, 3)
 
     case()

@@ -14,7 +14,7 @@ from tests.tiers import seeds
 SHARES = (0.025, 0.05, 0.10, 0.20, 0.33)
 LOADS = (0.3, 0.5, 0.75, 0.95)
 NODES = 32
-CASES = 85  # a batch
+CASES = 50  # a batch
 
 
 def random_jobs(rng: random.Random, count: int, load: float) -> list[RefJob]:
@@ -80,7 +80,7 @@ def test_all_start_all_pairs_together_and_nothing_is_oversubscribed(batch):
     assert checked > 0
 
 
-@pytest.mark.parametrize("seed", seeds(15, 100))
+@pytest.mark.parametrize("seed", seeds(6, 100))
 def test_a_domain_without_pairs_is_scheduled_as_if_alone(seed):
     domains, _ = random_case(seed)
     together = engine_for(domains, [])
@@ -93,7 +93,7 @@ def test_a_domain_without_pairs_is_scheduled_as_if_alone(seed):
     assert outcomes(together) == expected
 
 
-@pytest.mark.parametrize("seed", seeds(15, 100))
+@pytest.mark.parametrize("seed", seeds(6, 100))
 def test_with_coscheduling_off_each_domain_is_scheduled_as_if_alone(seed):
     domains, pairs = random_case(seed)
     alone = engine_for(domains, [])

@@ -72,7 +72,7 @@ FLUID_SETTINGS: Mapping[str, FluidSettings] = {
 SLOW = 10**6  # s: how long a job that is for a cluster takes on one machine
 
 
-def _unlike(*, preemptive: bool, quantum: int = 0) -> HeterogeneousSettings:
+def _unlike(*, preemptive: bool, quantum: int = 0, slots: bool = False) -> HeterogeneousSettings:
     """Eight machines, with clusters of 2, 4 and 8; a class of jobs for each size."""
     machines = tuple(Machine(f"slot{number}", "any") for number in range(NODES))
     groups = [tuple(range(first, first + size)) for size in (2, 4, 8) for first in range(0, NODES, size)]
@@ -81,13 +81,15 @@ def _unlike(*, preemptive: bool, quantum: int = 0) -> HeterogeneousSettings:
     for cluster in clusters:
         size = str(len(cluster.members))
         times |= {(size, machine.name): SLOW for machine in machines} | {(size, cluster.name): 10}
-    return HeterogeneousSettings(Site(machines, clusters, quantum, preemptive), times)
+    return HeterogeneousSettings(Site(machines, clusters, quantum, preemptive), times, slots=slots)
 
 
 HETEROGENEOUS_SETTINGS = {
     "shared": _unlike(preemptive=False),
     "preemptive": _unlike(preemptive=True),
     "quantum": _unlike(preemptive=True, quantum=1),
+    "slots": _unlike(preemptive=False, slots=True),
+    "slots-preemptive": _unlike(preemptive=True, quantum=1, slots=True),
 }
 MOLDING_SETTINGS = {sizing.value: MoldingSettings(NODES, sizing) for sizing in Sizing}
 MOLDING_SETTINGS["learns"] = MoldingSettings(NODES, learns=True)

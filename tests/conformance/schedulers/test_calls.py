@@ -8,7 +8,7 @@ from tests.conformance.schedulers.kinds import SCHEDULERS
 from tests.conformance.schedulers.waiting import Waiting
 from tests.tiers import seeds
 
-CASES, STEPS = 20, 40
+CASES, STEPS = 8, 40
 
 
 @pytest.mark.parametrize("seed", seeds(1, 100))

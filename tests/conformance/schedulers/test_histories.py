@@ -56,7 +56,7 @@ GROUPS = {
 AT_ONCE = ("batch", "fluid", "express", "molding")  # whose answers take no time
 
 
-@of_cases(2, PAIRS, GROUPS)
+@of_cases(1, PAIRS, GROUPS)
 @pytest.mark.parametrize("seed", seeds(1, 20))
 def test_without_faults_mates_start_at_the_same_instant(world, seed, kind, schemes):
     made = world(kind, seed, schemes, Faults())
@@ -84,7 +84,7 @@ def test_groups_come_to_an_end_though_calls_take_longer_than_any_pause_of_a_look
     run(world("batch", 770011001, (MEET, MEET, HOLD), Faults(delay=20), peer_patience=60))
 
 
-@of_cases(3, PAIRS, GROUPS)
+@of_cases(1, PAIRS, GROUPS)
 @pytest.mark.parametrize("seed", seeds(1, 40))
 def test_domains_are_killed_at_any_point_and_messages_are_lost_and_doubled(world, seed, kind, schemes, monkeypatch):
     """coscheduling.md, What must always hold, 1 and 5: no job starts twice, none is lost, none waits for ever."""
@@ -93,7 +93,7 @@ def test_domains_are_killed_at_any_point_and_messages_are_lost_and_doubled(world
     run(world(kind, seed, schemes, ANYTHING, peer_patience=20))
 
 
-@of_cases(2, PAIRS, GROUPS)
+@of_cases(1, PAIRS, GROUPS)
 @pytest.mark.parametrize("seed", seeds(1, 40))
 def test_with_patience_enough_no_fault_lets_a_job_start_alone(world, seed, kind, schemes):
     """2: where mates do not start together, a fault was in force; here no job gives up on its mate for one."""
@@ -126,7 +126,7 @@ def test_when_a_peer_stays_away_its_mates_start_alone_after_the_grace(world, see
     assert a.is_over()
 
 
-@of_cases(2, PAIRS)
+@of_cases(1, PAIRS)
 @pytest.mark.parametrize("seed", seeds(1, 25))
 def test_a_power_failure_takes_back_nothing_that_has_left_a_domain(world, seed, kind, schemes):
     """Jobs run once though turns are lost: what was launched, answered and promised had been brought to disk."""

@@ -13,9 +13,11 @@ from math import ceil
 from random import Random
 from typing import Any
 
+from cosched.core.allocation import Allocation
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import NOT_HOLDABLE, MayBeEarlier, NodesLost, Ready, Requeued
 from cosched.core.job import JobState
+from cosched.core.protocol import FOREVER
 from cosched.core.scheduling.scheduler import (
     ClusterJob,
     ElasticScheduler,
@@ -45,6 +47,7 @@ class Waiting:
         self.kept: set[str] = set()  # ready, since their groups are asked
         self.holdable: set[str] = set()
         self.slots: dict[str, int] = {}
+        self.booked: dict[str, Allocation] = {}
         self.wanted: set[str] = set()
         self.submitted = self.started = self.preempted = 0
         self.counted: dict[tuple[str, int], Starts] = {}  # as a service keeps it
@@ -106,9 +109,10 @@ class Waiting:
 
     def take_events(self) -> None:
         for event in self.scheduler.take_events() if isinstance(self.scheduler, ElasticScheduler) else ():
-            assert self.states[event.job] is (HOLDING if type(event) is NodesLost else RUNNING)
+            assert self.states[event.job] in ((READY, HOLDING) if type(event) is NodesLost else (RUNNING,))
             if type(event) is NodesLost:
                 self.states[event.job] = QUEUED
+                self.kept.discard(event.job)
             if type(event) is Requeued:
                 self.states[event.job] = QUEUED
                 self.preempted += 1
@@ -195,7 +199,9 @@ class Waiting:
 
     def book(self, job: str) -> None:
         if (at := self.quote(job)) is not None:
-            self.scheduler.book(Book(job, at, 1), self.now)
+            booked = self.scheduler.book(Book(job, at, 1), self.now)
+            if booked is not None and booked.allocation is not None:
+                self.booked[job] = booked.allocation
             if (slot := self.scheduler.job(job).kept.get("slot")) is not None:
                 self.slots[job] = slot
 
@@ -281,8 +287,11 @@ class Waiting:
 
     def most_booked(self) -> int:
         """The nodes of slots at one instant, at most; jobs that can be resized have their least."""
-        jobs = [self.scheduler.job(job) for job in self.slots]
-        spans = [(self.slots[j.id], self.slots[j.id] + j.requested, getattr(j.columns, "least", j.nodes)) for j in jobs]
+        spans = []
+        for job, start in self.slots.items():
+            had = self.booked[job]
+            end = had.expected if start < had.expected < FOREVER else start + self.scheduler.job(job).requested
+            spans.append((start, end, had.nodes))
         return max((sum(n for start, end, n in spans if start <= at < end) for at, _, _ in spans), default=0)
 
     def check_starts(self) -> None:

@@ -36,7 +36,7 @@ class Committing(PlainScheduler):
     def __init__(self, settings: HeterogeneousSettings) -> None:
         super().__init__(settings.nodes)
         site = self._site = settings.site
-        self.capabilities = replace(CAPABILITIES, preempt=site.preemptive)
+        self.capabilities = replace(CAPABILITIES, preempt=site.preemptive, slots=settings.slots)
         self._resources = Resources(site, settings.times)
         self.run_times = self._resources.run_times
         self._place: Callable[[Call], list[Placement]] = ALGORITHMS[settings.algorithm]
@@ -256,8 +256,9 @@ class Committing(PlainScheduler):
         self._have_changed[job.asked.id] = None
 
     def _preempt(self, job: PlainJob) -> None:
-        if job.state is HOLDING:
+        if job.state in (READY, HOLDING):  # a job is ready beside one that holds, and this starts first
             self._events.append(NodesLost(job.asked.id))
+            self._kept.pop(job.asked.id, None)
             self._queue(job)
         else:
             self._counts["preempted"] += 1

@@ -19,7 +19,7 @@ class Commitment:
     """A job runs on a resource for `seconds`, planned from `start` to `end`; `order`: in which commitments are made.
 
     `has_machines`: the job is ready, holds or runs. `is_low`: jobs of high priority may take its machines, but
-    not as long as it `is_ready`: an answer is awaited.
+    not as long as it `is_ready`: an answer is awaited. `slot`: when it is to start with its mates; 0: at its turn.
     """
 
     job: JobId
@@ -31,6 +31,12 @@ class Commitment:
     has_machines: bool = False
     is_low: bool = False
     is_ready: bool = False
+    slot: int = 0
+
+    @property
+    def until(self) -> int:
+        """When it ends, also if it starts at its slot only."""
+        return max(self.end, self.slot + self.seconds) if self.slot else self.end
 
     @property
     def place(self) -> tuple[bool, int]:
@@ -87,7 +93,7 @@ class Plan:
             for machine in self.members(commitment):
                 self.lines[machine].remove(commitment)
                 self._low[machine] -= commitment.is_low
-            self.loose |= commitment.end != now
+            self.loose |= commitment.until != now
         return commitment
 
     def change(self, commitment: Commitment, *, has_machines: bool, is_ready: bool, start: int, end: int) -> None:
@@ -103,6 +109,13 @@ class Plan:
                 index = self.lines[machine].index(commitment)
                 del self.lines[machine][index]
                 self._insert(commitment, machine, index)
+
+    def reorder(self, commitment: Commitment, order: int) -> None:
+        """The commitment comes at another place."""
+        commitment.order, self.loose = order, True
+        for machine in self.members(commitment):
+            self.lines[machine].remove(commitment)
+            insort(self.lines[machine], commitment, key=PLACE)
 
     def _insert(self, commitment: Commitment, machine: int, index: int) -> None:
         """The commitment gets its place among those of a machine, which is at `index` if nothing is loose."""
@@ -130,7 +143,7 @@ class Plan:
         ends = np.maximum(np.array(self._firm_ends, np.int64), now)
         for commitment in self._ready.values():
             for machine in self.members(commitment):
-                ends[machine] = max(ends[machine], commitment.end)
+                ends[machine] = max(ends[machine], commitment.until)
         return ends
 
     def with_low(self) -> set[int]:
@@ -149,13 +162,13 @@ class Plan:
                 commitment.end = now + commitment.seconds if commitment.is_ready else max(commitment.end, now)
                 self._extend(commitment)
         for commitment in sorted((of for of in self if not of.has_machines), key=lambda of: of.order):
-            commitment.start = max([self._ends[machine] for machine in self.members(commitment)])
+            commitment.start = max(commitment.slot, *[self._ends[machine] for machine in self.members(commitment)])
             commitment.end = commitment.start + commitment.seconds
             self._extend(commitment)
         self.loose = False
 
     def _extend(self, commitment: Commitment) -> None:
-        end, kept = commitment.end, (self._ends,) if commitment.is_low else (self._ends, self._firm_ends)
+        end, kept = commitment.until, (self._ends,) if commitment.is_low else (self._ends, self._firm_ends)
         for machine in self.members(commitment):
             for ends in kept:
                 if ends[machine] < end:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import takewhile
@@ -28,7 +29,7 @@ class Heterogeneous(Committing):
             job = self._first(machine, now)
             if job is not None and job.asked.id in found:
                 continue
-            if job is None or not all(self._first(member, now) is job for member in self._members(job)):
+            if job is None or not self._is_next(job, now):
                 self._touched.discard(machine)
             else:
                 found[job.asked.id] = job
@@ -38,11 +39,23 @@ class Heterogeneous(Committing):
             chosen.size = len(self._members(chosen))
         return chosen
 
+    def _is_next(self, job: PlainJob, now: int) -> bool:
+        members = self._members(job)
+        is_first = all(self._first(member, now) is job for member in members)
+        return is_first and self._may_start(job.asked.id, members, self._duration(job), now)
+
+    def _may_start(self, id: JobId, members: Sequence[int], seconds: int, now: int) -> bool:  # noqa: ARG002
+        """Whether the job may start now, and run for so long, for all that is promised."""
+        return True
+
+    def _has_turn(self, job: PlainJob, now: int) -> bool:
+        return job.passed_over != now + 1
+
     def _first(self, machine: int, now: int) -> PlainJob | None:
         """The job that may have the machine now; a job that waits for a mate may though a low one runs there."""
         line = self._plan.lines[machine]
         waiting = (self.jobs[of.job] for of in line if not of.has_machines)
-        waiting = (job for job in waiting if job.passed_over != now + 1)
+        waiting = (job for job in waiting if self._has_turn(job, now))
         first = next(iter(self._in_turn(list(waiting), now) if self._set_back else waiting), None)
         if first is None or not all(self._gives_way(of, first) for of in self._plan.having(machine)):
             return None
@@ -168,10 +181,11 @@ class Heterogeneous(Committing):
         """The job's resource, if all before it wait for mates; else one without commitments, where it ends first."""
         lines, members = self._plan.lines, self._resources.members
         planned = self._plan.of(job.asked.id)
-        if planned is not None and all(
-            self._lets_pass(lines[machine], job, now) for machine in members[planned.resource]
-        ):
-            return planned.resource
+        if planned is not None:
+            own = members[planned.resource]
+            passes = all(self._lets_pass(lines[machine], job, now) for machine in own)
+            if passes and self._may_start(job.asked.id, own, planned.seconds, now):
+                return planned.resource
         unused = [of for of in self._resources.order(set()) if not any(lines[machine] for machine in members[of])]
         able = [of for of in unused if self._seconds(job, of) < CANNOT]
         return min(able, key=lambda of: self._seconds(job, of), default=None)

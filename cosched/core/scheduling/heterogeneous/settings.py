@@ -8,7 +8,7 @@ from enum import Enum
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.heterogeneous.site import ExpectedTimes, Site
 
-CAPABILITIES = Capabilities(preempt=True, named_places=True)
+CAPABILITIES = Capabilities(slots=True, preempt=True, named_places=True)
 
 
 class Algorithm(Enum):
@@ -27,7 +27,7 @@ class Algorithm(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HeterogeneousSettings:
-    """A site, and how long job classes are expected to run there. `goes_on`: see `pjs`. No job is given a slot."""
+    """A site, and how long job classes are expected to run there. `goes_on`: see `pjs`."""
 
     site: Site
     times: ExpectedTimes = field(hash=False)
