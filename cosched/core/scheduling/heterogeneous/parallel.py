@@ -17,18 +17,20 @@ def pjs(call: Call, *, goes_on: bool = False) -> list[Placement]:
     """
     avail, waiting = call.avail.copy(), call.waiting()
     committed: list[Placement] = []
-    best = better_of_two(call, avail, waiting)
-    least, allowed = total(best), call.par < CANNOT
+    others, least = better_of_two(call, avail, waiting)
+    best, allowed = others, call.par < CANNOT
     while (pair := _most_profitable(call, avail, waiting, allowed)) is not None:
         of, cluster = pair
         tried = _commit(call, avail, waiting[of][-1], cluster)
         after = avail.copy()
         after[call.members[cluster]] = tried.end
         rest = [jobs[:-1] if of == row else jobs for row, jobs in enumerate(waiting)]
-        schedule = [*committed, tried, *better_of_two(call, after, rest)]
-        if (improved := total(schedule)) < least:
-            avail, waiting, best, least = after, rest, schedule, improved
+        firm = total(committed) + tried.end
+        others, of_others = better_of_two(call, after, rest, below=least - firm)
+        if firm + of_others < least:
+            avail, waiting, least = after, rest, firm + of_others
             committed.append(tried)
+            best = [*committed, *others]
         elif goes_on:
             allowed[of, cluster] = False
         else:
