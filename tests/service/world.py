@@ -382,7 +382,7 @@ class Node:
         """Every job ran once, to its end; all others were ended for others. Nothing is left of them."""
         assert self.starts == Counter(self.expected) + self.stopped
         assert self.domain.core.ledger.held_nodes == 0
-        assert self.domain.scheduler.free == 10
+        assert self.domain.scheduler.free == self.domain.scheduler.nodes
         for job in self.domain.core.jobs.values():
             assert job.slot is None
             assert job.group is None or job.group.promise is None

@@ -72,24 +72,26 @@ FLUID_SETTINGS: Mapping[str, FluidSettings] = {
 SLOW = 10**6  # s: how long a job that is for a cluster takes on one machine
 
 
-def _unlike(*, preemptive: bool, quantum: int = 0, slots: bool = False) -> HeterogeneousSettings:
+def unlike_machines(
+    *, preemptive: bool, quantum: int = 0, slots: bool = False, seconds: int = 10
+) -> HeterogeneousSettings:
     """Eight machines, with clusters of 2, 4 and 8; a class of jobs for each size."""
     machines = tuple(Machine(f"slot{number}", "any") for number in range(NODES))
     groups = [tuple(range(first, first + size)) for size in (2, 4, 8) for first in range(0, NODES, size)]
     clusters = tuple(Cluster(f"c{group[0]}-{group[-1]}", group, len(group)) for group in groups)
-    times = {("1", machine.name): 10 for machine in machines}
+    times = {("1", machine.name): seconds for machine in machines}
     for cluster in clusters:
         size = str(len(cluster.members))
-        times |= {(size, machine.name): SLOW for machine in machines} | {(size, cluster.name): 10}
+        times |= {(size, machine.name): SLOW for machine in machines} | {(size, cluster.name): seconds}
     return HeterogeneousSettings(Site(machines, clusters, quantum, preemptive), times, slots=slots)
 
 
 HETEROGENEOUS_SETTINGS = {
-    "shared": _unlike(preemptive=False),
-    "preemptive": _unlike(preemptive=True),
-    "quantum": _unlike(preemptive=True, quantum=1),
-    "slots": _unlike(preemptive=False, slots=True),
-    "slots-preemptive": _unlike(preemptive=True, quantum=1, slots=True),
+    "shared": unlike_machines(preemptive=False),
+    "preemptive": unlike_machines(preemptive=True),
+    "quantum": unlike_machines(preemptive=True, quantum=1),
+    "slots": unlike_machines(preemptive=False, slots=True),
+    "slots-preemptive": unlike_machines(preemptive=True, quantum=1, slots=True),
 }
 MOLDING_SETTINGS = {sizing.value: MoldingSettings(NODES, sizing) for sizing in Sizing}
 MOLDING_SETTINGS["learns"] = MoldingSettings(NODES, learns=True)

@@ -37,6 +37,7 @@ PAIRS = {
     "fluid": MEETING,
     "express": [SCHEMES[0], (YIELD, MEET), (HOLD, MEET), *SCHEMES[1:]],  # domain a gives no slots
     "molding": SCHEMES,  # no domain gives slots
+    "heterogeneous": MEETING,
     "external": MEETING,
 }
 OF_THE_PAPER = dict.fromkeys(PAIRS, SCHEMES)
@@ -51,9 +52,10 @@ GROUPS = {
     "fluid": MEETING_GROUPS,
     "express": [OF_THREE[0], MIXTURES[1], *OF_THREE[1:]],
     "molding": OF_THREE,
+    "heterogeneous": MEETING_GROUPS,
     "external": MEETING_GROUPS,
 }
-AT_ONCE = ("batch", "fluid", "express", "molding")  # whose answers take no time
+AT_ONCE = ("batch", "fluid", "express", "molding", "heterogeneous")  # whose answers take no time
 
 
 @of_cases(1, PAIRS, GROUPS)

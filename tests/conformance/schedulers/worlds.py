@@ -8,8 +8,9 @@ from collections import Counter
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.schedulers.fluid import FLUID
+from cosched.schedulers.heterogeneous import HETEROGENEOUS
 from cosched.schedulers.molding import MOLDING
-from tests.conformance.schedulers.kinds import example
+from tests.conformance.schedulers.kinds import example, unlike_machines
 from tests.service.meeting_world import MeetingWorld
 from tests.service.offered_meeting_world import SlotWorld
 from tests.service.world import Node, World
@@ -80,6 +81,27 @@ class ExpressWorld(MeetingWorld):
         return (ExpressNode if name == "a" else Node)(world, name, *rest)
 
 
+class HeterogeneousNode(Node):
+    """Eight machines, and clusters of 2, 4 and 8. Domain a preempts; b places jobs at whole minutes only."""
+
+    kind = HETEROGENEOUS
+
+    def _scheduler(self):
+        rules = {"preemptive": self.name == "a", "quantum": 60 * (self.name == "b")}
+        return HETEROGENEOUS.open(unlike_machines(**rules, slots=self.settings.slots, seconds=95))
+
+    def columns(self, record):
+        size = 1 << (record.nodes.bit_length() - 1)  # up to so many machines
+        return json.dumps({"job_class": str(size), "priority": ("high", "medium", "low")[record.id % 3]})
+
+
+class HeterogeneousWorld(MeetingWorld):
+    """All domains have machines that are not alike."""
+
+    node_kind = HeterogeneousNode
+
+
 WORLDS: dict[str, type[World]] = {
-    "batch": MeetingWorld, "fluid": FluidWorld, "express": ExpressWorld, "molding": MoldingWorld, "external": SlotWorld,
+    "batch": MeetingWorld, "fluid": FluidWorld, "express": ExpressWorld, "molding": MoldingWorld,
+    "heterogeneous": HeterogeneousWorld, "external": SlotWorld,
 }  # fmt: skip
