@@ -35,7 +35,8 @@ def test_a_newcomer_sees_one_table_and_nothing_is_left_behind(console, tmp_path,
     result = console("demo")
     assert tree(scratch) == []
     wait_until(lambda: not processes_of(scratch), "its last processes have ended")
-    assert (result.returncode, result.stderr) == (0, "")
+    assert result.returncode == 0
+    assert result.stderr in ("", "running 8 pairs of jobs ...\n"), "on a busy host it says what it does"
     lines = result.stdout.splitlines()
     assert max(map(len, lines)) <= 80
     first = next(number for number, line in enumerate(lines) if line.startswith("none"))

@@ -91,7 +91,7 @@ def test_a_job_is_waited_for_until_it_has_started_or_ended(client, domain):
     asked = len(domain.requests)
     with pytest.raises(TimeoutError, match="job intrepid:17 is running"):
         client.wait(17, timeout=0.7)
-    assert len(domain.requests) == asked + 3  # at once, after 0.2 s and 0.4 s more
+    assert asked + 2 <= len(domain.requests) <= asked + 3  # at once, after 0.2 s and, on a quiet host, 0.4 s more
     domain.jobs["17"].state = job_pb2.JOB_STATE_FAILED
     assert client.wait(17, timeout=0).state == "failed"
 

@@ -88,9 +88,9 @@ SAID: dict[Trouble, tuple[str, str]] = {  # by the good domain of the other, and
 
 
 def test_a_peer_with_a_wrong_certificate_is_refused_until_it_has_a_right_one(make_service, pki, tmp_path):
-    good = make_service("good", scheme="hold", release_interval=1)
+    good = make_service("good", scheme="hold", release_interval=1, peer_patience="1h")
     good.config["manager"]["slots"] = 20
-    others = {trouble: make_service(trouble.__name__, scheme="yield") for trouble in SAID}
+    others = {trouble: make_service(trouble.__name__, scheme="yield", peer_patience="1h") for trouble in SAID}
     secure(good, pki.folder, others.values())
     pki.files("good")
     for trouble, other in others.items():

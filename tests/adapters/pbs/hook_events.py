@@ -75,7 +75,12 @@ class Server:
 
 
 class Hook:
-    """The hook with this configuration. `logged` is what it has written to the server's log."""
+    """The hook with this configuration. `logged` is what it has written to the server's log.
+
+    It waits for its service as long as on a site; if `patient`, as long as a busy host needs.
+    """
+
+    patient = False
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: object) -> None:
         self.configuration = folder / "cosched.json"
@@ -94,5 +99,11 @@ class Hook:
         """Return why an event was rejected, or None."""
         self._pbs.event = lambda: Event(kind, job, job_o, requestor)
         with pytest.raises(EndedError) as ended:
-            runpy.run_path(str(HOOK))
+            runpy.run_path(str(self._patient() if self.patient else HOOK))
         return ended.value.why
+
+    def _patient(self) -> Path:
+        text, hook = HOOK.read_text(), self.configuration.with_name("patient_hook.py")
+        assert text.count("PATIENCE = 0.2 ") == 1
+        hook.write_text(text.replace("PATIENCE = 0.2 ", "PATIENCE = 30 "))
+        return hook

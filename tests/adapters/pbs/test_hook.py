@@ -232,12 +232,13 @@ async def test_the_service_hears_of_jobs_that_come_and_end(make: Make, service: 
 
 async def test_the_service_says_whether_a_job_runs_whatever_its_size(make: Make, service: Service) -> None:
     vnodes = "+".join(f"(a{number}:ncpus=64:mem=4gb)" for number in range(5000))
-    job = Job(PAIR, id="7.mira", exec_vnode=vnodes, euser="ann", Job_Name="f\tl\now")
-    assert await asyncio.to_thread(make().run, "RUNJOB", job) is None
+    job, hook = Job(PAIR, id="7.mira", exec_vnode=vnodes, euser="ann", Job_Name="f\tl\now"), make()
+    hook.patient = True
+    assert await asyncio.to_thread(hook.run, "RUNJOB", job) is None
     (asked,) = service.asked
     assert (asked.job_id, asked.vnodes, asked.name, asked.resources) == ("7", vnodes, "f\tl\now", PAIR)
     service.why = "waits for its mate (cosched)"
-    assert await asyncio.to_thread(make().run, "RUNJOB", job) == service.why
+    assert await asyncio.to_thread(hook.run, "RUNJOB", job) == service.why
 
 
 async def test_a_job_that_starts_gets_the_variables_by_which_it_finds_its_mates(make: Make, service: Service) -> None:
