@@ -48,7 +48,8 @@ def ask(verb: str, **fields: object) -> "tuple[str, dict[str, str]] | None":
     """Return the service's answer, and its fields; None: there is no service. SilentError."""
     words = [verb, *(f"{key}={quote(str(value), safe='')}" for key, value in fields.items() if value is not None)]
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as service:
-        service.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", *divmod(int(PATIENCE * 1e6), 10**6)))
+        patience = struct.pack("ll", *divmod(int(PATIENCE * 1e6), 10**6))
+        service.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, patience)
         try:
             service.connect(settings()["socket"])  # waits while the queue is full, which it does not with a timeout
             service.settimeout(PATIENCE)
