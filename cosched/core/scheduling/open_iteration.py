@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.base import SchedulerBase
 from cosched.core.scheduling.primitives.codes import NONE
@@ -119,6 +120,11 @@ class OpenIteration(SchedulerBase, ABC):
         self._interrupt()
         self.changed = changed
         self._kept[job] = self._iterations
+
+    def _take_up(self, job: JobId, state: JobState) -> None:
+        """After a restart nobody knows what a ready job has kept from others: if it gives that back, they come next."""
+        if state is JobState.READY:
+            self._kept[job] = NONE
 
     def _missed(self, job: JobId) -> bool:
         """The nodes that were kept for this job are given back. Whether an iteration has run meanwhile."""

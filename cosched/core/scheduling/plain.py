@@ -96,6 +96,7 @@ class PlainScheduler(OpenIteration):
         self.jobs[job.id] = known
         if job.state in WITH_NODES:
             self._give(known, nodes)
+        self._take_up(job.id, job.state)
         self._yielded_at = max(self._yielded_at, job.passed_over - 1)
         self._changed = True
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
+from cosched.core.story import What
 from tests.service.outside import Killed
 from tests.service.world import Faults, Node, World
 
@@ -107,13 +108,20 @@ def first_start(node: Node, job: str) -> int:
     return min(event.at for event in node.store.events(0, [int(job)], [], 10**6) if event.what == "started")
 
 
+def parted(node: Node, job: str) -> bool:
+    """Whether a job was preempted, or lost what it had for its mates to another one: then it starts after these."""
+    return job in node.preempted or any(
+        event.what == What.LOST_NODES for event in node.store.events(0, [int(job)], [], 10**6)
+    )
+
+
 def apart(made: World) -> list[str]:
     """The jobs that did not start with their mates, but for those that were preempted and started again."""
     return [
         f"{name}{job}: {node.why.get(job)}"
         for jobs in linked(made).values()
         for name, job in jobs.items()
-        if job not in (node := made.nodes[name]).preempted
+        if not parted(node := made.nodes[name], job)
         and not str(node.why.get(job, "its mate could start")).startswith(TOGETHER)
     ]
 
@@ -124,7 +132,7 @@ def started_by(made: World) -> list[set[str]]:
         {
             (made.nodes[name].store.job(int(job)).memory or {}).get("group", {}).get("started_by", "")
             for name, job in group.items()
-            if job not in made.nodes[name].preempted
+            if not parted(made.nodes[name], job)
         }
         for group in linked(made).values()
     ]

@@ -51,6 +51,7 @@ class OpenCluster(OpenIteration):
         if len(self._job) == len(self._tables.jobs):
             self._renew()
         self._add(job)
+        self._take_up(job.id, job.state)
 
     def rounded(self, nodes: int) -> int:
         """See OpenIteration; a partitioned pool gives no other sizes than those of its partitions."""

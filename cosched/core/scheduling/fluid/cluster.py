@@ -50,6 +50,7 @@ class FluidCluster(OpenIteration):
         row = self._rows.add(job)
         if job.state is not JobState.RUNNING:
             iteration.enqueue(self._rows.state, row)
+        self._take_up(job.id, job.state)
         if "share" in job.kept:
             promises.take_up(self._rows.state, row, int(job.state))
             self._started = max(self._started, Share(*job.kept["share"]).place)

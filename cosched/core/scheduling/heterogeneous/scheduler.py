@@ -148,6 +148,7 @@ class Heterogeneous(Committing):
                 del self._queue_of[id]
                 self._plan.add(Commitment(id, *home, order, is_low=self._is_low(job)))
                 self._plan.loose = True
+                self._touched.update(self._members(job))
 
     def count_paired(self, job: JobId, paired: bool) -> None:
         """See Scheduler."""
