@@ -87,7 +87,7 @@ def check_calm(world: SlotWorld) -> None:
 
 
 def test_the_histories_have_slots_that_are_kept_moved_and_lost():
-    worlds = [history(seed) for seed in range(SEEDS, SEEDS + 12)]
+    worlds = [history(seed) for seed in range(12)]
     agreed = [what for world in worlds for story in world.story.values() for _, what, _ in story].count("has a slot")
     assert agreed > 2 * sum(world.kept for world in worlds) > 0
     assert any(world.lost for world in worlds)
