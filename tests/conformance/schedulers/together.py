@@ -66,7 +66,7 @@ def molded(of: DomainSetup, random: Random) -> DomainSetup:
 
 def unlike(of: DomainSetup, random: Random) -> DomainSetup:
     """A domain with the same jobs, of classes and priorities, on machines that are not alike."""
-    rules = random.choice([of_it for of_it in HETEROGENEOUS_SETTINGS.values() if of_it.slots == of.cluster.slots])
+    rules = random.choice([rules for rules in HETEROGENEOUS_SETTINGS.values() if rules.slots == of.cluster.slots])
     one = np.ones(len(of.workload), np.int64)
     work = replace(of.workload, nodes=one, run=one, requested=one)
     jobs = [columns("heterogeneous", random, 1) for _ in range(len(work))]

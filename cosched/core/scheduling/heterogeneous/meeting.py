@@ -89,12 +89,12 @@ class HeterogeneousMeeting(Heterogeneous):
 
     def move_slot(self, job: JobId, moves: SlotMoves) -> None:
         """See MeetingScheduler: a slot becomes an earlier one at the turn of its job, which it has unless NEVER."""
-        if job in self.jobs and SLOT in self.jobs[job].kept:
+        if job in self._booked:
             self.jobs[job].kept[MOVES] = int(moves)
 
     def unbook(self, job: JobId, now: int) -> None:
         """See MeetingScheduler. The job stays committed where its slot was."""
-        if job in self.jobs and SLOT in self.jobs[job].kept:
+        if job in self._booked:
             self._drop_slot(self.jobs[job])
             self._note_set_back(self.jobs[job])
             self._slot_changed(self.jobs[job], now)
@@ -114,8 +114,8 @@ class HeterogeneousMeeting(Heterogeneous):
         """See MeetingScheduler: no iteration waits at such turns."""
 
     def _is_free_for(self, job: PlainJob) -> bool:
-        lines = (self._plan.lines[machine] for machine in self._members(job))
-        return all(not of.has_machines or self._gives_way(of, job) for line in lines for of in line)
+        having = (of for machine in self._members(job) for of in self._plan.having(machine))
+        return all(self._gives_way(of, job) for of in having)
 
     def _drop_slot(self, job: PlainJob) -> None:
         job.kept.pop(SLOT, None)
