@@ -243,7 +243,7 @@ class Beside:
             statement, good = each.statement, GOOD.get(each.agrees)
             rows.append([statement.what, statement.where, statement.in_words, each.ours, Cell(each.agrees, good)])
         head = ["What", "Where", "Paper", "Ours", "Agrees"]
-        table = Table(f"Every number that {self.section} states", "", head, rows, words=True)
+        table = Table(f"Every number that section {self.section} states", "", head, rows, words=True)
         agreement = WORDS["agreement"].format(counted=self.counted)
         numbers = Section("The paper's numbers and ours", f"{agreement}{more}", tables=[table])
         rows = []

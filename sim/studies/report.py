@@ -97,7 +97,7 @@ class Report:
 
 
 def sections_in_markdown(sections: Iterable[Section]) -> Iterator[str]:
-    """Yield the lines of sections: one of text, or of one table, has its title; of others each table has its own."""
+    """Yield the lines of sections: one of text has its title, and each table has its own, if that is another one."""
     for section in sections:
         if section.text or not section.tables:
             yield from (f"## {section.title}", "")
@@ -106,6 +106,6 @@ def sections_in_markdown(sections: Iterable[Section]) -> Iterator[str]:
         for table in section.tables:
             if not section.text:
                 yield from (f"## {table.title}", "")
-            elif len(section.tables) > 1:
+            elif table.title != section.title:
                 yield from (f"{table.title}:", "")
             yield from in_markdown(table)

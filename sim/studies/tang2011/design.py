@@ -93,7 +93,7 @@ def plan_of(said: Said, folder: Path) -> setup.Plan:
 def report(said: Said, folder: Path, rows: DataFrame) -> Report:
     """Return what was found."""
     results = Results.of(rows, said["days"], sensitivities(plan_of(said, folder)), said["facts"])
-    beside = Beside.of("section V", statements(), claims(), results, generated=not said["logs"])
+    beside = Beside.of("V", statements(), claims(), results, generated=not said["logs"])
     replicated, missing = _replications(said), WORDS["quick"] * said["quick"]
     (numbers, held), riddle, properties = beside.sections(), list(_riddle(results)), list(_properties(results))
     return Report(
