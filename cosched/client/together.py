@@ -17,6 +17,10 @@ Submitted = Callable[[dict[str, Any]], Job]  # submits a job that names the othe
 class NotSubmitted(ClientError):  # noqa: N818
     """A domain did not take its job, so those that others had taken were cancelled. `str()` says all of it."""
 
+    def __init__(self, domain: str, reason: str, message: str, metadata: Mapping[str, str]) -> None:
+        super().__init__(reason, message, metadata)
+        self.domain = domain
+
 
 def submit_together(
     group: str,
@@ -90,7 +94,7 @@ class _Plan:
         unknown = f"; {domain} may have taken its job of {self._group} all the same: cancel it there"
         after = f"; {'; '.join(undone)}" if undone else "; nothing was submitted"
         told = f"{domain}: {error}{unknown if isinstance(error, Unreachable) else ''}{after}"
-        return NotSubmitted(error.reason, told, error.metadata)
+        return NotSubmitted(domain, error.reason, told, error.metadata)
 
 
 def _undo(done: Sequence[tuple[Client, Job]]) -> list[str]:

@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from cosched.adapters.batch_system import Accepted, BatchSystemFactory
     from cosched.client import Client, Domain, Job
 
+NOT_TAKEN = "NOT_TAKEN"  # the reason of a ClientError: the batch system has refused a job
 LINKS = frozenset({"mate", "pair", "pair_domain", "group", "members"})  # options that name mates
+
+
+class NotTaken(Failure):
+    """The batch system of a domain has refused a job; nothing is submitted."""
+
+    def __init__(self, domain: str, message: str) -> None:
+        super().__init__(printable(message), FAILED)
+        self.domain = domain
 
 
 def batch_system(domain: Domain) -> BatchSystemFactory | None:
@@ -43,13 +52,13 @@ class BatchCommand:
     arguments: Sequence[str] = ()
 
     def submit(self) -> Accepted:
-        """Submit it, and show the batch system's remarks; Failure if it was not taken."""
+        """Submit it, and show the batch system's remarks; NotTaken."""
         from cosched.adapters.manager import ManagerError
 
         try:
             return self._submit(self.checked(self.given))
         except ManagerError as error:
-            raise Failure(printable(str(error)), FAILED) from None
+            raise NotTaken(self.domain.name, str(error)) from None
 
     def __call__(self, named: Mapping[str, Any]) -> Job:
         """Submit it as a member of a group, as `submit_together` wants it."""
@@ -59,7 +68,8 @@ class BatchCommand:
         try:
             accepted = self._submit(self.as_member(named))
         except (ManagerError, InputError) as error:
-            raise ClientError("NOT_SUBMITTED", printable(str(error))) from None
+            reason = NOT_TAKEN if isinstance(error, ManagerError) else "NOT_SUBMITTED"
+            raise ClientError(reason, printable(str(error))) from None
         try:
             job = self.client.job(accepted.job_id)  # to ask makes the domain look at its queue
         except ClientError as error:

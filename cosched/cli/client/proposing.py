@@ -1,18 +1,21 @@
 """`cosched submit --select`: machines are proposed to their domains, which say when they would start the jobs.
 
 Dail et al. (2002, V.A) leave batch schedulers out; this is ours (docs/select.md, Proposals). A domain is asked by a
-quote, which promises nothing. So a refusal costs no job.
+quote, which promises nothing. So a refusal costs no job. A batch system may refuse a job later, when it is submitted.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from cosched.cli.client.batch_command import NotTaken
+from cosched.cli.client.reselecting import Submitted
 from cosched.cli.client.selecting import MAX_PROPOSALS, Part, parts
+from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import progress, say
 from cosched.cli.selection import Known, Selection, chosen
@@ -24,8 +27,10 @@ from cosched.quantities import count, duration
 if TYPE_CHECKING:
     from cosched.planning.grid import Machine
 
+NOTHING_TAKEN = "nothing was submitted: no choice was taken"
 PATIENCE = 10.0  # seconds for a domain's answer
 NO_QUOTES = ("NO_QUOTES", "UNIMPLEMENTED")  # of a scheduler that foresees nothing, and of an older domain
+Submit = Callable[[Sequence[Part]], list[str]]  # submits jobs, all or none, and returns their ids; NotTaken, Failure
 Wait = float | str  # seconds until a domain would start its job; or why it does not say
 
 
@@ -34,6 +39,19 @@ class Answer(NamedTuple):
 
     wait: Wait
     by_name: bool
+
+
+class _Option(NamedTuple):
+    """A choice, and its jobs."""
+
+    selection: Selection
+    jobs: Sequence[Part]
+
+    def submitted(self, submit: Submit) -> tuple[Selection, list[Submitted]]:
+        """Submit the jobs; NotTaken, Failure."""
+        say(printable(self.selection.title))
+        ids = submit(self.jobs)
+        return self.selection, [Submitted(part.domain, id) for part, id in zip(self.jobs, ids, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +63,21 @@ class Terms:
     time_limit: float | None = None
 
 
-def agreed(found: Known, terms: Terms) -> tuple[Selection, list[Part]]:
-    """Choose machines and propose them to their domains; return the best choice with its jobs. InputError."""
+def submit_best(found: Known, terms: Terms, submit: Submit) -> tuple[Selection, list[Submitted]]:
+    """Choose machines, propose them to their domains, and submit the jobs of the best choice. InputError, Failure."""
     if terms.iterations is not None:
-        return _done_first(found, terms, terms.iterations)
-    if found.strategy == "dynamic":
-        return _starting_now(found, terms)
-    selection = chosen(found, sites="domain")
-    return selection, parts(found.file, selection)
+        return _done_first(found, terms, terms.iterations, submit)
+    return _proposed(found, terms, submit)
 
 
-def _starting_now(machines: Known, terms: Terms) -> tuple[Selection, list[Part]]:
-    """Return the best choice that all its domains would start now; if there is none, the best of all.
+def _proposed(machines: Known, terms: Terms, submit: Submit) -> tuple[Selection, list[Submitted]]:
+    """Submit the best choice that all its domains take, by the dynamic strategy to start now; else the best of all.
 
     What a domain refuses is left out of the next choice.
     """
-    first: tuple[Selection, list[Part]] | None = None
+    first: _Option | None = None
     refused: set[str] = set()
+    may_be_queued = True
     for _ in range(terms.most):
         try:
             selection = chosen(machines, sites="domain", without=refused)
@@ -69,50 +85,72 @@ def _starting_now(machines: Known, terms: Terms) -> tuple[Selection, list[Part]]
             if first is None:
                 raise
             break
-        jobs = parts(machines.file, selection)
-        first = first or (selection, jobs)
-        told = _answers(jobs, terms)
-        for part in jobs:
-            wait, by_name = told[part.domain]
-            if wait:
-                say(printable(f"{part.domain} cannot start {count(part.nodes, 'node')} now: {_told(wait)}"))
-                refused |= _left_out(machines.grid.machines, selection, part.domain, by_name=by_name)
-        if not any(answer.wait for answer in told.values()):
-            return selection, jobs
+        option = _Option(selection, parts(machines.file, selection))
+        first = first or option
+        refusals = _refusals(option.jobs, terms) if machines.strategy == "dynamic" else {}
+        if not refusals:
+            try:
+                return option.submitted(submit)
+            except NotTaken as error:
+                say(error.message)
+                may_be_queued &= option is not first
+                refusals = {error.domain: any(part.nodelist for part in option.jobs if part.domain == error.domain)}
+        for domain, by_name in refusals.items():
+            refused |= _left_out(machines.grid.machines, selection, domain, by_name=by_name)
+    if not may_be_queued:
+        raise Failure(NOTHING_TAKEN, FAILED)
     assert first is not None
     say("no other choice can start now: the first one is queued")
-    return first
+    return first.submitted(submit)
 
 
-def _done_first(machines: Known, terms: Terms, iterations: int) -> tuple[Selection, list[Part]]:
-    """Return the choice for which waiting and running take least together; of equal ones, the faster one.
+def _refusals(jobs: Sequence[Part], terms: Terms) -> dict[str, bool]:
+    """Ask the domains of jobs; tell which ones would not start theirs now, and whether these give nodes by name."""
+    told = _answers(jobs, terms)
+    refused = {part.domain: told[part.domain] for part in jobs if told[part.domain].wait}
+    for part in jobs:
+        if part.domain in refused:
+            wait = _told(refused[part.domain].wait)
+            say(printable(f"{part.domain} cannot start {count(part.nodes, 'node')} now: {wait}"))
+    return {domain: answer.by_name for domain, answer in refused.items()}
 
-    Compared are the best choices of as many sets of domains as there are proposals.
+
+def _done_first(machines: Known, terms: Terms, iterations: int, submit: Submit) -> tuple[Selection, list[Submitted]]:
+    """Submit the choice for which waiting and running take least together; of equal ones, the faster one.
+
+    Compared are the best choices of as many sets of domains as there are proposals. If one is not taken, the next is.
     """
     best = chosen(machines, sites="domain", each=True)
     if not math.isfinite(best.choice.schedule.prediction.time):
         raise InputError(machines.file, None, "a link of the choice is not known, so --iterations has no time to count")
     each = [found for _, found in best.choice.of_collections if isinstance(found, Schedule)] or [best.choice.schedule]
     schedules = sorted(each, key=lambda found: found.prediction.time)[: terms.most]
-    found: list[tuple[float, Selection, list[Part], float]] = []
+    found: list[tuple[float, float, _Option]] = []
     for schedule in schedules:
         selection = replace(best, choice=replace(best.choice, schedule=schedule))
-        jobs = parts(machines.file, selection)
-        known_waits = list[float]()
-        for domain, (told, _) in _answers(jobs, terms).items():
-            if isinstance(told, str):
-                say(printable(f"{domain} cannot start {selection.title}: {told}"))
-            else:
-                known_waits.append(told)
-        if len(known_waits) == len(jobs):
-            wait = max(known_waits)
-            found.append((wait + iterations * schedule.prediction.time, selection, jobs, wait))
+        option = _Option(selection, parts(machines.file, selection))
+        wait = _latest(option, _answers(option.jobs, terms))
+        if wait is not None:
+            found.append((wait + iterations * schedule.prediction.time, wait, option))
     if not found:
         raise InputError(machines.file, None, f"none of {count(len(schedules), 'choice')} can be started")
-    total, selection, jobs, wait = min(found, key=lambda option: option[0])
-    start = f"in {duration(wait)}" if wait else "now"
-    say(f"of {count(len(found), 'choice')}, one that starts {start} is done first: in {duration(total)}")
-    return selection, jobs
+    for total, wait, option in sorted(found, key=lambda each: each[0]):
+        start = f"in {duration(wait)}" if wait else "now"
+        say(f"of {count(len(found), 'choice')}, one that starts {start} is done first: in {duration(total)}")
+        try:
+            return option.submitted(submit)
+        except NotTaken as error:
+            say(error.message)
+    raise Failure(NOTHING_TAKEN, FAILED)
+
+
+def _latest(option: _Option, answers: Mapping[str, Answer]) -> float | None:
+    """Return the latest start of the jobs of a choice; None, and a line for each domain that does not say: unknown."""
+    for domain, (wait, _) in answers.items():
+        if isinstance(wait, str):
+            say(printable(f"{domain} cannot start {option.selection.title}: {wait}"))
+    waits = [wait for wait, _ in answers.values() if not isinstance(wait, str)]
+    return max(waits) if len(waits) == len(answers) else None
 
 
 def _answers(jobs: Sequence[Part], terms: Terms) -> Mapping[str, Answer]:

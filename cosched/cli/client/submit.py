@@ -6,23 +6,23 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from cosched.cli.client.batch_command import LINKS, BatchCommand, batch_system
+from cosched.cli.client.batch_command import LINKS, NOT_TAKEN, BatchCommand, NotTaken, batch_system
 from cosched.cli.client.columns import PREFIX, ColumnOptions, columns_given
 from cosched.cli.client.connection import connected, connected_to, server_option
 from cosched.cli.client.destinations import check_destination, check_destinations
-from cosched.cli.client.directives import foreign_directives, given_options, read_directives
+from cosched.cli.client.directives import given_options, read_directives
 from cosched.cli.client.explain import tell_near_names
 from cosched.cli.client.exports import exported
 from cosched.cli.client.headings import CommandWithHeadings
 from cosched.cli.client.jobs import Destination, JobId, group_options, pair_options
 from cosched.cli.client.node_counts import NodeCount, asked_nodes
 from cosched.cli.client.selecting import MAX_PROPOSALS, Part, check_selection, group_name
+from cosched.cli.client.submitted import look_up, tell_cap, tell_foreign, tell_id, tell_mates
 from cosched.cli.client.time_limits import TimeLimit
 from cosched.cli.client.windows import (
     WHEN,
@@ -33,17 +33,13 @@ from cosched.cli.client.windows import (
     windows_given,
     windows_of_all,
 )
-from cosched.cli.client.wording import group_found, mate_found
 from cosched.cli.output.plain_text import printable
-from cosched.cli.output.terminal import say, show_text
+from cosched.cli.output.terminal import say
 from cosched.cli.problem_options import problem_options
 from cosched.errors import InputError
 
 if TYPE_CHECKING:
-    from cosched.cli.client.proposing import Terms
-    from cosched.cli.client.reselecting import Submitted
-    from cosched.cli.selection import Known, Selection
-    from cosched.client import Client, Domain, Job
+    from cosched.client import Client, Domain
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -202,41 +198,17 @@ def submit(
         _submit_one(ctx, connected(server), To("", script, arguments), options, parsable)
         return
     from cosched.cli.client.proposing import Terms
+    from cosched.cli.client.submit_selected import submit_selected
+
+    def submit_parts(parts: Sequence[Part]) -> list[str]:
+        chosen = [To(part.domain, script, arguments, part) for part in parts]
+        if len(chosen) == 1:
+            return [_submit_one(ctx, connected_to(chosen[0].domain), chosen[0], options, parsable)]
+        return _submit_to(ctx, chosen, {**options, "group": group_name(options)}, parsable)
 
     _, _, asked = _asked(ctx, To("", script), options, to_all=True)
     terms = Terms(max_proposals, iterations, asked["time_limit"])
-    _submit_selected(ctx, (grid, application, size, strategy), terms, To("", script, arguments), options, parsable,
-                     reselect)  # fmt: skip
-
-
-def _submit_selected(
-    ctx: click.Context, problem: tuple[str, str, int, str], terms: Terms, to: To, options: Mapping[str, Any],
-    parsable: bool, reselect: float | None,
-) -> None:  # fmt: skip
-    """Submit a script to the machines that are chosen; with `reselect`, see to it until it starts."""
-    from cosched.cli.client.proposing import agreed
-    from cosched.cli.client.reselecting import Submitted, were_dropped
-    from cosched.cli.selection import known
-    from cosched.planning.problem import problem_of
-
-    file, application, size, strategy = problem
-
-    def ask() -> Known:
-        return known(file, problem_of(application, size), strategy)
-
-    def submit() -> tuple[Selection, list[Submitted]]:
-        selection, jobs = agreed(ask(), terms)
-        say(printable(selection.title))
-        chosen = [To(part.domain, to.path, to.arguments, part) for part in jobs]
-        if len(chosen) == 1:
-            ids = [_submit_one(ctx, connected_to(chosen[0].domain), chosen[0], options, parsable)]
-        else:
-            ids = _submit_to(ctx, chosen, {**options, "group": group_name(options)}, parsable)
-        return selection, [Submitted(each.domain, id) for each, id in zip(chosen, ids, strict=True)]
-
-    selection, jobs = submit()
-    if reselect is not None and were_dropped(jobs, selection, reselect, ask):
-        submit()
+    submit_selected(grid, (application, size), strategy, terms, submit_parts, reselect)
 
 
 def _submit_one(
@@ -252,25 +224,25 @@ def _submit_one(
         if system is not None:
             accepted = BatchCommand(client, domain, system, script, content, given, arguments).submit()
             id = accepted.job_id
-            _tell_id(id, domain.name, parsable)
-            job = _look_up(client, id) if accepted.names_mate else None
+            tell_id(id, domain.name, parsable)
+            job = look_up(client, id) if accepted.names_mate else None
         else:
-            _tell_foreign(content, script, domain)
+            tell_foreign(content, script, domain)
             specification = _specification(asked, to, domain)
             windows = windows_given(asked, domain.name, asked["members"]) if asked["group"] is not None else {}
             job = client.submit(content, arguments, windows=windows, at=asked["at"], **specification)
             id = job.id
-            _tell_id(id, job.domain, parsable)
+            tell_id(id, job.domain, parsable)
         if job is not None:
-            _tell_mates(job, parsable)
+            tell_mates(job, parsable)
             tell_near_names(client, job)
-            _tell_cap(job, domain)
+            tell_cap(job, domain)
     return id
 
 
 def _submit_to(ctx: click.Context, destinations: Sequence[To], options: Mapping[str, Any], parsable: bool) -> list[str]:
     """Submit the jobs of a group to all their domains, or to none; return their ids."""
-    from cosched.client import submit_together
+    from cosched.client import NotSubmitted, submit_together
 
     read = [(to, *_asked(ctx, to, options, to_all=True)) for to in destinations]
     group, names = options["group"] or options["pair"], [to.domain for to in destinations]
@@ -287,10 +259,13 @@ def _submit_to(ctx: click.Context, destinations: Sequence[To], options: Mapping[
         for name, (_, job) in zip(names, jobs, strict=True):
             if isinstance(job, BatchCommand):  # what it refuses is said before anything is submitted
                 job.as_member({"group": group, "members": [n for n in names if n != name], **when})
-        submitted = submit_together(group, jobs, **when)
+        try:
+            submitted = submit_together(group, jobs, **when)
+        except NotSubmitted as error:
+            raise NotTaken(error.domain, str(error)) if error.reason == NOT_TAKEN else error from None
     for taken, domain in zip(submitted, domains, strict=True):
-        _tell_id(str(taken) if parsable else taken.id, domain.name, parsable)
-        _tell_cap(taken, domain)
+        tell_id(str(taken) if parsable else taken.id, domain.name, parsable)
+        tell_cap(taken, domain)
     return [taken.id for taken in submitted]
 
 
@@ -380,49 +355,3 @@ def _specification(asked: Mapping[str, Any], to: To, domain: Domain) -> dict[str
     job["directory"] = os.path.abspath(job["directory"])
     job["name"] = job["name"] or ("" if to.path == "-" else Path(to.path).name)
     return job
-
-
-def _look_up(client: Client, job_id: str) -> Job | None:
-    """Return what the domain knows of a job in its batch system; asking makes it look at the job."""
-    from cosched.client import ClientError
-
-    try:
-        return client.job(job_id)
-    except ClientError as error:
-        if error.reason != "JOB_NOT_FOUND":
-            say(printable(str(error)))
-        return None
-
-
-def _tell_id(job_id: str, domain: str, parsable: bool) -> None:
-    show_text(printable(job_id if parsable else f"Submitted job {job_id} to {domain}"))
-
-
-def _tell_foreign(content: bytes, script: str, domain: Domain) -> None:
-    """Tell the user that options for another resource manager are ignored."""
-    for number, mark in foreign_directives(content):
-        say(
-            printable(f"{script}:{number}: {mark} lines are not read by {domain.name}: options stand in #COSCHED lines")
-        )
-        return
-
-
-def _tell_cap(job: Job, domain: Domain) -> None:
-    """Tell the user if a job is too large to hold: it can only yield, and may wait long for a busy mate."""
-    nodes = sum(domain.nodes.values())
-    holds = domain.scheme == "hold" and not domain.slots
-    if not (job.mates or job.group) or not holds or job.nodes <= int(Fraction(domain.max_held_fraction or "1") * nodes):
-        return
-    others = "group" if job.group else "mate"
-    say(
-        f"job {job.id} cannot hold its nodes for its {others}, only yield: {job.nodes} of {nodes} nodes are more than "
-        f"max_held_fraction, {domain.max_held_fraction}, allows"
-    )
-
-
-def _tell_mates(job: Job, parsable: bool) -> None:
-    if job.group is not None and not parsable:
-        say(printable(group_found(job.group)))
-    for mate in job.mates:
-        if not parsable or mate.lookup in (None, "no_pair"):
-            say(printable(mate_found(mate)))

@@ -8,9 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from cosched.cli.client import proposing, reselecting
-from cosched.cli.client.proposing import Answer, Terms, agreed
+from cosched.cli.client.batch_command import NotTaken
+from cosched.cli.client.proposing import Answer, Terms, submit_best
 from cosched.cli.client.reselecting import Submitted, time_now, were_dropped
-from cosched.cli.selection import known
+from cosched.cli.output.failures import Failure
+from cosched.cli.selection import chosen, known
 from cosched.client import ClientError
 from cosched.errors import InputError
 from cosched.planning.problem import problem_of
@@ -78,7 +80,7 @@ def test_machines_that_are_alike_need_no_names(grid, sent):
 def proposed(tmp_path, monkeypatch, capsys):
     """Choose for Jacobi among 3 machines of a, 400 MHz, and 3 of b, 500 MHz: the jobs, all proposals, what was said."""
 
-    def choose(answer, *, named: bool = True, strategy: str = "dynamic", **terms):
+    def choose(answer, *, named: bool = True, strategy: str = "dynamic", submit=lambda jobs: "1" * len(jobs), **terms):
         machines = "".join(
             f'[[machine]]\nname = "n{n}.{domain}"\nspeed = {speed}\nmemory = 100\ndomain = "{domain}"\n'
             + (f'node = "n{n}"\n' if named else "")
@@ -104,10 +106,13 @@ def proposed(tmp_path, monkeypatch, capsys):
         monkeypatch.setattr(proposing, "_answers", answers)
         found = known(str(tmp_path / "two.toml"), problem_of("jacobi", 1000), strategy)
         try:
-            _, jobs = agreed(found, Terms(**terms))
+            taken = []
+            submit_best(found, Terms(**terms), lambda jobs: (taken.append(jobs), submit(jobs))[1])
         finally:
             monkeypatch.setattr(proposing, "_answers", ask)
-        return {job.domain: job.nodes for job in jobs}, asked, capsys.readouterr().err
+        said = capsys.readouterr().err.splitlines(keepends=True)
+        untitled = "".join(line for line in said if not line.startswith("jacobi, "))
+        return {job.domain: job.nodes for job in taken[-1]}, asked, untitled
 
     return choose
 
@@ -179,6 +184,42 @@ def test_what_cannot_be_foreseen_is_not_compared(proposed):
     assert proposed(lambda *_: 5.0, iterations=3, most=1)[1] == [{"a": 3, "b": 3}]
 
 
+def unwilling(domain, line="sbatch: Invalid node name specified"):
+    """Whose batch system takes no job: a node has gone, say."""
+
+    def submit(jobs):
+        if any(job.domain == domain for job in jobs):
+            raise NotTaken(domain, line)
+        return ["1"] * len(jobs)
+
+    return submit
+
+
+def test_what_a_batch_system_does_not_take_is_left_out_of_the_next_choice(proposed):
+    """b would start it, but its sbatch refuses the nodes; by any strategy the next choice follows."""
+    jobs, asked, said = proposed(lambda *_: 0.0, submit=unwilling("b"))
+    assert (jobs, asked) == ({"a": 3}, [{"a": 3, "b": 3}, {"a": 3}])
+    assert said == "sbatch: Invalid node name specified\n"
+    assert proposed(lambda *_: 0.0, submit=unwilling("b"), strategy="static")[:2] == ({"a": 3}, [])
+    assert proposed(lambda *_: 0.0, submit=unwilling("b"), iterations=10**6)[0] == {"a": 3}
+
+
+def test_if_nobody_takes_it_nothing_is_submitted_and_what_was_refused_is_not_queued(proposed, capsys):
+    with pytest.raises(Failure, match="nothing was submitted: no choice was taken"):
+        proposed(lambda *_: 0.0, submit=lambda jobs: unwilling(jobs[0].domain, "no")(jobs))
+    assert capsys.readouterr().err.count("no\n") == 2  # both domains, then b alone
+    with pytest.raises(Failure, match="nothing was submitted: no choice was taken"):
+        proposed(lambda *_: 0.0, submit=unwilling("b"), most=1)
+
+    def only_both(jobs):
+        return ["1", "2"] if len(jobs) == 2 else unwilling("a")(jobs)
+
+    jobs, asked, said = proposed(lambda domain, *_: 60.0 * (domain == "b"), submit=only_both, most=2)
+    assert asked == [{"a": 3, "b": 3}, {"a": 3}]
+    assert jobs == asked[0]
+    assert said.endswith("no other choice can start now: the first one is queued\n")
+
+
 # Choosing anew (docs/select.md)
 
 
@@ -205,7 +246,7 @@ def watched(tmp_path, monkeypatch):
     monkeypatch.setattr(reselecting, "connected_to", lambda domain: nullcontext(Domain(domain)))
     before = known(str(tmp_path / "grid.toml"), problem_of("jacobi", 1000), "static")
     jobs = [Submitted("a", "1"), Submitted("b", "2")]
-    return SimpleNamespace(jobs=jobs, states=states, told=told, before=before, choice=agreed(before, Terms())[0])
+    return SimpleNamespace(jobs=jobs, states=states, told=told, before=before, choice=chosen(before, sites="domain"))
 
 
 def changed(before, **machine):
