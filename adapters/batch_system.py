@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -110,6 +111,23 @@ class Freed:
     """Nodes are free again: jobs with slots could perhaps start earlier. Only a `MeetingSystem` reports this."""
 
 
+class NodeState(StrEnum):
+    """What a job that comes now would find."""
+
+    IDLE = "idle"
+    BUSY = "busy"  # jobs have it, or some of it
+    HELD = "held"  # it is kept for a job that waits for its mate
+    DOWN = "down"  # nobody can have it
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """When a job would start that came now, in seconds since 1970; None: nobody can say. `now`: when that was found."""
+
+    at: int | None
+    now: int
+
+
 @dataclass(frozen=True, slots=True)
 class JobOutlook:
     """What the batch system expects of a job that waits, by the last look at its queue."""
@@ -160,6 +178,18 @@ class BatchSystem(Manager[Known, BatchReport], Protocol):
 
     def looked_at(self) -> float | None:
         """Return when the last look at the queue began, in seconds since 1970; None: that is not known."""
+        return None
+
+    async def node_states(self) -> Mapping[str, NodeState]:
+        """Return the present states of all nodes, by name; empty: they are not known."""
+        return {}
+
+    async def foresee(self, nodes: int, seconds: int, names: Sequence[str]) -> Foreseen | None:  # noqa: ARG002
+        """Return when a job of so many nodes would start that came now, on nodes of these `names` if there are any.
+
+        Jobs that wait come first, and those that run take as long as they may; nothing is promised. None: that is never
+        foreseen here.
+        """
         return None
 
     async def start(self, job_id: str, at: float | None = None) -> bool:

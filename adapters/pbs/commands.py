@@ -61,6 +61,7 @@ class NodeRow:
     holder: str
     comment: str
     processors: int
+    assigned: int = 0  # of these, that jobs have
 
 
 def job_number(text: str) -> str:
@@ -258,7 +259,9 @@ def _node(name: str, fields: Mapping[str, Any]) -> NodeRow:
     available = fields.get("resources_available", {})
     states = tuple(_text(fields.get("state", "")).split(","))
     holder, processors = _text(available.get(HOLDER, "")), _number(available.get("ncpus"))
-    return NodeRow(name, states, holder, _text(fields.get("comment", "")), processors or 0)
+    assigned = fields.get("resources_assigned", {})
+    used = _number(assigned.get("ncpus")) if isinstance(assigned, dict) else None
+    return NodeRow(name, states, holder, _text(fields.get("comment", "")), processors or 0, used or 0)
 
 
 def _text(value: object) -> str:

@@ -10,12 +10,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from cosched.adapters.batch_system import BatchReport, BatchSystem, BatchSystemFactory, JobOutlook, Known, Link
+from cosched.adapters.batch_system import (
+    BatchReport,
+    BatchSystem,
+    BatchSystemFactory,
+    Foreseen,
+    JobOutlook,
+    Known,
+    Link,
+    NodeState,
+)
 from cosched.adapters.findings import Finding
 from cosched.adapters.manager import ManagerError, SlotsOnRecord, UnknownJobError
 from cosched.adapters.pbs import commands
@@ -23,6 +32,7 @@ from cosched.adapters.pbs.calls import Pbs
 from cosched.adapters.pbs.ends import ended, gone
 from cosched.adapters.pbs.held_nodes import HeldNodes
 from cosched.adapters.pbs.hook_server import HookServer
+from cosched.adapters.pbs.prospects import foresee, state_of
 from cosched.adapters.pbs.register import BatchJob, Phase, Register, known
 from cosched.adapters.pbs.settings import PbsSettings, read_settings
 from cosched.adapters.pbs.start_notice import StartNotice
@@ -100,6 +110,15 @@ class PbsManager(WatchedQueue, BatchSystem):
     def outlooks(self) -> dict[str, JobOutlook]:
         """See the protocol."""
         return self._register.outlooks()
+
+    async def node_states(self) -> dict[str, NodeState]:
+        """See the protocol."""
+        return {node.name: state_of(node) for node in await self._pbs.nodes()}
+
+    async def foresee(self, nodes: int, seconds: int, names: Sequence[str]) -> Foreseen:
+        """See the protocol."""
+        rows, queue = await asyncio.gather(self._pbs.nodes(), self._pbs.queue())
+        return foresee(nodes, seconds, names, rows, queue, int(time.time()))
 
     # Orders
 

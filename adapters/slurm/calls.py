@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 
+from cosched.adapters.batch_system import NodeState
 from cosched.adapters.manager import UnknownJobError
 from cosched.adapters.programs import Failure, Programs
 from cosched.adapters.slurm import commands, machine, reservations
@@ -122,6 +123,14 @@ class Slurm:
         nodes, reserved = await asyncio.gather(self._run(machine.nodes()), self.reservations())
         jobs = machine.parse_jobs(await self._run(machine.jobs()))
         return Plan(now, machine.parse_nodes(nodes), jobs, reserved)
+
+    async def node_states(self) -> dict[str, NodeState]:
+        """Return the states of all nodes."""
+        return machine.parse_states(await self._run(machine.nodes()))
+
+    async def default_partition(self) -> str | None:
+        """Return the partition of jobs that name none; None: there is none."""
+        return machine.parse_default(await self._run(machine.default_partition()))
 
     async def _control(self, argv: list[str], failure: Failure = commands.failure) -> None:
         async with self._controls:

@@ -5,9 +5,10 @@ None of the fields that are printed is a text of a user's; what separates them i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from cosched.adapters.batch_system import NodeState
 from cosched.adapters.manager import ManagerError
 from cosched.adapters.slurm.commands import number, seconds
 from cosched.adapters.slurm.hostlists import expand
@@ -71,20 +72,47 @@ def nodes() -> list[str]:
     return ["sinfo", "-h", "-a", "-N", "-o", "%N %R %T"]
 
 
+def default_partition() -> list[str]:
+    """Show the names of all partitions; for `parse_default`."""
+    return ["sinfo", "-h", "-a", "-o", "%P"]
+
+
+def parse_default(printed: bytes) -> str | None:
+    """Return the partition of jobs that name none; None: there is none."""
+    names = printed.decode("utf-8", "surrogateescape").split()
+    return next((name.removesuffix("*") for name in names if name.endswith("*")), None)
+
+
 def parse_jobs(printed: bytes) -> list[MachineJob]:
     """Parse what `jobs` shows, with times in seconds since 1970. ManagerError."""
     lines = printed.decode("utf-8", "surrogateescape").splitlines()
     return [_job(line) for line in lines]
 
 
-def parse_nodes(printed: bytes) -> dict[str, frozenset[str]]:
-    """Return the nodes of each partition on which Slurm can start jobs, now or after those that run there."""
-    found: dict[str, set[str]] = {}
+def parse_states(printed: bytes) -> dict[str, NodeState]:
+    """Return the states of all nodes, of what `nodes` shows. A node that jobs share is busy."""
+    return {node: _state_of(state) for node, _, state in _nodes(printed)}
+
+
+def _state_of(state: str) -> NodeState:
+    plain = state.rstrip("+-")  # a node that Slurm has planned for a job may still be had for a while
+    if plain in ("idle", "planned"):
+        return NodeState.IDLE
+    return NodeState.BUSY if plain in _USABLE else NodeState.DOWN
+
+
+def _nodes(printed: bytes) -> Iterator[list[str]]:
     for line in printed.decode("utf-8", "surrogateescape").splitlines():
         words = line.split()
         if len(words) != len(("node", "partition", "state")):
             raise ManagerError(f"sinfo printed {line[:200]!a}, not a node, its partition and its state")
-        node, partition, state = words
+        yield words
+
+
+def parse_nodes(printed: bytes) -> dict[str, frozenset[str]]:
+    """Return the nodes of each partition on which Slurm can start jobs, now or after those that run there."""
+    found: dict[str, set[str]] = {}
+    for node, partition, state in _nodes(printed):
         usable = found.setdefault(partition, set())
         if state.rstrip("+-") in _USABLE:  # other signs: it does not answer, is powered down, is about to reboot
             usable.add(node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -15,11 +15,13 @@ from typing import TypeVar
 from cosched.adapters.batch_system import (
     BatchReport,
     BatchSystemFactory,
+    Foreseen,
     Freed,
     JobOutlook,
     Known,
     Link,
     MeetingSystem,
+    NodeState,
     Refused,
     SlotOnRecord,
     WantedStart,
@@ -148,6 +150,15 @@ class SlurmManager(WatchedQueue, MeetingSystem):
     def outlooks(self) -> dict[str, JobOutlook]:
         """See the protocol: what `squeue --start` shows."""
         return self._register.outlooks()
+
+    async def node_states(self) -> dict[str, NodeState]:
+        """See the protocol."""
+        return await self._slurm.node_states()
+
+    async def foresee(self, nodes: int, seconds: int, names: Sequence[str]) -> Foreseen:
+        """See the protocol: Slurm's own `--test-only` does not know of the jobs that wait (see Plan)."""
+        plan, partition = await asyncio.gather(self._slurm.plan(int(time.time())), self._slurm.default_partition())
+        return plan.foresee(nodes, seconds, names, partition)
 
     async def adopt(self, job_id: str, link: Link, owner: str) -> None:
         """See the protocol: the job's comment names the mate. The last look says which jobs there are."""

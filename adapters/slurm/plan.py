@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
+from cosched.adapters.batch_system import Foreseen
+from cosched.adapters.profile import FOREVER, LATE, Opening, Profile, Waiting
 from cosched.adapters.slurm.machine import MachineJob, nodes_of
-from cosched.adapters.slurm.profile import FOREVER, Opening, Profile
 from cosched.adapters.slurm.reservations import Reservation, whose
 
 MARGIN = 1  # seconds after a job's end: Slurm refuses a reservation that begins just then
-LATE = 30  # seconds that a job may be late: Slurm ended those that ignored their limits 3 to 22 s after these
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,21 +116,23 @@ class Plan:
         profile = self._profile(job)
         if not_before <= self.now and (here := profile.fits(job.count, job.limit, job.nodes)) is not None:
             return here
-        self._run_up_to(job, profile, paired)
+        profile.take_turns(self._waiting(other, paired) for other in self._before(job))
         return profile.earliest(job.count, job.limit, not_before, self._nodes_of(job.partitions))
 
-    def _run_up_to(self, job: MachineJob, profile: Profile, paired: Collection[str]) -> None:
-        """Take from the profile what the jobs before this one would take in an iteration of EASY."""
-        reserved = False
-        for other in self._before(job):
-            among = self._nodes_of(other.partitions)
-            if (found := profile.fits(other.count, _length(other), among)) is None and not reserved:
-                reserved = True
-                found = profile.earliest(other.count, _length(other), self.now, among)
-            elif other.job_id in paired:
-                continue  # it is passed over
-            if found is not None:
-                profile.take(found.nodes, found.at, _end(found.at, other))
+    def foresee(self, count: int, seconds: int, names: Collection[str], partition: str | None) -> Foreseen:
+        """Return when a job would start that came now, behind all that wait, on nodes of these names or of a partition.
+
+        `partition` None: of any.
+        """
+        profile = self._profile()
+        profile.take_turns(map(self._waiting, self.queue))
+        among = names or nodes_of(self._partitions if partition is None else [partition], self._partitions)
+        found = profile.earliest(count, seconds, self.now, among)
+        return Foreseen(None if found is None else found.at, self.now)
+
+    def _waiting(self, job: MachineJob, paired: Collection[str] = ()) -> Waiting:
+        """Return what a job of the queue wants; if it waits for its mate it is passed over."""
+        return Waiting(job.count, _length(job), self._nodes_of(job.partitions), job.job_id in paired)
 
     def _before(self, job: MachineJob) -> Iterator[MachineJob]:
         for other in self.queue:
@@ -138,14 +140,14 @@ class Plan:
                 return
             yield other
 
-    def _profile(self, own: MachineJob) -> Profile:
-        """Return what is free, with the nodes that the job has and its slot given back."""
+    def _profile(self, own: MachineJob | None = None) -> Profile:
+        """Return what is free; the nodes that this job has, and its slot, are given back."""
         profile = Profile(self.now, frozenset().union(*self._partitions.values()))
         for job in self._jobs.values():
             if not job.queued and job is not own:
                 profile.take(job.nodes, self.now, self._busy_until(job))
         for reservation in self._reservations:
-            if not _is_for(own, reservation):
+            if own is None or not _is_for(own, reservation):
                 profile.take(reservation.nodes, reservation.start, reservation.end)
         return profile
 

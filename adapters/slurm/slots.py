@@ -16,12 +16,12 @@ from fractions import Fraction
 
 from cosched.adapters.batch_system import SlotOnRecord, WantedStart
 from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
+from cosched.adapters.profile import Opening
 from cosched.adapters.programs import until_it_answers
 from cosched.adapters.slurm.batch_job import BatchJob, Phase
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.commands import NotPendingError
 from cosched.adapters.slurm.plan import Plan
-from cosched.adapters.slurm.profile import Opening
 from cosched.adapters.slurm.reservations import IGNORE_JOBS, OVERLAP, Fault, ReservationError, new_name, whose
 from cosched.adapters.slurm.sequences import Sequences
 

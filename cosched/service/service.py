@@ -294,7 +294,9 @@ class Service:
             Rendezvous(self.domain, self.operations, self.peers, self.configuration.domain.job_ports),
             self._adaptive(),
             Explained(self.domain, self.operations, self.queue, self.reads, self.explaining),
-            Planned(self.domain, self.operations, self.reads, self._machines(), Quotes(self.domain)),
+            Planned(
+                self.domain, self.reads, self._machines(), Quotes(self.domain, self.queue, self.operations.prospect)
+            ),
             Described(
                 self.domain, self.views, self.clock, self.reads, self.about, Policy(self.configuration.shown_to),
                 self.configuration.owners(), self._clock_ahead, self.explaining,
@@ -307,7 +309,9 @@ class Service:
         section = self.configuration.machines
         if section is None or self._catalogue is None:
             return None
-        return Machines(str(section.file), self._catalogue, section.refresh, self.views.node_groups)
+        return Machines(
+            str(section.file), self._catalogue, section.refresh, partial(self.views.node_groups, self.queue)
+        )
 
     def _adaptive(self) -> Adaptive | None:
         work = self.runner.work

@@ -61,7 +61,7 @@ class MachinesServiceServicer:
 
     def QuoteStart(self, request, context):
         """When a job would start that were submitted now without mates, if nobody else came and every job ran as long as it
-        may.
+        may. Where a batch system schedules, that is estimated: its nodes are taken as a whole, behind all jobs that wait.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

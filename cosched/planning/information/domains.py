@@ -106,8 +106,12 @@ def _cpu(machine: Machine) -> float | None:
 
 
 def states(machines: Sequence[Listed], groups: Sequence[Nodes]) -> Iterator[tuple[Listed, str]]:
-    """Yield the states of a domain's machines; of those that are not called by a name there, the first are idle."""
+    """Yield the states of a domain's machines; of those that are not called by a name there, the first are idle.
+
+    Where the free nodes are told by name, no other one is free.
+    """
     of_names = {name: group.state for group in groups for name in group.names}
+    others = BUSY if all(group.names for group in groups if group.state == IDLE) else UNKNOWN
     named = {machine.node for machine in machines if machine.node is not None}
     unnamed = sum(group.count - len(named & set(group.names)) for group in groups if group.state == IDLE)
     for machine in machines:
@@ -115,7 +119,7 @@ def states(machines: Sequence[Listed], groups: Sequence[Nodes]) -> Iterator[tupl
             yield machine, IDLE if unnamed > 0 else BUSY
             unnamed -= 1
         else:
-            yield machine, of_names.get(machine.node, UNKNOWN)
+            yield machine, of_names.get(machine.node, others)
 
 
 def free(machines: Sequence[Listed], groups: Sequence[Nodes]) -> Iterator[Reading]:

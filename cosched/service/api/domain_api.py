@@ -176,7 +176,7 @@ class DomainApi(DomainServiceServicer):
     async def ListNodes(self, request: domain_pb2.ListNodesRequest, context: Context) -> domain_pb2.ListNodesResponse:
         """See the protocol."""
         async with self._reading(context):
-            return self._list_nodes(request)
+            return await self._list_nodes(request)
 
     @answered
     async def GetDomain(self, request: domain_pb2.GetDomainRequest, context: Context) -> domain_pb2.GetDomainResponse:  # noqa: ARG002
@@ -222,10 +222,11 @@ class DomainApi(DomainServiceServicer):
                     break
         return found
 
-    def _list_nodes(self, request: domain_pb2.ListNodesRequest) -> domain_pb2.ListNodesResponse:
+    async def _list_nodes(self, request: domain_pb2.ListNodesRequest) -> domain_pb2.ListNodesResponse:
         most, first = _page_size(request.page_size), _page_token(request.page_token, first=0)
         wanted = set(request.states) - {cluster_pb2.NODE_STATE_UNSPECIFIED}
-        groups = [group for group in self._views.node_groups() if not wanted or group.state in wanted]
+        groups = await self._views.node_groups(self._queue)
+        groups = [group for group in groups if not wanted or group.state in wanted]
         token = str(first + most) if len(groups) > first + most else ""
         return domain_pb2.ListNodesResponse(groups=groups[first : first + most], next_page_token=token)
 

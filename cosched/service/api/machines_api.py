@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import grpc
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.service.api.answering import Context, answered
-from cosched.service.api.operations import Operations
 from cosched.service.api.reads import Reads
 from cosched.service.api.requests import checked_reader
 from cosched.service.domain.live_domain import LiveDomain
@@ -27,7 +25,6 @@ class Planned:
     """The parts of a service that this API uses; `machines` None: none are listed."""
 
     domain: LiveDomain
-    operations: Operations
     reads: Reads
     machines: Machines | None
     quotes: Quotes
@@ -58,11 +55,10 @@ class MachinesApi(MachinesServiceServicer):
         self, request: machines_pb2.QuoteStartRequest, context: Context
     ) -> machines_pb2.QuoteStartResponse:
         """See the protocol."""
-        caller, clock = checked_reader(self.domain, self._identify(context)), self.domain.clock
-        prospect = partial(self._serving.operations.prospect, read_prospect(request), caller.user or "")
+        caller = checked_reader(self.domain, self._identify(context))
         async with self._serving.reads.reading(caller.via):
-            now, at = await self._serving.quotes.start_of(prospect)
-        told = machines_pb2.QuoteStartResponse(now=Timestamp(seconds=clock.to_wall(now)))
-        if at is not None:
-            told.at.seconds = clock.to_wall(at)
+            found = await self._serving.quotes.start_of(read_prospect(request), caller.user or "")
+        told = machines_pb2.QuoteStartResponse(now=Timestamp(seconds=found.now))
+        if found.at is not None:
+            told.at.seconds = found.at
         return told

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from cosched.adapters.batch_system import NodeState
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.membership import Promise
 from cosched.core.job import JobState
@@ -20,6 +21,7 @@ from cosched.service.domain.malleable import is_sized, least_of, predictions_of,
 from cosched.service.domain.memory import allocation_of, nodes_of
 from cosched.service.domain.sizing import sizing_of
 from cosched.service.domain.story import Noted
+from cosched.service.manager.queues import Queue
 from cosched.service.peers.peer import PeerView
 from cosched.service.store import EventRecord, JobRecord
 from cosched.service.wire.group_messages import write_window
@@ -245,8 +247,12 @@ class Views:
             running=counts[JobState.RUNNING],
         )
 
-    def node_groups(self) -> list[cluster_pb2.NodeGroup]:
-        """Return groups of nodes: those of each job, and the free ones."""
+    async def node_groups(self, queue: Queue) -> list[cluster_pb2.NodeGroup]:
+        """Return groups of nodes: those of each job, and the free ones; and all others, if a manager tells of them.
+
+        Where free ones have names, all free ones are named. Refusal: the manager does not answer.
+        """
+        told = await queue.node_states()
         groups = [
             cluster_pb2.NodeGroup(
                 state=cluster_pb2.NODE_STATE_HELD if self._holds(record) else cluster_pb2.NODE_STATE_BUSY,
@@ -257,6 +263,8 @@ class Views:
             for job, record in self._domain.jobs.items()
             if record.state in (JobState.READY, JobState.HOLDING, JobState.RUNNING)
         ]
+        if told:
+            return groups + _others(told, groups)
         if self._domain.scheduler.free:
             idle = cluster_pb2.NodeGroup(state=cluster_pb2.NODE_STATE_IDLE, count=self._domain.scheduler.free)
             groups.append(idle)
@@ -274,6 +282,21 @@ class Views:
 
     def _clock_time(self, instant: int) -> str:
         return story.utc(self._clock.to_wall(instant))
+
+
+def _others(told: Mapping[str, NodeState], jobs: Sequence[cluster_pb2.NodeGroup]) -> list[cluster_pb2.NodeGroup]:
+    """Return the groups of nodes that none of our jobs has; which ones our jobs have is not told by name."""
+    of_state: dict[NodeState, list[str]] = {}
+    for name, state in told.items():
+        of_state.setdefault(state, []).append(name)
+    idle, down = of_state.get(NodeState.IDLE, []), of_state.get(NodeState.DOWN, [])
+    busy = len(told) - len(idle) - len(down) - sum(group.count for group in jobs)
+    groups = [
+        cluster_pb2.NodeGroup(state=cluster_pb2.NODE_STATE_IDLE, count=len(idle), names=idle),
+        cluster_pb2.NodeGroup(state=cluster_pb2.NODE_STATE_DOWN, count=len(down), names=down),
+        cluster_pb2.NodeGroup(state=cluster_pb2.NODE_STATE_BUSY, count=max(0, busy)),
+    ]
+    return [group for group in groups if group.count]
 
 
 def _peer(view: PeerView, absence: str) -> cluster_pb2.Peer:

@@ -35,7 +35,12 @@ def columns_of(record: JobRecord, kind: SchedulerKind) -> Any:
 
 def nodelist_of(record: JobRecord) -> tuple[str, ...]:
     """Return the names of nodes that the job must have; empty: any will do."""
-    return tuple(filter(None, said_of(record).get(NODELIST, "").split(",")))
+    return names_in(said_of(record))
+
+
+def names_in(columns: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the names of nodes that a job's columns have."""
+    return tuple(filter(None, columns.get(NODELIST, "").split(",")))
 
 
 def predictions_of(record: JobRecord) -> tuple[Prediction, ...]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 import grpc
 
-from cosched.adapters.batch_system import BatchSystem, Link
+from cosched.adapters.batch_system import BatchSystem, Foreseen, Link, NodeState
 from cosched.adapters.launcher import Launcher
 from cosched.adapters.manager import ManagerError
 from cosched.core.job import JobState
@@ -42,6 +43,14 @@ class Queue:
     async def plan(self) -> Plan:
         """Return when the jobs that wait are expected to start."""
         return await self._planner()
+
+    async def node_states(self) -> Mapping[str, NodeState]:
+        """Return the states of all nodes by name, if the manager chooses them: else nobody knows more than we do."""
+        return {}
+
+    async def foresee(self, nodes: int, seconds: int, names: Sequence[str]) -> Foreseen | None:  # noqa: ARG002
+        """Return when the manager would start a job that came now (`BatchSystem.foresee`); None: it cannot say."""
+        return None
 
     def check_open(self) -> None:
         """Raise Refusal if jobs are not submitted to the domain itself."""
@@ -95,6 +104,8 @@ class BatchQueue(Queue):
         self._domain = domain
         self._system = system
         self._peers = peers
+        self._states: Mapping[str, NodeState] = {}
+        self._states_until = 0.0  # by the monotonic clock
 
     async def plan(self) -> Plan:
         """See Queue: the batch system's own estimates."""
@@ -106,6 +117,19 @@ class BatchQueue(Queue):
         looked_at = self._system.looked_at()
         made_at = clock.now() if looked_at is None else clock.from_wall(int(looked_at))
         return Plan(made_at, BATCH_SYSTEMS, starts, places, words)
+
+    async def node_states(self) -> Mapping[str, NodeState]:
+        """See Queue. Refusal."""
+        if time.monotonic() >= self._states_until:
+            with _refusals():
+                self._states = await self._system.node_states()
+            self._states_until = time.monotonic() + FRESH
+        return self._states
+
+    async def foresee(self, nodes: int, seconds: int, names: Sequence[str]) -> Foreseen | None:
+        """See Queue. Refusal."""
+        with _refusals():
+            return await self._system.foresee(nodes, seconds, names)
 
     def check_open(self) -> None:
         """See Queue."""

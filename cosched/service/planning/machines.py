@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -35,7 +35,7 @@ class Machines:
     path: str
     catalogue: Catalogue
     refresh: int
-    node_groups: Callable[[], Iterable[cluster_pb2.NodeGroup]]
+    node_groups: Callable[[], Awaitable[Iterable[cluster_pb2.NodeGroup]]]
     _gathered: dict[bool, _Gathered] = field(default_factory=dict)
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -48,7 +48,7 @@ class Machines:
                 self._gathered[lasting] = known
         told = machines_pb2.ListMachinesResponse(problems=known.problems)
         told.gathered_at.CopyFrom(Timestamp(seconds=int(known.at)))
-        for machine, state in states(self.catalogue.listed, list(map(Nodes, self.node_groups()))):
+        for machine, state in states(self.catalogue.listed, list(map(Nodes, await self.node_groups()))):
             message = told.machines.add(name=machine.name, segment=machine.segment, node=machine.node or "")
             message.state = cluster_pb2.NodeState.Value(f"NODE_STATE_{state.upper()}")
             _write(message, {kind: first_known(known.facts, kind, machine.name) for kind in KINDS})

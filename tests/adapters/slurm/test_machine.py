@@ -48,6 +48,23 @@ def test_a_node_in_a_doubtful_state_does_not_count(state: str) -> None:
     assert machine.parse_nodes(printed) == {"main": {"n2"}, "big": {"n2"}}
 
 
+def test_nodes_have_states_for_a_job_that_comes_now() -> None:
+    states = machine.parse_states((RECORDED / "machine-nodes.txt").read_bytes())
+    assert states == {
+        **{f"intrepid{number}": "busy" for number in (1, 2, 3)},
+        "intrepid4": "idle",  # planned for a job that waits
+        **{f"intrepid{number}": "down" for number in (5, 6)},
+        **{f"intrepid{number}": "idle" for number in (7, 8)},
+    }
+    printed = b"n1 main mixed\nn2 main idle*\nn3 main idle-\nn4 main reserved\nn5 main draining\n"
+    assert [*machine.parse_states(printed).values()] == ["busy", "down", "idle", "busy", "down"]
+
+
+def test_the_default_partition_is_marked() -> None:
+    assert machine.parse_default(b"big\nmain*\nall\n") == "main"
+    assert machine.parse_default(b"big\n") is None
+
+
 def test_what_has_another_form_is_refused() -> None:
     with pytest.raises(ManagerError, match="squeue printed"):
         machine.parse_jobs(b"1 2 3\n")

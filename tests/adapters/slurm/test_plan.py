@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cosched.adapters.batch_system import Foreseen
+from cosched.adapters.profile import LATE, Opening
 from cosched.adapters.slurm.machine import MachineJob
-from cosched.adapters.slurm.plan import LATE, MARGIN, Allowance, EarlyStart, Plan, allowance
-from cosched.adapters.slurm.profile import Opening
+from cosched.adapters.slurm.plan import MARGIN, Allowance, EarlyStart, Plan, allowance
 from cosched.adapters.slurm.reservations import Reservation, new_name
 
 NOW = 1000
@@ -125,8 +126,23 @@ def test_a_slot_delays_no_reservation_of_the_first_job_that_waits(
     assert found.at >= expected  # later, if it is free nodes that h has left, but not the same ones all the time
     if passed_over or s == NOW:
         assert found.at == expected
+    if not paired:
+        assert plan(*run, h).foresee(m, its_limit, (), "main").at == plan(*run, k, h).earliest("2", NOW, ()).at
     if not passed_over:
         assert earliest([*taken, (m, found.at, found.at + its_limit)], NOW, n, limit) == s
+
+
+def test_a_job_that_comes_now_starts_behind_all_that_wait_and_where_it_must() -> None:
+    """Five nodes are busy until 1100. A job of 6 waits for them, and has no limit; what fits before starts now."""
+    run = [running(10 + number, [NODES[number]], 1100) for number in range(5)]
+    large = plan(*run, job(1, 6, 0))
+    free = 1100 + MARGIN
+    assert [large.foresee(1, limit, (), "main").at for limit in (free - NOW, free - NOW + 1)] == [NOW, None]
+    assert plan(*run).foresee(1, 10**6, ["n5"], "main").at == NOW
+    assert plan(*run).foresee(2, 10, ["n5", "n0"], "main").at == free
+    assert plan(*run).foresee(1, 10, ["down"], "main") == Foreseen(None, NOW)
+    assert plan(*run).foresee(1, 10, (), "other") == Foreseen(None, NOW)
+    assert plan(*run).foresee(6, 10, (), None).at == free
 
 
 @pytest.mark.parametrize(

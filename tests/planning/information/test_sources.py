@@ -247,8 +247,13 @@ def test_free_nodes_of_a_domain_are_those_with_their_names_or_as_many():
         SimpleNamespace(state="busy", count=1, names=("n2",)),
         SimpleNamespace(state="unknown", count=1, names=("n3",)),
     ]
-    named = [Listed(f"{node}.x", "x", "mira", node) for node in ("n1", "n2", "n3")]
-    assert {reading.of: reading.value for reading in free(named, groups)} == {"n1.x": 1, "n2.x": 0}
+    named = [Listed(f"{node}.x", "x", "mira", node) for node in ("n1", "n2", "n3", "n5")]
+    known = {"n1.x": 1, "n2.x": 0, "n5.x": 0}
+    assert {reading.of: reading.value for reading in free(named, groups)} == known
+    groups[0].names = ()
+    del known["n1.x"], known["n5.x"]  # as many are free, but who knows which?
+    assert {reading.of: reading.value for reading in free(named, groups)} == known
+    groups[0].names = ("n1", "n4")
     unnamed = [Listed(f"m{number}", "x", "mira") for number in range(3)]
     assert [reading.value for reading in free(unnamed, groups)] == [1, 1, 0]
     assert [reading.value for reading in free([named[0], *unnamed], groups)] == [1, 1, 0, 0]

@@ -1,4 +1,4 @@
-"""Which nodes are free when (meet.md, 1): the usable nodes less what running jobs and reservations take of them.
+"""Which nodes of a batch system are free when (meet.md, 1): the usable ones less what jobs and reservations take.
 
 A node is taken as a whole, also by a job that shares it. Times are whole seconds since 1970, and exact: a job fits at t
 if its nodes are free for all of [t, t + its time limit).
@@ -9,8 +9,10 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 FOREVER = 1 << 62
+LATE = 30  # seconds that a job may be late: Slurm ended those that ignored their limits 3 to 22 s after these
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,15 @@ class Opening:
 
     at: int
     nodes: tuple[str, ...]
+
+
+class Waiting(NamedTuple):
+    """A job of the queue. `passed_over`: it does not start, though it could."""
+
+    nodes: int
+    seconds: int  # FOREVER: no limit
+    among: Collection[str]
+    passed_over: bool = False
 
 
 class Profile:
@@ -36,6 +47,18 @@ class Profile:
                 insort(self._taken[node], (start, end))
                 if start <= self.now:
                     self._free.discard(node)
+
+    def take_turns(self, queue: Iterable[Waiting]) -> None:
+        """Take what the jobs of a queue would take in an iteration of EASY: the first that does not fit is reserved."""
+        reserved = False
+        for job in queue:
+            if (found := self.fits(job.nodes, job.seconds, job.among)) is None and not reserved:
+                reserved = True
+                found = self.earliest(job.nodes, job.seconds, self.now, job.among)
+            elif job.passed_over:
+                continue
+            if found is not None:
+                self.take(found.nodes, found.at, min(found.at + job.seconds, FOREVER))
 
     def fits(self, count: int, seconds: int, among: Collection[str], after: Collection[str] = ()) -> Opening | None:
         """Return where a job fits now, or None; on the nodes of `after` only as far as others do not suffice."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosched.adapters.slurm.profile import FOREVER, Opening, Profile
+from cosched.adapters.profile import FOREVER, Opening, Profile
 
 NODES = [f"n{number}" for number in range(4)]
 NOW = 5
