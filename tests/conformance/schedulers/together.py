@@ -32,7 +32,7 @@ from cosched.sim.story import StoryLog
 from cosched.sim.world import DomainSetup
 from cosched.workload.allocations import Allocations
 from cosched.workload.pairing import Pairing
-from tests.conformance.schedulers.kinds import HETEROGENEOUS_SETTINGS, columns, example
+from tests.conformance.schedulers.kinds import HETEROGENEOUS_SETTINGS, SLOW, columns, example
 from tests.conformance.schedulers.waiting import plain
 from tests.sim import fluid_exact
 from tests.sim.exact import ref_domain, setup_of, some_jobs
@@ -67,6 +67,9 @@ def molded(of: DomainSetup, random: Random) -> DomainSetup:
 def unlike(of: DomainSetup, random: Random) -> DomainSetup:
     """A domain with the same jobs, of classes and priorities, on machines that are not alike."""
     rules = random.choice([rules for rules in HETEROGENEOUS_SETTINGS.values() if rules.slots == of.cluster.slots])
+    slow = random.choice([SLOW, 40])  # jobs of all classes run on clusters, or where they end first
+    times = {pair: random.randint(1, 3) * min(seconds, slow) for pair, seconds in rules.times.items()}
+    rules = replace(rules, times=times)
     one = np.ones(len(of.workload), np.int64)
     work = replace(of.workload, nodes=one, run=one, requested=one)
     jobs = [columns("heterogeneous", random, 1) for _ in range(len(work))]

@@ -48,6 +48,7 @@ class Committing(PlainScheduler):
         self._homes: dict[JobId, tuple[int, int] | None] = {}  # see HOME; None: to its queue
         self._set_back: set[JobId] = set()  # jobs that have yielded or were released, and were not planned again since
         self._touched: set[int] = set()  # machines on which another job may be the first now
+        self._after_release = False  # at this instant
         self._arrived = self._ordered = 0
         self._counts = dict.fromkeys(COUNTED, 0)
 
@@ -196,6 +197,9 @@ class Committing(PlainScheduler):
             self._pass(now)
         for job in self._set_back:
             self._touched.update(self._members(self.jobs[job]))
+        self._after_release = any(self.jobs[job].released == now for job in self._set_back)
+        if self._after_release:
+            self._touched.update(range(self._resources.machines))
 
     def _pass(self, now: int) -> None:
         """Place the jobs of all queues, one after the other; what was set back is planned again."""

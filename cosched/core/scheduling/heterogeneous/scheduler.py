@@ -33,7 +33,7 @@ class Heterogeneous(Committing):
                 self._touched.discard(machine)
             else:
                 found[job.asked.id] = job
-        turn = {id: (job.released == now, self._commitment(job).order) for id, job in found.items()}
+        turn = {id: (self._turn(job, now), self._commitment(job).order) for id, job in found.items()}
         chosen = found[min(turn, key=turn.__getitem__)] if turn else None
         if chosen is not None:
             chosen.size = len(self._members(chosen))
@@ -56,17 +56,16 @@ class Heterogeneous(Committing):
         line = self._plan.lines[machine]
         waiting = (self.jobs[of.job] for of in line if not of.has_machines)
         waiting = (job for job in waiting if self._has_turn(job, now))
-        first = next(iter(self._in_turn(list(waiting), now) if self._set_back else waiting), None)
+        in_turn = sorted(waiting, key=lambda job: self._turn(job, now)) if self._after_release else waiting
+        first = next(iter(in_turn), None)
         if first is None or not all(self._gives_way(of, first) for of in self._plan.having(machine)):
             return None
         return first
 
-    @staticmethod
-    def _in_turn(jobs: list[PlainJob], now: int) -> list[PlainJob]:
-        """After a release wanted jobs come first, and the released last (coscheduling.md)."""
-        if any(job.released == now for job in jobs):
-            jobs.sort(key=lambda job: 2 if job.released == now else 0 if now < job.wanted_until else 1)
-        return jobs
+    def _turn(self, job: PlainJob, now: int) -> int:
+        """After a release wanted jobs come first, and the released last, on all machines (coscheduling.md)."""
+        wanted = self._after_release and now < job.wanted_until
+        return 2 if job.released == now else 0 if wanted else 1
 
     def _gives_way(self, commitment: Commitment, job: PlainJob) -> bool:
         """Whether the job may be ready though this one has a machine of it, which it takes when it starts."""
