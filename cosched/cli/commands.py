@@ -61,6 +61,9 @@ OWN: Table = {
     "select": Lazy("cosched.cli.select", "select", "Choose machines for an application."),
     "serve": Lazy("cosched.cli.serve", "serve", "Serve one policy domain."),
     "show": Lazy("cosched.cli.client.show", "show_job", "Show everything about a job, and its story."),
+    "site": Lazy(
+        "cosched.cli.client.site", "site", "Show the machines, clusters, queues and so on of the domain's site."
+    ),
     "submit": Lazy("cosched.cli.client.submit", "submit", "Submit a job, a job with a mate, or a group."),
     "times": Lazy("cosched.cli.client.run_times", "times", "Show and correct the run times that were learned."),
     "unlink": Lazy("cosched.cli.client.changes", "unlink", "Dissolve a pair."),

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import grpc
 
-from cosched.client import calls
+from cosched.client import calls, site_calls
 from cosched.client.attempts import CALL_PAUSES, Attempts
 from cosched.client.calls import EXPLAINED_AT_ONCE, WATCH, Call, JobLike
 from cosched.client.client import TIMEOUT
@@ -68,8 +68,9 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
     find_mates = _asks(calls.find_mates)
     explain = _asks(calls.explain)
     usage = _asks(calls.usage)
-    run_times = _asks(calls.run_times)
-    correct_run_times = _asks(calls.correct_run_times)
+    run_times = _asks(site_calls.run_times)
+    correct_run_times = _asks(site_calls.correct_run_times)
+    site = _asks(site_calls.site)
     machines = _asks(calls.machines)
     quote_start = _asks(calls.quote_start)
     domain = _asks(calls.domain)

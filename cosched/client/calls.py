@@ -20,10 +20,9 @@ from cosched.client.explanations import Explanation
 from cosched.client.jobs import JOB_STATES, Job
 from cosched.client.machines import Machines, StartQuote
 from cosched.client.places import FoundMate
-from cosched.client.run_times import RUN_TIMES_BY, RunTime
 from cosched.client.usage import USAGE_BY, Usage
 from cosched.v1 import domain_pb2 as wire
-from cosched.v1 import explain_pb2, machines_pb2, rendezvous_pb2, run_times_pb2, usage_pb2
+from cosched.v1 import explain_pb2, machines_pb2, rendezvous_pb2, usage_pb2
 from cosched.v1.coscheduling_pb2 import JobRef, Window
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from cosched.v1.explain_pb2_grpc import ExplainServiceStub
@@ -114,7 +113,7 @@ def submit(
     if least is None and (text := columns.get(LEAST_NODES, "")).isdecimal():
         least = int(text)
     request = wire.SubmitJobRequest(
-        request_id=_request_id(),
+        request_id=request_id(),
         name=name,
         nodes=nodes,
         least_nodes=least or 0,  # of columns["least"], too: earlier services know no other
@@ -139,7 +138,7 @@ def submit(
 
 def cancel(job: JobLike, *, unless_started: bool = False) -> Call[Job]:
     """Cancel a job. Its mate then starts alone. `unless_started`: ClientError (JOB_STATE) if it runs."""
-    request = wire.CancelJobRequest(request_id=_request_id(), job=job_ref(job), unless_started=unless_started)
+    request = wire.CancelJobRequest(request_id=request_id(), job=job_ref(job), unless_started=unless_started)
     return Call("CancelJob", request, _job)
 
 
@@ -159,7 +158,7 @@ def link(
 
     A job that has nodes cannot join a group.
     """
-    request = wire.LinkJobsRequest(request_id=_request_id(), job=job_ref(job), or_alone=or_alone)
+    request = wire.LinkJobsRequest(request_id=request_id(), job=job_ref(job), or_alone=or_alone)
     if group is None:
         if members or windows or at is not None:
             raise ValueError(UNNAMED_GROUP)
@@ -173,13 +172,13 @@ def link(
 
 def unlink(job: JobLike, mate_domain: str = "") -> Call[Job]:
     """Dissolve a pair. A holding or ready job then starts alone at once."""
-    request = wire.UnlinkJobsRequest(request_id=_request_id(), job=job_ref(job), mate_domain=mate_domain)
+    request = wire.UnlinkJobsRequest(request_id=request_id(), job=job_ref(job), mate_domain=mate_domain)
     return Call("UnlinkJobs", request, _job)
 
 
 def release(job: JobLike) -> Call[Job]:
     """End a job's hold now. A holding job may be selected again at once, and hold again."""
-    return Call("ReleaseHold", wire.ReleaseHoldRequest(request_id=_request_id(), job=job_ref(job)), _job)
+    return Call("ReleaseHold", wire.ReleaseHoldRequest(request_id=request_id(), job=job_ref(job)), _job)
 
 
 def drain(expected: float | timedelta | None = None, *, settle: float | timedelta | None = None) -> Call[Domain]:
@@ -188,7 +187,7 @@ def drain(expected: float | timedelta | None = None, *, settle: float | timedelt
     `expected`: the likely length in whole seconds (default: an hour); peers wait that long. `settle`: how long jobs
     that hold now may go on (default: 30 s). Returns at once; `domain().drain.waits_for` lists jobs that still hold.
     """
-    request = wire.DrainDomainRequest(request_id=_request_id())
+    request = wire.DrainDomainRequest(request_id=request_id())
     if expected is not None:
         request.expected.FromTimedelta(_timedelta(expected))
     if settle is not None:
@@ -198,7 +197,7 @@ def drain(expected: float | timedelta | None = None, *, settle: float | timedelt
 
 def resume() -> Call[Domain]:
     """End `drain`."""
-    return Call("ResumeDomain", wire.ResumeDomainRequest(request_id=_request_id()), _domain)
+    return Call("ResumeDomain", wire.ResumeDomainRequest(request_id=request_id()), _domain)
 
 
 def job(job: JobLike) -> Call[Job]:
@@ -211,7 +210,7 @@ def jobs(
 ) -> Call[list[Job]]:
     """Ask for the first page; see Client.jobs."""
     request = wire.ListJobsRequest(
-        states=_enums(states or (), JOB_STATES, "JOB_STATE_"),
+        states=enums(states or (), JOB_STATES, "JOB_STATE_"),
         owner=owner or "",
         paired_only=paired_only,
         group=group or "",
@@ -246,31 +245,11 @@ def usage(by: str = "user", since: float | timedelta | None = None) -> Call[list
 
     `since`: of so many last seconds, or a timedelta; whole hours are counted. None: of all that is kept.
     """
-    [chosen] = _enums([by], USAGE_BY, "USAGE_BY_")
+    [chosen] = enums([by], USAGE_BY, "USAGE_BY_")
     request = usage_pb2.ListUsageRequest(by=chosen)
     if since is not None:
         request.since.FromDatetime(datetime.now(UTC) - _timedelta(since))
     return Call("ListUsage", request, lambda answer: list(map(Usage, answer.usages)))
-
-
-def run_times(by: str = "pair") -> Call[list[RunTime]]:
-    """Return how long jobs have run, by `pair` of job class and resource, `class`, `resource`, or `user`."""
-    [chosen] = _enums([by], RUN_TIMES_BY, "RUN_TIMES_BY_")
-    request = run_times_pb2.ListRunTimesRequest(by=chosen)
-    return Call("ListRunTimes", request, lambda answer: list(map(RunTime, answer.run_times)))
-
-
-def correct_run_times(corrections: Mapping[tuple[str, str], int | None]) -> Call[None]:
-    """State run times in seconds, by job class and resource, until runs complete; None: forget what was learned.
-
-    The runs so far count no more. For operators.
-    """
-    request = run_times_pb2.CorrectRunTimesRequest(request_id=_request_id())
-    for (job_class, resource), seconds in corrections.items():
-        correction = request.corrections.add(job_class=job_class, resource=resource)
-        if seconds is not None:
-            correction.stated.seconds = seconds
-    return Call("CorrectRunTimes", request, lambda _: None)
 
 
 def machines(*, lasting: bool = False) -> Call[Machines]:
@@ -305,7 +284,7 @@ def events(
     """See Client.events."""
     return wire.WatchEventsRequest(
         jobs=map(job_ref, jobs),
-        kinds=_enums(kinds, EVENT_KINDS, "EVENT_KIND_"),
+        kinds=enums(kinds, EVENT_KINDS, "EVENT_KIND_"),
         after_sequence=after,
         until_now=until_now,
     )
@@ -374,7 +353,8 @@ def _domain(answer: Any) -> Domain:
     return Domain(answer.domain)
 
 
-def _request_id() -> str:
+def request_id() -> str:
+    """Return a new id: a repetition of the request with it changes nothing more."""
     return str(uuid.uuid4())
 
 
@@ -392,7 +372,8 @@ def _timedelta(time: Span) -> timedelta:
     return time if isinstance(time, timedelta) else timedelta(seconds=time)
 
 
-def _enums(words: Iterable[str], known: Mapping[int, str], prefix: str) -> list[str]:
+def enums(words: Iterable[str], known: Mapping[int, str], prefix: str) -> list[str]:
+    """Return values of an enumeration of the protocol, whose words are known; ValueError."""
     given = [words] if isinstance(words, str) else list(words)
     for word in given:
         if word not in known.values():

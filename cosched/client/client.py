@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import grpc
 
-from cosched.client import calls
+from cosched.client import calls, site_calls
 from cosched.client.attempts import CALL_PAUSES, Attempts
 from cosched.client.calls import EXPLAINED_AT_ONCE, WATCH, Call, JobLike
 from cosched.client.connection import Tls, chosen_tls, of_domain, open_channel, server_address
@@ -82,8 +82,9 @@ class Client(AbstractContextManager["Client"]):
     find_mates = _asks(calls.find_mates)
     explain = _asks(calls.explain)
     usage = _asks(calls.usage)
-    run_times = _asks(calls.run_times)
-    correct_run_times = _asks(calls.correct_run_times)
+    run_times = _asks(site_calls.run_times)
+    correct_run_times = _asks(site_calls.correct_run_times)
+    site = _asks(site_calls.site)
     machines = _asks(calls.machines)
     quote_start = _asks(calls.quote_start)
     domain = _asks(calls.domain)

@@ -116,6 +116,13 @@ class HeterogeneousKind(SchedulerKind):
 
     # Jobs
 
+    def adapted(self, keys: HeterogeneousKeys, workload: Workload, nodes: int, seed: int) -> Workload:  # noqa: ARG002
+        """See SchedulerKind."""
+        if not keys.rules().site.users:
+            return workload
+        said = f"{keys.site}: users may use only what it lets them, which is not looked at: jobs of logs have no users"
+        return replace(workload, remarks=(*workload.remarks, said))
+
     def columns(self) -> Sequence[Column]:
         """See SchedulerKind."""
         return JOB_CLASS, PRIORITY

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Self
+from itertools import chain
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from cosched.core.scheduling.heterogeneous.site import Cluster, ExpectedTimes, Machine, Site
+from cosched.core.scheduling.heterogeneous.site import (
+    Cluster,
+    ExpectedTimes,
+    Interconnect,
+    Machine,
+    Restricted,
+    Site,
+)
 from cosched.errors import InputError
 from cosched.validation.mistakes import KeyedError, first_mistake, key_shown, no_such_key
 from cosched.validation.text import shown
@@ -16,6 +24,8 @@ from cosched.validation.types import DomainName, Seconds, Settings, Switch, Whol
 from cosched.workload.run_times import read_run_times
 
 Name = DomainName
+Users = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
+Described = Annotated[str, Field(max_length=256)]
 
 
 class MachinesOfClass(Settings):
@@ -23,6 +33,8 @@ class MachinesOfClass(Settings):
 
     machine_class: Annotated[Name, Field(alias="class")]
     names: Annotated[tuple[Name, ...], Field(min_length=1)]
+    users: Users | None = None
+    description: Described = ""
 
 
 class ClusterTable(Settings):
@@ -31,6 +43,31 @@ class ClusterTable(Settings):
     name: Name
     members: Annotated[tuple[Name, ...], Field(min_length=1)]
     min_members: Annotated[Whole, Field(ge=1)] | None = None
+    interconnect: Name | None = None
+    users: Users | None = None
+
+
+class InterconnectTable(Settings):
+    """A table [[interconnects]]: a network that serves clusters; Mbit/s and s."""
+
+    name: Name
+    bandwidth: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    latency: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+
+
+class QueueTable(Settings):
+    """A table [[queues]]: who alone may submit to a queue."""
+
+    name: Literal["high", "medium", "low"]
+    users: Users
+
+
+class JobClassTable(Settings):
+    """A table [[job_classes]]."""
+
+    name: Annotated[str, Field(min_length=1, max_length=256)]
+    users: Users | None = None
+    description: Described = ""
 
 
 class SiteFile(Settings):
@@ -42,6 +79,9 @@ class SiteFile(Settings):
     down: tuple[Name, ...] = ()
     machines: Annotated[tuple[MachinesOfClass, ...], Field(min_length=1)]
     clusters: tuple[ClusterTable, ...] = ()
+    interconnects: tuple[InterconnectTable, ...] = ()
+    queues: tuple[QueueTable, ...] = ()
+    job_classes: tuple[JobClassTable, ...] = ()
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
@@ -52,6 +92,24 @@ class SiteFile(Settings):
             if name in known:
                 raise KeyedError(path, f"{name} occurs twice: give each machine and each cluster another name")
             known.add(name)
+        for table in ("interconnects", "queues", "job_classes"):
+            names = [of.name for of in getattr(self, table)]
+            for row, name in enumerate(names):
+                if name in names[:row]:
+                    raise KeyedError((table, row, "name"), f"{name} occurs twice")
+        return self
+
+    @model_validator(mode="after")
+    def _interconnects_are_known(self) -> Self:
+        known, served = {of.name for of in self.interconnects}, {of.interconnect for of in self.clusters}
+        for row, cluster in enumerate(self.clusters):
+            if cluster.interconnect not in {None, *known}:
+                reason = f"{cluster.interconnect} is no interconnect: describe it under [[interconnects]]"
+                raise KeyedError(("clusters", row, "interconnect"), reason)
+        for row, link in enumerate(self.interconnects):
+            if link.name not in served:
+                reason = f'{link.name} serves no cluster: give one of them interconnect = "{link.name}"'
+                raise KeyedError(("interconnects", row, "name"), reason)
         return self
 
     @model_validator(mode="after")
@@ -78,15 +136,46 @@ class SiteFile(Settings):
         """Return the site; machines and clusters are in the order of the file."""
         machines = [Machine(name, of.machine_class) for of in self.machines for name in of.names]
         index = {machine.name: number for number, machine in enumerate(machines)}
+        links = {of.name: Interconnect(of.name, of.bandwidth, of.latency) for of in self.interconnects}
         clusters = [
-            Cluster(of.name, tuple(sorted(index[name] for name in of.members)), of.min_members or len(of.members))
+            Cluster(
+                of.name,
+                tuple(sorted(index[name] for name in of.members)),
+                of.min_members or len(of.members),
+                links.get(of.interconnect or ""),
+            )
             for of in self.clusters
         ]
-        down = frozenset(index[name] for name in self.down)
-        return Site(tuple(machines), tuple(clusters), self.quantum, self.preemptive, self.promote_after, down)
+        return Site(
+            tuple(machines),
+            tuple(clusters),
+            self.quantum,
+            self.preemptive,
+            self.promote_after,
+            frozenset(index[name] for name in self.down),
+            {(what, name): frozenset(users) for what, name, users in self._reserved()},
+            {of.machine_class: of.description for of in self.machines if of.description},
+            {of.name: of.description for of in self.job_classes},
+        )
+
+    def _reserved(self) -> Iterator[tuple[Restricted, str, Users]]:
+        """Yield what is for some users only."""
+        of_machines = ((Restricted.MACHINE, name, of.users) for of in self.machines for name in of.names)
+        of_clusters = ((Restricted.CLUSTER, of.name, of.users) for of in self.clusters)
+        of_queues = ((Restricted.QUEUE, of.name, of.users) for of in self.queues)
+        of_classes = ((Restricted.JOB_CLASS, of.name, of.users) for of in self.job_classes)
+        for what, name, users in chain(of_machines, of_clusters, of_queues, of_classes):
+            if users is not None:
+                yield what, name, users
 
 
-TABLES: Mapping[int | str, type[Settings]] = {"machines": MachinesOfClass, "clusters": ClusterTable}
+TABLES: Mapping[int | str, type[Settings]] = {
+    "machines": MachinesOfClass,
+    "clusters": ClusterTable,
+    "interconnects": InterconnectTable,
+    "queues": QueueTable,
+    "job_classes": JobClassTable,
+}
 
 
 def read_site(path: str) -> Site:
@@ -127,3 +216,6 @@ def _check_classes(path: str, times: Mapping[tuple[str, str], int], site: Site) 
         if not any(job_class == name and resource in machines for job_class, resource in times):
             reason = "can run on clusters only: state its time on a machine, where it runs when no cluster is free"
             raise InputError(path, None, f"{name} {reason}")
+    for name in (*site.job_classes, *(name for what, name in site.users if what is Restricted.JOB_CLASS)):
+        if not any(job_class == name for job_class, _ in times):
+            raise InputError(path, None, f"has no time of {name}, a job class of the site's file")

@@ -25,29 +25,43 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x63osched/v1/run_times.proto\x12\ncosched.v1\x1a\x1egoogle/protobuf/duration.proto\"9\n\x13ListRunTimesRequest\x12\"\n\x02\x62y\x18\x01 \x01(\x0e\x32\x16.cosched.v1.RunTimesBy\">\n\x14ListRunTimesResponse\x12&\n\trun_times\x18\x01 \x03(\x0b\x32\x13.cosched.v1.RunTime\"\xe0\x03\n\x07RunTime\x12\x11\n\tjob_class\x18\x01 \x01(\t\x12\x10\n\x08resource\x18\x02 \x01(\t\x12\x0c\n\x04user\x18\x03 \x01(\t\x12\r\n\x05queue\x18\x04 \x01(\t\x12\x0c\n\x04runs\x18\x05 \x01(\x03\x12\'\n\x04mean\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x1f\n\x12standard_deviation\x18\x07 \x01(\x01H\x00\x88\x01\x01\x12(\n\x05tenth\x18\x08 \x01(\x0b\x32\x19.google.protobuf.Duration\x12)\n\x06median\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration\x12,\n\tninetieth\x18\n \x01(\x0b\x32\x19.google.protobuf.Duration\x12)\n\x06stated\x18\x0b \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08\x65xpected\x18\x0c \x01(\x0b\x32\x19.google.protobuf.Duration\x12)\n\x06source\x18\r \x01(\x0e\x32\x19.cosched.v1.RunTimeSource\x12\x13\n\x06spread\x18\x0e \x01(\x01H\x01\x88\x01\x01\x42\x15\n\x13_standard_deviationB\t\n\x07_spread\"`\n\x16\x43orrectRunTimesRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x32\n\x0b\x63orrections\x18\x02 \x03(\x0b\x32\x1d.cosched.v1.RunTimeCorrection\"c\n\x11RunTimeCorrection\x12\x11\n\tjob_class\x18\x01 \x01(\t\x12\x10\n\x08resource\x18\x02 \x01(\t\x12)\n\x06stated\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x19\n\x17\x43orrectRunTimesResponse*\x8b\x01\n\nRunTimesBy\x12\x1c\n\x18RUN_TIMES_BY_UNSPECIFIED\x10\x00\x12\x15\n\x11RUN_TIMES_BY_PAIR\x10\x01\x12\x16\n\x12RUN_TIMES_BY_CLASS\x10\x02\x12\x19\n\x15RUN_TIMES_BY_RESOURCE\x10\x03\x12\x15\n\x11RUN_TIMES_BY_USER\x10\x04*\x80\x01\n\rRunTimeSource\x12\x1f\n\x1bRUN_TIME_SOURCE_UNSPECIFIED\x10\x00\x12\x18\n\x14RUN_TIME_SOURCE_RUNS\x10\x01\x12\x1a\n\x16RUN_TIME_SOURCE_STATED\x10\x02\x12\x18\n\x14RUN_TIME_SOURCE_KIND\x10\x03\x32\xc0\x01\n\x0fRunTimesService\x12Q\n\x0cListRunTimes\x12\x1f.cosched.v1.ListRunTimesRequest\x1a .cosched.v1.ListRunTimesResponse\x12Z\n\x0f\x43orrectRunTimes\x12\".cosched.v1.CorrectRunTimesRequest\x1a#.cosched.v1.CorrectRunTimesResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x63osched/v1/run_times.proto\x12\ncosched.v1\x1a\x1egoogle/protobuf/duration.proto\"9\n\x13ListRunTimesRequest\x12\"\n\x02\x62y\x18\x01 \x01(\x0e\x32\x16.cosched.v1.RunTimesBy\">\n\x14ListRunTimesResponse\x12&\n\trun_times\x18\x01 \x03(\x0b\x32\x13.cosched.v1.RunTime\"\xe0\x03\n\x07RunTime\x12\x11\n\tjob_class\x18\x01 \x01(\t\x12\x10\n\x08resource\x18\x02 \x01(\t\x12\x0c\n\x04user\x18\x03 \x01(\t\x12\r\n\x05queue\x18\x04 \x01(\t\x12\x0c\n\x04runs\x18\x05 \x01(\x03\x12\'\n\x04mean\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x1f\n\x12standard_deviation\x18\x07 \x01(\x01H\x00\x88\x01\x01\x12(\n\x05tenth\x18\x08 \x01(\x0b\x32\x19.google.protobuf.Duration\x12)\n\x06median\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration\x12,\n\tninetieth\x18\n \x01(\x0b\x32\x19.google.protobuf.Duration\x12)\n\x06stated\x18\x0b \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08\x65xpected\x18\x0c \x01(\x0b\x32\x19.google.protobuf.Duration\x12)\n\x06source\x18\r \x01(\x0e\x32\x19.cosched.v1.RunTimeSource\x12\x13\n\x06spread\x18\x0e \x01(\x01H\x01\x88\x01\x01\x42\x15\n\x13_standard_deviationB\t\n\x07_spread\"\x87\x01\n\x16\x43orrectRunTimesRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x32\n\x0b\x63orrections\x18\x02 \x03(\x0b\x32\x1d.cosched.v1.RunTimeCorrection\x12%\n\x04runs\x18\x03 \x03(\x0b\x32\x17.cosched.v1.LearnedRuns\"\xdc\x01\n\x0bLearnedRuns\x12\x11\n\tjob_class\x18\x01 \x01(\t\x12\x10\n\x08resource\x18\x02 \x01(\t\x12\x0c\n\x04user\x18\x03 \x01(\t\x12\r\n\x05queue\x18\x04 \x01(\t\x12\x39\n\thistogram\x18\x05 \x03(\x0b\x32&.cosched.v1.LearnedRuns.HistogramEntry\x12\r\n\x05total\x18\x06 \x01(\x03\x12\x0f\n\x07squares\x18\x07 \x01(\t\x1a\x30\n\x0eHistogramEntry\x12\x0b\n\x03key\x18\x01 \x01(\x03\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"c\n\x11RunTimeCorrection\x12\x11\n\tjob_class\x18\x01 \x01(\t\x12\x10\n\x08resource\x18\x02 \x01(\t\x12)\n\x06stated\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x19\n\x17\x43orrectRunTimesResponse\"\x15\n\x13\x44\x65scribeSiteRequest\"=\n\x14\x44\x65scribeSiteResponse\x12%\n\x06tables\x18\x01 \x03(\x0b\x32\x15.cosched.v1.SiteTable\"M\n\tSiteTable\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x63olumns\x18\x02 \x03(\t\x12!\n\x04rows\x18\x03 \x03(\x0b\x32\x13.cosched.v1.SiteRow\"\x18\n\x07SiteRow\x12\r\n\x05\x63\x65lls\x18\x01 \x03(\t*\x8b\x01\n\nRunTimesBy\x12\x1c\n\x18RUN_TIMES_BY_UNSPECIFIED\x10\x00\x12\x15\n\x11RUN_TIMES_BY_PAIR\x10\x01\x12\x16\n\x12RUN_TIMES_BY_CLASS\x10\x02\x12\x19\n\x15RUN_TIMES_BY_RESOURCE\x10\x03\x12\x15\n\x11RUN_TIMES_BY_USER\x10\x04*\x80\x01\n\rRunTimeSource\x12\x1f\n\x1bRUN_TIME_SOURCE_UNSPECIFIED\x10\x00\x12\x18\n\x14RUN_TIME_SOURCE_RUNS\x10\x01\x12\x1a\n\x16RUN_TIME_SOURCE_STATED\x10\x02\x12\x18\n\x14RUN_TIME_SOURCE_KIND\x10\x03\x32\x93\x02\n\x0fRunTimesService\x12Q\n\x0cListRunTimes\x12\x1f.cosched.v1.ListRunTimesRequest\x1a .cosched.v1.ListRunTimesResponse\x12Z\n\x0f\x43orrectRunTimes\x12\".cosched.v1.CorrectRunTimesRequest\x1a#.cosched.v1.CorrectRunTimesResponse\x12Q\n\x0c\x44\x65scribeSite\x12\x1f.cosched.v1.DescribeSiteRequest\x1a .cosched.v1.DescribeSiteResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'cosched.v1.run_times_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_RUNTIMESBY']._serialized_start=907
-  _globals['_RUNTIMESBY']._serialized_end=1046
-  _globals['_RUNTIMESOURCE']._serialized_start=1049
-  _globals['_RUNTIMESOURCE']._serialized_end=1177
+  _globals['_LEARNEDRUNS_HISTOGRAMENTRY']._loaded_options = None
+  _globals['_LEARNEDRUNS_HISTOGRAMENTRY']._serialized_options = b'8\001'
+  _globals['_RUNTIMESBY']._serialized_start=1361
+  _globals['_RUNTIMESBY']._serialized_end=1500
+  _globals['_RUNTIMESOURCE']._serialized_start=1503
+  _globals['_RUNTIMESOURCE']._serialized_end=1631
   _globals['_LISTRUNTIMESREQUEST']._serialized_start=74
   _globals['_LISTRUNTIMESREQUEST']._serialized_end=131
   _globals['_LISTRUNTIMESRESPONSE']._serialized_start=133
   _globals['_LISTRUNTIMESRESPONSE']._serialized_end=195
   _globals['_RUNTIME']._serialized_start=198
   _globals['_RUNTIME']._serialized_end=678
-  _globals['_CORRECTRUNTIMESREQUEST']._serialized_start=680
-  _globals['_CORRECTRUNTIMESREQUEST']._serialized_end=776
-  _globals['_RUNTIMECORRECTION']._serialized_start=778
-  _globals['_RUNTIMECORRECTION']._serialized_end=877
-  _globals['_CORRECTRUNTIMESRESPONSE']._serialized_start=879
-  _globals['_CORRECTRUNTIMESRESPONSE']._serialized_end=904
-  _globals['_RUNTIMESSERVICE']._serialized_start=1180
-  _globals['_RUNTIMESSERVICE']._serialized_end=1372
+  _globals['_CORRECTRUNTIMESREQUEST']._serialized_start=681
+  _globals['_CORRECTRUNTIMESREQUEST']._serialized_end=816
+  _globals['_LEARNEDRUNS']._serialized_start=819
+  _globals['_LEARNEDRUNS']._serialized_end=1039
+  _globals['_LEARNEDRUNS_HISTOGRAMENTRY']._serialized_start=991
+  _globals['_LEARNEDRUNS_HISTOGRAMENTRY']._serialized_end=1039
+  _globals['_RUNTIMECORRECTION']._serialized_start=1041
+  _globals['_RUNTIMECORRECTION']._serialized_end=1140
+  _globals['_CORRECTRUNTIMESRESPONSE']._serialized_start=1142
+  _globals['_CORRECTRUNTIMESRESPONSE']._serialized_end=1167
+  _globals['_DESCRIBESITEREQUEST']._serialized_start=1169
+  _globals['_DESCRIBESITEREQUEST']._serialized_end=1190
+  _globals['_DESCRIBESITERESPONSE']._serialized_start=1192
+  _globals['_DESCRIBESITERESPONSE']._serialized_end=1253
+  _globals['_SITETABLE']._serialized_start=1255
+  _globals['_SITETABLE']._serialized_end=1332
+  _globals['_SITEROW']._serialized_start=1334
+  _globals['_SITEROW']._serialized_end=1358
+  _globals['_RUNTIMESSERVICE']._serialized_start=1634
+  _globals['_RUNTIMESSERVICE']._serialized_end=1909
 # @@protoc_insertion_point(module_scope)

@@ -79,12 +79,39 @@ class RunTime(_message.Message):
     def __init__(self, job_class: _Optional[str] = ..., resource: _Optional[str] = ..., user: _Optional[str] = ..., queue: _Optional[str] = ..., runs: _Optional[int] = ..., mean: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., standard_deviation: _Optional[float] = ..., tenth: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., median: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., ninetieth: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stated: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., expected: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., source: _Optional[_Union[RunTimeSource, str]] = ..., spread: _Optional[float] = ...) -> None: ...
 
 class CorrectRunTimesRequest(_message.Message):
-    __slots__ = ("request_id", "corrections")
+    __slots__ = ("request_id", "corrections", "runs")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     CORRECTIONS_FIELD_NUMBER: _ClassVar[int]
+    RUNS_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     corrections: _containers.RepeatedCompositeFieldContainer[RunTimeCorrection]
-    def __init__(self, request_id: _Optional[str] = ..., corrections: _Optional[_Iterable[_Union[RunTimeCorrection, _Mapping]]] = ...) -> None: ...
+    runs: _containers.RepeatedCompositeFieldContainer[LearnedRuns]
+    def __init__(self, request_id: _Optional[str] = ..., corrections: _Optional[_Iterable[_Union[RunTimeCorrection, _Mapping]]] = ..., runs: _Optional[_Iterable[_Union[LearnedRuns, _Mapping]]] = ...) -> None: ...
+
+class LearnedRuns(_message.Message):
+    __slots__ = ("job_class", "resource", "user", "queue", "histogram", "total", "squares")
+    class HistogramEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: int
+        value: int
+        def __init__(self, key: _Optional[int] = ..., value: _Optional[int] = ...) -> None: ...
+    JOB_CLASS_FIELD_NUMBER: _ClassVar[int]
+    RESOURCE_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    QUEUE_FIELD_NUMBER: _ClassVar[int]
+    HISTOGRAM_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    SQUARES_FIELD_NUMBER: _ClassVar[int]
+    job_class: str
+    resource: str
+    user: str
+    queue: str
+    histogram: _containers.ScalarMap[int, int]
+    total: int
+    squares: str
+    def __init__(self, job_class: _Optional[str] = ..., resource: _Optional[str] = ..., user: _Optional[str] = ..., queue: _Optional[str] = ..., histogram: _Optional[_Mapping[int, int]] = ..., total: _Optional[int] = ..., squares: _Optional[str] = ...) -> None: ...
 
 class RunTimeCorrection(_message.Message):
     __slots__ = ("job_class", "resource", "stated")
@@ -99,3 +126,29 @@ class RunTimeCorrection(_message.Message):
 class CorrectRunTimesResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
+
+class DescribeSiteRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class DescribeSiteResponse(_message.Message):
+    __slots__ = ("tables",)
+    TABLES_FIELD_NUMBER: _ClassVar[int]
+    tables: _containers.RepeatedCompositeFieldContainer[SiteTable]
+    def __init__(self, tables: _Optional[_Iterable[_Union[SiteTable, _Mapping]]] = ...) -> None: ...
+
+class SiteTable(_message.Message):
+    __slots__ = ("name", "columns", "rows")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    columns: _containers.RepeatedScalarFieldContainer[str]
+    rows: _containers.RepeatedCompositeFieldContainer[SiteRow]
+    def __init__(self, name: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ..., rows: _Optional[_Iterable[_Union[SiteRow, _Mapping]]] = ...) -> None: ...
+
+class SiteRow(_message.Message):
+    __slots__ = ("cells",)
+    CELLS_FIELD_NUMBER: _ClassVar[int]
+    cells: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, cells: _Optional[_Iterable[str]] = ...) -> None: ...

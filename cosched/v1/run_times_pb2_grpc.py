@@ -45,6 +45,11 @@ class RunTimesServiceStub:
                 request_serializer=cosched_dot_v1_dot_run__times__pb2.CorrectRunTimesRequest.SerializeToString,
                 response_deserializer=cosched_dot_v1_dot_run__times__pb2.CorrectRunTimesResponse.FromString,
                 _registered_method=True)
+        self.DescribeSite = channel.unary_unary(
+                '/cosched.v1.RunTimesService/DescribeSite',
+                request_serializer=cosched_dot_v1_dot_run__times__pb2.DescribeSiteRequest.SerializeToString,
+                response_deserializer=cosched_dot_v1_dot_run__times__pb2.DescribeSiteResponse.FromString,
+                _registered_method=True)
 
 
 class RunTimesServiceServicer:
@@ -65,6 +70,13 @@ class RunTimesServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DescribeSite(self, request, context):
+        """The tables of the site: what its file says, and what was learned, as they are in the database.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_RunTimesServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -77,6 +89,11 @@ def add_RunTimesServiceServicer_to_server(servicer, server):
                     servicer.CorrectRunTimes,
                     request_deserializer=cosched_dot_v1_dot_run__times__pb2.CorrectRunTimesRequest.FromString,
                     response_serializer=cosched_dot_v1_dot_run__times__pb2.CorrectRunTimesResponse.SerializeToString,
+            ),
+            'DescribeSite': grpc.unary_unary_rpc_method_handler(
+                    servicer.DescribeSite,
+                    request_deserializer=cosched_dot_v1_dot_run__times__pb2.DescribeSiteRequest.FromString,
+                    response_serializer=cosched_dot_v1_dot_run__times__pb2.DescribeSiteResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -134,6 +151,33 @@ class RunTimesService:
             '/cosched.v1.RunTimesService/CorrectRunTimes',
             cosched_dot_v1_dot_run__times__pb2.CorrectRunTimesRequest.SerializeToString,
             cosched_dot_v1_dot_run__times__pb2.CorrectRunTimesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DescribeSite(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cosched.v1.RunTimesService/DescribeSite',
+            cosched_dot_v1_dot_run__times__pb2.DescribeSiteRequest.SerializeToString,
+            cosched_dot_v1_dot_run__times__pb2.DescribeSiteResponse.FromString,
             options,
             channel_credentials,
             insecure,

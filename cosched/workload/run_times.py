@@ -1,9 +1,10 @@
-"""Files of run times: CSV with the columns job_class, resource, seconds."""
+"""Files of run times: CSV with the columns job_class, resource, seconds; and files of the runs that were learned."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterable, Iterator
 
 from cosched.core.scheduling.run_times import LONGEST, Pair
@@ -11,6 +12,7 @@ from cosched.errors import InputError
 from cosched.validation.text import shown
 
 HEADER = ["job_class", "resource", "seconds"]
+OF_RUNS = ["job_class", "resource", "owner", "queue", "count", "total", "squares", "histogram"]  # as in the database
 
 
 def read_run_times(path: str) -> Iterator[tuple[int, Pair, int]]:
@@ -31,6 +33,28 @@ def read_run_times(path: str) -> Iterator[tuple[int, Pair, int]]:
         yield line, pair, seconds
     if not known:
         raise InputError(path, None, "states no time: no job could run")
+
+
+def read_runs(path: str) -> list[dict[str, str]] | None:
+    """Return the rows of a file of learned runs, unchecked but for their form; None: it is another file. InputError."""
+    lines = _lines(path)
+    if [cell.strip() for cell in next(lines, (1, ""))[1].split(",")] != OF_RUNS:
+        return None
+    rows = []
+    for line, text in lines:
+        cells = next(csv.reader([text]))
+        try:
+            rows.append(dict(zip(OF_RUNS, cells, strict=True)))
+            wrong = not all(map(_is_count, (cells[4], cells[5], cells[6], *json.loads(cells[7]).values())))
+        except (ValueError, AttributeError):
+            wrong = True
+        if wrong:
+            raise InputError(path, line, f"is no row of the table runs: {','.join(OF_RUNS)}")
+    return rows
+
+
+def _is_count(value: object) -> bool:
+    return str(value).isascii() and str(value).isdecimal()
 
 
 def _lines(path: str) -> Iterator[tuple[int, str]]:
@@ -63,9 +87,14 @@ def _row(text: str) -> tuple[Pair, int]:
 
 
 def written(times: Iterable[tuple[Pair, int]]) -> str:
-    """Return the text of such a file."""
+    """Return the text of a file of run times."""
+    return csv_text(HEADER, ((*pair, seconds) for pair, seconds in times))
+
+
+def csv_text(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return a table as CSV."""
     text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(HEADER)
-    rows.writerows((*pair, seconds) for pair, seconds in times)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
     return text.getvalue()

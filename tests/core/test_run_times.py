@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from cosched.core.scheduling.run_times import Origin, Pair, Prediction, Runs, RunTimes, Source
 from tests.reference.run_times import Site
 
-KINDS = {"a1": "A", "a2": "A", "b1": "B"}  # c1 has no kind
+KINDS = {"a1": "A", "a2": "A", "a3": "A", "b1": "B"}  # c1 has no kind
+GIVEN = {("lu", "a1"): 30, ("lu", "a2"): 30, ("lu", "a3"): 40, ("lu", "b1"): 30}
 CLASSES = st.sampled_from(["fft", "lu"])
-RESOURCES = st.sampled_from(["a1", "a2", "b1", "c1"])
+RESOURCES = st.sampled_from(["a1", "a2", "a3", "b1", "c1"])
 SECONDS = st.integers(0, 300) | st.integers(0, 10**9)
 HAPPENED = st.lists(
     st.tuples(st.just("ran"), CLASSES, RESOURCES, SECONDS)
@@ -26,14 +27,15 @@ FFT = Pair("fft", "a1")
 def restarted(times: RunTimes, kept: tuple[dict, dict]) -> RunTimes:
     for known, changed in zip(kept, times.take_changed(), strict=True):
         known |= changed
-    fresh = RunTimes(KINDS)
+    fresh = RunTimes(KINDS, {Pair(*pair): seconds for pair, seconds in GIVEN.items()})
     fresh.recall(*([(key, value) for key, value in known.items() if value is not None] for known in kept))
     return fresh
 
 
 @given(happened=HAPPENED, owners=st.lists(st.sampled_from(["ann", "bob"]), min_size=1))
 def test_it_expects_what_all_that_happened_says(happened, owners):
-    times, site, kept = RunTimes(KINDS), Site(KINDS), ({}, {})
+    kept = ({}, {})
+    times, site = restarted(RunTimes(), kept), Site(KINDS, GIVEN)
     for number, (what, *about) in enumerate(happened):
         if what == "restart":
             times = restarted(times, kept)
@@ -45,7 +47,7 @@ def test_it_expects_what_all_that_happened_says(happened, owners):
         else:
             getattr(times, what)(Pair(*about[:2]), *about[2:])
         for job_class in ("fft", "lu"):
-            for resource in ("a1", "a2", "b1", "c1"):
+            for resource in ("a1", "a2", "a3", "b1", "c1"):
                 told = times.predict(Pair(job_class, resource), 77)
                 *same, spread = site.expect(job_class, resource, 77)
                 assert [told.seconds, told.source.value, told.runs] == same
@@ -107,6 +109,30 @@ def test_what_the_file_of_the_site_states_counts_until_the_operators_state_other
     times.forget(FFT)
     assert times.predict(FFT, 60).seconds == 30
     assert times.take_changed() == ({}, {FFT: None})
+
+
+def test_runs_on_a_resource_of_the_kind_say_more_than_the_file_where_it_states_the_same_time():
+    """ "a class should indicate that all executables that typically run on one member of a class can be run on all" """
+    given = {("fft", "a1"): 30, ("fft", "a2"): 30, ("fft", "a3"): 40}
+    times = RunTimes(KINDS, {Pair(*pair): seconds for pair, seconds in given.items()})
+    times.learn(Origin("fft", "a1", "ann", "high"), 20)
+    assert times.predict(Pair("fft", "a2"), 60) == (20, Source.KIND, 1, None)
+    assert times.predict(Pair("fft", "a3"), 60) == (40, Source.STATED, 0, None)
+    times.state(Pair("fft", "a2"), 25)
+    assert times.predict(Pair("fft", "a2"), 60) == (25, Source.STATED, 0, None)
+    assert times.pairs() == [Pair(*pair) for pair in given]
+
+
+def test_runs_that_were_learned_elsewhere_take_the_place_of_those_of_their_origin():
+    times, origin = learned(a1=[3, 5], b1=[4]), Origin("fft", "a1", "ann", "high")
+    there = Runs()
+    there.add(60)
+    for _ in range(2):  # the second time changes nothing
+        times.replace(origin, there)
+        assert (times.predict(FFT, 1).seconds, times.runs(FFT).count) == (60, 1)
+        assert times.predict(Pair("fft", "a2"), 1) == (60, Source.KIND, 1, None)
+        assert times.predict(Pair("fft", "b1"), 1).seconds == 4
+        assert times.take_changed().runs[origin] == there
 
 
 def test_no_run_is_expected_to_take_no_time():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cosched.core.scheduling.heterogeneous.site import Cluster, Machine, Site
+from cosched.core.scheduling.heterogeneous.site import Cluster, Interconnect, Machine, Restricted, Site
 from cosched.errors import InputError
 from cosched.schedulers.site_files import read_site, read_times
 
@@ -32,6 +32,22 @@ min_members = 1
 name = "sparcs"
 members = ["s2", "s1"]
 """
+MORE = """
+[[interconnects]]
+name = "gigabit"
+bandwidth = 1000
+latency = 50e-6
+
+[[queues]]
+name = "high"
+users = ["ann"]
+
+[[job_classes]]
+name = "sort"
+users = ["ann", "bob"]
+description = "by merging"
+"""
+DESCRIBED = SITE.replace('name = "sparcs"', 'name = "sparcs"\ninterconnect = "gigabit"\nusers = ["ann"]') + MORE
 TIMES = "job_class,resource,seconds\nsort,s1,30\nsort,s2,30\nsort,sparcs,20\n"
 
 
@@ -54,6 +70,21 @@ def test_clusters_of_one_kind_have_equally_many_machines_of_the_same_classes(sit
     }  # fmt: skip
 
 
+def test_networks_and_users_are_described(site: Path) -> None:
+    site.write_text(DESCRIBED.replace('"intel"', '"intel"\ndescription = "Linux"\nusers = ["bob"]'))
+    found, ann, bob = read_site(str(site)), frozenset({"ann"}), frozenset({"bob"})
+    assert found.clusters[1] == Cluster("sparcs", (0, 1), 2, Interconnect("gigabit", 1000.0, 50e-6))
+    assert found.kinds()["sparcs"] == "2 x sparc, 1000.0 Mbit/s, 5e-05 s"
+    assert found.users == {
+        (Restricted.MACHINE, "i1"): bob, (Restricted.CLUSTER, "sparcs"): ann, (Restricted.QUEUE, "high"): ann,
+        (Restricted.JOB_CLASS, "sort"): ann | bob,
+    }  # fmt: skip
+    assert (found.machine_classes, found.job_classes) == ({"intel": "Linux"}, {"sort": "by merging"})
+    assert found.closed_to("ann") == {2, 3}, "i1, and the cluster that it is in"
+    assert found.closed_to("bob") == {4}
+    assert found.closed_to("eve") == {2, 3, 4}
+
+
 def test_a_table_says_how_long_a_job_class_runs_where_it_can(site: Path) -> None:
     times = site.with_name("times.csv")
     times.write_text(TIMES)
@@ -69,6 +100,11 @@ def test_a_table_says_how_long_a_job_class_runs_where_it_can(site: Path) -> None
         ('"i1", "s1"', '"i1", "i1"', "clusters.1.members: i1 occurs twice"),
         ('"i1", "s1"', "", "clusters.1.members: at least 1 needed"),
         ('names = ["i1"]', 'names = ["s1"]', "machines.2.names: s1 occurs twice: give each machine and each cluster"),
+        ('name = "gigabit"', 'name = "atm"', "clusters.2.interconnect: gigabit is no interconnect: describe it under"),
+        ('interconnect = "gigabit"', "", "interconnects.1.name: gigabit serves no cluster: give one of them interc"),
+        ("bandwidth = 1000", "bandwidth = 0", "interconnects.1.bandwidth: 0 is not above 0"),
+        ('name = "high"', 'name = "urgent"', "queues.1.name: 'urgent' is not 'high', 'medium' or 'low'"),
+        ('users = ["ann", "bob"]', "users = []", "job_classes.1.users: at least 1 needed"),
         ('"sparcs"', '"s1"', "clusters.2.name: s1 occurs twice"),
         ("min_members = 1", "min_members = 3", "clusters.1.min_members: 3 is above the number of members, 2"),
         ("min_members = 1", "min_members = 0", "clusters.1.min_members: 0 is below 1"),
@@ -81,7 +117,8 @@ def test_a_table_says_how_long_a_job_class_runs_where_it_can(site: Path) -> None
     ],
 )
 def test_what_is_wrong_in_a_site_is_one_line(site: Path, there: str, instead: str, said: str) -> None:
-    site.write_text(SITE.replace(there, instead))
+    assert there in DESCRIBED
+    site.write_text(DESCRIBED.replace(there, instead))
     with pytest.raises(InputError) as error:
         read_site(str(site))
     assert str(error.value).startswith(f"{site}:{said}")
@@ -100,10 +137,12 @@ def test_what_is_wrong_in_a_site_is_one_line(site: Path, there: str, instead: st
         (TIMES.replace("s2", "s1"), "3: the time of sort on s1 is stated twice"),
         (TIMES.replace("s2,", ""), "3: 2 columns, but there are 3"),
         (TIMES + ",s1,3\n", "5: the job class is missing"),
+        (TIMES.replace("sort", "mesh"), " has no time of sort, a job class of the site's file"),
         (TIMES + "mesh,both,3\n", " mesh can run on clusters only: state its time on a machine"),
     ],
 )
 def test_what_is_wrong_in_a_table_is_one_line(site: Path, text: str, said: str) -> None:
+    site.write_text(DESCRIBED)
     times = site.with_name("times.csv")
     times.write_text(text)
     with pytest.raises(InputError) as error:

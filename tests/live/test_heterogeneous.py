@@ -78,6 +78,44 @@ def test_a_preempted_job_runs_again_whenever_the_service_dies(service: Service, 
         assert {known.queue: known.runs for known in client.run_times("user")} == {"low": 4, "high": 1}
 
 
+def test_the_site_is_told_and_what_was_learned_is_taken_over(service: Service, tmp_path: Path) -> None:
+    """heterogeneous.md: The site."""
+    with service.client() as client:
+        becomes(client, submit(client, "#!/bin/sh\n", "sort"), "completed")
+        before = client.site()
+        assert [row["name"] for row in before["machines"]] == ["slot0", "slot1", "slot2", "slot3"]
+        [runs] = before["runs"]
+        assert (runs["job_class"], runs["resource"], runs["queue"]) == ("sort", "slot0", "low")
+        (tmp_path / "runs.csv").write_text(service.run("site", "runs", "--csv").stdout)
+        client.correct_run_times({("sort", "slot0"): None})
+        assert client.site()["runs"] == []
+        said = service.run("times", "--import", str(tmp_path / "runs.csv"))
+        assert (said.returncode, said.stderr) == (0, "run times corrected: 1\n")
+        service.restart()
+        assert client.site() == before
+        said = service.run("times", "--set", "sort", "slot9", "1m")
+        assert said.stderr == "cosched: sort cannot run on slot9: the site's file of times says where it can\n"
+
+
+def test_a_change_of_the_site_that_a_job_does_not_survive(service: Service, tmp_path: Path) -> None:
+    """A job that waits is cancelled with the reason. One that runs keeps the service from starting, in one line."""
+    times = tmp_path / "times.csv"
+    with service.client() as client:
+        runs = submit(client, script_that_waits(tmp_path, tmp_path / "low"), "low")
+        becomes(client, runs, "running")
+        waits = client.submit("#!/bin/sh\n", columns={"job_class": "sort"}, hold=True).id
+        service.stop()
+        times.write_text("\n".join(line for line in TIMES.splitlines() if not line.startswith("sort")))
+        service.start()
+        assert client.job(waits).state == "cancelled"
+        assert (
+            "cancelled: by its expected times a job of the class sort can run nowhere"
+            in service.run("show", waits).stdout
+        )
+        (tmp_path / "low").touch()
+        becomes(client, runs, "completed")
+
+
 # Five programs, each of which takes so many seconds of a processor
 
 PROGRAMS = {

@@ -12,8 +12,8 @@ Told = tuple[int, str, int, float | None]  # seconds, from what, of how many run
 class Site:
     """What happened at a site: runs as (job class, resource, seconds), and statements of times."""
 
-    def __init__(self, kinds: dict[str, str]) -> None:
-        self.kinds = kinds
+    def __init__(self, kinds: dict[str, str], given: dict[tuple[str, str], int]) -> None:
+        self.kinds, self.given = kinds, given
         self.runs: list[tuple[str, str, int]] = []
         self.stated: dict[tuple[str, str], int] = {}
 
@@ -37,9 +37,16 @@ class Site:
             return of_runs("runs", own)
         if (job_class, resource) in self.stated:
             return self.stated[job_class, resource], "stated", 0, None
-        alike = {other for other, kind in self.kinds.items() if kind == self.kinds.get(resource)}
+        given = self.given.get((job_class, resource))
+        alike = {
+            other
+            for other, kind in self.kinds.items()
+            if kind == self.kinds.get(resource) and self.given.get((job_class, other)) == given
+        }
         others = self.seconds(job_class, alike)
-        return of_runs("kind", others) if others else (max(1, requested), "requested", 0, None)
+        if others:
+            return of_runs("kind", others)
+        return (max(1, requested), "requested", 0, None) if given is None else (given, "stated", 0, None)
 
 
 def of_runs(source: str, runs: list[int]) -> Told:

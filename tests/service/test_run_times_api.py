@@ -1,9 +1,11 @@
 """Corrections of run times are checked before anything is done, and what is listed are sums."""
 
+from collections import Counter
+
 import pytest
 
-from cosched.core.scheduling.run_times import Origin, Pair, RunTimes
-from cosched.service.api.run_times_api import checked, listed
+from cosched.core.scheduling.run_times import Origin, Pair, Runs, RunTimes
+from cosched.service.api.run_times_api import checked, checked_runs, listed
 from cosched.service.wire.fields import FieldError
 from cosched.v1.run_times_pb2 import CorrectRunTimesRequest, RunTimeSource
 
@@ -33,6 +35,29 @@ def test_wrong_corrections_are_refused_and_named(wanted, why):
     with pytest.raises(FieldError) as refused:
         checked(corrections(*wanted))
     assert why in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"user": ""}, "runs[0].user: must have 1 to 256 characters, has 0"),
+        ({"histogram": {}}, "runs[0].histogram: has no runs, or impossible ones"),
+        ({"histogram": {5: -1}}, "runs[0].histogram: has no runs, or impossible ones"),
+        ({"total": 10}, "runs[0].total: and squares are not those of the runs in the histogram"),
+        ({"squares": "10"}, "runs[0].total: and squares are not those of the runs in the histogram"),
+        ({"squares": "-1"}, "runs[0].squares: is no decimal number"),
+    ],
+)
+def test_runs_that_there_cannot_be_are_refused_and_named(changed, why):
+    whole = {"job_class": "c", "resource": "m", "user": "ann", "queue": "low", "histogram": {5: 2, 9: 1}}
+    request = CorrectRunTimesRequest()
+    request.runs.add(**(whole | {"total": 19, "squares": "131"}))
+    assert checked_runs(request.runs) == {Origin("c", "m", "ann", "low"): Runs(3, 19, 131, Counter({5: 2, 9: 1}))}
+    del request.runs[:]
+    request.runs.add(**(whole | {"total": 19, "squares": "131"} | changed))
+    with pytest.raises(FieldError) as refused:
+        checked_runs(request.runs)
+    assert str(refused.value) == why
 
 
 def test_a_correction_states_a_time_or_forgets_all():

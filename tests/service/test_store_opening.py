@@ -244,6 +244,14 @@ def test_whom_a_group_of_an_older_database_is_to_tell_is_known(path):
     assert (telling.id, telling.memory) == (1, {"group": {"jobs": {"b": "7"}}, "untold": {"b": [900, *start]}})
 
 
+def test_the_site_of_an_older_database_is_told_at_its_next_start(path):
+    older(path, "0023_site", DOMAIN, [])
+    execute(path, "INSERT INTO runs VALUES ('fft', 's1', 'ann', 'low', 2, 30, '450', '{\"15\":2}')")
+    with closing(Store.open(path, DOMAIN)) as store:
+        assert store.site()["users"] == (["name", "queue", "runs", "seconds"], [("ann", "low", 2, 30)])
+        assert store.site()["machines"] == (["name", "machine_class", "is_up"], [])
+
+
 def test_what_jobs_of_an_older_database_have_is_kept(path):
     malleable = {"columns": '{"least": "1"}', "sizing": '{"nodes": 3, "names": ["n0"]}'}
     with closing(Store.open(path, DOMAIN)) as store:

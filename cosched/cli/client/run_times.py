@@ -15,7 +15,7 @@ from cosched.cli.output.terminal import say, show_json, show_text
 from cosched.core.scheduling.run_times import Pair
 from cosched.errors import InputError
 from cosched.plain_json import json_value
-from cosched.workload.run_times import read_run_times, written
+from cosched.workload.run_times import read_run_times, read_runs, written
 
 if TYPE_CHECKING:
     from cosched.client import RunTime
@@ -39,7 +39,10 @@ EXPECTED = ("EXPECTED", "+-")
     "--forget", "forgotten", nargs=2, multiple=True, metavar="CLASS RESOURCE",
     help="Forget what was learned and stated. May be repeated.",
 )  # fmt: skip
-@click.option("--import", "file", type=click.Path(), metavar="FILE", help="Expect the times of a file: CSV.")
+@click.option(
+    "--import", "file", type=click.Path(), metavar="FILE",
+    help="Expect the times of a file; or take over the runs of another domain (cosched site runs --csv).",
+)  # fmt: skip
 @server_option
 def times(
     by: str,
@@ -58,15 +61,16 @@ def times(
 
     --set, --forget and --import are for operators. The runs so far of what they name count no more.
     """
-    corrections = _corrections(stated, forgotten, () if file is None else read_run_times(file))
-    if corrections and (as_csv or as_json or by != "pair"):
+    runs = None if file is None else read_runs(file)
+    corrections = _corrections(stated, forgotten, () if file is None or runs is not None else read_run_times(file))
+    if (corrections or runs is not None) and (as_csv or as_json or by != "pair"):
         raise click.UsageError("run times are either shown or corrected: leave out --by, --csv and --json")
     if as_csv and by != "pair":
         raise click.UsageError("a file of times is by pair: leave out --by")
     with connected(server) as client:
-        if corrections:
-            client.correct_run_times(corrections)
-            say(f"run times corrected: {len(corrections):,}")
+        if corrections or runs is not None:
+            client.correct_run_times(corrections, runs or ())
+            say(f"run times corrected: {len(corrections) + len(runs or ()):,}")
             return
         found = client.run_times(by)
     if as_json:

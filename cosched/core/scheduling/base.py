@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from cosched.core.allocation import Table
@@ -10,6 +11,7 @@ from cosched.core.protocol import JobId
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.run_times import RunTimes
 from cosched.core.scheduling.scheduler import ClusterJob
+from cosched.core.scheduling.site_tables import SiteTables
 
 
 class SchedulerBase:
@@ -18,6 +20,7 @@ class SchedulerBase:
     capabilities = Capabilities()
     keeps: frozenset[str] = frozenset()  # the names in `ClusterJob.kept` of its jobs
     run_times: RunTimes | None = None
+    site_tables: SiteTables = MappingProxyType({})
 
     def check(self, job: ClusterJob) -> None:
         """See OpenScheduler: any job can run that fits."""

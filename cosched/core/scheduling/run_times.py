@@ -23,7 +23,7 @@ class Source(Enum):
     """From what a run time is predicted; the first that is known."""
 
     RUNS = "runs"  # those of the job class on the resource
-    STATED = "stated"  # by the site: the file of times, or a correction
+    STATED = "stated"  # by the site: a correction; or the file of times, if there are no runs on resources of the kind
     KIND = "kind"  # runs of the job class on resources of the same kind
     REQUESTED = "requested"  # the time that the job asks for
 
@@ -33,6 +33,14 @@ class Pair(NamedTuple):
 
     job_class: str
     resource: str
+
+
+class _Alike(NamedTuple):
+    """A job class on the resources of a kind for which the site's file states the same time, or none."""
+
+    job_class: str
+    kind: str
+    given: int | None
 
 
 class Origin(NamedTuple):
@@ -133,7 +141,8 @@ class RunTimes:
     def __init__(self, kinds: Mapping[str, str] | None = None, given: Mapping[Pair, int] | None = None) -> None:
         """`kinds`: of resources by name; those of one kind stand in for each other. The others are of their own.
 
-        `given`: what the site's file states; it is not kept over a restart.
+        `given`: what the site's file states; it is not kept over a restart. Where it states unlike times resources of
+        one kind do not stand in for each other.
         """
         self._kinds, self._given = kinds or {}, given or {}
         self._of_a_kind: dict[str, list[str]] = {}  # resources
@@ -141,7 +150,7 @@ class RunTimes:
             self._of_a_kind.setdefault(kind, []).append(resource)
         self._runs: dict[Pair, dict[Origin, Runs]] = {}
         self._of_pair: dict[Pair, Runs] = {}
-        self._of_kind: dict[Pair, Runs] = {}  # with the kind as the resource
+        self._of_kind: dict[_Alike, Runs] = {}
         self._stated: dict[Pair, int] = {}
         self._changed_runs: set[Origin] = set()
         self._changed_stated: set[Pair] = set()
@@ -153,17 +162,26 @@ class RunTimes:
         """How long a job of the class would run on the resource, if it asks for `requested` seconds."""
         if (runs := self._of_pair.get(pair)) is not None:
             return Prediction(runs.mean, Source.RUNS, runs.count, runs.spread)
-        if (stated := self.stated(pair)) is not None:
+        if (stated := self._stated.get(pair)) is not None:
             return Prediction(stated, Source.STATED)
         if (runs := self._of_kind.get(self._kind(pair))) is not None:
             return Prediction(runs.mean, Source.KIND, runs.count, runs.spread)
+        if (given := self._given.get(pair)) is not None:
+            return Prediction(given, Source.STATED)
         return Prediction(max(1, requested), Source.REQUESTED)
 
     def pairs(self) -> list[Pair]:
         """Those of which runs, or stated times, are known, or runs on resources of the same kind; in order."""
-        kinds = ((job_class, self._of_a_kind.get(kind, ())) for job_class, kind in self._of_kind)
-        alike = {Pair(job_class, resource) for job_class, resources in kinds for resource in resources}
+        alike = {pair for kind in self._of_kind for pair in self._pairs_of(kind)}
         return sorted(self._of_pair.keys() | self._stated.keys() | self._given.keys() | alike)
+
+    def alike(self, pair: Pair) -> list[Pair]:
+        """Those that runs of this one say something of, and itself."""
+        return [pair, *(other for other in self._pairs_of(self._kind(pair)) if other != pair)]
+
+    def is_impossible(self, pair: Pair) -> bool:
+        """Whether the site's file says where jobs can run, and that they cannot here."""
+        return bool(self._given) and pair not in self._given
 
     def runs(self, pair: Pair) -> Runs:
         """The runs of a job class on a resource."""
@@ -191,6 +209,18 @@ class RunTimes:
         """The time is to be expected until the next run completes; the runs so far count no more."""
         self.forget(pair)
         self._stated[pair] = seconds
+
+    def replace(self, origin: Origin, runs: Runs) -> None:
+        """These are the runs of this origin, learned elsewhere, instead of those that were known."""
+        known = self._runs.get(origin.pair, {}).get(origin)
+        for counted in self._counted_in(origin):
+            if known is not None and counted is not known:
+                counted.exclude(known)
+        self._runs[origin.pair][origin] = Runs()
+        for counted in self._counted_in(origin):
+            counted.include(runs)
+        self._changed_runs.add(origin)
+        self.version += 1
 
     def forget(self, pair: Pair) -> None:
         """Nothing is known of the job class on the resource but what the site's file states."""
@@ -232,6 +262,11 @@ class RunTimes:
             self._of_kind.setdefault(self._kind(pair), Runs()),
         )
 
-    def _kind(self, pair: Pair) -> Pair:
-        """The job class on the resource's kind; a resource without one is its own kind, which no other name can be."""
-        return pair._replace(resource=self._kinds.get(pair.resource, f"={pair.resource}"))
+    def _kind(self, pair: Pair) -> _Alike:
+        """A resource without a kind is of its own, which no other name can be."""
+        kind = self._kinds.get(pair.resource, f"={pair.resource}")
+        return _Alike(pair.job_class, kind, self._given.get(pair))
+
+    def _pairs_of(self, kind: _Alike) -> Iterator[Pair]:
+        pairs = (Pair(kind.job_class, resource) for resource in self._of_a_kind.get(kind.kind, ()))
+        return (pair for pair in pairs if self._given.get(pair) == kind.given)

@@ -29,6 +29,7 @@ from cosched.core.scheduling.policies.ordering import Ordering
 from cosched.core.scheduling.pools import Partitions
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.run_times import RunTimes
+from cosched.core.scheduling.site_tables import SiteTables
 from cosched.core.scheduling.starts import RecentStarts
 
 Order = (
@@ -206,6 +207,7 @@ class OpenScheduler(Scheduler, Protocol):
     capabilities: Capabilities  # of this scheduler, with its settings
     starts: RecentStarts  # those that it counts, to bound starts before their turn
     run_times: RunTimes | None  # what it learns of jobs that run; None: nothing
+    site_tables: SiteTables  # its machines and what else it knows of its site, if they are not alike
 
     def check(self, job: ClusterJob) -> None:
         """ValueError if this job, which fits, can never run here, or cannot be counted."""

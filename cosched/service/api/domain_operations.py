@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import islice
 
-from cosched.core.scheduling.run_times import Pair, RunTimes
+from cosched.core.scheduling.run_times import Origin, Pair, Runs, RunTimes
 from cosched.service.api.requests import Requests, UserRequest, not_owner
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.wire.errors import Refusal
@@ -29,13 +28,22 @@ class DomainOperations:
         """ResumeDomain."""
         self._change(request, DRAIN, "", self._domain.draining.end)
 
-    def correct(self, request: UserRequest, times: RunTimes, corrections: Mapping[Pair, int | None]) -> None:
-        """CorrectRunTimes: seconds that are stated; None: what was learned is forgotten."""
-        some = ", ".join(_told(pair, seconds) for pair, seconds in islice(corrections.items(), MOST_TOLD))
-        more = f" and {len(corrections) - MOST_TOLD} more" if len(corrections) > MOST_TOLD else ""
-        self._change(request, "correct the run times of", some + more, lambda: self._correct(times, corrections))
+    def correct(
+        self,
+        request: UserRequest,
+        times: RunTimes,
+        corrections: Mapping[Pair, int | None],
+        runs: Mapping[Origin, Runs],
+    ) -> None:
+        """CorrectRunTimes: seconds that are stated; None: what was learned is forgotten. `runs` take others' place."""
+        told = [*(_told(*stated) for stated in corrections.items()), *(_imported(*learned) for learned in runs.items())]
+        more = f" and {len(told) - MOST_TOLD} more" if len(told) > MOST_TOLD else ""
+        said = ", ".join(told[:MOST_TOLD]) + more
+        self._change(request, "correct the run times of", said, lambda: self._correct(times, corrections, runs))
 
-    def _correct(self, times: RunTimes, corrections: Mapping[Pair, int | None]) -> None:
+    def _correct(self, times: RunTimes, corrections: Mapping[Pair, int | None], runs: Mapping[Origin, Runs]) -> None:
+        for origin, learned in runs.items():
+            times.replace(origin, learned)
         for pair, seconds in corrections.items():
             if seconds is None:
                 times.forget(pair)
@@ -55,6 +63,10 @@ class DomainOperations:
         except Refusal as refusal:
             self._requests.refused(request, refusal)
             raise
+
+
+def _imported(origin: Origin, runs: Runs) -> str:
+    return f"{origin.job_class} on {origin.resource}: {runs.count} runs of {origin.owner}, {origin.queue}"
 
 
 def _told(pair: Pair, seconds: int | None) -> str:

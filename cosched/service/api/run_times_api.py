@@ -1,7 +1,8 @@
-"""RunTimesService: how long jobs of a class run on a resource, as was learned; corrections by operators."""
+"""RunTimesService: how long jobs of a class run on a resource, as was learned; corrections by operators; the site."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 import grpc
@@ -59,8 +60,31 @@ class RunTimesApi(RunTimesServiceServicer):
         """See the protocol."""
         with requested(self._serving.requests, self._identify(context), request) as user_request:
             times = self._times()
-            self._serving.domain_operations.correct(user_request, times, checked(request.corrections))
+            corrections, runs = checked(request.corrections), checked_runs(request.runs)
+            for pair in (*(pair for pair, seconds in corrections.items() if seconds), *(of.pair for of in runs)):
+                if times.is_impossible(pair):
+                    said = f"{pair.job_class} cannot run on {pair.resource}: the site's file of times says where it can"
+                    raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_SUCH_RESOURCE", said)
+            self._serving.domain_operations.correct(user_request, times, corrections, runs)
         return run_times_pb2.CorrectRunTimesResponse()
+
+    @answered
+    async def DescribeSite(
+        self,
+        request: run_times_pb2.DescribeSiteRequest,  # noqa: ARG002
+        context: Context,
+    ) -> run_times_pb2.DescribeSiteResponse:
+        """See the protocol."""
+        checked_reader(self.domain, self._identify(context))
+        if not self.domain.scheduler.site_tables:
+            said = f"{self.domain.kind.title} has no site: its nodes are alike"
+            raise Refusal(grpc.StatusCode.UNIMPLEMENTED, "NO_SITE", said)
+        told = run_times_pb2.DescribeSiteResponse()
+        for name, (columns, rows) in self.domain.store.site().items():
+            table = told.tables.add(name=name, columns=columns)
+            for row in rows:
+                table.rows.add(cells=("" if cell is None else str(cell) for cell in row))
+        return told
 
     def _times(self) -> RunTimes:
         if (times := self.domain.scheduler.run_times) is None:
@@ -106,6 +130,35 @@ def _expect(message: run_times_pb2.RunTime, times: RunTimes) -> None:
         message.spread = expected.spread
     if (stated := times.stated(pair)) is not None:
         message.stated.CopyFrom(Duration(seconds=stated))
+
+
+def checked_runs(learned: Iterable[run_times_pb2.LearnedRuns]) -> dict[Origin, Runs]:
+    """Return the runs by their origins; FieldError."""
+    checked: dict[Origin, Runs] = {}
+    for number, told in enumerate(learned):
+        field = f"runs[{number}]"
+        if number == MOST:
+            raise FieldError("runs", f"are more than {MOST:,}")
+        names = (told.job_class, told.resource, told.user, told.queue)
+        fields = ("job_class", "resource", "user", "queue")
+        origin = Origin(*(check_text(f"{field}.{of}", name, MAX_NAME) for of, name in zip(fields, names, strict=True)))
+        if origin in checked:
+            raise FieldError(field, f"has the same origin as {[*checked].index(origin)}")
+        checked[origin] = _checked_sums(field, told)
+    return checked
+
+
+def _checked_sums(field: str, told: run_times_pb2.LearnedRuns) -> Runs:
+    """Return the sums of runs that there can be: all of them in the histogram, and their variance not negative."""
+    histogram, count = Counter(told.histogram), sum(told.histogram.values())
+    if not all(0 <= value <= LONGEST and times > 0 for value, times in histogram.items()) or not histogram:
+        raise FieldError(f"{field}.histogram", "has no runs, or impossible ones")
+    least = sum(value * times for value, times in histogram.items())
+    if not (told.squares.isascii() and told.squares.isdecimal() and len(told.squares) <= MAX_NAME):
+        raise FieldError(f"{field}.squares", "is no decimal number")
+    if not least <= told.total <= LONGEST * count or count * int(told.squares) < told.total**2:
+        raise FieldError(f"{field}.total", "and squares are not those of the runs in the histogram")
+    return Runs(count, told.total, int(told.squares), histogram)
 
 
 def checked(corrections: Iterable[run_times_pb2.RunTimeCorrection]) -> dict[Pair, int | None]:

@@ -25,7 +25,7 @@ def recover(domain: LiveDomain, outside: Outside) -> list[JobId]:
     """Take up all jobs that have not ended, as the last turn left them; ids of those that ran then.
 
     From now on turns may be taken, and `outside` does what they decide. StoreError; InputError: a scheduler of another
-    kind has given them their nodes.
+    kind has given them their nodes, or they cannot have them by its present settings.
     """
     store = domain.store
     active = store.active_jobs()
@@ -55,10 +55,12 @@ def recover(domain: LiveDomain, outside: Outside) -> list[JobId]:
 def _recall_scheduler(domain: LiveDomain, active: Iterable[JobRecord]) -> None:
     """Give the scheduler what it has kept of the domain; InputError if it cannot take up that kind's jobs."""
     name, kept = json.loads(domain.store.meta(SCHEDULER) or "[null, {}]")
+    of_nodes = [record for record in active if record.state in WITH_NODES]
     if name == domain.kind.name:
         domain.scheduler.recall(kept)
+        for record in of_nodes:
+            _check_nodes(domain, record)
         return
-    of_nodes = [record for record in active if record.state in WITH_NODES]
     theirs = [record for record in of_nodes if not domain.scheduler.takes_up(_kept(domain, record))]
     if theirs:
         jobs = f"job {theirs[0].id} has" if len(theirs) == 1 else f"{len(theirs)} jobs, such as {theirs[0].id}, have"
@@ -67,6 +69,16 @@ def _recall_scheduler(domain: LiveDomain, active: Iterable[JobRecord]) -> None:
             f"{jobs} nodes of {one}: start it with that, drain it, and make it {domain.kind.name} when all have ended"
         )
         raise InputError(f"domain {domain.name}", None, reason)
+
+
+def _check_nodes(domain: LiveDomain, record: JobRecord) -> None:
+    """InputError: the job has nodes, and cannot have them by the present settings of the scheduler."""
+    if domain.scheduler.fits(least_of(record)):  # else the machine has become smaller, and the job ends there
+        try:
+            domain.scheduler.check(_kept(domain, record))
+        except ValueError as error:
+            reason = f"job {record.id} has nodes, but {error}: undo what was changed until the job has ended"
+            raise InputError(f"domain {domain.name}", None, reason) from None
 
 
 def _kept(domain: LiveDomain, record: JobRecord) -> ClusterJob:
@@ -81,6 +93,7 @@ def _begin_life(domain: LiveDomain) -> None:
     with store.transaction():
         store.set_meta(LIFE, str(lives + 1))
         store.set_meta(SCHEDULER, domain.decisions.kept_of_domain())
+        store.save_site(domain.scheduler.site_tables)
     domain.journal.calls_after = store.commits
 
 
@@ -88,8 +101,19 @@ def _recover(domain: LiveDomain, record: JobRecord, script_bytes: int) -> None:
     domain.records.take_up(record, script_bytes)
     paired = recalled_job(record, domain.name)
     domain.decisions.carry_out(domain.core.recover(paired, record.submitted_at, domain.clock.now()))
-    if record.state is JobState.QUEUED and not domain.scheduler.fits(least_of(record)):
-        larger = f"larger than the machine, which has {domain.scheduler.nodes} nodes now"
-        domain.end(str(record.id), JobState.CANCELLED, larger)
+    why = _why_never(domain, record) if record.state is JobState.QUEUED else None
+    if why is not None:
+        domain.end(str(record.id), JobState.CANCELLED, why)
     elif record.state is not JobState.QUEUED or not record.user_hold:
         domain.place(record, recalled_place(record.memory or {}))
+
+
+def _why_never(domain: LiveDomain, record: JobRecord) -> str | None:
+    """Why a queued job can never run, as the domain is now; None: it can."""
+    if not domain.scheduler.fits(least_of(record)):
+        return f"larger than the machine, which has {domain.scheduler.nodes} nodes now"
+    try:
+        domain.check(record)
+    except ValueError as error:
+        return str(error)
+    return None

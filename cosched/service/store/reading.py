@@ -70,8 +70,13 @@ class Reading:
     # SQL
 
     def _execute(self, sql: str, values: Values = ()) -> list[Any]:
+        return self._table(sql, values)[1]
+
+    def _table(self, sql: str, values: Values = ()) -> tuple[list[str], list[Any]]:
+        """Return the names of the columns, and the rows."""
         try:
-            return self._connection.execute(sql, values).fetchall()
+            cursor = self._connection.execute(sql, values)
+            return [name for name, *_ in cursor.description or ()], cursor.fetchall()
         except sqlite3.Error as error:
             raise self.damage.note(StoreError.of(self._path, error)) from None
 

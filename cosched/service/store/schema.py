@@ -9,6 +9,7 @@ import json
 from contextlib import closing
 
 from cosched.core.job import JobState
+from cosched.service.store.site_schema import RUN_TIMES, SITE
 from cosched.service.store.sqlite import Database, Migrations
 
 APPLICATION_ID = 0x636F7363  # "cosc" in the file's header: a database of this program
@@ -148,25 +149,6 @@ CREATE TABLE samples (  -- what nodes and jobs did, every few minutes, for the p
     holding INTEGER NOT NULL,
     running INTEGER NOT NULL
 ) STRICT
-"""
-_RUN_TIMES = """
-CREATE TABLE runs (  -- those that have completed: the history of Collins and George 2001, figure 1, in sums
-    job_class TEXT NOT NULL,
-    resource TEXT NOT NULL,  -- a machine or a cluster
-    owner TEXT NOT NULL,
-    queue TEXT NOT NULL,
-    count INTEGER NOT NULL,
-    total INTEGER NOT NULL,  -- seconds
-    squares TEXT NOT NULL,  -- an integer, which may have more than 64 bits
-    histogram TEXT NOT NULL,  -- JSON: how many runs, by the least number of seconds of each class
-    PRIMARY KEY (job_class, resource, owner, queue)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE stated_times (  -- what the operators expect of runs, until some have completed
-    job_class TEXT NOT NULL,
-    resource TEXT NOT NULL,
-    seconds INTEGER NOT NULL,
-    PRIMARY KEY (job_class, resource)
-) STRICT, WITHOUT ROWID
 """
 _CHARGES = """
 CREATE TABLE charges (  -- what jobs have cost beyond their runs, in node-seconds, for a year
@@ -401,7 +383,12 @@ def _mates(database: Database) -> None:
 
 @MIGRATIONS(name="0022_run_times")
 def _run_times(database: Database) -> None:
-    _execute_each(database, _RUN_TIMES)
+    _execute_each(database, RUN_TIMES)
+
+
+@MIGRATIONS(name="0023_site")
+def _site(database: Database) -> None:
+    _execute_each(database, SITE)
 
 
 _OF_PAIRS_SLOT = ("slot", "slot_block", "slot_moves", "proposes", "confirmed", "fits_since", "rounds", "unanswered")

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 from cosched.core.job import JobState
 from cosched.core.scheduling.run_times import Changed, Origin, Pair, Runs
+from cosched.core.scheduling.site_tables import SiteTables
 from cosched.core.scheduling.starts import WEEK, Starts
 from cosched.service.store import statements
 from cosched.service.store.damage import note_sums
@@ -38,6 +39,7 @@ from cosched.service.store.records import (
     script_row,
 )
 from cosched.service.store.schema import RETIRED
+from cosched.service.store.site_schema import LEARNED_TABLES, SITE_TABLES
 
 YEAR = 366 * 24  # hours
 _ACTIVE = tuple(state for state in JobState if not state.final)
@@ -216,6 +218,14 @@ class Store(Reading):
         self._write(statements.SAVE_STATED_TIME, [(*pair, known) for pair, known in stated.items() if known])
         self._write(statements.DROP_STATED_TIME, [pair for pair, known in stated.items() if known is None])
 
+    def save_site(self, tables: SiteTables) -> None:
+        """Store what is in the domain's site now, instead of what was."""
+        for table in SITE_TABLES:
+            self._write(f"DELETE FROM {table}", [()])
+            rows = tables.get(table, ())
+            if rows:
+                self._write(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+
     def save_estimates(self, estimates: Iterable[EstimateRecord]) -> None:
         """Store expected starts, and what has become of them; each replaces an earlier one."""
         self._write(statements.SAVE_ESTIMATE, map(estimate_row, estimates))
@@ -333,6 +343,10 @@ class Store(Reading):
     def stated_times(self) -> list[tuple[Pair, int]]:
         """Return the run times that were stated."""
         return self._read(lambda row: (Pair(*row[:2]), row[2]), statements.STATED_TIMES)
+
+    def site(self) -> dict[str, tuple[list[str], list[Values]]]:
+        """Return columns and rows of each table of the domain's site, and of what was learned of it."""
+        return {name: self._table(f"SELECT * FROM {name} ORDER BY 1, 2") for name in (*SITE_TABLES, *LEARNED_TABLES)}
 
     def held_by_account(self, after: int) -> list[tuple[str, int, int]]:
         """Return account, hour, and the node-seconds held, of the hours after this one."""

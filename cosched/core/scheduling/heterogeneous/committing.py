@@ -11,12 +11,13 @@ from cosched.core.events import NodesLost
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.heterogeneous.algorithms import ALGORITHMS
-from cosched.core.scheduling.heterogeneous.calls import CANNOT, Call, Placement
+from cosched.core.scheduling.heterogeneous.calls import Call, Placement
 from cosched.core.scheduling.heterogeneous.jobs import Classed, Priority
 from cosched.core.scheduling.heterogeneous.parallel import pjs
 from cosched.core.scheduling.heterogeneous.plan import Commitment, Plan
 from cosched.core.scheduling.heterogeneous.resources import Resources
 from cosched.core.scheduling.heterogeneous.settings import CAPABILITIES, Algorithm, HeterogeneousSettings
+from cosched.core.scheduling.heterogeneous.tables import site_tables
 from cosched.core.scheduling.plain import HOLDING, QUEUED, READY, RUNNING, PlainJob, PlainScheduler
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 
@@ -39,6 +40,7 @@ class Committing(PlainScheduler):
         self.capabilities = replace(CAPABILITIES, preempt=site.preemptive, slots=settings.slots)
         self._resources = Resources(site, settings.times)
         self.run_times = self._resources.run_times
+        self.site_tables = site_tables(settings)
         self._place: Callable[[Call], list[Placement]] = ALGORITHMS[settings.algorithm]
         if settings.algorithm is Algorithm.PJS:
             self._place = partial(pjs, goes_on=settings.goes_on)
@@ -58,10 +60,9 @@ class Committing(PlainScheduler):
         """See OpenScheduler."""
         if not isinstance(job.columns, Classed) or not job.columns.job_class:
             raise ValueError("job_class: missing, by which it is known how long the job runs where")
-        row = self._resources.row(job.columns.job_class)
-        if row[: self._resources.machines].min() >= CANNOT:
-            where = "on clusters only" if row.min() < CANNOT else "nowhere"
-            raise ValueError(f"by its expected times a job of the class {job.columns.job_class} can run {where}")
+        self._resources.check(job.columns.job_class, job.columns.priority, job.owner)
+        if job.state is not QUEUED and job.kept.get(RESOURCE) not in {None, *self._resources.names}:
+            raise ValueError(f"the site has no {job.kept[RESOURCE]}, where it is")
 
     def submit(self, job: ClusterJob) -> None:
         """See OpenScheduler; ValueError if the job cannot run here."""
@@ -73,13 +74,15 @@ class Committing(PlainScheduler):
         kept = known.kept
         name, seconds, order = kept.pop(RESOURCE, None), kept.pop(SECONDS, 0), kept.pop(ORDER, 0)
         home, since = kept.pop(HOME, None), kept.pop(SINCE, job.submitted)
-        if name is None:
+        if home and home[0] not in self._resources.index:
+            home = None
+        if name not in self._resources.index:  # it has none, or its machine is no longer of the site
             self._queue_of[job.id] = since
             return
         if home is not None:
-            self._homes[job.id] = (self._resources.names.index(home[0]), home[1]) if home else None
+            self._homes[job.id] = (self._resources.index[home[0]], home[1]) if home else None
         self._ordered = max(self._ordered, order)
-        resource = self._resources.names.index(name)
+        resource = self._resources.index[name]
         self._plan.add(Commitment(job.id, resource, seconds, order, is_low=self._is_low(known)))
         self._plan.loose = True
         self._settle(known, self._now)
@@ -125,6 +128,10 @@ class Committing(PlainScheduler):
         says = job.asked.columns
         assert isinstance(says, Classed)
         return says
+
+    def _whose(self, job: PlainJob) -> tuple[str, str]:
+        """Its class and its owner, by which it is known where it may run, and for how long."""
+        return self._says(job).job_class, job.asked.owner
 
     def _priority(self, job: PlainJob) -> Priority:
         """That of its submission, unless it was preempted too often."""
@@ -217,8 +224,8 @@ class Committing(PlainScheduler):
         if plan.is_old(now):
             plan.compact(now)
         order = self._resources.order(plan.with_low() if preempts else set())
-        classes = [self._says(self.jobs[id]).job_class for id in chosen]
-        call = self._resources.call(classes, plan.available(now, without_low=preempts), order)
+        whose = [self._whose(self.jobs[id]) for id in chosen]
+        call = self._resources.call(whose, plan.available(now, without_low=preempts), order)
         for placement in self._place(call):
             job, resource = self.jobs[chosen[placement.job]], order[placement.resource]
             if preempts:
@@ -246,7 +253,9 @@ class Committing(PlainScheduler):
             if not commitment.has_machines:
                 self._counts["displaced"] += 1
                 self._to_queue(other, now)
-            elif not job.asked.paired:
+            elif job.asked.paired:
+                self._plan.loose = True  # until it starts it comes behind that one
+            else:
                 self._preempt(other)
 
     def _to_queue(self, job: PlainJob, now: int) -> None:

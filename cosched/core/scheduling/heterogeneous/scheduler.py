@@ -200,4 +200,4 @@ class Heterogeneous(Committing):
         return True
 
     def _seconds(self, job: PlainJob, resource: int) -> int:
-        return int(self._resources.row(self._says(job).job_class)[resource])
+        return int(self._resources.row_for(*self._whose(job))[resource])
