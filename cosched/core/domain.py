@@ -11,10 +11,11 @@ the other; a service at the end of a turn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import assert_never, get_args
 
-from cosched.core.allocation import NOT_NOW, SizeChanged
+from cosched.core.allocation import NOT_NOW, Allocation, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import IllegalEvent
 from cosched.core.effects import (
@@ -70,7 +71,14 @@ from cosched.core.events import (
     TriedReady,
 )
 from cosched.core.protocol import JobId
-from cosched.core.scheduling.scheduler import ElasticScheduler, GroupScheduler, MeetingScheduler, Scheduler
+from cosched.core.scheduling.places import Places
+from cosched.core.scheduling.scheduler import (
+    WITH_NODES,
+    ElasticScheduler,
+    GroupScheduler,
+    MeetingScheduler,
+    Scheduler,
+)
 
 # What is left for a shell. Ready: a job is so for the first time. Start: launch the job, on its allocation.
 # SizeChanged, Requeued: what the scheduler has done to a running job; before a Start, to give that job nodes.
@@ -100,12 +108,20 @@ class PolicyDomain:
     """One policy domain."""
 
     def __init__(
-        self, coscheduler: Coscheduler, scheduler: Scheduler, illegal: Callable[[Event, IllegalEvent], None] = _raise
+        self,
+        coscheduler: Coscheduler,
+        scheduler: Scheduler,
+        illegal: Callable[[Event, IllegalEvent], None] = _raise,
+        places: Places | None = None,
     ) -> None:
-        """`illegal`: called if the rules refuse what the scheduler has done."""
+        """`illegal`: called if the rules refuse what the scheduler has done.
+
+        `places`: names the nodes of jobs, of a scheduler that only counts them.
+        """
         self.coscheduler = coscheduler
         self.scheduler = scheduler
         self._illegal = illegal
+        self.places = places
         self._elastic = scheduler if isinstance(scheduler, ElasticScheduler) else None
         self._grouping = scheduler if isinstance(scheduler, GroupScheduler) else None
         self._meeting = scheduler if isinstance(scheduler, MeetingScheduler) else None
@@ -157,7 +173,28 @@ class PolicyDomain:
         ready = self.scheduler.next(now)
         if self._elastic is not None:
             self._take_events(self._elastic, now, changes)
+        if self.places is not None and type(ready) is Ready:
+            return replace(ready, allocation=self._placed(ready.job, ready.allocation))
         return ready
+
+    def free_places(self) -> list[str]:
+        """The names of the nodes that no job has; none if nodes have no names here."""
+        return [] if self.places is None else self.places.free(self._taken())
+
+    def _taken(self) -> Iterator[str]:
+        for job in self.coscheduler.jobs.values():
+            if job.state in WITH_NODES and job.allocation is not None:
+                yield from job.allocation.where or ()
+
+    def _placed(self, job: JobId, allocation: Allocation) -> Allocation:
+        """Name the nodes of an allocation, if this is done here. A job that has nodes keeps them."""
+        if self.places is None:
+            return allocation
+        known = self.coscheduler.jobs[job]
+        where = None if known.allocation is None else known.allocation.where
+        if known.state not in WITH_NODES or where is None or len(where) != allocation.nodes:
+            where = self.places.chosen(job, allocation.nodes, self._taken())
+        return replace(allocation, where=where)
 
     def yield_again(self, job: JobId, now: int) -> None:
         """See Coscheduler."""
@@ -214,7 +251,7 @@ class PolicyDomain:
                 assert_never(effect)
 
     def _start(self, effect: Start, now: int, left: list[Change]) -> None:
-        allocation = self.scheduler.start(effect.job, now)
+        allocation = self._placed(effect.job, self.scheduler.start(effect.job, now))
         self.coscheduler.jobs[effect.job].allocation = allocation
         self._launch(Start(effect.job, effect.at, allocation), now, left)
 
@@ -228,7 +265,7 @@ class PolicyDomain:
         started = self.scheduler.try_start(effect.job, now, effect.wanted_until, effect.start_at)
         if started is None:
             return  # it tells later
-        allocation = None if started is NOT_NOW else started
+        allocation = None if started is NOT_NOW else self._placed(effect.job, started)
         if allocation is not None:
             self._launch(Start(effect.job, None, allocation), now, left)
         self._tell(Tried(effect.job, allocation), now, left)
@@ -237,6 +274,8 @@ class PolicyDomain:
 
     def _for_slot(self, effect: OfSlots, now: int, left: list[Change]) -> None:
         outcome = _refused(effect) if self._meeting is None else _of_slot(self._meeting, effect, now)
+        if type(outcome) is Claimed and outcome.allocation is not None:
+            outcome = replace(outcome, allocation=self._placed(outcome.job, outcome.allocation))
         if outcome is not None:
             self._tell(outcome, now, left)
 
@@ -248,7 +287,8 @@ class PolicyDomain:
             case TryReady():
                 ready = grouping.try_ready(effect.job, now) if grouping is not None else NOT_NOW
                 if ready is not None:
-                    self._tell(TriedReady(effect.job, None if ready is NOT_NOW else ready), now, left)
+                    placed = None if ready is NOT_NOW else self._placed(effect.job, ready)
+                    self._tell(TriedReady(effect.job, placed), now, left)
             case GiveBack():
                 if grouping is not None:
                     grouping.give_back(effect.job, now)

@@ -34,6 +34,11 @@ class Capabilities:
         """Whether what jobs had is more than what they asked for, from their start to their end."""
         return self.other_sizes or self.named_places
 
+    @property
+    def counts(self) -> bool:
+        """Whether it knows all jobs and only counts their nodes: then others may choose which they are (Places)."""
+        return self.all_jobs and not any(self.needs())
+
     def needs(self) -> Iterator[str]:
         """Yield by name what a launcher must be able to."""
         yield from (name for name in ("resize", "preempt", "named_places") if getattr(self, name))
