@@ -14,7 +14,7 @@ How the core's effects map to it:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -71,6 +71,11 @@ class Launcher(Manager[Report | None, Report], Protocol):
     """Whether a job that was ended by `preempt`, and forgotten, can be launched again."""
     names_nodes: bool = False
     """Whether a job is launched on the nodes that its specification names."""
+
+    @property
+    def node_names(self) -> Sequence[str]:
+        """The names of all nodes, in the order in which they are used; empty: they have none."""
+        return ()
 
     def check(self, spec: JobSpec) -> None:
         """Raise SpecError at submission for a job that `launch` would refuse, as far as this can be known."""

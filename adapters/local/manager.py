@@ -54,6 +54,11 @@ class LocalManager(ElasticLauncher):
         """The number of slots."""
         return self.settings.slots
 
+    @property
+    def node_names(self) -> list[str]:
+        """See the protocol."""
+        return [slot_name(slot) for slot in range(self.nodes)]
+
     async def open(self) -> dict[str, Report | None]:
         """See the protocol. Launches that were recorded but not started yet are started now."""
         for job_id in await asyncio.to_thread(self._spool.open):
@@ -225,7 +230,7 @@ class LocalManager(ElasticLauncher):
         return [slot for slot in range(self.nodes) if slot not in busy]
 
     def _named_slots(self, names: Collection[str]) -> list[int]:
-        of_name = {slot_name(slot): slot for slot in range(self.nodes)}
+        of_name = {name: slot for slot, name in enumerate(self.node_names)}
         if unknown := [name for name in names if name not in of_name]:
             raise SpecError("where", f"this machine has no {unknown[0][:100]!a}: {slot_name(0)} to {[*of_name][-1]}")
         free = {slot_name(slot) for slot in self._free()}

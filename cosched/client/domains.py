@@ -59,6 +59,11 @@ class Domain(View[cluster_pb2.Domain]):
         """Whether its scheduler gives nodes by name, or by their number only; None: its batch system decides that."""
         return self._message.named_nodes if self._message.HasField("named_nodes") else None
 
+    @property
+    def maps_applications(self) -> bool:
+        """Whether it chooses the nodes of a job that names its application, when the job is selected or tried."""
+        return self._message.maps_applications
+
     def scheme_in_words(self) -> str:
         """Return the scheme with what differs from its defaults: scheme hold, slots on."""
         if self.scheme == "off":

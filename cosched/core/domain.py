@@ -179,12 +179,13 @@ class PolicyDomain:
 
     def free_places(self) -> list[str]:
         """The names of the nodes that no job has; none if nodes have no names here."""
-        return [] if self.places is None else self.places.free(self._taken())
+        return [] if self.places is None else self.places.free(self._taken(self.places))
 
-    def _taken(self) -> Iterator[str]:
+    def _taken(self, places: Places) -> Iterator[str]:
         for job in self.coscheduler.jobs.values():
-            if job.state in WITH_NODES and job.allocation is not None:
-                yield from job.allocation.where or ()
+            if job.state in WITH_NODES:
+                where = None if job.allocation is None else job.allocation.where
+                yield from places.had(job.id) if where is None else where
 
     def _placed(self, job: JobId, allocation: Allocation) -> Allocation:
         """Name the nodes of an allocation, if this is done here. A job that has nodes keeps them."""
@@ -193,7 +194,7 @@ class PolicyDomain:
         known = self.coscheduler.jobs[job]
         where = None if known.allocation is None else known.allocation.where
         if known.state not in WITH_NODES or where is None or len(where) != allocation.nodes:
-            where = self.places.chosen(job, allocation.nodes, self._taken())
+            where = self.places.chosen(job, allocation.nodes, self._taken(self.places))
         return replace(allocation, where=where)
 
     def yield_again(self, job: JobId, now: int) -> None:

@@ -35,6 +35,15 @@ class Map:
     shares: tuple[int, ...]
     boxes: tuple[Box, ...] = ()  # where the shares lie, if they do not just follow each other
 
+    def told(self, places: Sequence[int]) -> dict[str, str]:
+        """Return what a job on the machines at these places is told: them, their shares, and what lies before them."""
+        return {
+            "MAP_MACHINES": ":".join(self.machines[place].name for place in places),
+            "MAP_SHARES": ":".join(str(self.shares[place]) for place in places),
+            "MAP_BEFORE": str(sum(self.shares[: places[0]]) if places else 0),
+            "MAP_SIZE": str(sum(self.shares)),
+        }
+
 
 class Cost(NamedTuple):
     """What one machine of a map spends, in seconds."""

@@ -43,7 +43,7 @@ from cosched.service.domain.watching import Watchers
 from cosched.service.gauges import Gauges
 from cosched.service.listeners.listening import Listeners, Served
 from cosched.service.manager.kinds import Around, kind_of
-from cosched.service.manager.launches import Launches
+from cosched.service.manager.launches import Launches, no_variables
 from cosched.service.manager.resizes import ResizeRules
 from cosched.service.metrics import Metrics
 from cosched.service.outside import ServiceOutside
@@ -54,9 +54,10 @@ from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.peer import PeerView
 from cosched.service.peers.peers import PeerClients
+from cosched.service.planning.choosing import choosing_of
 from cosched.service.planning.estimates import Estimates
 from cosched.service.planning.explaining import Explaining
-from cosched.service.planning.machines import Machines
+from cosched.service.planning.machines import own_machines
 from cosched.service.planning.quoting import Quotes
 from cosched.service.preparing import check_addresses, mistakes_of_manager, prepare
 from cosched.service.replay.replaying import replay_of
@@ -184,11 +185,13 @@ class Service:
         self.timers = replay.timers if replay else Timers(self.clock)
         self.watchers = Watchers()
         durability = self._open_durability(stack)
-        kind = kind_of(manager)
+        kind, scheduler = kind_of(manager), self._ours.open(self._cluster)
+        self._machines = own_machines(self._catalogue, configuration, lambda: self.views.node_groups(self.queue))
+        self._choosing = choosing_of(self._machines, kind.nodes, scheduler, lambda job: self.domain.jobs.get(job))
         self.domain = LiveDomain(
-            self.name, configuration.coscheduling_settings(), self._ours.open(self._cluster), self.store, self.clock,
-            self.metrics, owners=configuration.owners(), accounts=_accounts(configuration), paced=self._paced,
-            of_traces=replay is not None, kind=self._ours,
+            self.name, configuration.coscheduling_settings(), scheduler, self.store, self.clock,
+            self.metrics, owners=configuration.owners(), accounts=Accounts.of(configuration), paced=self._paced,
+            of_traces=replay is not None, kind=self._ours, places=self._choosing.places if self._choosing else None,
         )  # fmt: skip
         credentials = PeerCredentials(self._tls) if self._tls and not configuration.domain.plaintext else None
         timeout = float(configuration.coscheduling.peer_timeout)
@@ -202,7 +205,7 @@ class Service:
         self.announcer = Announcer(self.domain, self.peers, tasks)
         around = Around(
             self.domain, self.announcer, self._agreed, self._peer_names, tasks, configuration.job_environment(),
-            _rules(configuration),
+            ResizeRules.of(configuration), self._choosing.variables if self._choosing else no_variables,
         )  # fmt: skip
         self.runner, self.queue = kind.connect(around)
         outside = replay.outside if replay else ServiceOutside
@@ -221,7 +224,7 @@ class Service:
         self.operations = Operations(
             self.domain, self.requests, self.runner, self.queue, self.announcer, self._peer_names,
             configuration.domain.max_jobs_per_user, configuration.domain.max_script_bytes_per_user,
-            partial(self._ours.submitted, configuration.manager),
+            partial(self._ours.submitted, configuration.manager), self._choosing,
         )  # fmt: skip
         stack.push_async_callback(self.requests.close)
 
@@ -259,6 +262,9 @@ class Service:
             self._task(StartHook(self.domain, self.watchers, command, section.events.timeout).run())
         every("tidy", TIDY, self.domain.tidy)
         every("estimates", ESTIMATE, lambda: self._task(self.explaining.keep_in_step()))
+        if self._choosing is not None:
+            machines = self._choosing.machines
+            every("machines", max(1, machines.refresh), lambda: self._task(machines.gathered()))
         if section.page is not None:
             Sampling(self.store, self.clock, self.views, section.page.history).start(self.timers)
         if section.domain.schedule_interval:
@@ -295,7 +301,7 @@ class Service:
             self._adaptive(),
             Explained(self.domain, self.operations, self.queue, self.reads, self.explaining),
             Planned(
-                self.domain, self.reads, self._machines(), Quotes(self.domain, self.queue, self.operations.prospect)
+                self.domain, self.reads, self._machines, Quotes(self.domain, self.queue, self.operations.prospect)
             ),
             Described(
                 self.domain, self.views, self.clock, self.reads, self.about, Policy(self.configuration.shown_to),
@@ -304,14 +310,6 @@ class Service:
             self.peers,
             self._replay.lockstep if self._replay is not None else None,
         )  # fmt: skip
-
-    def _machines(self) -> Machines | None:
-        section = self.configuration.machines
-        if section is None or self._catalogue is None:
-            return None
-        return Machines(
-            str(section.file), self._catalogue, section.refresh, partial(self.views.node_groups, self.queue)
-        )
 
     def _adaptive(self) -> Adaptive | None:
         work = self.runner.work
@@ -396,13 +394,3 @@ def _ended_by(failure: BaseException) -> str:
     if isinstance(failure, StoreError):
         return f"ended: the database cannot be flushed to disk; nothing was answered that is not on disk: {failure}"
     return f"ended after a fault: {failure!r}"
-
-
-def _rules(configuration: Configuration) -> ResizeRules:
-    section = configuration.manager
-    return ResizeRules(section.resize_patience, section.on_resize_ignored == "end")
-
-
-def _accounts(configuration: Configuration) -> Accounts:
-    of_owner = {user: account.name for account in configuration.accounts for user in account.users}
-    return Accounts(of_owner, configuration.held_budgets())

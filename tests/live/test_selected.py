@@ -154,6 +154,52 @@ def test_nodes_that_are_given_by_their_number_are_mapped_again_by_the_jobs(pair,
     assert [each[4:] for each in (of_a, of_b)] == [["0", "1200"], [str(sum(shares[0])), "1200"]]
 
 
+OF_SLOTS = """
+[[machine]]
+name = "n{n}.a.org"
+speed = {speed}
+memory = {memory}
+node = "slot{n}"
+"""
+TOLD = """#!/bin/sh
+echo "$COSCHED_DOMAIN $COSCHED_NODELIST $MAP_MACHINES $MAP_SHARES $MAP_BEFORE $MAP_SIZE" >> FOLDER/maps
+"""
+
+
+def test_a_job_of_a_pair_gets_machines_at_its_turn_and_holds_these(pair, tmp_path):
+    """a's fastest node is busy at the job's turn: it holds the next two, though that one is free before the start."""
+    a, b = pair
+    slots = [OF_SLOTS.format(n=n, speed=speed, memory=10) for n, speed in enumerate((900, 400, 600, 700))]
+    (a.folder / "machines.toml").write_text("".join(slots) + OF_A[OF_A.index("[[link]]") :])
+    a.stop()
+    a.start()
+    (tmp_path / "job.sh").write_text(TOLD.replace("FOLDER", str(tmp_path)))
+    asked = ("submit", "--application=jacobi", "--size=1200", "--pair=p", "--parsable", "job.sh")
+    with a.client() as client:
+        assert client.domain().maps_applications
+        busy = client.submit("#!/bin/sh\nexec sleep 1000\n", time_limit=1000)
+        wait_until(lambda: client.job(busy).state == "running")
+        few = a.run(*asked, cwd=tmp_path)
+        assert few.stderr.startswith("cosched: jacobi, size 1,200, has no map to the smallest 1 node here"), few.stderr
+        job = a.run(*asked[:1], "-N2", *asked[1:], cwd=tmp_path).stdout.strip()
+        wait_until(lambda: client.job(job).state == "holding")
+        groups = {group.state: group.names for group in client.nodes()}
+        assert groups == {"busy": ("slot0",), "held": ("slot3", "slot2"), "idle": ("slot1",)}
+        client.cancel(busy)
+        wait_until(lambda: client.job(busy).state == "cancelled")
+        a.kill()
+        a.start()
+        mate = b.run("submit", "--pair=p", "--parsable", "job.sh", cwd=tmp_path).stdout.strip()
+        assert client.wait(job).state == "completed"
+    assert b.run("wait", mate).returncode == 0
+    told = {line.split()[0]: line.split()[1:] for line in (tmp_path / "maps").read_text().splitlines()}
+    assert told["a"] == ["slot3,slot2", "n3.a.org:n2.a.org", "646:554", "0", "1200"]  # as their speeds, 700 and 600
+    assert told["b"] == ["slot0"]
+    with b.client() as client, pytest.raises(ClientError) as refused:
+        client.submit("#!/bin/sh\n", columns={"application": "jacobi", "problem_size": "1200"})
+    assert refused.value.reason == "NO_MAPS"
+
+
 SERIES = '[[source]]\nkind = "series"\nfile = "nws.csv"\n'
 
 

@@ -41,7 +41,6 @@ def map_again(file: str, application: str, size: int, timeout: int | None, serve
     cosched submit --select. It waits for the mates to tell their nodes. What holds at any time counts, so that all have
     the same.
     """
-    from cosched.cli.client.selecting import map_variables
     from cosched.cli.selection import known
     from cosched.planning.problem import problem_of
 
@@ -49,7 +48,7 @@ def map_again(file: str, application: str, size: int, timeout: int | None, serve
     domain, given = _given(server, None if timeout is None else time.monotonic() + timeout)
     chosen = mapped(machines, given)
     places = [place for place, machine in enumerate(chosen.machines) if machine.domain == domain]
-    variables = map_variables(chosen, places)
+    variables = chosen.told(places)
     show_text("\n".join(f"export {name}={shlex.quote(value)}" for name, value in variables.items()))
 
 

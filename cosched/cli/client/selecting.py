@@ -13,14 +13,13 @@ from cosched.errors import InputError
 
 if TYPE_CHECKING:
     from cosched.cli.selection import Selection
-    from cosched.planning.application import Map
     from cosched.planning.grid import Machine
 
 MAX_PROPOSALS = 5
-PROBLEM = ("application", "size", "strategy", "iterations", "max_proposals", "reselect")
-EXCLUDED = {  # what --select gives, or leaves no room for
-    "nodes": "--nodes", "nodelist": "--nodelist", "mate": "--mate", "pair": "--pair", "pair_domain": "--pair-domain",
-    "members": "--with", "destinations": "--to", "server": "--server",
+PROBLEM = ("application", "size")
+HOW = ("strategy", "iterations", "max_proposals", "reselect")
+EXCLUDED = {  # what --select gives
+    "nodes": "--nodes", "nodelist": "--nodelist", "members": "--with", "destinations": "--to", "server": "--server",
 }  # fmt: skip
 
 
@@ -46,16 +45,30 @@ class Part:
 
 def check_selection(given: Mapping[str, Any], script: str | None) -> None:
     """Check the options that were given, with or without --select; UsageError."""
+    missing = [name for name in PROBLEM if name not in given]
     if "grid" not in given:
-        if named := [name for name in PROBLEM if name in given]:
+        if named := [name for name in HOW if name in given]:
             raise click.UsageError(f"--{named[0].replace('_', '-')} needs --select FILE, the machines to choose from")
+        if len(missing) == 1:
+            [there] = [name for name in PROBLEM if name in given]
+            raise click.UsageError(f"--{there} needs --{missing[0]}")
+        if not missing and (named := [name for name in ("nodelist", "destinations") if name in given]):
+            raise click.UsageError(f"its domain chooses nodes for --application: it excludes {EXCLUDED[named[0]]}")
         return
-    if missing := [name for name in PROBLEM[:2] if name not in given]:
+    if missing:
         raise click.UsageError(f"--select needs --{missing[0]}")
     if named := [option for name, option in EXCLUDED.items() if name in given]:
         raise click.UsageError(f"--select chooses the domains and their nodes: it excludes {named[0]}")
     if script == "-":
         raise click.UsageError("--select needs a file as SCRIPT, since several domains may get it")
+
+
+def check_alone(file: str, jobs: Sequence[Part], given: Mapping[str, Any]) -> None:
+    """InputError if the jobs of several domains, which are a group, are to have a mate beside each other."""
+    if named := [name for name in ("mate", "pair") if name in given]:
+        domains = " and ".join(job.domain for job in jobs)
+        said = f"the best choice is on {domains}, whose jobs are a group: --{named[0]} is for a choice on one domain"
+        raise InputError(file, None, said)
 
 
 def parts(file: str, selection: Selection) -> list[Part]:
@@ -70,7 +83,7 @@ def parts(file: str, selection: Selection) -> list[Part]:
         of_domains.setdefault(machine.domain, []).append(place)
     return [
         Part(domain, len(places), _nodelist(file, selection, domain, [chosen.machines[place] for place in places]),
-             map_variables(chosen, places))
+             chosen.told(places))
         for domain, places in of_domains.items()
     ]  # fmt: skip
 
@@ -95,13 +108,3 @@ def _nodelist(file: str, selection: Selection, domain: str, machines: Sequence[M
         )
         raise InputError(file, f"machine.{unnamed!r}.node", said)
     return None
-
-
-def map_variables(map: Map, places: Sequence[int]) -> dict[str, str]:
-    """Return what a job is told: its machines in order, their shares, and how many units lie before them."""
-    return {
-        "MAP_MACHINES": ":".join(map.machines[place].name for place in places),
-        "MAP_SHARES": ":".join(str(map.shares[place]) for place in places),
-        "MAP_BEFORE": str(sum(map.shares[: places[0]]) if places else 0),
-        "MAP_SIZE": str(sum(map.shares)),
-    }

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
@@ -21,7 +22,7 @@ from cosched.cli.client.exports import exported
 from cosched.cli.client.headings import CommandWithHeadings
 from cosched.cli.client.jobs import Destination, JobId, group_options, pair_options
 from cosched.cli.client.node_counts import NodeCount, asked_nodes
-from cosched.cli.client.selecting import MAX_PROPOSALS, Part, check_selection, group_name
+from cosched.cli.client.selecting import MAX_PROPOSALS, Part, check_alone, check_selection, group_name
 from cosched.cli.client.submitted import look_up, tell_cap, tell_foreign, tell_id, tell_mates
 from cosched.cli.client.time_limits import TimeLimit
 from cosched.cli.client.windows import (
@@ -55,12 +56,16 @@ MATES = LINKS | WHEN | {"or_alone"}  # a link on the command line discards all o
 
 
 class To(NamedTuple):
-    """A script that is submitted to a domain; `part`: the machines that were chosen there."""
+    """A script that is submitted to a domain; `part`: the machines that were chosen there.
+
+    `columns`: what all of it runs, if its domain shall choose the nodes.
+    """
 
     domain: str
     path: str
     arguments: tuple[str, ...] = ()
     part: Part | None = None
+    columns: Mapping[str, str] = MappingProxyType({})
 
 
 def job_options(command: Command) -> Command:
@@ -172,6 +177,7 @@ def submit(
 
     With --select, machines are chosen as by cosched select. The job gets them; on several domains, each has a job of a
     group. Others are chosen if a domain does not start it now; with --iterations, those on which it is done first.
+    Without --select, its domain chooses the nodes for an --application when it is the job's turn, or its mate's.
     MAP_MACHINES and MAP_SHARES tell a job its machines and what each one gets.
 
     Where the scheduler changes sizes, a job with --least may run on fewer nodes than it asks for, and must follow
@@ -194,16 +200,19 @@ def submit(
         return
     if script is None:
         raise click.UsageError("Missing argument 'SCRIPT'.")
+    columns = {} if application is None else {"application": application, "problem_size": str(size)}
     if grid is None or application is None or size is None:
-        _submit_one(ctx, connected(server), To("", script, arguments), options, parsable)
+        _submit_one(ctx, connected(server), To("", script, arguments, None, columns), options, parsable)
         return
     from cosched.cli.client.proposing import Terms
     from cosched.cli.client.submit_selected import submit_selected
 
     def submit_parts(parts: Sequence[Part]) -> list[str]:
+        if len(parts) == 1:
+            to = To(parts[0].domain, script, arguments, parts[0], columns)
+            return [_submit_one(ctx, connected_to(to.domain), to, options, parsable)]
+        check_alone(grid, parts, given_options(ctx))
         chosen = [To(part.domain, script, arguments, part) for part in parts]
-        if len(chosen) == 1:
-            return [_submit_one(ctx, connected_to(chosen[0].domain), chosen[0], options, parsable)]
         return _submit_to(ctx, chosen, {**options, "group": group_name(options)}, parsable)
 
     _, _, asked = _asked(ctx, To("", script), options, to_all=True)
@@ -222,6 +231,9 @@ def _submit_one(
         given, asked = (pair_apart(options, domain) for options in (given, asked))
         system = batch_system(domain)
         if system is not None:
+            if to.columns and to.part is None:
+                said = f"{domain.manager} chooses the nodes of jobs of {domain.name}: choose some for it by --select"
+                raise InputError("--application", None, said)
             accepted = BatchCommand(client, domain, system, script, content, given, arguments).submit()
             id = accepted.job_id
             tell_id(id, domain.name, parsable)
@@ -342,12 +354,14 @@ def _specification(asked: Mapping[str, Any], to: To, domain: Domain) -> dict[str
     job = {
         key: value for key, value in asked.items() if key not in WHEN and key != "column" and not key.startswith(PREFIX)
     }
-    named = {} if (nodelist := job.pop("nodelist")) is None else {"nodelist": nodelist}
-    if named and to.part is not None and domain.named_nodes is False:
+    of_nodes = {} if (nodelist := job.pop("nodelist")) is None else {"nodelist": nodelist}
+    if to.columns and (to.part is None or domain.maps_applications):
+        of_nodes = dict(to.columns)
+    elif of_nodes and to.part is not None and domain.named_nodes is False:
         say(printable(f"{domain.name} gives nodes by their number: its job must map the data again (cosched map)"))
-        named = {}
+        of_nodes = {}
     job["nodes"], sizes = asked_nodes(job["nodes"], job.pop("best"))
-    job["columns"] = {**columns_given(asked), **sizes, **named}
+    job["columns"] = {**columns_given(asked), **sizes, **of_nodes}
     if job.pop("comment") is not None:
         raise InputError("--comment", None, f"jobs of {domain.name} have no comments, as those of Slurm do")
     job["members"] = job["members"] or ()

@@ -36,8 +36,8 @@ class Capabilities:
 
     @property
     def counts(self) -> bool:
-        """Whether it knows all jobs and only counts their nodes: then others may choose which they are (Places)."""
-        return self.all_jobs and not any(self.needs())
+        """Whether it counts the nodes that all jobs ask for, and no more: others may choose which they are (Places)."""
+        return self.all_jobs and not self.molds and not any(self.needs())
 
     def needs(self) -> Iterator[str]:
         """Yield by name what a launcher must be able to."""

@@ -22,10 +22,14 @@ def first_ones(_: JobId, free: Sequence[str], count: int) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The names of a machine's nodes, as its manager calls them, and who chooses of them."""
+    """The names of a machine's nodes, as its manager calls them, and who chooses of them.
+
+    `had`: which ones a job has for which nobody has chosen any, since it had started before.
+    """
 
     names: Sequence[str]
     choose: Chooser = first_ones
+    had: Callable[[JobId], Sequence[str]] = lambda _: ()
 
     def free(self, taken: Iterable[str]) -> list[str]:
         """Return the nodes that nobody has."""

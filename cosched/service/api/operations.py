@@ -16,6 +16,7 @@ from cosched.core.protocol import (
     Named,
 )
 from cosched.core.scheduling.scheduler import ClusterJob
+from cosched.errors import InputError
 from cosched.schedulers.loading import check_columns
 from cosched.service.api.links import Links
 from cosched.service.api.named_mates import NamedMates
@@ -23,7 +24,7 @@ from cosched.service.api.owned_jobs import OwnedJobs, wrong_state
 from cosched.service.api.requests import Requests, UserRequest, not_owner
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.malleable import NODELIST, least_of
+from cosched.service.domain.malleable import NODELIST, OF_NODES, least_of
 from cosched.service.domain.memory import fields_of
 from cosched.service.manager.queues import Queue
 from cosched.service.manager.runner import Runner
@@ -33,6 +34,7 @@ from cosched.service.peers.linking import (
     refusal_of_group,
     refusal_of_mate,
 )
+from cosched.service.planning.choosing import Choosing
 from cosched.service.store import JobRecord, StoreError
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.submissions import Submission
@@ -46,10 +48,10 @@ class Operations:
     def __init__(
         self, domain: LiveDomain, requests: Requests, runner: Runner, queue: Queue, announcer: Announcer,
         peers: Sequence[Domain], most_jobs: int, most_bytes: int,
-        submitted: Callable[[Mapping[str, str]], Mapping[str, str]] = dict,
+        submitted: Callable[[Mapping[str, str]], Mapping[str, str]] = dict, choosing: Choosing | None = None,
     ) -> None:  # fmt: skip
         """`peers`: the configured domains. One user may have `most_jobs` jobs that have not ended, and
-        `most_bytes` bytes of their scripts. `submitted`: see SchedulerKind.
+        `most_bytes` bytes of their scripts. `submitted`: see SchedulerKind. `choosing`: chooses nodes for applications.
         """
         self._domain = domain
         self._requests = requests
@@ -61,6 +63,7 @@ class Operations:
         self._links = Links(domain, requests, queue, announcer, self.jobs, self._named)
         self._most_jobs, self._most_bytes = most_jobs, most_bytes
         self._submitted = submitted
+        self._choosing = choosing
 
     # The operations; each returns the job as it is afterwards
 
@@ -158,21 +161,27 @@ class Operations:
             reason=story.WAITS_IN_QUEUE,
             user_hold=wanted.hold,
             **fields_of(self._domain.name, named),
-            columns=self._columns(wanted.columns),
+            columns=self._columns(wanted.columns, wanted.nodes),
         )
 
-    def _columns(self, said: Mapping[str, str]) -> str | None:
-        """Return what is put on record of a job's columns, and of the nodes that it must have; Refusal."""
-        kind, nodelist = self._domain.kind, {name: text for name, text in said.items() if name == NODELIST}
-        if nodelist and not self._domain.scheduler.capabilities.named_places:
+    def _columns(self, said: Mapping[str, str], nodes: int) -> str | None:
+        """Return what is put on record of a job's columns, and of the nodes that it must have or shall get; Refusal."""
+        kind = self._domain.kind
+        of_nodes = {name: text for name, text in said.items() if name in OF_NODES}
+        columns = {name: text for name, text in said.items() if name not in OF_NODES}
+        if NODELIST in said and not self._domain.scheduler.capabilities.named_places:
             why = f"nodelist: {kind.title} gives no nodes by name: leave it out"
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_NAMED_NODES", why)
-        columns = {name: text for name, text in said.items() if name != NODELIST}
+        if of_nodes.keys() - {NODELIST} and self._choosing is None:
+            why = f"application: {self._domain.name} chooses no nodes for it: an operator can list all by [machines]"
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_MAPS", why)
         try:
+            if self._choosing is not None:
+                self._choosing.check(of_nodes, nodes)
             check_columns(kind, columns)
-            said = {**self._submitted(columns), **nodelist}
+            said = {**self._submitted(columns), **of_nodes}
             kind.read(said)
-        except ValueError as error:
+        except (ValueError, InputError) as error:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_SUCH_COLUMN", str(error)) from None
         return json.dumps(said) if said else None
 

@@ -213,6 +213,7 @@ class Views:
         message.peers.extend(_peer(view, self._absence(view)) for view in peers)
         if not self._domain.kind.of_batch_systems:
             message.named_nodes = self._domain.scheduler.capabilities.named_places
+            message.maps_applications = self._domain.policy.places is not None
         if (drain := self._domain.draining.present) is not None:
             message.drain.since.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.since)))
             message.drain.until.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.until)))
@@ -266,8 +267,8 @@ class Views:
         if told:
             return groups + _others(told, groups)
         if self._domain.scheduler.free:
-            idle = cluster_pb2.NodeGroup(state=cluster_pb2.NODE_STATE_IDLE, count=self._domain.scheduler.free)
-            groups.append(idle)
+            free, names = self._domain.scheduler.free, self._domain.policy.free_places()
+            groups.append(cluster_pb2.NodeGroup(state=cluster_pb2.NODE_STATE_IDLE, count=free, names=names))
         return groups
 
     def _holds(self, record: JobRecord) -> bool:

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId
+from cosched.service.configuration import Configuration
 from cosched.service.domain.memory import nodes_of
 from cosched.service.store import JobRecord
 
@@ -55,6 +56,12 @@ class Accounts:
 
     of_owner: Mapping[str, str] = field(default_factory=dict)
     budgets: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, configuration: Configuration) -> Self:
+        """Return those of a configuration."""
+        of_owner = {user: account.name for account in configuration.accounts for user in account.users}
+        return cls(of_owner, configuration.held_budgets())
 
 
 NO_ACCOUNTS = Accounts()

@@ -27,6 +27,7 @@ from cosched.core.effects import (
 )
 from cosched.core.events import Event, Ready, Requeued
 from cosched.core.protocol import Domain, JobId, MutatingRequest, SettleGroupStart
+from cosched.core.scheduling.places import Places
 from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain.changes import Preempt
 from cosched.service.domain.late_answers import Late
@@ -42,11 +43,13 @@ GIVE_BACK = (Yield, Release, PassOver)
 class Decisions:
     """What one domain decides: its jobs start, hold and yield."""
 
-    def __init__(self, core: Coscheduler, records: Records, kind: SchedulerKind, *, paced: bool) -> None:
+    def __init__(
+        self, core: Coscheduler, records: Records, kind: SchedulerKind, places: Places | None = None, *, paced: bool
+    ) -> None:
         """`kind`: the scheduler's. `paced`: iterations run between `wake` and `rest` only, at the pace of a
         conductor (replay in lock-step).
         """
-        self.policy = PolicyDomain(core, records.scheduler, self._illegal)
+        self.policy = PolicyDomain(core, records.scheduler, self._illegal, places)
         self._speaker: Domain = ""  # the peer that has said what this turn is about
         self._core = core
         self._records = records

@@ -18,6 +18,7 @@ from cosched.core.effects import SetTimer, Start, Timer
 from cosched.core.events import Finished, StartedUnasked, Submitted
 from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import Domain, JobId
+from cosched.core.scheduling.places import Places
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
 from cosched.schedulers.kind import SchedulerKind
@@ -57,8 +58,10 @@ class LiveDomain:
         paced: bool = False,
         of_traces: bool = False,
         kind: SchedulerKind | None = None,
+        places: Places | None = None,
     ) -> None:
         """`owners`: see Coscheduler; `paced`: see Decisions; `kind`: that of the scheduler, else the default one.
+        `places`: see PolicyDomain.
 
         `of_traces`: the jitter of holds is drawn as in a simulation, by the trace's ids, which are the jobs' names.
         """
@@ -78,7 +81,7 @@ class LiveDomain:
             may_hold=charges.may_hold, from_wall=clock.from_wall,
         )  # fmt: skip
         self.records = records = Records(core, scheduler, self.journal, metrics, self.jobs, charges)
-        self.decisions = decisions = Decisions(core, records, self.kind, paced=paced)
+        self.decisions = decisions = Decisions(core, records, self.kind, places, paced=paced)
         self.policy = decisions.policy
         self.sizes = decisions.sizes
         self.turns = turns = Turns(store, self.journal, decisions, metrics)

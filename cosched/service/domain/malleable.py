@@ -13,7 +13,9 @@ from cosched.service.domain.predictions import Prediction, as_told, counted
 from cosched.service.store import JobRecord
 from cosched.workload.column import LEAST_NODES
 
+APPLICATION, PROBLEM_SIZE = "application", "problem_size"  # what it runs, where the domain chooses nodes for that
 NODELIST = "nodelist"  # and on which nodes it must run, joined by commas: of any scheduler that gives nodes by name
+OF_NODES = frozenset({NODELIST, APPLICATION, PROBLEM_SIZE})  # what a domain reads, whatever its scheduler does
 
 
 @lru_cache(maxsize=512)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import NamedTuple, cast
 
 from cosched.adapters.batch_system import BatchSystem, MeetingSystem
 from cosched.adapters.launcher import ElasticLauncher, Launcher
 from cosched.adapters.loading import ResourceManager
-from cosched.core.protocol import Domain
+from cosched.adapters.manager import UnknownJobError
+from cosched.core.protocol import Domain, JobId
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
+from cosched.core.scheduling.places import Places
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.domain.offered_slots import OfferedSlots
-from cosched.service.manager.launches import SERVER, Launches
+from cosched.service.manager.launches import SERVER, Launches, Tell, no_variables
 from cosched.service.manager.offers import Offers
 from cosched.service.manager.plans import planned
 from cosched.service.manager.queues import BatchQueue, Queue
@@ -37,6 +40,7 @@ class Around(NamedTuple):
     tasks: Tasks  # see Runner
     finding: Mapping[str, str]  # variables by which jobs find their mates
     resize_rules: ResizeRules
+    tell: Tell = no_variables  # see Launches
 
 
 class Kind(NamedTuple):
@@ -46,17 +50,26 @@ class Kind(NamedTuple):
         Callable[[], float] | None
     )  # seconds of notice for a start at an exact instant; None: that is impossible
     connect: Callable[[Around], tuple[Runner, Queue]]  # connects a domain with its manager
+    nodes: Places | None = None  # those on which it can launch jobs as we choose
 
 
 def kind_of(manager: ResourceManager) -> Kind:
     """Return the kind of this manager, which is open."""
     if isinstance(manager, BatchSystem):
         return Kind(lambda: manager.start_lead, partial(_offers, manager))
-    return Kind(None, partial(_launches, manager))
+    nodes = Places(manager.node_names, had=partial(_nodes_of, manager)) if manager.node_names else None
+    return Kind(None, partial(_launches, manager), nodes)
+
+
+def _nodes_of(launcher: Launcher, job: JobId) -> Sequence[str]:
+    """Return which nodes a job has, though nobody has chosen them for it."""
+    with suppress(UnknownJobError):
+        return launcher.nodes_of(job) if isinstance(launcher, ElasticLauncher) else ()
+    return ()
 
 
 def _offers(system: BatchSystem, around: Around) -> tuple[Runner, Queue]:
-    domain, announcer, agreed, peers, tasks, finding, _ = around
+    domain, announcer, agreed, peers, tasks, finding, *_ = around
     scheduler, slots = cast(ExternalScheduler, domain.scheduler), None
     if scheduler.capabilities.slots:
         offered = OfferedSlots(domain, cast(ExternalMeetingScheduler, scheduler))
@@ -72,5 +85,5 @@ def _launches(launcher: Launcher, around: Around) -> tuple[Runner, Queue]:
     resizes = None
     if domain.scheduler.capabilities.resize and isinstance(launcher, ElasticLauncher):
         resizes = Resizes(domain, launcher, around.resize_rules)
-    launches = Launches(domain, launcher, tasks, around.finding, resizes)
+    launches = Launches(domain, launcher, tasks, around.finding, resizes, around.tell)
     return Runner(domain, launcher, launches, tasks), Queue(launcher, partial(planned, domain))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 from typing import assert_never
@@ -34,10 +34,21 @@ SERVER = "COSCHED_SERVER"
 HOST_RESTARTED = "the host was restarted before it is known to have started"
 UNSTARTED = "before its processes were started"
 _LOG = logging.getLogger(__name__)
+Tell = Callable[[JobRecord], Mapping[str, str]]  # variables for a job's tasks; ManagerError: it cannot run
 
 
-def spec_of(record: JobRecord, script: JobScript, finding: Mapping[str, str] = MappingProxyType({})) -> JobSpec:
-    """Return what the manager is to run; `finding`: variables by which it finds its mates."""
+def no_variables(_: JobRecord) -> Mapping[str, str]:
+    """Tell nothing."""
+    return {}
+
+
+def spec_of(
+    record: JobRecord,
+    script: JobScript,
+    finding: Mapping[str, str] = MappingProxyType({}),
+    told: Mapping[str, str] = MappingProxyType({}),
+) -> JobSpec:
+    """Return what the manager is to run; `finding`: variables by which it finds its mates, `told`: others of ours."""
     allocation, mate = allocation_of(record), record.mate
     return JobSpec(
         job_id=str(record.id),
@@ -48,7 +59,7 @@ def spec_of(record: JobRecord, script: JobScript, finding: Mapping[str, str] = M
         command=script.arguments,
         script=script.script,
         name=record.name,
-        environment=script.environment,
+        environment={**script.environment, **told},
         user=record.owner,
         mate=f"{mate.peer}:{mate.mate}" if mate.mate is not None else None,
         pair=mate.pair,
@@ -88,9 +99,11 @@ class Launches(Work[LauncherOrder, Report]):
         tasks: Tasks,
         finding: Mapping[str, str] = MappingProxyType({}),
         resizes: Resizes | None = None,
+        tell: Tell = no_variables,
     ) -> None:
-        """`resizes`: of a manager whose running jobs get and lose nodes."""
+        """`resizes`: of a manager whose running jobs get and lose nodes. `tell`: variables for each job."""
         self._finding = finding
+        self._tell = tell
         self._domain = domain
         self._launcher = launcher
         self._tasks = tasks
@@ -246,7 +259,7 @@ class Launches(Work[LauncherOrder, Report]):
                 return
 
     async def _launch_now(self, record: JobRecord, script: JobScript) -> None:
-        spec = spec_of(record, script, self._finding)
+        spec = spec_of(record, script, self._finding, self._tell(record))
         self._launching.add(spec.job_id)
         try:
             await self._launcher.launch(spec)

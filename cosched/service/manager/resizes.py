@@ -15,10 +15,12 @@ import asyncio
 import logging
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Self
 
 from cosched.adapters.launcher import ElasticLauncher, NodesBusyError
 from cosched.adapters.manager import ManagerError
 from cosched.core.protocol import JobId
+from cosched.service.configuration import Configuration
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.memory import nodes_of
 
@@ -37,6 +39,11 @@ class ResizeRules:
 
     patience: int = 60
     end_ignoring: bool = False
+
+    @classmethod
+    def of(cls, configuration: Configuration) -> Self:
+        """Return those of a configuration."""
+        return cls(configuration.manager.resize_patience, configuration.manager.on_resize_ignored == "end")
 
 
 class Resizes:

@@ -14,6 +14,7 @@ from cosched.planning.catalogue import Catalogue, sources_of
 from cosched.planning.facts import KINDS, LINK_KINDS, Facts, first_known
 from cosched.planning.information.domains import states
 from cosched.planning.information.gathering import gather
+from cosched.service.configuration import Configuration
 from cosched.v1 import cluster_pb2, machines_pb2
 
 
@@ -39,13 +40,27 @@ class Machines:
     _gathered: dict[bool, _Gathered] = field(default_factory=dict)
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def told(self, *, lasting: bool) -> machines_pb2.ListMachinesResponse:
-        """Return the machines with what holds now, or with what holds at any time."""
+    def known(self, *, lasting: bool) -> Sequence[Facts]:
+        """Return what is known without asking: what the sources have told last, and the list."""
+        gathered = self._gathered.get(lasting)
+        return self._listed(lasting) if gathered is None else gathered.facts
+
+    async def refreshed(self, *, lasting: bool) -> None:
+        """Ask the sources, unless they have just been asked."""
         async with self._asking:
             known = self._gathered.get(lasting)
             if known is None or time.monotonic() >= known.until:
-                known = await asyncio.to_thread(self._gather, lasting)
-                self._gathered[lasting] = known
+                self._gathered[lasting] = await asyncio.to_thread(self._gather, lasting)
+
+    async def gathered(self) -> None:
+        """Have what `known` returns be as new as it can be."""
+        for lasting in (False, True):
+            await self.refreshed(lasting=lasting)
+
+    async def told(self, *, lasting: bool) -> machines_pb2.ListMachinesResponse:
+        """Return the machines with what holds now, or with what holds at any time."""
+        await self.refreshed(lasting=lasting)
+        known = self._gathered[lasting]
         told = machines_pb2.ListMachinesResponse(problems=known.problems)
         told.gathered_at.CopyFrom(Timestamp(seconds=int(known.at)))
         for machine, state in states(self.catalogue.listed, list(map(Nodes, await self.node_groups()))):
@@ -55,13 +70,27 @@ class Machines:
         _write_links(told, known.facts)
         return told
 
+    def _listed(self, lasting: bool) -> list[Facts]:
+        return [self.catalogue.static()] if lasting else [self.catalogue.present(), self.catalogue.static()]
+
     def _gather(self, lasting: bool) -> _Gathered:
         asked = sources_of(self.path, self.catalogue, present=not lasting)
         gather(asked, self.catalogue.listed)
-        listed = [self.catalogue.static()] if lasting else [self.catalogue.present(), self.catalogue.static()]
-        facts = [*(source.facts for source in asked), *listed]
+        facts = [*(source.facts for source in asked), *self._listed(lasting)]
         problems = [problem for source in asked for problem in source.problems]
         return _Gathered(facts, problems, time.time(), time.monotonic() + self.refresh)
+
+
+def own_machines(
+    catalogue: Catalogue | None,
+    configuration: Configuration,
+    node_groups: Callable[[], Awaitable[Iterable[cluster_pb2.NodeGroup]]],
+) -> Machines | None:
+    """Return the machines of a domain's catalogue; None: it has none."""
+    section = configuration.machines
+    if section is None or catalogue is None:
+        return None
+    return Machines(str(section.file), catalogue, section.refresh, node_groups)
 
 
 def _write_links(told: machines_pb2.ListMachinesResponse, facts: Sequence[Facts]) -> None:

@@ -304,11 +304,13 @@ def test_what_cannot_be_submitted_is_told_in_one_line(grid, cosched, domain, tex
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--application", "jacobi", "job.sh"], "--application needs --select FILE"),
+        (["--application", "jacobi", "job.sh"], "--application needs --size"),
+        (["--size", "3", "job.sh"], "--size needs --application"),
+        (["--application", "jacobi", "--size", "3", "-w", "n1", "job.sh"], "chooses nodes for --application"),
+        (["--application", "jacobi", "--size", "3", "--strategy", "user", "job.sh"], "--strategy needs --select FILE"),
         (["--select", "grid.toml", "--size", "3", "job.sh"], "--select needs --application"),
         ([*ASKED, "-N", "3", "job.sh"], "it excludes --nodes"),
         (["--max-proposals", "3", "job.sh"], "--max-proposals needs --select FILE"),
-        ([*ASKED, "--pair", "p", "job.sh"], "it excludes --pair"),
         ([*ASKED, "--to", "a:job.sh", "--to", "b:job.sh", "--group", "g"], "it excludes --to"),
         ([*ASKED, "--server", "unix:a", "job.sh"], "it excludes --server"),
         ([*ASKED, "-"], "--select needs a file as SCRIPT"),
