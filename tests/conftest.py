@@ -33,6 +33,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Before modules of tests ask for their seeds."""
+    tiers.configure(config)
+
+
 def pytest_report_header() -> str:
     """What repeats this run of soak."""
     return f"soak seed: {tiers.SEED}"

@@ -19,7 +19,7 @@ def _patient_hooks(monkeypatch):
 
 
 @pytest.mark.parametrize("every", soaked([29, 1], 1))
-@pytest.mark.parametrize("runs", soaked([105, 112, 40], 1), ids=["in time", "past its request", "early"])
+@pytest.mark.parametrize("runs", soaked([105, 112, 40], 1))  # in time, past its request, early
 @pytest.mark.parametrize(
     ("domains", "dies"), [("ab", "a"), ("ab", "b"), ("abc", "a"), ("abc", "b"), ("abc", "c")], ids=" ".join
 )
