@@ -40,14 +40,21 @@ POWER_FAILURES = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.03, outage=30,
 ANYTHING = Faults(lose=0.1, duplicate=0.2, delay=4, kill=0.03)
 
 
-def of_cases(short: int, *of_kinds: Mapping[str, Sequence[tuple[object, ...]]], only: Sequence[str] = ()) -> Any:
-    """Parametrise a test with the schemes of these kinds, or `only` some, so many of each in the short tier."""
-    cases = [
-        pytest.param(kind, schemes, id=f"{kind}-{'-'.join(schemes)}", marks=[pytest.mark.soak] if row >= short else [])
-        for of in of_kinds
-        for kind in only or of
-        for row, schemes in enumerate(of[kind])
-    ]
+def of_cases(turn: int | None, *of_kinds: Mapping[str, Sequence[tuple[object, ...]]], only: Sequence[str] = ()) -> Any:
+    """Parametrise a test with the schemes of these kinds, or `only` some.
+
+    In the short tier each kind has one of its schemes, every kind another one, of one of the mappings, by `turn`: a
+    test of pairs and of groups takes pairs of every other kind and groups of the rest, and one of the other turn the
+    reverse. None: no kind.
+    """
+    cases = []
+    for number, kind in enumerate(only or of_kinds[0]):
+        for place, of in enumerate(of_kinds):
+            now = number % len(of[kind]) if turn is not None and (number + turn) % 2 == place % 2 else None
+            cases += [
+                pytest.param(kind, schemes, id=f"{kind}-{'-'.join(schemes)}", marks=[pytest.mark.soak] * (row != now))
+                for row, schemes in enumerate(of[kind])
+            ]
     return pytest.mark.parametrize(("kind", "schemes"), cases)
 
 

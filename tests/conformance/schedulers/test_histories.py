@@ -58,7 +58,7 @@ GROUPS = {
 AT_ONCE = ("batch", "fluid", "express", "molding", "heterogeneous")  # whose answers take no time
 
 
-@of_cases(1, PAIRS, GROUPS)
+@of_cases(0, PAIRS, GROUPS)
 @pytest.mark.parametrize("seed", seeds(1, 20))
 def test_without_faults_mates_start_at_the_same_instant(world, seed, kind, schemes):
     made = world(kind, seed, schemes, Faults())
@@ -86,7 +86,7 @@ def test_groups_come_to_an_end_though_calls_take_longer_than_any_pause_of_a_look
     run(world("batch", 770011001, (MEET, MEET, HOLD), Faults(delay=20), peer_patience=60))
 
 
-@of_cases(1, PAIRS, GROUPS)
+@of_cases(0, PAIRS, GROUPS)
 @pytest.mark.parametrize("seed", seeds(1, 40))
 def test_domains_are_killed_at_any_point_and_messages_are_lost_and_doubled(world, seed, kind, schemes, monkeypatch):
     """coscheduling.md, What must always hold, 1 and 5: no job starts twice, none is lost, none waits for ever."""
@@ -105,7 +105,7 @@ def test_with_patience_enough_no_fault_lets_a_job_start_alone(world, seed, kind,
     assert len(schemes) == 2 or {""} not in started_by(made)  # a pair may start by Algorithm 1
 
 
-@of_cases(1, OF_THE_PAPER)
+@of_cases(0, OF_THE_PAPER)
 @pytest.mark.parametrize("seed", seeds(1, 15))
 def test_no_pair_comes_apart_if_every_outage_is_within_the_grace(world, seed, kind, schemes):
     """Here jobs start if a peer is away. An outage lasts at most 30 s; but a domain may be down whenever the other one
@@ -128,20 +128,20 @@ def test_when_a_peer_stays_away_its_mates_start_alone_after_the_grace(world, see
     assert a.is_over()
 
 
-@of_cases(1, PAIRS)
+@of_cases(0, PAIRS)
 @pytest.mark.parametrize("seed", seeds(1, 25))
 def test_a_power_failure_takes_back_nothing_that_has_left_a_domain(world, seed, kind, schemes):
     """Jobs run once though turns are lost: what was launched, answered and promised had been brought to disk."""
     run(world(kind, seed, schemes, replace(POWER_FAILURES, outage=60), peer_patience=20))
 
 
-@of_cases(0, GROUPS)
+@of_cases(None, GROUPS)
 @pytest.mark.parametrize("seed", seeds(1, 15))
 def test_with_patience_enough_no_power_failure_parts_a_group(world, seed, kind, schemes):
     run_from_acquaintance(world(kind, seed, schemes, Faults(), **PATIENT), POWER_FAILURES)
 
 
-@of_cases(0, PAIRS, only=AT_ONCE)
+@of_cases(None, PAIRS, only=AT_ONCE)
 @pytest.mark.parametrize("seed", seeds(1, 10))
 def test_with_patience_enough_no_power_failure_lets_a_job_start_alone(world, seed, kind, schemes):
     """A call that was taken back may have started the mate: the job starts when its domain is there again, late."""
