@@ -84,6 +84,7 @@ def test_it_says_where_the_files_are(cosched):
     assert said.splitlines()[-1].startswith("kept: traces, pairs and each run's files")
 
 
+@pytest.mark.soak  # a demo of its own; the one that a newcomer sees remains
 def test_json(kept):
     folder, said = kept
     assert (said["command"], said["seed"]) == (f"cosched demo --no-report --json --out {folder}", 1)

@@ -104,6 +104,7 @@ def test_the_simulator_s_page_works_as_written(terminals):
     assert "'desynchronised': 0" in said[-1]  # the Python block
 
 
+@pytest.mark.soak  # README and tour remain, and test_commands for the options of each page
 def test_the_page_on_fluid_scheduling_works_as_written(terminals, other_ports):
     works_as_written(TOP / "docs" / "fluid.md", terminals, other_ports)
 
@@ -134,6 +135,7 @@ def test_the_tour_shows_what_matters():
     assert "started: its mate's domain cannot be reached" in shown
 
 
+@pytest.mark.soak  # the examples are under test in conformance, cli and studies
 def test_the_examples_of_contributing_work_as_written(terminals, other_ports):
     shutil.copytree(EXAMPLES, terminals.folder / "docs" / "examples")  # a build leaves folders there
     install = "pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation"

@@ -114,6 +114,7 @@ def test_pairs_start_together_while_one_way_in_is_attacked_beside_a_long_history
         world.check(BIG, PAIRS)
 
 
+@pytest.mark.soak  # tests/service/test_connections.py has it in one process
 def test_connections_that_say_nothing_take_no_call_and_fill_no_log(make_world):
     world = make_world(0, tls=False)
     world.pair.a.kill()

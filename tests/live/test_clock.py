@@ -109,6 +109,7 @@ def test_domains_whose_clocks_are_two_hours_apart_start_pairs_together(make_cloc
         assert clock.job(job).mates[0].gap is None
 
 
+@pytest.mark.soak  # how offsets are told apart is in tests/service/test_clock_offset.py
 def test_a_job_that_starts_late_is_never_shown_as_early(make_clocks):
     a, b = make_clocks(timedelta(seconds=1))
     a.set(HOUR)

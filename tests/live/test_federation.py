@@ -15,6 +15,7 @@ def test_two_thousand_groups_among_twenty_services_start_together(tmp_path):
     assert len(figures.clocks) == 20 * 19  # each has compared its clock with that of every other
 
 
+@pytest.mark.soak  # groups of three services remain
 def test_groups_among_six_services_start_together(tmp_path):
     figures = run(tmp_path, 6, 30, forked=True)
     assert figures.faults == []

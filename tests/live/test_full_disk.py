@@ -27,6 +27,7 @@ from tests.live.services import (
     wait_until,
 )
 from tests.small_disk import mounted
+from tests.tiers import soaked
 
 MEGABYTE = 1 << 20
 
@@ -141,7 +142,7 @@ class Stalled:
         assert "PeerUnreachable" not in whys
 
 
-@pytest.mark.parametrize("ending", ["it goes on", "it is killed and started"])
+@pytest.mark.parametrize("ending", soaked(["it is killed and started", "it goes on"], 1))
 def test_no_room_for_the_database(pair, small_disk, ending):
     stalled = Stalled(pair, small_disk)
     with pair.b.client() as b:

@@ -137,6 +137,7 @@ def test_windows_that_cannot_be_are_refused_at_submission(make_federation):
     assert noted(federation.folder) == []
 
 
+@pytest.mark.soak  # a pair is a group of two
 def test_a_pair_starts_apart_as_its_windows_say(make_pair):
     pair = make_pair(scheme="meet").start()
     script = pair.folder / "job.sh"

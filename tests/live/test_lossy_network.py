@@ -78,6 +78,7 @@ def make_world(make_pair) -> Iterator:
         yield make
 
 
+@pytest.mark.soak  # the weather of the next test cuts, too
 def test_a_connection_that_breaks_after_any_number_of_bytes_starts_nothing_twice(make_world):
     world = make_world(release_jitter=0)
     for number in range(10):

@@ -9,6 +9,7 @@ from cosched.client import Client
 from tests.live.services import Pair, Service, noted, script_that_waits
 from tests.live.test_malleable import APPLICATION, using
 from tests.live.workloads import are_together
+from tests.tiers import soaked
 from tests.waiting import wait_until
 
 Submit = Callable[[Client], str]
@@ -73,10 +74,14 @@ def why_started(service: Service, job: str) -> str:
         return why
 
 
-@pytest.mark.parametrize("scheme", ["hold", "yield"])
-@pytest.mark.parametrize("comes_last", ["malleable", "rigid"])
-def test_a_pair_starts_together_when_its_malleable_mate_is_had_by_harvest(make_coupled, scheme: str, comes_last: str):
+@pytest.mark.parametrize(
+    "case",
+    soaked([("malleable", "yield"), ("rigid", "hold"), ("malleable", "hold"), ("rigid", "yield")], 2),
+    ids="-".join,
+)
+def test_a_pair_starts_together_when_its_malleable_mate_is_had_by_harvest(make_coupled, case: tuple[str, str]):
     """Ready, or asked for by its mate: it "is had by harvest", and "a job that needs a harvest yields instead"."""
+    comes_last, scheme = case
     world = World(make_coupled(scheme))
     with world.pair.a.client() as a, world.pair.b.client() as b:
         first = world.fills_the_machine(a)

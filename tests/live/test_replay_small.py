@@ -18,8 +18,8 @@ from tests.tiers import soaked
 
 Settings = dict[str, Any]  # of a domain, by key
 UNITS = 8
-SCHEMES = [(a, b) for a in ("hold", "yield") for b in ("hold", "yield")]
-MEETING = soaked([("meet", "meet"), ("hold", "meet"), ("meet", "yield"), ("meet", "off")], 1)
+SCHEMES = [("hold", "yield"), ("meet", "meet"), ("yield", "hold"), ("hold", "hold"), ("yield", "yield")]
+MEETING = [("hold", "meet"), ("meet", "yield"), ("meet", "off")]
 
 some_cases = settings(
     max_examples=8,
@@ -100,7 +100,7 @@ def check(data, live, chosen: list[Domain], most: int, members: int = 2, windows
         assert_equal(ReplayConfig(domains=tuple(chosen), pairs=pairs), live)
 
 
-@pytest.mark.parametrize("schemes", [*SCHEMES, *MEETING], ids="-".join)
+@pytest.mark.parametrize("schemes", soaked([*SCHEMES, *MEETING], 2), ids="-".join)
 def test_two_domains(threaded, schemes):
     @some_cases
     @given(st.data())

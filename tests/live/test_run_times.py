@@ -129,6 +129,7 @@ def test_only_operators_correct_them_and_everybody_sees_them(service: Service) -
         assert seen.answer["run_times"][0]["expected"] == "5s"
 
 
+@pytest.mark.soak  # as in tests/service
 def test_a_domain_that_learns_none_says_so(make_service) -> None:
     made = make_service("b").start()
     said = made.run("times")

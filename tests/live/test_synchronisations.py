@@ -120,7 +120,13 @@ def test_many_starts_at_once_share_two(called: Counted) -> None:
         assert called.rounds - before <= 2
 
 
-@pytest.mark.parametrize("status", [HOLDING, QUEUING], ids=["its mate holds", "its mate could start"])
+@pytest.mark.parametrize(
+    "status",
+    [
+        pytest.param(HOLDING, id="its mate holds"),
+        pytest.param(QUEUING, marks=pytest.mark.soak, id="its mate could start"),
+    ],
+)
 def test_a_decision_of_ones_own_costs_one(make_service, tmp_path: Path, status: wire.GetMateStatusResponse) -> None:
     """From its release to its first instruction: the release, which is answered, and the decision."""
     with ScriptedPeer("b") as peer:

@@ -20,7 +20,7 @@ def ref_domain(name: str, path, policy: str) -> RefDomain:
 
 
 @pytest.mark.parametrize("policy", ["fcfs", "wfp"])
-@pytest.mark.parametrize("trace", soaked(TRACES, 2))
+@pytest.mark.parametrize("trace", soaked(TRACES, 1))
 def test_every_job_of_the_trace_starts_as_in_the_reference(traces, trace, policy):
     domain = ref_domain("A", traces / f"{trace}.swf.gz", policy)
     assert run_production([domain], []) == simulate([domain], [])

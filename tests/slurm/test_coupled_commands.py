@@ -51,6 +51,7 @@ def submit_later(coupled: Served, domain: Domain, *options: str) -> str:
     return coupled.submit(domain, ALONE, "--hold", *options)
 
 
+@pytest.mark.soak  # test_manager has one without a service
 def test_jobs_that_slurm_would_not_requeue_hold_where_others_yield(coupled: Served) -> None:
     there = coupled.there
     programs = {name: popen(there, name, f"--comment=cosched:pair={name}", "true") for name in ("srun", "salloc")}
@@ -110,6 +111,7 @@ def test_a_job_without_a_comment_is_adopted_by_the_one_that_names_it(coupled: Se
         assert any(asked), jobs
 
 
+@pytest.mark.soak  # conformance and tests/live try each command
 def test_jobs_are_linked_unlinked_released_and_cancelled(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
     first, second = submit_later(coupled, here), submit_later(coupled, there)
@@ -171,6 +173,7 @@ def test_jobs_of_two_owners_are_no_pair(coupled: Served) -> None:
     assert "cosched:" not in comment_of(there, own)
 
 
+@pytest.mark.soak  # as in tests/live/test_wrong_mates.py
 def test_a_typo_in_a_pairs_name_is_mended_while_the_job_holds(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
     held = hold(coupled, here, Work("tvice", 1, 0.1))
@@ -181,6 +184,7 @@ def test_a_typo_in_a_pairs_name_is_mended_while_the_job_holds(coupled: Served) -
     coupled.check_started_together([held], [coupled.submit(there, P)])
 
 
+@pytest.mark.soak  # as in tests/live/test_wrong_mates.py
 def test_a_job_starts_alone_for_want_of_its_mate_if_its_owner_says_so(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
     wrong = f"--comment=cosched:mate={there.name}/99999"
@@ -193,6 +197,7 @@ def test_a_job_starts_alone_for_want_of_its_mate_if_its_owner_says_so(coupled: S
         assert whys(here, job) == [Why.NO_SUCH_PAIR]
 
 
+@pytest.mark.soak  # two owners are refused in the short tier
 def test_a_pairs_name_that_is_taken_already_is_refused_with_a_warning(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
     first = hold(coupled, here, P)
@@ -204,6 +209,7 @@ def test_a_pairs_name_that_is_taken_already_is_refused_with_a_warning(coupled: S
     coupled.check_started_together([third], [coupled.submit(there, P)])
 
 
+@pytest.mark.soak  # test_sizes has one without a service
 def test_what_slurm_gives_of_a_range_of_nodes_is_on_record(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
     busy = {domain: str(domain.cluster.sbatch("sleep 600", "--nodes=3")) for domain in coupled.lab}

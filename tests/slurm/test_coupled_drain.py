@@ -31,6 +31,7 @@ def coupled() -> Iterator[Served]:
         check_nothing_is_left(found)
 
 
+@pytest.mark.soak  # as in tests/live/test_drain.py
 def test_a_drained_cluster_holds_nothing_and_makes_its_pairs_once_it_is_resumed(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
     works = [Work(name, 1, 0.1) for name in NAMES]

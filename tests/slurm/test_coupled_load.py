@@ -8,7 +8,6 @@ from deploy.slurm.lab import CoupledLab
 from tests.live.workloads import SCHEMES, contended
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled import Coupled
-from tests.tiers import soaked
 
 SEED = 20110913
 PAIRS, ALONE, NODES = 20, 6, 12  # some 50 nodes are asked for on each side
@@ -22,7 +21,8 @@ def coupled() -> Iterator[Coupled]:
         yield Coupled(lab)
 
 
-@pytest.mark.parametrize("schemes", soaked(SCHEMES[1:] + SCHEMES[:1], 1), ids="-".join)
+@pytest.mark.soak  # single pairs remain
+@pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
 def test_under_load_every_pair_starts_together_and_every_job_runs_once(
     coupled: Coupled, schemes: tuple[str, str]
 ) -> None:

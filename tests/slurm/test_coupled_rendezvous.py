@@ -40,6 +40,7 @@ def lab() -> Iterator[CoupledLab]:
         yield lab
 
 
+@pytest.mark.soak  # as in tests/live/test_group_submissions.py
 def test_programs_on_two_clusters_find_each_other_and_exchange_data(lab: CoupledLab, tmp_path: Path) -> None:
     here, there = lab
     tells = tmp_path / "tells.sh"

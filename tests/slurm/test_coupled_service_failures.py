@@ -18,7 +18,6 @@ from tests.slurm.coupled_checks import (
     whys,
 )
 from tests.slurm.relay import AFTER, BEFORE, RelayedLab
-from tests.tiers import soaked
 
 NODES = 8
 CALLS = ("GetMateJobId", "GetMateStatus", "TryStartMate", "StartJob")
@@ -94,7 +93,8 @@ def waits(domain: Domain, job_id: str) -> bool:
     return job is not None and (job.state == "holding" or (job.state == "queued" and job.holds.yields > 0))
 
 
-@pytest.mark.parametrize("victims", soaked(["both", "called"], 1))
+@pytest.mark.soak  # histories of conformance die at each step
+@pytest.mark.parametrize("victims", ["both", "called"])
 def test_pairs_start_together_whose_services_are_killed_before_and_after_any_call(
     coupled: Served, victims: str
 ) -> None:
@@ -154,7 +154,8 @@ def test_a_hold_goes_on_when_its_service_comes_back_and_else_the_job_starts_and_
     check_nothing_is_left(coupled, messages=2)
 
 
-@pytest.mark.parametrize("way", [pytest.param("the daemon", marks=pytest.mark.soak), "its unit"])
+@pytest.mark.soak  # test_coupled_slurm_failures restarts it beside the service
+@pytest.mark.parametrize("way", ["the daemon", "its unit"])
 def test_holds_outlive_a_restart_of_slurmctld_while_the_service_is_away(coupled: Served, way: str) -> None:
     """As when the host is booted again. Slurm shows the jobs as running then, and does not launch them.
 

@@ -55,6 +55,7 @@ def has_slot(coupled: Coupled, pair: str) -> tuple[str, str, int]:
     return ours, its, second
 
 
+@pytest.mark.soak  # it waits for a minute's plans
 def test_a_slot_moves_and_both_start_as_soon_as_nodes_are_free_on_both_sides(coupled: Coupled) -> None:
     ours, its, second = has_slot(coupled, "early")
     coupled.there.cluster.scancel(second)

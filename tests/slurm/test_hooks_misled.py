@@ -9,6 +9,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Thread
 
+import pytest
+
 from deploy.slurm.lab import wait_for
 from tests.slurm.cosched_hooks import Site, hooks, site
 from tests.slurm.test_hooks_prolog import END, START, YIELD
@@ -114,6 +116,7 @@ def test_bytes_that_come_one_by_one_are_a_line(hooks: Site) -> None:
         assert hooks.prolog().wait(END) == YIELD
 
 
+@pytest.mark.soak  # it waits for the hook's patience
 def test_a_service_that_hangs_is_noticed_by_those_who_wait() -> None:
     with site(SHORT_PATIENCE) as hooks, Babbler(hooks.socket, lambda peer: peer.sendall(b"parked\n")) as silent:
         assert hooks.prolog().wait(END) == START

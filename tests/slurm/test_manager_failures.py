@@ -102,6 +102,7 @@ async def test_a_change_of_nice_would_free_a_job_that_is_held_by_its_user(place:
         assert int(priority) == 2_000_000_002
 
 
+@pytest.mark.soak  # it waits for Slurm's own times
 async def test_a_service_that_does_not_come_back_finds_the_jobs_running() -> None:
     with site(SHORT_PATIENCE) as hooks, hooks.lab(nodes=1) as lab:
         async with Managed(lab["intrepid"], hooks) as slurm:

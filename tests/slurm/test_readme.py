@@ -89,6 +89,7 @@ def prints_what_is_shown(terminal: Terminal, block: Block) -> str:
     return ""
 
 
+@pytest.mark.soak  # the commands of the README remain
 def test_the_tour_works_as_written(terminals):
     blocks = tour()
     assert {name for name, _ in blocks} == set(terminals)

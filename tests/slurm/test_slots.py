@@ -129,6 +129,7 @@ async def test_a_slot_that_stands_in_its_own_way_is_replaced(place: Place) -> No
         assert await left_over(slurm) == []
 
 
+@pytest.mark.soak  # it waits for its slot, as the test after next does
 async def test_an_offered_job_books_a_later_slot_and_is_in_it_once_it_yields(place: Place) -> None:
     async with Managed(*place) as slurm:
         job_id = await slurm.hold("true", "--nodes=3", "--time=1")

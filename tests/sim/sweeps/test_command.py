@@ -94,6 +94,7 @@ def test_many_failed_cases(cosched, sweep_file):
     assert len(lines) == 12
 
 
+@pytest.mark.soak  # test_running resumes without the command
 def test_more_replications_go_on_with_a_sweep(cosched, sweep_file):
     cosched("sweep", sweep_file(), "--out", "out", *ONE)
     first = polars.read_parquet("out/results.parquet")

@@ -52,6 +52,7 @@ def test_in_a_browser(swept: Path, tmp_path: Path):
         screenshot(page, tmp_path, "sweep")
 
 
+@pytest.mark.soak  # half a minute of drawing
 def test_made_again_it_is_the_same(swept: Path):
     before = {path: path.read_bytes() for path in swept.rglob("*") if path.is_file()}
     (swept / "report.html").unlink()
