@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -27,7 +28,7 @@ class ManagerFactory(Protocol):
 
 def load_manager(kind: str) -> ManagerFactory:
     """Return the factory of this kind of manager; SettingError if there is none or its adapter cannot be imported."""
-    found = {entry.name: entry for entry in entry_points(group=GROUP)}
+    found = _installed()
     if kind not in found:
         known = ", ".join(sorted(found)) or "none"
         raise SettingError("kind", f"no adapter is named {kind[:64]!a} (installed: {known})")
@@ -38,6 +39,12 @@ def load_manager(kind: str) -> ManagerFactory:
     if not callable(factory):
         raise SettingError("kind", f"the adapter {kind!a} is not callable")
     return cast(ManagerFactory, factory)
+
+
+@cache
+def _installed() -> Mapping[str, EntryPoint]:
+    """All by name, looked up once: that reads a file of every installed package, and a start asks ten times."""
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 
 def load_batch_system(kind: str) -> BatchSystemFactory | None:

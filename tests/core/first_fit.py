@@ -15,7 +15,7 @@ from cosched.core.protocol import FOREVER
 from cosched.core.story import What, Why
 
 if TYPE_CHECKING:
-    from .faulty_link import World
+    from .slot_world import SlotWorld
 
 
 @dataclass
@@ -105,7 +105,7 @@ class Machine:
 class FirstFit:
     """One policy domain in a world."""
 
-    def __init__(self, core: Coscheduler, world: World) -> None:
+    def __init__(self, core: Coscheduler, world: SlotWorld) -> None:
         self.core = core
         self.world = world
         self.machine = Machine(core.ledger.nodes)

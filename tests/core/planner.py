@@ -34,8 +34,7 @@ from tests.core.had import had
 from .first_fit import FirstFit, LocalJob, Machine
 
 if TYPE_CHECKING:
-    from .faulty_link import Attempt
-    from .slot_world import SlotWorld
+    from .slot_world import Attempt, SlotWorld
 
 OUTSIDE = (Submitted, Finished, NodesLost, Unlinked, Drained, Resumed)
 QUEUED, READY, HOLDING, RUNNING = JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING

@@ -1,14 +1,21 @@
 """Histories of domains that meet, over a link that loses messages; domains are killed at any step, and start again.
 
-As `faulty_link`, with an obvious scheduler that plans (`planner`). Owners cancel and unlink jobs, nodes are lost, jobs
-run past their requested time, and domains drain.
+One seed is one history. Every message is delayed at random, so that messages overtake each other; it may be late (the
+call has timed out by then), dropped (the call times out), or delivered twice, the second time perhaps much later. Links
+are cut for a while: calls fail before they go out. Answers to mutating calls are delivered though the call has timed
+out, or twice; those to questions, which have no id, are dropped then, as a real link does. The scheduler is an obvious
+one that plans (`planner`). Owners cancel and unlink jobs, nodes are lost, jobs run past their requested time, and
+domains drain. From `faults.end` on messages are only delayed, and arrive before the deadline.
 """
 
 from __future__ import annotations
 
+import heapq
+import random
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
@@ -16,31 +23,54 @@ from cosched.core.effects import Answer, Call, Record
 from cosched.core.events import Answered, Asked, CallFailed, Drained, Finished, Resumed, Submitted, Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import Failure, GetMateJobId, GetMateStatus, GroupName, MateName, Reply
-from cosched.core.settings import CoschedulingSettings, OnUnreachable
+from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 from cosched.core.story import What, Why
 
-from .faulty_link import DEADLINE, MAX_PATIENCE, Attempt, Faults, World
 from .planner import MortalDomain, PlannedJob
 
 if TYPE_CHECKING:
     from .first_fit import LocalJob
 
+DEADLINE = 20  # of a call, in ticks of the virtual clock
+DELAY = 9  # the longest delay of a message that is not late: an answer comes before the deadline
+LATE = 200  # the longest delay of one that is
+MAX_PATIENCE = 100  # with a peer
+MAX_GRACE = 300  # of one
+POLL = 50  # a domain looks at its queue at least that often
 END = 1000  # of all faults, in ticks
 SUBMITTED = 500  # by then all jobs are
 OUTAGE = 60  # the longest, of a domain
 WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)
 
 
-class SlotWorld(World):
-    """A history, drawn from a seed. `calm`: without faults and troubles. `plant`: a mistake in each core."""
+@dataclass(frozen=True)
+class Faults:
+    """How often what goes wrong, and until when."""
 
-    domains: dict[str, MortalDomain]
-    end_of_faults = END
-    numbers_of_cuts = (0, 0, 1, 4)
+    drop: float
+    late: float
+    twice: float
+    cuts: tuple[tuple[int, int], ...]
+    end: int
+
+    def cut(self, now: int) -> bool:
+        return any(start <= now < end for start, end in self.cuts)
+
+
+@dataclass(eq=False)
+class Attempt:
+    """One sending of a call: it ends with its first answer, or fails."""
+
+    domain: str
+    call: Call
+    over: bool = False
+
+
+class SlotWorld:
+    """A history, drawn from a seed. `calm`: without faults and troubles. `plant`: a mistake in each core."""
 
     def __init__(self, seed: int, *, calm: bool = False, plant: Callable[[Coscheduler], None] = lambda _: None) -> None:
         self.calm = calm
-        self.most_groups = 4 if calm else 12
         self.plant = plant
         self.launches: set[str] = set()
         self.unlinked: set[str] = set()
@@ -49,22 +79,54 @@ class SlotWorld(World):
         self.lost: list[tuple[int, str, Why | None]] = []  # slots
         self.alone = 0
         self.kept = 0  # jobs that started at slots
-        super().__init__(seed)
+        self.random = random.Random(seed)
+        self.now = 0
+        self.faults = self._draw_faults()
+        self.failed: set[str] = set()  # jobs one of whose calls failed
+        self.cancelled: set[str] = set()
+        self.groups: list[tuple[str, ...]] = []  # of two, a pair, or of three
+        self._queue: list[tuple[int, int, Callable[[], None]]] = []
+        self._sequence = 0
+        names = "ABC"[: self.random.choice([2, 2, 3])]
+        self.domains: dict[str, MortalDomain] = {name: self._domain(name) for name in names}
+        for number in range(self.random.randint(1, 4 if calm else 12)):
+            self._draw_group(number)
+        for name in self.domains:
+            self._poll(name)
         for _ in range(self.random.choice([0, 6, 12, 24])):
             self._draw_alone()
         if not calm:
             self._draw_troubles()
 
+    def job(self, name: str) -> LocalJob:
+        return self.domains[name[0].upper()].jobs[name]
+
     def _draw_faults(self) -> Faults:
         self.deaths = 0.0 if self.calm else self.random.choice([0, 0, 0.01, 0.05])
         if self.calm:
             return Faults(0, 0, 0, (), END)
-        return super()._draw_faults()
+        pick = self.random.choice
+        starts = self.random.sample(range(END), pick((0, 0, 1, 4)))
+        cuts = tuple((start, min(END, start + self.random.randint(5, 150))) for start in starts)
+        return Faults(pick([0, 0, 0.1, 0.3]), pick([0, 0.2]), pick([0, 0.2, 0.6]), cuts, END)
 
     def _domain(self, name: str) -> MortalDomain:
         settings = self._draw_settings(50 if self.calm else 0, 50, MAX_PATIENCE, MAX_PATIENCE)
         settings = replace(settings, mate_patience=1000, slots=self.random.random() < 0.9)
         return MortalDomain(self.core(name, settings), self, later=self.random.random() < 0.3 and not self.calm)
+
+    def _draw_settings(self, *patiences: int) -> CoschedulingSettings:
+        pick = self.random.choice
+        return CoschedulingSettings(
+            scheme=pick([Scheme.HOLD, Scheme.YIELD]),
+            release_interval=pick([60, 150]),
+            max_held_fraction=pick([Decimal("0.6"), Decimal(1)]),
+            max_yields=pick([0, 3]),
+            on_peer_unreachable=pick(list(OnUnreachable)),
+            peer_patience=pick(patiences),
+            peer_grace=pick([0, 0, 60, MAX_GRACE]),
+            retry_interval=pick([1, 10]),
+        )
 
     def core(self, name: str, settings: CoschedulingSettings) -> Coscheduler:
         core = Coscheduler(name, 10, settings)
@@ -151,6 +213,21 @@ class SlotWorld(World):
         all_there = len(jobs) == sum(map(len, self.groups)) + self.alone and all(d.up for d in self.domains.values())
         return all_there and all(job.state.final for job in jobs)
 
+    # The clock
+
+    def at(self, instant: int, action: Callable[[], None]) -> None:
+        self._sequence += 1
+        heapq.heappush(self._queue, (max(instant, self.now), self._sequence, action))  # a timer may be overdue
+
+    def _poll(self, name: str) -> None:
+        self.domains[name].scan()
+        self.at(self.now + POLL, lambda: self._poll(name))
+
+    def run(self, until: int) -> None:
+        while not self.over() and self._queue[0][0] <= until:
+            self.now, _, action = heapq.heappop(self._queue)
+            action()
+
     # Deaths
 
     def dies(self, domain: MortalDomain) -> bool:
@@ -163,14 +240,12 @@ class SlotWorld(World):
     # The link: a domain that is down is not there
 
     def call(self, domain: str, call: Call) -> None:
-        if self.domains[call.peer].up:
-            super().call(domain, call)
+        attempt = Attempt(domain, call)
+        if not self.domains[call.peer].up or self.faults.cut(self.now):
+            self.at(self.now + 1, lambda: self._fail(attempt, Failure.UNREACHABLE))
             return
-        attempt = self._attempt(domain, call)
-        self.at(self.now + 1, lambda: self._fail(attempt, Failure.UNREACHABLE))
-
-    def _attempt(self, domain: str, call: Call) -> Attempt:
-        return Attempt(domain, call)
+        self.at(self.now + DEADLINE, lambda: self._fail(attempt, Failure.TIMEOUT))
+        self._send(lambda: self._serve(attempt))
 
     def _fail(self, attempt: Attempt, failure: Failure) -> None:
         if not attempt.over:
@@ -197,6 +272,15 @@ class SlotWorld(World):
             return
         attempt.over = True
         self.domains[attempt.domain].feed(Answered(attempt.call.job, request, answer, attempt.call.peer))
+
+    def _send(self, deliver: Callable[[], None]) -> None:
+        """Deliver a message once, twice or not at all."""
+        faults, calm = self.faults, self.now >= self.faults.end
+        if not calm and self.random.random() < faults.twice:
+            self.at(self.now + self.random.randint(1, LATE), deliver)
+        if calm or self.random.random() >= faults.drop:
+            late = not calm and self.random.random() < faults.late
+            self.at(self.now + self.random.randint(1, LATE if late else DELAY), deliver)
 
     # What is seen
 

@@ -7,15 +7,15 @@ from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.transitions import ignore
 from cosched.core.effects import EndTurn, SetTimer, Timer, Unbook
 from cosched.core.events import Claimed, SlotDue, SlotLapsed
-from cosched.core.story import Why
+from cosched.core.story import TOGETHER, Why
 from tests.tiers import seeds
 
-from .faulty_link import DEADLINE, LATE, MAX_GRACE, MAX_PATIENCE
-from .slot_world import OUTAGE, SlotWorld
-from .test_link_faults import together
+from .first_fit import LocalJob
+from .slot_world import DEADLINE, LATE, MAX_GRACE, MAX_PATIENCE, OUTAGE, SlotWorld
 
 SEEDS = 20  # of each chunk
 LONG_AFTER = 20_000  # ticks; the faults end at 1000
+OWN_RUNJOB = TOGETHER - {Why.ASKED_BY_PEER}
 FAULT = {Why.PEER_UNREACHABLE, Why.MATE_STARTED_BEFORE, Why.OUTCOME_UNKNOWN, Why.NO_MEMBER_LEFT}
 
 
@@ -58,6 +58,21 @@ def whole(world: SlotWorld, group: tuple[str, ...], *, by_one_request: bool = Fa
     members = [world.job(name) for name in group]
     by_proposal = {Why.AT_SLOT, Why.ALL_BOOKED, Why.ASKED_BY_PEER}
     return {job.why for job in members} <= by_proposal and len({job.proposal for job in members}) == 1
+
+
+def together(world: SlotWorld, pair: tuple[str, ...], by_one_request: bool = False) -> bool:
+    """Whether both started in one exchange: by calls of one of them, or by calls of both that crossed."""
+    one, other = (world.job(name) for name in pair)
+    asked = [job for job in (one, other) if job.why is Why.ASKED_BY_PEER]
+    if not asked or not all(job.why in OWN_RUNJOB for job in (one, other) if job not in asked):
+        return False
+    if len(asked) == 2:
+        return (caller(one), caller(other)) == (other.name, one.name)
+    return one.exchange == other.exchange if by_one_request else caller(one) == caller(other)
+
+
+def caller(job: LocalJob) -> str:
+    return job.exchange.split("/")[1]
 
 
 @pytest.mark.parametrize("chunk", seeds(1, 100))

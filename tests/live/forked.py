@@ -22,6 +22,7 @@ LOADED = (
     "cosched.cli.serve",
     "cosched.service.service",
     "cosched.service.description",
+    "cosched.service.logs.logs",
     "cosched.adapters.local.manager",
     "cosched.adapters.replay.manager",
 )

@@ -137,21 +137,6 @@ def test_windows_that_cannot_be_are_refused_at_submission(make_federation):
     assert noted(federation.folder) == []
 
 
-@pytest.mark.soak  # a pair is a group of two
-def test_a_pair_starts_apart_as_its_windows_say(make_pair):
-    pair = make_pair(scheme="meet").start()
-    script = pair.folder / "job.sh"
-    script.write_text(script_that_notes(pair.folder))
-    for service, words in ((pair.a, ["--window", "b:+2s"]), (pair.b, ["--start-after", "a:+2s"])):
-        submitted = service.run("submit", "--time", "1", "--pair", "run7", *words, str(script))
-        assert submitted.returncode == 0, submitted.stderr
-    wait_until(lambda: len(starts(pair)) == 2, "both start")
-    assert slot(pair.b) == slot(pair.a) + 2
-    pair.a.run("submit", "--hold", str(script))
-    linked = pair.a.run("link", "2", "--pair", "run8", "--at", "+1h")
-    assert "job a:2 was linked: group run8" in linked.stdout + linked.stderr
-
-
 @pytest.mark.soak
 def test_jobs_that_are_submitted_together_start_apart(make_federation, tmp_path):
     """So that they end together by their time limits; and as the script of one of them has it."""

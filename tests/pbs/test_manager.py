@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -36,13 +35,6 @@ async def managed(hooked: PbsCluster) -> AsyncIterator[Managed]:
         await managed.states(*FREE)
 
 
-async def test_a_job_is_offered_and_starts_on_the_nodes_it_was_offered(managed: Managed) -> None:
-    job = await managed.qsub("true", PAIR)
-    await managed.told(job, "Appeared", "Offered")
-    assert await managed.manager.start(job)
-    await managed.told(job, "Offered", "Started", "Ended")
-
-
 async def test_nodes_of_a_job_that_waits_long_are_offline_and_others_run_beside_them(managed: Managed) -> None:
     job = await managed.qsub("sleep 60", PAIR)
     await managed.states(*HELD)
@@ -51,35 +43,6 @@ async def test_nodes_of_a_job_that_waits_long_are_offline_and_others_run_beside_
     assert managed.cluster.job(f"{other}.mira")["exec_vnode"] == "(mira3:ncpus=1)+(mira4:ncpus=1)"
     assert await managed.manager.start(job)
     await managed.states("job-exclusive", "job-exclusive", "free", "free")
-
-
-async def test_a_job_that_yields_lets_the_next_one_run_and_is_offered_again(managed: Managed) -> None:
-    job = await managed.qsub("sleep 60", PAIR, nodes=4)
-    await managed.told(job, "Offered")
-    other = await managed.qsub("true", nodes=4)
-    assert await managed.manager.give_back(job)
-    await managed.is_(other, "R", "F")
-    await managed.told(job, "Offered", "Offered")
-
-
-async def test_a_hold_ends_by_force_and_other_jobs_come_first(managed: Managed) -> None:
-    job = await managed.qsub("sleep 60", PAIR, nodes=4)
-    await managed.states("offline", "offline", "offline", "offline")
-    other = await managed.qsub("sleep 1", nodes=4)
-    assert await managed.manager.release(job)
-    await managed.is_(other, "R", "F")
-    await managed.told(job, "Offered", "Offered")
-
-
-async def test_a_job_is_tried(managed: Managed) -> None:
-    blocker = await managed.qsub("sleep 60", nodes=4)
-    await managed.is_(blocker, "R")
-    job = await managed.qsub("sleep 60", PAIR)
-    await managed.manager.look()
-    assert not await managed.manager.try_start(job, 0.5)
-    await managed.until(lambda: managed.cluster.run("qdel", blocker) == "", "its end")
-    assert await managed.manager.try_start(job, 60)
-    assert managed.of(job) == ["Appeared"]
 
 
 async def test_the_next_service_goes_on_with_a_hold(hooked: PbsCluster) -> None:
@@ -151,16 +114,6 @@ async def test_an_administrator_s_node_stays_offline(managed: Managed) -> None:
     await managed.told(job, "Offered", "Ended")
     await managed.states("offline", *FREE[1:])
     managed.cluster.qmgr("set node mira1 state -= offline")
-
-
-async def test_a_job_starts_at_an_instant(managed: Managed) -> None:
-    note = managed.cluster.jobs / "began"
-    job = await managed.qsub(f"date +%s.%N > {note}", PAIR)
-    await managed.told(job, "Appeared", "Offered")
-    at = time.time() + 2
-    assert await managed.manager.start(job, at)
-    await managed.told(job, "Started", "Ended")
-    assert at - managed.manager.settings.start_lead <= float(note.read_text()) < at + 60
 
 
 async def examined(managed: Managed) -> dict[str, Finding]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cosched.adapters.batch_system import Appeared, Link, Offered, Refused, Relinked, Withdrawn
-from cosched.adapters.manager import End, Ended, ManagerError, Started, UnknownJobError
+from cosched.adapters.manager import End, Ended, ManagerError
 from cosched.adapters.slurm.batch_job import Phase
 from deploy.slurm.lab import Cluster, clear
 from tests.adapters.reporting import PATIENCE
@@ -115,19 +115,6 @@ async def test_an_offer_that_comes_too_late_for_a_try_is_reported(place: Place) 
         assert await slurm.manager.try_start(job)
 
 
-async def test_a_released_job_comes_after_those_that_wait_for_its_nodes(place: Place) -> None:
-    async with Managed(*place) as slurm:
-        job = await slurm.hold("true", "--nodes=3", "--exclusive")
-        other = await slurm.submit("sleep 600", "--nodes=4", "--exclusive", comment="--comment=none")
-        assert await slurm.manager.release(job)
-        await slurm.wait_for_state(other, "RUNNING")
-        row = await slurm.row(job)
-        assert row.eligible_at is not None
-        assert row.eligible_at <= time.time() + 1
-        await asyncio.to_thread(slurm.cluster.scancel, other)
-        await slurm.wait_for(Offered, job, times=2)
-
-
 async def test_a_released_job_without_competitors_is_offered_again_with_its_priority(place: Place) -> None:
     async with Managed(*place) as slurm:
         job = await slurm.hold("true", "--nodes=4", "--exclusive", "--nice=7")
@@ -161,19 +148,6 @@ async def test_a_release_leaves_a_job_held_that_its_user_holds(place: Place) -> 
         await slurm.wait_for(Offered, job, times=2)
 
 
-async def test_a_job_that_is_cancelled_while_it_is_held(place: Place) -> None:
-    async with Managed(*place) as slurm:
-        job = await slurm.hold()
-        await slurm.manager.cancel(job)
-        end = await slurm.wait_for(Ended, job)
-        assert (end.how, end.started_at) == (End.CANCELLED, None)
-        await slurm.manager.cancel(job)
-        assert not await slurm.manager.start(job)
-        assert not await slurm.manager.give_back(job)
-        with pytest.raises(UnknownJobError):
-            await slurm.manager.cancel("1\n2")
-
-
 async def test_a_held_job_that_an_operator_requeues_is_offered_again(place: Place) -> None:
     async with Managed(*place) as slurm:
         job = await slurm.hold()
@@ -182,20 +156,6 @@ async def test_a_held_job_that_an_operator_requeues_is_offered_again(place: Plac
         await slurm.wait_for(Offered, job, times=2)
         assert await slurm.manager.start(job)
         assert (await slurm.wait_for(Ended, job)).succeeded
-
-
-async def test_a_running_job_that_is_requeued_is_withdrawn_and_offered_again(place: Place) -> None:
-    async with Managed(*place) as slurm:
-        job = await slurm.hold("sleep 600")
-        assert await slurm.manager.start(job)
-        await slurm.wait_for_state(job, "RUNNING")
-        assert await slurm.manager.look()
-        await slurm.wait_for(Started, job)
-        await slurm.scontrol("requeue", job)
-        await slurm.wait_for(Withdrawn, job)
-        await slurm.until(lambda: rows(slurm.cluster, job)[0].reason == "BeginTime", "the end of its first run")
-        assert await slurm.manager.try_start(job, PATIENCE)
-        assert slurm.of(job) == ["Appeared", "Offered", "Started", "Withdrawn"]
 
 
 async def test_a_held_job_may_be_changed_and_its_new_mate_counts_from_its_next_turn_on(place: Place) -> None:
@@ -272,31 +232,6 @@ async def test_a_forged_comment_says_nothing_of_other_jobs(place: Place) -> None
         assert slurm.known[victim].phase is Phase.QUEUED
         assert slurm.known[forger].link == Link(pair="q")
         assert rows(slurm.cluster, victim) == [row]
-
-
-async def test_jobs_without_a_mate_are_none_of_our_business(place: Place) -> None:
-    async with Managed(*place) as slurm:
-        plain = await slurm.submit(comment="--comment=about xcosched:pair=p")
-        await slurm.wait_for_state(plain, "COMPLETED")
-        assert await slurm.manager.look()
-        assert slurm.reports == []
-        with pytest.raises(UnknownJobError):
-            await slurm.manager.give_back(plain)
-
-
-async def test_jobs_that_wait_are_offered_again_to_a_manager_that_comes_later(place: Place) -> None:
-    async with Managed(*place) as slurm:
-        waiting, queued, done = await slurm.hold("true"), await slurm.submit("true", "--hold"), await slurm.hold("true")
-        assert await slurm.manager.start(done)
-        await slurm.wait_for(Ended, done)
-        await slurm.wait_for_state(done, "COMPLETED")  # it is completing for a while
-    async with Managed(*place) as slurm:
-        assert {job for job in (waiting, queued, done) if slurm.found[job].offered} == {waiting}
-        assert {job for job in (waiting, queued, done) if slurm.found[job].end is not None} == {done}
-        await slurm.wait_for(Offered, waiting)
-        assert slurm.of(waiting) == ["Offered"]
-        assert await slurm.manager.start(waiting)
-        assert (await slurm.wait_for(Ended, waiting)).succeeded
 
 
 async def test_a_turn_that_was_given_back_just_before_the_service_died_is_shortened(place: Place) -> None:
