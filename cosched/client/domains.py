@@ -56,7 +56,7 @@ class Domain(View[cluster_pb2.Domain]):
 
     @property
     def named_nodes(self) -> bool | None:
-        """Whether its scheduler gives nodes by name, or by their number only; None: its batch system decides that."""
+        """Whether a job may say which nodes it must have; None: its batch system decides that."""
         return self._message.named_nodes if self._message.HasField("named_nodes") else None
 
     @property

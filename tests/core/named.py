@@ -13,7 +13,7 @@ from cosched.core.scheduling.scheduler import ClusterJob
 class Named(PlainScheduler):
     """Keeps the names of a job's nodes with it."""
 
-    capabilities = Capabilities(named_places=True)
+    capabilities = Capabilities(named_places=True, nodelists=True)
     keeps = PlainScheduler.keeps | {"where"}
 
     def __init__(self, nodes: int) -> None:

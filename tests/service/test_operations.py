@@ -140,11 +140,11 @@ async def test_one_request_id_is_that_of_one_method(site: Site) -> None:
 async def test_nodes_by_name_are_refused_before_all_where_the_scheduler_gives_none(
     site: Site,
 ) -> None:
-    with pytest.raises(Refusal, match="nodelist: a batch scheduler gives no nodes by name: leave it out") as refused:
+    with pytest.raises(Refusal, match="nodelist: a batch scheduler takes no names of nodes: leave it out") as refused:
         await site.submit(columns={"nodelist": "slot1"})
     assert refused.value.reason == "NO_NAMED_NODES"
     assert (site.domain.store.next_job_id(), list(site.domain.jobs)) == (1, [])
-    site.domain.scheduler.capabilities = replace(site.domain.scheduler.capabilities, named_places=True)
+    site.domain.scheduler.capabilities = replace(site.domain.scheduler.capabilities, nodelists=True)
     record = await site.submit("again", columns={"nodelist": "slot1,slot2"})
     assert site.domain.known(record).nodelist == ("slot1", "slot2")
 

@@ -20,6 +20,7 @@ class Capabilities:
     resize: bool = False  # it changes the sizes of running jobs (SizeChanged)
     preempt: bool = False  # it takes the nodes of running jobs for others (Requeued)
     named_places: bool = False  # it gives nodes by name (`Allocation.where`), as its manager calls them
+    nodelists: bool = False  # it gives a job the nodes that this says it must have (`ClusterJob.nodelist`)
     molds: bool = False  # it chooses the size of a job when it starts
     estimates: bool = False  # a copy of it can be played on (Forecast), and takes no nodes back; else none are made
     what_if: bool = False  # a replay can take nodes away, and fail jobs, by a script

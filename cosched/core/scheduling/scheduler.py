@@ -79,7 +79,7 @@ class ClusterJob:
     owner: str = ""  # its record has it
     columns: Any = field(default_factory=dict)  # what its kind of scheduler has read of it (SchedulerKind.read)
     kept: Mapping[str, Any] = field(default_factory=dict)
-    nodelist: tuple[str, ...] = ()  # the names of nodes that it must have; only where there are `named_places`
+    nodelist: tuple[str, ...] = ()  # the names of nodes that it must have; only where it takes `nodelists`
 
     def to_keep(self) -> dict[str, Any]:
         """What is to be kept over a restart, as plain values; what has its default is left out."""

@@ -169,8 +169,8 @@ class Operations:
         kind = self._domain.kind
         of_nodes = {name: text for name, text in said.items() if name in OF_NODES}
         columns = {name: text for name, text in said.items() if name not in OF_NODES}
-        if NODELIST in said and not self._domain.scheduler.capabilities.named_places:
-            why = f"nodelist: {kind.title} gives no nodes by name: leave it out"
+        if NODELIST in said and not self._domain.scheduler.capabilities.nodelists:
+            why = f"nodelist: {kind.title} takes no names of nodes: leave it out"
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_NAMED_NODES", why)
         if of_nodes.keys() - {NODELIST} and self._choosing is None:
             why = f"application: {self._domain.name} chooses no nodes for it: an operator can list all by [machines]"

@@ -212,7 +212,7 @@ class Views:
         )
         message.peers.extend(_peer(view, self._absence(view)) for view in peers)
         if not self._domain.kind.of_batch_systems:
-            message.named_nodes = self._domain.scheduler.capabilities.named_places
+            message.named_nodes = self._domain.scheduler.capabilities.nodelists
             message.maps_applications = self._domain.policy.places is not None
         if (drain := self._domain.draining.present) is not None:
             message.drain.since.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.since)))
