@@ -11,6 +11,7 @@ from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site
 from tests.slurm.managed import Managed, clusters
 
+pytestmark = pytest.mark.soak
 AT = re.compile(r"to start at (\S+) using .* on nodes? (\S+)")
 
 
