@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cosched.core.scheduling.heterogeneous.calls import CANNOT, Call, Ints, Placement, total
-from cosched.core.scheduling.heterogeneous.sequential import better_of_two
+from cosched.core.scheduling.heterogeneous.calls import CANNOT, Call, Placement
+from cosched.core.scheduling.heterogeneous.greedy import Schedule, better
 
 
 def pjs(call: Call, *, goes_on: bool = False) -> list[Placement]:
@@ -15,47 +12,38 @@ def pjs(call: Call, *, goes_on: bool = False) -> list[Placement]:
     The job and the cluster of the greatest profit are tried first: what the job gains in comparison to its best
     machine. If they improve nothing all ends. `goes_on`: the class is not tried there any more, but the next pair is.
     """
-    avail, waiting = call.avail.copy(), call.waiting()
-    committed: list[Placement] = []
-    others, least = better_of_two(call, avail, waiting)
-    best, allowed = others, call.par < CANNOT
-    while (pair := _most_profitable(call, avail, waiting, allowed)) is not None:
+    firm = Schedule(call)  # what is committed
+    best, least = better(firm)
+    members, par = [machines.tolist() for machines in call.members], call.par.tolist()
+    allowed = [[(cluster, time) for cluster, time in enumerate(row) if time < CANNOT] for row in par]
+    while (pair := _most_profitable(firm, members, allowed)) is not None:
         of, cluster = pair
-        tried = _commit(call, avail, waiting[of][-1], cluster)
-        after = avail.copy()
-        after[call.members[cluster]] = tried.end
-        rest = [jobs[:-1] if of == row else jobs for row, jobs in enumerate(waiting)]
-        firm = total(committed) + tried.end
-        others, of_others = better_of_two(call, after, rest, below=least - firm)
-        if firm + of_others < least:
-            avail, waiting, least = after, rest, firm + of_others
-            committed.append(tried)
-            best = [*committed, *others]
+        start = max(firm.free[machine] for machine in members[cluster])
+        tried = firm.copy()
+        resource, end = call.seq.shape[1] + cluster, start + par[of][cluster]
+        tried.commit(of, Placement(firm.next_job(of), resource, start, end), members[cluster])
+        placed, completions = better(tried, below=least)
+        if completions < least:
+            firm, best, least = tried, placed, completions
         elif goes_on:
-            allowed[of, cluster] = False
+            allowed[of] = [there for there in allowed[of] if there[0] != cluster]
         else:
             break
     return best
 
 
 def _most_profitable(
-    call: Call, avail: Ints, waiting: list[list[int]], allowed: NDArray[np.bool_]
+    firm: Schedule, members: list[list[int]], allowed: list[list[tuple[int, int]]]
 ) -> tuple[int, int] | None:
     """Return the class and the cluster of the greatest profit; of several, the earliest job; None: of none is any."""
-    rows = [of for of, jobs in enumerate(waiting) if jobs]
-    if not rows or not call.members:
-        return None
-    sequential = (call.seq[rows] + avail).min(axis=1)
-    profit = sequential[:, None] - (call.par[rows] + call.cluster_avail(avail))
-    profit = np.where(allowed[rows], profit, 0)
-    greatest = profit.max()
-    if greatest <= 0:
-        return None
-    row = min(np.flatnonzero((profit == greatest).any(axis=1)), key=lambda row: waiting[rows[row]][-1])
-    return rows[row], int(profit[row].argmax())
-
-
-def _commit(call: Call, avail: Ints, job: int, cluster: int) -> Placement:
-    start = int(avail[call.members[cluster]].max())
-    end = start + int(call.par[call.classes[job], cluster])
-    return Placement(job, call.seq.shape[1] + cluster, start, end)
+    free = [max(firm.free[machine] for machine in machines) for machines in members]
+    found: tuple[int, int, int, int] | None = None
+    for of in firm.waiting():
+        alone = firm.ends[of]
+        for cluster, time in allowed[of]:
+            profit = alone - free[cluster] - time
+            if profit > 0:
+                pair = -profit, firm.next_job(of), cluster, of
+                if found is None or pair < found:
+                    found = pair
+    return None if found is None else (found[3], found[2])

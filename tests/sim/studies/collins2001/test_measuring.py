@@ -87,7 +87,8 @@ def test_jobs_of_one_priority_at_once_are_one_call():
     """5.4: "the problem reduces to that of the second case study" """
     place = at(2, HOUSE, NONE, 20, SJS)
     resources = Resources(SITE, times_of(HOUSE, SITE, SAID["seed"]))
-    call = resources.call(CLASSES * 4, np.zeros(142, np.int64), resources.order(set()))
+    jobs = [(job_class, "") for job_class in CLASSES * 4]
+    call = resources.call(jobs, np.zeros(142, np.int64), resources.order(set()))
     assert carried_out(place)["sum"] == total(sjs(call))
     parallel = carried_out(at(2, HOUSE, NONE, 5, PJS))
     assert parallel["on clusters"] == 80  # "strictly sequential" is one class of five
