@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosched.core.scheduling.molding.curves import MILLIONTHS, Downey, half_up, speed_up
+from cosched.core.scheduling.molding.kernels.sizes import downey_speed_up
 from cosched.workload.jobs import Workload
 
 Floats = NDArray[np.float64]
@@ -22,6 +23,7 @@ Bools = NDArray[np.bool_]
 GREATEST_A = 2500.0
 SIGMA = (1.209, 1.132)  # "a standard distribution with mean = 1.209 and deviation = 1.132"; 0 where negative
 STREAM = 0x646F776E  # of random numbers
+SPEED_UPS = np.vectorize(downey_speed_up, otypes=[float])
 
 
 def with_curves(workload: Workload, rows: Bools, machine: int, seed: int) -> Workload:
@@ -58,14 +60,5 @@ def working_sets(a: Floats, sigma: Floats, machine: int) -> NDArray[np.int64]:
     low = np.maximum(a, below * (a - 0.5) / (1 - below / 2))
     peak = np.where(sigma > 1, a - 1 + a / np.maximum(sigma, 1), low)
     one, other = (np.clip(size, 1, machine) for size in (np.floor(peak), np.ceil(peak)))
-    better = _speed_ups(a, sigma, other) ** 2 / other > _speed_ups(a, sigma, one) ** 2 / one
+    better = SPEED_UPS(a, sigma, other) ** 2 / other > SPEED_UPS(a, sigma, one) ** 2 / one
     return np.where(better, other, one).astype(np.int64)
-
-
-def _speed_ups(a: Floats, sigma: Floats, n: Floats) -> Floats:
-    """Return S(n), as floats."""
-    below = np.minimum(sigma, 1)
-    low = np.where(n <= a, a * n / (a + below * (n - 1) / 2), a * n / (below * (a - 0.5) + n * (1 - below / 2)))
-    low = np.where((n > a) & (n >= 2 * a - 1), a, low)
-    high = n * a * (sigma + 1) / (sigma * (n + a - 1) + a)
-    return np.asarray(np.where(sigma > 1, np.where(n <= a + a * sigma - sigma, high, a), low))

@@ -9,7 +9,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from cosched.core.scheduling.molding.future import Future
 from cosched.core.scheduling.molding.jobs import ANY, BY, MODIFIER, By, Moldable, Molded, Shares, check_sizes
@@ -36,12 +36,6 @@ STREAM = 0x6D6F6C64  # of random numbers, by which jobs are moldable: it depends
 OFF, TRAINED, PAST = "off", "trained", "past"
 TRAINING = range(1_000_001, 1_000_011)  # the seeds of the workloads from which it is learned what to expect
 OF_FIGURE_2 = ("ideal_load", "load_delta", "max_bad", "prediction")
-
-
-def _prediction(value: str) -> str:
-    if value not in (OFF, TRAINED, PAST):
-        read_future(value)
-    return value
 
 
 def _sizes(value: object) -> object:
@@ -95,7 +89,6 @@ class MoldingKeys(Settings):
     ] = "easy"
     prediction: Annotated[
         str,
-        AfterValidator(_prediction),
         Field(
             description="scojo_p: trained, past, or FILE of the jobs that are expected, see docs/molding.md; off (off)"
         ),
@@ -116,13 +109,21 @@ class MoldingKeys(Settings):
         if self.sizes != ANY and (self.sizing == "none" or self.speedup != "simple"):
             why = "sizing=none" if self.sizing == "none" else "speedup=downey"
             raise KeyedError(("sizes",), f"has no meaning with {why}: leave it out")
-        if self.prediction != OFF and self.speedup != "simple":
-            raise KeyedError(("prediction",), "counts with speedup=simple only: leave it out")
+        self.expected_by_file()
         if self.prediction == TRAINED and not _is_drawn(getattr(self, "trace", None)):
             raise KeyedError(
                 ("prediction",), "trained needs a generated trace, in a simulation: else give past, or a FILE"
             )
         return self
+
+    def expected_by_file(self) -> Future | None:
+        """Return what the FILE of `prediction` expects; None: it is no file."""
+        if self.prediction in (OFF, TRAINED, PAST):
+            return None
+        try:
+            return read_future(self.prediction, curves=self.speedup == "downey")
+        except ValueError as error:
+            raise KeyedError(("prediction",), str(error)) from None
 
 
 class MoldingKind(SchedulerKind):
@@ -147,7 +148,7 @@ class MoldingKind(SchedulerKind):
 
     def _future(self, keys: MoldingKeys) -> Future | None:
         if keys.prediction != TRAINED:
-            return None if keys.prediction in (OFF, PAST) else read_future(keys.prediction)
+            return keys.expected_by_file()
         from cosched.workload.job_log import JobLog, read_jobs
 
         assert isinstance(keys, JobLog)

@@ -37,12 +37,17 @@ class RefMolded:
 
 @dataclass
 class RefForeseen:
-    """Of one class: arrivals in each half hour of the day, and the means of N_opt, run(N_opt) and moldable jobs."""
+    """Of one class: arrivals in each half hour of the day, and the means of N_opt, run(N_opt) and moldable jobs.
+
+    `a`, `sigma`: the mean curve of Downey's, of all classes; 0: none has one.
+    """
 
     arrivals: Sequence[float]
     nodes: float
     run: float
     moldable: float
+    a: float = 0.0
+    sigma: float = 0.0
 
 
 @dataclass
@@ -115,11 +120,14 @@ class RefMolding:
         return max(1, rounded)
 
     def speedup(self, job: RefMolded, n: int) -> Fraction:
-        a, sigma, opt = job.a, job.sigma, job.nodes
-        if a is None:
-            if n <= opt:
-                return Fraction(15, 100) * opt + HALF * n
-            return HALF * opt + Fraction(15, 100) * n
+        opt = job.nodes
+        if job.a is not None:
+            return self.downey(job.a, job.sigma, n)
+        if n <= opt:
+            return Fraction(15, 100) * opt + HALF * n
+        return HALF * opt + Fraction(15, 100) * n
+
+    def downey(self, a: Fraction | float, sigma: Fraction | float, n: float) -> Fraction | float:
         if sigma <= 1:
             if n <= a:
                 return a * n / (a + sigma * (n - 1) / 2)
@@ -157,12 +165,14 @@ class RefMolding:
         day, half_hour = 86400, 1800
         today, first = self.now // day, min(job.submit for job in self.jobs) // day
         days = [of for of in range(today - 28, today) if of > first]
+        curves = [job for job in self.jobs if job.a is not None and job.submit // day in days]
+        curve = [float(sum(of) / len(curves)) for of in zip(*((job.a, job.sigma) for job in curves), strict=True)]
         found = []
         for low, high in ((0, 60), (60, 3600), (3600, 10**12)) if days else ():
             jobs = [job for job in self.jobs if low <= job.requested < high and job.submit // day in days]
             came = [sum(job.submit % day // half_hour == half for job in jobs) / len(days) for half in range(48)]
             of = ([job.nodes for job in jobs], [job.requested for job in jobs], [job.moldable for job in jobs])
-            found.append(RefForeseen(came, *(sum(values) / len(jobs) if jobs else 1.0 for values in of)))
+            found.append(RefForeseen(came, *(sum(values) / len(jobs) if jobs else 1.0 for values in of), *curve))
         return found
 
     def iterate(self) -> list[RefMolded]:
@@ -316,10 +326,18 @@ class RefMolding:
         rigid = min(each.run, t) * each.nodes
         if each.moldable == 0:
             return rigid
-        least, most = (float(share) * each.nodes for share in self.sizes)
-        n = min(max(m * each.nodes, least, 1.0), most, float(self.nodes))
-        speed = 3 * each.nodes + 10 * n if n <= each.nodes else 10 * each.nodes + 3 * n
-        return each.moldable * (min(13 * each.nodes * each.run / speed, t) * n) + (1 - each.moldable) * rigid
+        a, sigma = each.a, each.sigma
+        if a and self.wrong != "what is foreseen has the simple curve":
+            most = 2 * a - 1 if sigma <= 1 else a + a * sigma - sigma
+            least = 0.5 * each.nodes if self.wrong == "what is foreseen has a half at least" else 1.0
+            n = min(max(m * each.nodes, least, 1.0), most, float(self.nodes))
+            time = each.run * self.downey(a, sigma, each.nodes) / self.downey(a, sigma, n)
+        else:
+            least, most = (float(share) * each.nodes for share in self.sizes)
+            n = min(max(m * each.nodes, least, 1.0), most, float(self.nodes))
+            speed = 3 * each.nodes + 10 * n if n <= each.nodes else 10 * each.nodes + 3 * n
+            time = 13 * each.nodes * each.run / speed
+        return each.moldable * (min(time, t) * n) + (1 - each.moldable) * rigid
 
     # Cirne and Berman
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 from fractions import Fraction
 from random import Random
 
@@ -20,6 +20,7 @@ from tests.reference.molding import RefForeseen, RefMolded, RefMolding
 from tests.sim.molding_cases import Case, how, setup
 from tests.tiers import seeds
 
+CURVES = "scojo_p with curves"  # of what is foreseen
 SIZINGS = ("scojo_p", "scojo", "cirne_berman", "none")
 MISTAKES = {  # by sizing: rules that are misread, and the number of random jobs that first notice it
     "scojo_p": {
@@ -39,6 +40,7 @@ MISTAKES = {  # by sizing: rules that are misread, and the number of random jobs
         "running jobs run on": 0,
         "those that wait keep N_opt": 0,
     },
+    CURVES: {"what is foreseen has the simple curve": 1, "what is foreseen has a half at least": 1},
     "cirne_berman": {"the larger of two": 1},
     "none": {"those that wait have no place": 2, "a place is free if it is at its start": 2},
 }
@@ -71,22 +73,26 @@ def random_table(random: Random, nodes: int) -> dict[int, int]:
     return dict(zip(sizes, sorted((random.randint(1, 20) * 5 for _ in sizes), reverse=True), strict=True))
 
 
-def random_future(random: Random) -> Future:
+def random_future(random: Random, *, curves: bool) -> Future:
+    """With curves, all classes have one of Downey's."""
+    curve = (random.uniform(1, 20), random.choice([0.0, 0.25, 1.0, 1.7])) if curves else ()
+
     def one() -> Expected:
         arrivals = tuple(random.choice([0.0, 0.5, 2.25]) for _ in range(48))
-        return Expected(arrivals, random.uniform(1, 9), random.uniform(1, 9000), random.choice([0.0, 0.8, 1.0]))
+        means = random.uniform(1, 9), random.uniform(1, 9000), random.choice([0.0, 0.8, 1.0])
+        return Expected(arrivals, *means, *curve)
 
     return Future([one(), one(), one()])
 
 
-def random_settings(random: Random, sizing: str) -> MoldingSettings:
+def random_settings(random: Random, sizing: str, *, curves: bool = False) -> MoldingSettings:
     sizes = random.choice([ANY, ANY, *(Shares(Fraction(low), Fraction(high)) for low, high in SHARES)])
     made = MoldingSettings(12, Sizing(sizing), sizes=sizes)
     if sizing in ("none", "cirne_berman"):
         return replace(made, backfilling=random.choice([EASY, CONSERVATIVE]))
     if sizing == "scojo":
         return made
-    future = random_future(random) if random.random() < 0.4 else None
+    future = random_future(random, curves=curves) if random.random() < 0.4 or curves else None
     ideal, delta, bad = random.choice([0.9, 0.7, 1.1]), random.choice([0.01, 0.05]), random.choice([1, 2, 2, 3])
     return replace(made, ideal_load=ideal, load_delta=delta, max_bad=bad, future=future)
 
@@ -99,7 +105,7 @@ def reference(jobs: list[Case], settings: MoldingSettings, wrong: str = "") -> R
             RefMolded(number, *job[:3], job.requested or job.run, job.moldable, a, sigma, job.table, job.bounds)
         )
     classes = settings.future.classes if settings.future else ()
-    future = [RefForeseen(each.arrivals, each.nodes, each.run, each.moldable) for each in classes]
+    future = [RefForeseen(*astuple(each)) for each in classes]
     rules = settings.ideal_load, settings.load_delta, settings.max_bad
     more = future, settings.sizes, wrong, settings.learns, settings.backfilling == CONSERVATIVE
     return RefMolding(settings.nodes, known, settings.sizing.value, *rules, *more)
@@ -119,9 +125,23 @@ def test_the_product_agrees(sizing, seed):
             assert had == expected, (number, each.kind, jobs, settings)
 
 
+@pytest.mark.parametrize("seed", seeds(1, 200))
+def test_what_is_foreseen_may_have_curves_of_downeys(seed):
+    for number in range(PER_SEED):
+        random = Random(f"curves {seed} {number}")
+        jobs, settings = random_jobs(random), random_settings(random, "scojo_p", curves=True)
+        assert ends(jobs, settings) == reference(jobs, settings).play(), (number, jobs, settings)
+
+
+def ends(jobs: list[Case], settings: MoldingSettings) -> list[tuple[int, int, int]]:
+    """Sizes, starts and ends, by the product."""
+    domain = played([setup(jobs, settings)]).domains["A"]
+    return [(nodes, start, end) for _, _, nodes, start, end, *_ in sorted(domain.allocations.rows())]
+
+
 @pytest.mark.parametrize("seed", seeds(1, 100))
 def test_a_domain_learns_from_its_own_past(seed):
-    """Of the last 28 whole days: not of the first day, nor of this one."""
+    """Of the last 28 whole days: not of the first day, nor of this one; curves of Downey's, too."""
     different = 0
     for number in range(PER_SEED):
         random = Random(f"past {seed} {number}")
@@ -130,12 +150,10 @@ def test_a_domain_learns_from_its_own_past(seed):
             job._replace(submit=job.submit % 3600 + 86_400 * random.randint(0, last) + random.choice([0, 43_000]))
             for _ in range(min(3 * last, 8))
             for job in random_jobs(random)
-            if job.downey is None
         ]
         jobs.sort(key=lambda job: job.submit)
         settings = replace(random_settings(random, "scojo_p"), future=None, learns=True)
-        domain = played([setup(jobs, settings)]).domains["A"]
-        had = [(nodes, start, end) for _, _, nodes, start, end, *_ in sorted(domain.allocations.rows())]
+        had = ends(jobs, settings)
         assert had == reference(jobs, settings).play(), (number, jobs, settings)
         different += had != reference(jobs, replace(settings, learns=False)).play()
     assert different > PER_SEED / 3
@@ -173,5 +191,5 @@ def test_jobs_that_bound_their_sizes_and_what_is_foreseen_of_their_starts(sizing
 )
 def test_a_wrong_reading_of_a_rule_is_noticed(sizing, wrong, number):
     random = Random(f"mistakes {sizing} {number}")
-    jobs, settings = random_jobs(random), random_settings(random, sizing)
+    jobs, settings = random_jobs(random), random_settings(random, sizing.split()[0], curves=sizing == CURVES)
     assert reference(jobs, settings).play() != reference(jobs, settings, wrong).play()

@@ -135,6 +135,25 @@ def test_jobs_that_are_expected(log, tmp_path):
     assert replayed(log, f"prediction={path}").domains["a"].allocations.rows()[0][2:5] == (8, 0, 2925)
 
 
+def test_jobs_with_a_curve_that_are_expected(log, tmp_path):
+    """A = 10, sigma = 0: linear. Each half hour brings a job for 5 nodes, 500 s; the first job has 4 nodes, 3600 s.
+
+    Those to come have the same work on any size, so loads are (14,400 + 2500 x T / 1800) / (10 T): 0.54 under m = 1
+    (4 nodes, T = 3600), 0.84 under 1.67 and 1.79 (7 nodes, T = 2057), 0.94 under 1.92 (8 nodes, T = 1800). That is the
+    best: the next two are 0.84 and 0.94 again.
+    """
+    path = tmp_path / "future.csv"
+    path.write_text(FUTURE + MEANS.replace("run,50", "run,500") + "downey_a,10,10,10\ndowney_sigma,0,0,0\n")
+    log.write_text("job_id,submit,run,nodes,downey_a,downey_sigma\n1,0,3600,4,10,0\n")
+    keys = f"prediction={path}", "speedup=downey"
+    assert replayed(log, *keys).domains["a"].allocations.rows()[0][2:5] == (8, 0, 1800)
+    assert refused(log, f"prediction={path}") == (
+        f"--domain a:prediction: {path}: line 53: three numbers for each of 0 to 47, nodes, run, moldable, once"
+    )
+    path.write_text(FUTURE + MEANS)
+    assert refused(log, *keys) == f"--domain a:prediction: {path}: has no line for downey_a"
+
+
 def test_a_log_bounds_the_sizes_of_a_job(log):
     log.write_text(
         "job_id,submit,run,nodes,min_nodes,max_nodes\n1,0,100,4,,6\n2,500,100,8,7,\n3,500,100,8,,9\n4,900,100,4,,\n"
@@ -143,17 +162,24 @@ def test_a_log_bounds_the_sizes_of_a_job(log):
 
 
 def test_what_is_expected_is_learned_from_whole_days():
-    """Of three days the second is whole: two short jobs in its first half hour, and one that is long at noon."""
+    """Of three days the second is whole: two short jobs in its first half hour, and one that is long at noon.
+
+    Curves of Downey's are those of all classes: A is (2 + 10) / 2.
+    """
     day = 86_400
     columns = ((5, day, day + 1799, day + day // 2, 2 * day), (1, 2, 4, 8, 1), (9, 10, 20, 4000, 9))
     submit, nodes, run = (np.array(column, np.int64) for column in columns)
-    moldable = {"moldable": np.array([1, 1, 0, 1, 1])}
+    said = {
+        "moldable": np.array([1, 1, 0, 1, 1]),
+        "downey_a": np.array([50_000_000, 2_000_000, -1, 10_000_000, 90_000_000]),
+        "downey_sigma": np.array([0, 500_000, -1, 0, 0]),
+    }
     short, medium, long = learned_future(
-        [Workload("x", np.arange(5), submit, run, nodes, run, columns=moldable)] * 2
+        [Workload("x", np.arange(5), submit, run, nodes, run, columns=said)] * 2
     ).classes
-    assert short == Expected((2.0,) + (0.0,) * 47, 3.0, 15.0, 0.5)
+    assert short == Expected((2.0,) + (0.0,) * 47, 3.0, 15.0, 0.5, 6.0, 0.25)
     assert sum(medium.arrivals) == 0
-    assert long == Expected((0.0,) * 24 + (1.0,) + (0.0,) * 23, 8.0, 4000.0, 1.0)
+    assert long == Expected((0.0,) * 24 + (1.0,) + (0.0,) * 23, 8.0, 4000.0, 1.0, 6.0, 0.25)
 
 
 def test_with_prediction_jobs_wait_less():

@@ -12,13 +12,15 @@ DAY = HALF_HOUR * HALF_HOURS
 @dataclass(frozen=True, slots=True)
 class Expected:
     """The jobs of one class, as means: how many come in each half hour from midnight on, their N_opt, run(N_opt) in s,
-    and which part of them is moldable.
+    and which part of them is moldable. `a`, `sigma`: their curve of Downey's; 0: they have the simple one.
     """
 
     arrivals: tuple[float, ...]
     nodes: float
     run: float
     moldable: float = 1.0
+    a: float = 0.0
+    sigma: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

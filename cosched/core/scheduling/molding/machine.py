@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cosched.core.scheduling.molding.future import Expected
 from cosched.core.scheduling.molding.jobs import By, Molded
 from cosched.core.scheduling.molding.kernels import iteration, loop, selecting, sizes
 from cosched.core.scheduling.molding.kernels.state import (
@@ -72,13 +73,20 @@ def make_state(settings: MoldingSettings, jobs: Sequence[Molded]) -> Molds:
     state.jobs["times"] = np.where(np.diff(places) > 0, places[:-1], NONE)
     state.machine["sizing"], state.machine["max_bad"] = RULES[settings.sizing], settings.max_bad
     state.machine["backfill"] = settings.backfilling
-    state.rules[:] = settings.ideal_load, settings.load_delta, *map(float, settings.sizes)
+    state.rules[:] = settings.ideal_load, settings.load_delta
     if settings.future is None:
         return state
     classes = settings.future.classes
     arrivals = np.array([(*each.arrivals, sum(each.arrivals)) for each in classes])
-    means = np.array([(each.nodes, each.run, each.moldable) for each in classes])
-    return state._replace(arrivals=arrivals, means=means)
+    return state._replace(arrivals=arrivals, means=np.array([_means(settings, each) for each in classes]))
+
+
+def _means(settings: MoldingSettings, of: Expected) -> tuple[float, ...]:
+    """Return a row of `means`."""
+    least, most = (float(share) * of.nodes for share in settings.sizes)
+    if of.a:
+        least, most = 1.0, 2 * of.a - 1 if of.sigma <= 1 else of.a + of.a * of.sigma - of.sigma
+    return of.nodes, of.run, of.moldable, max(least, 1.0), min(most, float(settings.nodes)), of.a, of.sigma
 
 
 class Machine:

@@ -40,14 +40,21 @@ def take_in_plan(f: Molds, world: int, nodes: int, start: int, end: int) -> None
 
 
 @kernel
+def earliest_in_plan(f: Molds, world: int, nodes: int, time: int) -> int:
+    """Return from when on so many nodes are free for so long; NEVER: they never are."""
+    machine = f.machine[world]
+    return earliest_in_steps(f.steps[STEP_TIME], f.steps[STEP_FREE], machine.planned, nodes, time, machine.now)
+
+
+@kernel
 def starts_in_plan(f: Molds, world: int, row: int) -> bool:
     """Whether a job starts now by the plan; else it has its place later, if there is any."""
-    machine, time, free = f.machine[world], f.steps[STEP_TIME], f.steps[STEP_FREE]
-    nodes = size_of(f, row, 1.0)
+    machine, nodes = f.machine[world], size_of(f, row, 1.0)
     takes = time_on(f, row, nodes)
-    start = earliest_in_steps(time, free, machine.planned, nodes, takes, machine.now)
+    start = earliest_in_plan(f, world, nodes, takes)
     if start == machine.now and nodes <= machine.free:
-        short = steps_short_from(time, free, machine.planned, nodes, machine.now)
+        steps = f.steps[STEP_TIME], f.steps[STEP_FREE], machine.planned
+        short = steps_short_from(*steps, nodes, machine.now)
         machine.limit = NEVER if short == NEVER else short - takes
         machine.size, machine.by = nodes, BEHIND if machine.waits else TARGET
         return True

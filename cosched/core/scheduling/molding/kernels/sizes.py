@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cosched.core.scheduling.molding.jobs import MEDIUM, SHORT
-from cosched.core.scheduling.molding.kernels.state import QUEUE, TURNS, Molds
+from cosched.core.scheduling.molding.kernels.state import NEVER, QUEUE, TURNS, Molds
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import kernel, shared_kernel
 
@@ -22,6 +22,16 @@ def simple_time(ideal: int, run: int, nodes: int) -> int:
     work = 13 * ideal * run
     speed = 3 * ideal + 10 * nodes if nodes <= ideal else 10 * ideal + 3 * nodes
     return max(1, (2 * work + speed) // (2 * speed))
+
+
+@kernel
+def downey_speed_up(a: float, sigma: float, nodes: float) -> float:
+    """Return how much faster a job with this curve of Downey's is on so many nodes than on one."""
+    if sigma > 1:
+        return nodes * a * (sigma + 1) / (sigma * (nodes + a - 1) + a) if nodes <= a + a * sigma - sigma else a
+    if nodes <= a:
+        return a * nodes / (a + sigma * (nodes - 1) / 2)
+    return a * nodes / (sigma * (a - 0.5) + nodes * (1 - sigma / 2)) if nodes <= 2 * a - 1 else a
 
 
 @kernel
@@ -50,9 +60,15 @@ def size_of(f: Molds, row: int, modifier: float) -> int:
 @kernel
 def level(f: Molds, row: int, now: int) -> int:
     """Return which jobs come before it: lower ones do. Those that have waited long move up, once."""
+    asked = f.jobs[row].requested
+    return (asked >= SHORT) + (asked >= MEDIUM) - (now >= ages_at(f, row))
+
+
+@kernel
+def ages_at(f: Molds, row: int) -> int:
+    """Return from when on a job has waited long; NEVER: it is short, nobody comes before it."""
     job = f.jobs[row]
-    its_class = (job.requested >= SHORT) + (job.requested >= MEDIUM)
-    return its_class - (its_class > 0 and now - job.submit >= AGED * job.requested)
+    return job.submit + AGED * job.requested if job.requested >= SHORT else NEVER
 
 
 @shared_kernel

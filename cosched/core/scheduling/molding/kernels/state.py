@@ -49,16 +49,20 @@ MACHINE = np.dtype(
 
 TARGET, NOW, BEHIND = range(3)  # how a size came about
 
-QUEUE, TURNS, RUN_ROW, RUN_END, RUN_NODES = range(5)  # the lists of a world; running jobs by their expected ends
-LISTS = 5
+# The lists of a world; running jobs by their expected ends; when jobs start by a plan, by rows.
+QUEUE, TURNS, RUN_ROW, RUN_END, RUN_NODES, PLACE = range(6)
+LISTS = 6
 REAL, SHARED, FORKED = range(3)  # worlds: the real one; those in which Cirne-Berman plays what would come
 WORLDS = 3
 
-IDEAL, DELTA, LEAST, MOST = range(4)  # of figure 2; the shares of N_opt that jobs may have
-RULES = 4
+IDEAL, DELTA = range(2)  # of figure 2
+RULES = 2
 WHOLE_DAY = 48  # of `arrivals`: their sum
-NODES, RUN, MOLDABLE = range(3)  # means of a class
-UNDECIDED, TIME = range(2)  # of `tries`, by size
+# Means of a class; its bounds; its curve of Downey's, or 0.
+NODES, RUN, MOLDABLE, LEAST, MOST, A, SIGMA = range(7)
+MEANS = 7
+UNDECIDED, TIME, START = range(3)  # of `tries`, by size
+TRIES = 3
 STEP_TIME, STEP_FREE = range(2)  # of `steps`
 
 
@@ -71,10 +75,10 @@ class Molds(NamedTuple):
     modifiers: Any  # [WORLDS] float64: of the first job
     rules: Any  # [RULES] float64
     arrivals: Any  # [classes, 49] float64: what is expected in each half hour, and in a day; no classes: nothing is
-    means: Any  # [classes, 3] float64
+    means: Any  # [classes, MEANS] float64
     times: Any  # [entries] int64: run times, by jobs and sizes
     started: Any  # [rows] int64: jobs of a trace in the order of their starts
-    tries: Any  # [2, nodes + 1] int64: the sizes that a job tries, see UNDECIDED
+    tries: Any  # [TRIES, nodes + 1] int64: the sizes that a job tries, see UNDECIDED
     steps: Any  # [2, 2 * rows + 1] int64: the plan of the world whose iteration is open, see STEP_TIME
 
 
@@ -90,9 +94,9 @@ def new_state(rows: int, nodes: int, times: Any) -> Molds:
         modifiers=np.ones(WORLDS),
         rules=np.zeros(RULES),
         arrivals=np.zeros((0, WHOLE_DAY + 1)),
-        means=np.zeros((0, 3)),
+        means=np.zeros((0, MEANS)),
         times=times,
         started=np.empty(rows, np.int64),
-        tries=np.empty((2, nodes + 1), np.int64),
+        tries=np.empty((TRIES, nodes + 1), np.int64),
         steps=np.empty((2, 2 * rows + 1), np.int64),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cosched.core.scheduling.molding.future import DAY, HALF_HOUR, HALF_HOURS
-from cosched.core.scheduling.molding.kernels.sizes import size_of, time_on
+from cosched.core.scheduling.molding.kernels.sizes import downey_speed_up, size_of, time_on
 from cosched.core.scheduling.molding.kernels.state import (
     DELTA,
     IDEAL,
@@ -13,14 +13,15 @@ from cosched.core.scheduling.molding.kernels.state import (
     NEVER,
     NODES,
     QUEUE,
-    REAL,
     RUN,
     RUN_END,
     RUN_NODES,
     RUN_ROW,
     SCOJO,
     SCOJO_P,
+    SIGMA,
     WHOLE_DAY,
+    A,
     Molds,
 )
 from cosched.core.scheduling.primitives.compiled import kernel, shared_kernel
@@ -113,8 +114,16 @@ def _work(f: Molds, each: int, modifier: float, window: int) -> float:
     rigid = min(run, float(window)) * ideal
     if moldable == 0:
         return rigid
-    size = max(modifier * ideal, f.rules[LEAST] * ideal, 1.0)
-    size = min(size, f.rules[MOST] * ideal, float(f.machine[REAL].nodes))
-    speed = 3 * ideal + 10 * size if size <= ideal else 10 * ideal + 3 * size
-    molded = min(13 * ideal * run / speed, float(window)) * size
+    size = min(max(modifier * ideal, f.means[each, LEAST]), f.means[each, MOST])
+    molded = min(_mean_time(f, each, size), float(window)) * size
     return moldable * molded + (1 - moldable) * rigid
+
+
+@kernel
+def _mean_time(f: Molds, each: int, size: float) -> float:
+    """Return for how long a job of a class runs on so many nodes, by its means."""
+    ideal, run, a, sigma = f.means[each, NODES], f.means[each, RUN], f.means[each, A], f.means[each, SIGMA]
+    if a > 0:
+        return run * downey_speed_up(a, sigma, ideal) / downey_speed_up(a, sigma, size)
+    speed = 3 * ideal + 10 * size if size <= ideal else 10 * ideal + 3 * size
+    return 13 * ideal * run / speed
