@@ -136,10 +136,17 @@ def means_tables(found: Found, shown: Sequence[str]) -> list[Table]:
 def sections(found: Found, shown: Sequence[str]) -> Iterator[Section]:
     """Yield the sections of a plain study: means by experiment, and how the comparisons came out."""
     yield Section("Means", tables=means_tables(found, shown))
-    table = counts_table(found.compared, ["Experiment", "Schemes", "Beside", "Measure"], lambda of: (
-        found.experiment(of.place).title, of.place[2], of.other[2], of.measure
-    ))  # fmt: skip
-    yield Section(table.title, found.method, tables=[table])
+    yield comparisons_section(found, "Experiment", "Schemes", "Beside", "Measure")
+
+
+def comparisons_section(
+    found: Found, *heads: str, beside: Callable[[Comparison], str] = lambda of: of.other[2]
+) -> Section:
+    """Return how the comparisons came out, by experiment, what is compared, beside what, and measure."""
+    table = counts_table(found.compared, heads, lambda of: (
+        found.experiment(of.place).title, of.place[2], beside(of), of.measure
+    )[: len(heads)])  # fmt: skip
+    return Section(table.title, found.method, tables=[table])
 
 
 def averages_of(found: Found, measures: Sequence[str]) -> DataFrame:

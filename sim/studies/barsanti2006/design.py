@@ -34,11 +34,10 @@ from cosched.sim.studies.barsanti2006.tables import (
     what_decides,
 )
 from cosched.sim.studies.barsanti2006.windows import cut_windows
-from cosched.sim.studies.design import Asked, Design, Experiment, Found
+from cosched.sim.studies.design import Asked, Design, Experiment, Found, comparisons_section
 from cosched.sim.studies.measured import less
 from cosched.sim.studies.paper import Beside
 from cosched.sim.studies.study import Said, Told, Work, seeds, words_of
-from cosched.sim.studies.tables import counts_table
 
 COMPARED = (RESPONSE, WAIT, SLOWDOWN)
 WORDS = words_of(__file__)
@@ -115,10 +114,7 @@ def sections(found: Found) -> Iterator[Section]:
         each for each in found.experiments if each not in logs
     ])))  # fmt: skip
     yield Section("Real logs", WORDS["logs"] if logs else WORDS["no_logs"], tables=list(of_logs(found)))
-    counts = counts_table(found.compared, ["Workload", "Scheduler", "Beside"], lambda of: (
-        found.experiment(of.place).title, of.place[2], of.other[2]
-    ))  # fmt: skip
-    yield Section(counts.title, found.method, tables=[counts])
+    yield comparisons_section(found, "Workload", "Scheduler", "Beside")
 
 
 def beside(found: Found) -> Beside:

@@ -61,6 +61,8 @@ from cosched.sim.studies.paper import (
     read_claims,
 )
 
+Check = Callable[[Found, str], Verdict]  # of a table
+
 LIGHT, HEAVY = [jobs for jobs in LOADS if jobs <= 10], [jobs for jobs in LOADS if jobs >= 60]
 SLOW, FAST = RATES[:3], RATES[4:]
 PAIRS = list(pairwise(DISTRIBUTIONS))
@@ -91,7 +93,7 @@ def _claims() -> Iterator[Claim[Found]]:
             )
 
 
-def _with(table: str, check: Callable[[Found, str], Verdict]) -> Callable[[Found], Verdict]:
+def _with(table: str, check: Check) -> Callable[[Found], Verdict]:
     return lambda found: check(found, table)
 
 
@@ -141,14 +143,9 @@ def takes_one_sjs_a_job(found: Found) -> Verdict:
 # Study 2
 
 
-def is_never_worse(found: Found, table: str) -> Verdict:
-    """Check claim: PJS is at least equal to SJS."""
-    return all_of([(f"{jobs} jobs", saving(found, table, jobs)) for jobs in LOADS], lambda of: of.mean >= 0, " %")
-
-
-def saves_under_light_load(found: Found, table: str) -> Verdict:
-    """Check claim: significant improvements under light load."""
-    return all_of([(f"{jobs} jobs", saving(found, table, jobs)) for jobs in LIGHT], lambda of: of.mean > 10, " %")
+def saves(jobs: Sequence[int], fits: Callable[[Estimate], bool]) -> Check:
+    """Return the check of what PJS saves with so many jobs, in %."""
+    return lambda found, table: all_of([(f"{of} jobs", saving(found, table, of)) for of in jobs], fits, " %")
 
 
 def saves_a_little_under_heavy_load(found: Found, table: str) -> Verdict:
@@ -172,6 +169,16 @@ def _share(found: Found, table: str, priorities: str, priority: str, total: int)
 
 def _over_all(found: Found, table: str, priorities: str, priority: str = "") -> Estimate | None:
     return ratio_of_sums(found, *(sums(table, priorities, algorithm, priority) for algorithm in (PJS, SJS)))
+
+
+def is_as_with_sjs(distributions: Sequence[str], priority: str, fits: Callable[[Estimate], bool]) -> Check:
+    """Return the check of the job times of a priority, empty: of all, over all numbers of jobs."""
+
+    def check(found: Found, table: str) -> Verdict:
+        shares = [(of, _over_all(found, table, of, priority)) for of in distributions]
+        return all_of(shares, fits, " of SJS's")
+
+    return check
 
 
 def high_jobs_gain(found: Found, table: str) -> Verdict:
@@ -245,23 +252,6 @@ def medium_jobs_lose_earlier(found: Found, table: str) -> Verdict:
     return Verdict(many < half, ours, "" if many < half else "it does not occur earlier here")
 
 
-def low_jobs_lose_little(found: Found, table: str) -> Verdict:
-    """Check claim: marginally inferior."""
-    shares = [(priorities, _over_all(found, table, priorities, LOW)) for priorities in (FEW, HALF)]
-    return all_of(shares, lambda of: 1 < of.mean <= 1.1, " of SJS's")
-
-
-def low_jobs_lose_nothing(found: Found, table: str) -> Verdict:
-    """Check claim: comparable with 50/25/25."""
-    return all_of([(MANY, _over_all(found, table, MANY, LOW))], lambda of: 0.95 <= of.mean <= 1.05, " of SJS's")
-
-
-def all_are_as_with_sjs(found: Found, table: str) -> Verdict:
-    """Check claim: no significant difference in all."""
-    shares = [(priorities, _over_all(found, table, priorities)) for priorities in (NONE, *DISTRIBUTIONS)]
-    return all_of(shares, lambda of: 0.95 <= of.mean <= 1.05, " of SJS's")
-
-
 # Study 4
 
 
@@ -283,20 +273,16 @@ def _more(
     )  # fmt: skip
 
 
-def high_jobs_are_served(found: Found, table: str) -> Verdict:
-    """Check claim: high priority reduces job times."""
-    lines = [(of, priority, of, HIGH) for of in DISTRIBUTIONS for priority in (MEDIUM, LOW)]
-    return positive(_more(found, table, RATES, lines), " s")
+def is_more(
+    rates: Sequence[int], lines: Sequence[tuple[str, str, str, str]], measure: str = TIME, reason: str = ""
+) -> Check:
+    """Return the check of whether the first distribution and priority of each line have more than the second."""
 
+    def check(found: Found, table: str) -> Verdict:
+        verdict = positive(_more(found, table, rates, lines, measure), " s" if measure == TIME else " points")
+        return because(verdict, lambda: reason) if reason else verdict
 
-def rare_high_jobs_are_served_best(found: Found, table: str) -> Verdict:
-    """Check claim: the rarer, the better, at the higher rates."""
-    return positive(_more(found, table, RATES[3:], [(many, HIGH, few, HIGH) for few, many in PAIRS]), " s")
-
-
-def medium_jobs_are_served(found: Found, table: str) -> Verdict:
-    """Check claim: medium jobs are better off than low ones."""
-    return positive(_more(found, table, RATES, [(of, LOW, of, MEDIUM) for of in DISTRIBUTIONS]), " s")
+    return check
 
 
 def _curves(found: Found, table: str) -> dict[str, list[float]]:
@@ -323,12 +309,6 @@ def is_not_monotonic(found: Found, table: str) -> Verdict:
     return Verdict(bool(falls), f"{len(falls)} of {len(curves)} fall somewhere", "" if falls else "all rise here")
 
 
-def loses_most_with_few_high_jobs(found: Found, table: str) -> Verdict:
-    """Check claim: at low rates 10/10/80 suffers most."""
-    lines = [(FEW, "", other, "") for other in (HALF, MANY)]
-    return because(positive(_more(found, table, RATES[:1], lines), " s"), lambda: SPARE)
-
-
 def loses_little(found: Found, table: str) -> Verdict:
     """Check claim: a slight degradation by priorities."""
     shares = []
@@ -336,16 +316,6 @@ def loses_little(found: Found, table: str) -> Verdict:
         one, other = ([(at(4, table, name, rate, PJS), TIME) for rate in RATES] for name in (priorities, NONE))
         shares.append((priorities, ratio_of_sums(found, one, other)))
     return all_of(shares, lambda of: 1 < of.mean <= 1.1, " of that without priorities")
-
-
-def many_high_jobs_are_better_at_low_rates(found: Found, table: str) -> Verdict:
-    """Check claim: 50/25/25 before 10/10/80."""
-    return because(positive(_more(found, table, SLOW, [(FEW, "", MANY, "")]), " s"), lambda: SPARE)
-
-
-def few_high_jobs_are_better_at_high_rates(found: Found, table: str) -> Verdict:
-    """Check claim: the reverse after 8 jobs a quantum."""
-    return positive(_more(found, table, FAST, [(HALF, "", FEW, ""), (MANY, "", FEW, "")]), " s")
 
 
 def preempts_often(found: Found, table: str) -> Verdict:
@@ -368,6 +338,12 @@ def parallelism_falls(found: Found, table: str) -> Verdict:
     return all_of(differences(found, lines), lambda of: of.mean <= 1, " points")
 
 
+def high_and_medium_jobs_are_alike_at_low_rates(found: Found, table: str) -> Verdict:
+    """Check claim: there are enough clusters for both."""
+    lines = [(of, HIGH, of, MEDIUM) for of in DISTRIBUTIONS]
+    return all_of(_more(found, table, RATES[:2], lines, SHARE), lambda of: abs(of.mean) <= 5, " points")
+
+
 def parallelism_falls_with_priority(found: Found, table: str) -> Verdict:
     """Check claim: in the mean over the rates."""
     named: list[Named] = []
@@ -382,27 +358,15 @@ def parallelism_falls_with_priority(found: Found, table: str) -> Verdict:
     return because(positive(named, " points"), lambda: COMPETE)
 
 
-def high_and_medium_jobs_are_alike_at_low_rates(found: Found, table: str) -> Verdict:
-    """Check claim: there are enough clusters for both."""
-    lines = [(of, HIGH, of, MEDIUM) for of in DISTRIBUTIONS]
-    return all_of(_more(found, table, RATES[:2], lines, SHARE), lambda of: abs(of.mean) <= 5, " points")
-
-
-def many_high_jobs_are_parallel_less(found: Found, table: str) -> Verdict:
-    """Check claim: at high rates."""
-    lines = [(few, HIGH, many, HIGH) for few, many in PAIRS]
-    return positive(_more(found, table, RATES[-1:], lines, SHARE), " points")
-
-
 OF_CALLS: Mapping[str, Callable[[Found], Verdict]] = {
     "grows": grows,
     "linear": is_linear_in_jobs,
     "one-sjs": takes_one_sjs_a_job,
     "same": is_the_same_for_all_shares,
 }
-AT_SITE: Mapping[str, Callable[[Found, str], Verdict]] = {
-    "never-worse": is_never_worse,
-    "light": saves_under_light_load,
+AT_SITE: Mapping[str, Check] = {
+    "never-worse": saves(LOADS, lambda of: of.mean >= 0),
+    "light": saves(LIGHT, lambda of: of.mean > 10),
     "heavy": saves_a_little_under_heavy_load,
     "high-gain": high_jobs_gain,
     "rare-gain": rare_high_jobs_gain_most,
@@ -410,21 +374,21 @@ AT_SITE: Mapping[str, Callable[[Found, str], Verdict]] = {
     "medium-lose": medium_jobs_lose,
     "medium-recover": medium_jobs_recover,
     "medium-earlier": medium_jobs_lose_earlier,
-    "low-little": low_jobs_lose_little,
-    "low-nothing": low_jobs_lose_nothing,
-    "all-same": all_are_as_with_sjs,
-    "high-served": high_jobs_are_served,
-    "rare-served": rare_high_jobs_are_served_best,
-    "medium-served": medium_jobs_are_served,
+    "low-little": is_as_with_sjs((FEW, HALF), LOW, lambda of: 1 < of.mean <= 1.1),
+    "low-nothing": is_as_with_sjs((MANY,), LOW, lambda of: 0.95 <= of.mean <= 1.05),
+    "all-same": is_as_with_sjs((NONE, *DISTRIBUTIONS), "", lambda of: 0.95 <= of.mean <= 1.05),
+    "high-served": is_more(RATES, [(of, other, of, HIGH) for of in DISTRIBUTIONS for other in (MEDIUM, LOW)]),
+    "rare-served": is_more(RATES[3:], [(many, HIGH, few, HIGH) for few, many in PAIRS]),
+    "medium-served": is_more(RATES, [(of, LOW, of, MEDIUM) for of in DISTRIBUTIONS]),
     "rises": rises_with_the_rate,
     "not-monotonic": is_not_monotonic,
-    "few-lose": loses_most_with_few_high_jobs,
+    "few-lose": is_more(RATES[:1], [(FEW, "", other, "") for other in (HALF, MANY)], reason=SPARE),
     "little": loses_little,
-    "slow-many": many_high_jobs_are_better_at_low_rates,
-    "fast-few": few_high_jobs_are_better_at_high_rates,
+    "slow-many": is_more(SLOW, [(FEW, "", MANY, "")], reason=SPARE),
+    "fast-few": is_more(FAST, [(HALF, "", FEW, ""), (MANY, "", FEW, "")]),
     "preempts": preempts_often,
     "parallel-rate": parallelism_falls,
     "parallel-priority": parallelism_falls_with_priority,
     "parallel-alike": high_and_medium_jobs_are_alike_at_low_rates,
-    "parallel-many": many_high_jobs_are_parallel_less,
+    "parallel-many": is_more(RATES[-1:], [(few, HIGH, many, HIGH) for few, many in PAIRS], SHARE),
 }

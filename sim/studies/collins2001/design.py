@@ -35,11 +35,11 @@ from cosched.sim.studies.collins2001.setup import (
     experiments,
 )
 from cosched.sim.studies.collins2001.site import HOUSE, TABLES
-from cosched.sim.studies.design import Asked, Design, Experiment, Found
+from cosched.sim.studies.design import Asked, Design, Experiment, Found, comparisons_section
 from cosched.sim.studies.measured import ratio
 from cosched.sim.studies.paper import Beside
 from cosched.sim.studies.study import Said, seeds, words_of
-from cosched.sim.studies.tables import cell, counts_table
+from cosched.sim.studies.tables import cell
 
 WORDS = words_of(__file__)
 SHOWN = (TIME, *(of_priority(name, TIME) for name in PRIORITIES), SHARE, PREEMPTED, RATIO, COMPLETION, MAKESPAN)
@@ -98,10 +98,13 @@ def sections(found: Found) -> Iterator[Section]:
     yield Section("Figures 3 to 9", WORDS["figures"], paper_figures(found))
     yield Section("What decides, and what does not come out", WORDS["why"], tables=[what_decides(found)])
     yield Section("Nine algorithms on the usual tables", WORDS["algorithms"], tables=list(on_tables(found)))
-    table = counts_table(found.compared, ["Experiment", "Algorithm", "Beside"], lambda of: (
-        found.experiment(of.place).title, of.place[2], of.other[2] if of.place[0] == of.other[0] else NONE
-    ))  # fmt: skip
-    yield Section(table.title, found.method, tables=[table])
+    yield comparisons_section(
+        found,
+        "Experiment",
+        "Algorithm",
+        "Beside",
+        beside=lambda of: of.other[2] if of.place[0] == of.other[0] else NONE,
+    )
 
 
 def beside(found: Found) -> Beside:
