@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.core.scheduling.molding.curves import MILLIONTHS, Downey, half_up, speed_up
+from cosched.core.scheduling.molding.curves import MILLIONTHS, Downey, half_up
 from cosched.core.scheduling.molding.kernels.sizes import downey_speed_up
 from cosched.workload.jobs import Workload
 
@@ -39,7 +39,7 @@ def with_curves(workload: Workload, rows: Bools, machine: int, seed: int) -> Wor
     run, requested = workload.run.copy(), workload.requested.copy()
     for row in np.flatnonzero(rows).tolist():
         curve = Downey(int(a[row]), int(sigma[row]))
-        ratio = speed_up(curve, int(workload.nodes[row])) / speed_up(curve, int(nodes[row]))
+        ratio = curve.speed_up(int(workload.nodes[row])) / curve.speed_up(int(nodes[row]))
         for times in (run, requested):
             times[row] = _times_ratio(int(times[row]), ratio)
     drawn = {"downey_a": a, "downey_sigma": sigma}

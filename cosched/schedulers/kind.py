@@ -172,6 +172,13 @@ class SchedulerKind(ABC):
                 raise ValueError(f"{known.asked}: {error}") from None
         return found
 
+    def best_size(self, said: Mapping[str, str], least: int, most: int) -> int:  # noqa: ARG002
+        """Return the best size from `least` to `most`, by the run times that a submission says; 0: it says none.
+
+        ValueError names what is wrong in it.
+        """
+        return 0
+
     def plays_traces(self, settings: Any) -> bool:  # noqa: ARG002
         """Whether `alone` plays a trace with these settings."""
         return False

@@ -9,6 +9,7 @@ from importlib.metadata import EntryPoint, entry_points
 from cosched.errors import InputError
 from cosched.schedulers.kind import SchedulerKind
 from cosched.validation.text import shown
+from cosched.workload.column import MAX_NODES, MIN_NODES
 
 GROUP = "cosched.schedulers"
 DEFAULT = "batch"
@@ -52,6 +53,8 @@ def check_columns(kind: SchedulerKind, names: Iterable[str]) -> None:
         others = [other.title for other in kinds().values() if name in {column.asked for column in other.columns()}]
         if name not in known:
             who = f"only {' or '.join(others)} does" if others else "nor does any other that is installed here"
+            if name in (MIN_NODES, MAX_NODES):
+                raise ValueError(f"nodes: {kind.title} takes no range, {who}: give one number")
             raise ValueError(f"{shown(name)}: {kind.title} reads nothing of this name, {who}: leave it out")
 
 

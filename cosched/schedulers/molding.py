@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from cosched.core.scheduling.molding.curves import working_set
 from cosched.core.scheduling.molding.future import Future
 from cosched.core.scheduling.molding.jobs import ANY, BY, MODIFIER, By, Moldable, Molded, Shares, check_sizes
 from cosched.core.scheduling.molding.settings import CAPABILITIES, MoldingSettings, Sizing
@@ -289,6 +290,14 @@ class MoldingKind(SchedulerKind):
     def read(self, said: Mapping[str, str]) -> Moldable | None:
         """See SchedulerKind."""
         return moldable(*super().read(said).values())
+
+    def best_size(self, said: Mapping[str, str], least: int, most: int) -> int:
+        """See SchedulerKind: N_PWS, by its run times or by its curve of Downey's."""
+        how = self.read({"moldable": "1", **said})
+        if how is None or how.curve is None:
+            return 0
+        least, most = max(least, how.curve.least), min(most, how.curve.most)
+        return working_set(how.curve, least, most) if least <= most else least
 
 
 def molded(workload: Workload, hows: Sequence[Moldable | None], nodes: int, sizes: Shares = ANY) -> MoldingJobs:

@@ -131,11 +131,13 @@ def test_a_domain_that_does_not_mold_refuses_moldable_jobs(make_service):
     service = make_service("b").start()
     script = service.folder / "job.sh"
     script.write_text("#!/bin/sh\n")
-    for options in (["--nodes", "2", "--moldable"], ["--nodes", "2-4", "--best", "3"]):
+    no_range = "nodes: a batch scheduler takes no range, only a molding scheduler does: give one number"
+    no_column = "'moldable': a batch scheduler reads nothing of this name, only a molding scheduler does: leave it out"
+    for options, said in (["--nodes", "2", "--moldable"], no_column), (["--nodes", "2-4", "--best", "3"], no_range):
         done = service.run("submit", *options, str(script))
         assert done.returncode
         [line] = done.stderr.splitlines()
-        assert "a batch scheduler reads nothing of this name, only a molding scheduler does: leave it out" in line
+        assert line == f"cosched: {said}"
 
 
 @pytest.mark.parametrize("scheme", ["hold", "yield"])

@@ -75,6 +75,7 @@ def test_a_steady_job_gives_none(node):
             "'least': a batch scheduler reads nothing of this name, only a fluid scheduler does: leave it",
         ),
         (example.EXPRESS, "model", "'model': an express scheduler reads nothing of this name, only a fluid scheduler"),
+        (BATCH, "min_nodes", "nodes: a batch scheduler takes no range, only a molding scheduler does: give"),
         (FLUID, "speed", "'speed': a fluid scheduler reads nothing of this name, nor does any other that is installed"),
     ],
 )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cosched import sim
-from cosched.core.scheduling.molding.curves import Downey, speed_up
+from cosched.core.scheduling.molding.curves import Downey, working_set
 from cosched.schedulers.drawn_curves import SIGMA, working_sets
 from cosched.sim.flags import replay_settings
 from cosched.sim.replaying import Replay
@@ -32,7 +32,7 @@ def test_working_sets_are_those_of_exact_speed_ups():
         ]
         a, sigma = (np.array(column) / 10**6 for column in zip(*curves, strict=True))
         for size, curve in zip(working_sets(a, sigma, machine), curves, strict=True):
-            assert size == min(range(1, machine + 1), key=lambda n: (-(speed_up(curve, n) ** 2) / n, n)), curve
+            assert size == working_set(curve, 1, machine), curve
 
 
 def test_a_job_without_a_curve_has_one_drawn_and_runs_on_its_working_set():
@@ -46,7 +46,7 @@ def test_a_job_without_a_curve_has_one_drawn_and_runs_on_its_working_set():
     assert np.median(sigma) / 1e6 == pytest.approx(SIGMA[0], rel=0.05)
     for row in range(50):
         curve = Downey(int(a[row]), int(sigma[row]))
-        ratio = speed_up(curve, int(before.nodes[row])) / speed_up(curve, int(jobs.nodes[row]))
+        ratio = curve.speed_up(int(before.nodes[row])) / curve.speed_up(int(jobs.nodes[row]))
         for drawn, asked in ((jobs.run, before.run), (jobs.requested, before.requested)):
             assert drawn[row] == max(1, int(int(asked[row]) * ratio + Fraction(1, 2)))
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import click
 
+from cosched.cli.output.plain_text import printable
+from cosched.cli.output.terminal import say
 from cosched.workload.column import MAX_NODES, MIN_NODES
 
 _PATTERN = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
@@ -44,14 +47,32 @@ class NodeCount(click.ParamType[int | NodeRange]):
         return NodeRange(least, most) if match[2] else least
 
 
-def asked_nodes(nodes: int | NodeRange, best: int | None) -> tuple[int, dict[str, str]]:
-    """Return the size for which the time limit is given, and what bounds the scheduler's choice; UsageError."""
+def asked_nodes(nodes: int | NodeRange, best: int | None, said: Mapping[str, str]) -> tuple[int, dict[str, str]]:
+    """Return the size for which the time limit is given, and what bounds the scheduler's choice; UsageError.
+
+    `said`: what the job says of its run times: without `best` it follows from these, and that is told.
+    """
     if not isinstance(nodes, NodeRange):
         if best is not None:
             raise click.UsageError("--best needs a range of --nodes, MIN-MAX")
         return nodes, {}
     if best is None:
-        raise click.UsageError(f"--nodes {nodes} needs --best N, the size for which --time is given")
-    if not nodes.least <= best <= nodes.most:
+        best = _best_size(nodes, said)
+    elif not nodes.least <= best <= nodes.most:
         raise click.UsageError(f"--best {best} is not in the range of --nodes, {nodes}")
     return best, {MIN_NODES: str(nodes.least), MAX_NODES: str(nodes.most)}
+
+
+def _best_size(nodes: NodeRange, said: Mapping[str, str]) -> int:
+    from cosched.schedulers.loading import kinds
+
+    try:
+        found = [kind.best_size(said, nodes.least, nodes.most) for kind in kinds().values()]
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    best = max(found, default=0)
+    if not best:
+        known = "the size for which --time is given, or --run-times on all sizes"
+        raise click.UsageError(f"--nodes {nodes} needs --best N, {known}")
+    say(printable(f"by its run times its best size is {best} nodes: --time is for these"))
+    return best

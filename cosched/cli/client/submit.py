@@ -360,8 +360,9 @@ def _specification(asked: Mapping[str, Any], to: To, domain: Domain) -> dict[str
     elif of_nodes and to.part is not None and domain.named_nodes is False:
         say(printable(f"{domain.name} gives nodes by their number: its job must map the data again (cosched map)"))
         of_nodes = {}
-    job["nodes"], sizes = asked_nodes(job["nodes"], job.pop("best"))
-    job["columns"] = {**columns_given(asked), **sizes, **of_nodes}
+    columns = columns_given(asked)
+    job["nodes"], sizes = asked_nodes(job["nodes"], job.pop("best"), columns)
+    job["columns"] = {**columns, **sizes, **of_nodes}
     if job.pop("comment") is not None:
         raise InputError("--comment", None, f"jobs of {domain.name} have no comments, as those of Slurm do")
     job["members"] = job["members"] or ()

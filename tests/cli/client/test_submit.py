@@ -166,12 +166,36 @@ def test_a_moldable_job_says_so_and_may_bound_its_sizes(asked, script, flags, co
 
 
 @pytest.mark.parametrize(
+    ("flags", "best"),
+    [
+        (["--nodes", "4-7", "--run-times", "4:900 5:780 6:760 7:750"], 5),
+        (["--nodes", "6-9", "--run-times", "4:900 5:780 6:760 7:750"], 6),
+        (["--nodes", "8-9", "--run-times", "4:900 5:780 6:760 7:750"], 8),  # which its domain refuses
+        (["--nodes", "1-16", "--downey-a", "4", "--downey-sigma", "0"], 4),
+    ],
+)
+def test_the_best_size_of_a_range_follows_from_run_times(cosched, script, domain, flags, best):
+    """N_PWS: the size with the greatest S(n)^2 / n (molding.md, Live)."""
+    said = cosched("submit", *flags, script()).stderr
+    assert f"by its run times its best size is {best} nodes: --time is for these" in said
+    [request] = [each for each in domain.requests if type(each).__name__ == "SubmitJobRequest"]
+    assert request.nodes == best
+    least, _, most = flags[1].partition("-")
+    assert (request.columns["min_nodes"], request.columns["max_nodes"]) == (least, most)
+
+
+@pytest.mark.parametrize(
     ("flags", "said"),
     [
         (["--nodes", "16-4"], "16-4 ends before it begins: 4 is less than 16"),
         (["--nodes", "0-4"], "0 is below 1"),
         (["--nodes", "4-"], "'4-' is no number of nodes, such as 8, nor a range of them, such as 4-16"),
-        (["--nodes", "4-16"], "--nodes 4-16 needs --best N, the size for which --time is given"),
+        (["--nodes", "4-16"], "--nodes 4-16 needs --best N, the size for which --time is given, or --run-times on all"),
+        (["--nodes", "4-5", "--run-times", "4:9 5:10"], "run_times: 10 s on 5 nodes are more than 9 s on 4"),
+        (
+            ["--nodes", "4-16", "--downey-a", "8"],
+            "downey_sigma: missing, which says how sizes change",
+        ),
         (["--nodes", "4-16", "--best", "3"], "--best 3 is not in the range of --nodes, 4-16"),
         (["--nodes", "4", "--best", "4"], "--best needs a range of --nodes, MIN-MAX"),
     ],

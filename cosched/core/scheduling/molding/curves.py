@@ -28,6 +28,10 @@ class Downey(NamedTuple):
         end = self.a + self.a * self.sigma / Fraction(MILLIONTHS) - self.sigma
         return -(-(2 * self.a - MILLIONTHS if self.sigma <= MILLIONTHS else end) // MILLIONTHS)
 
+    def speed_up(self, nodes: int) -> Fraction:
+        """Return by what factor the job is faster on so many nodes than on one."""
+        return Fraction(*_ratio(self, nodes))
+
     def times(self, ideal: int, run: int, most: int) -> tuple[int, ...]:
         """Return the run times on 1, 2, ... `most` nodes of a job that runs for `run` s on `ideal`."""
         top, bottom = _ratio(self, ideal)
@@ -59,6 +63,10 @@ class Measured:
         """The largest size."""
         return self.least + len(self.seconds) - 1
 
+    def speed_up(self, nodes: int) -> Fraction:
+        """Return by what factor the job is faster on so many nodes than on `least`."""
+        return Fraction(self.seconds[0], self.seconds[nodes - self.least])
+
     def times(self, ideal: int, run: int, most: int) -> tuple[int, ...]:
         """See Downey; those below `least`, which the job never has, are that on `least`."""
         known = self.seconds[: most - self.least + 1]
@@ -66,9 +74,9 @@ class Measured:
         return (found[0],) * (self.least - 1) + found
 
 
-def speed_up(curve: Downey, nodes: int) -> Fraction:
-    """Return by what factor the job is faster on so many nodes than on one."""
-    return Fraction(*_ratio(curve, nodes))
+def working_set(curve: Downey | Measured, least: int, most: int) -> int:
+    """Return N_PWS: of these sizes the one with the greatest S(n)^2 / n, the smallest of equal ones."""
+    return min(range(least, most + 1), key=lambda nodes: (-(curve.speed_up(nodes) ** 2) / nodes, nodes))
 
 
 def _ratio(curve: Downey, nodes: int) -> tuple[int, int]:
