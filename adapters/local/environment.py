@@ -43,17 +43,12 @@ def account(user: str | None) -> Account:
     return Account(entry.pw_uid, (entry.pw_gid, *sorted(others)), variables)
 
 
-def slot_name(slot: int) -> str:
-    """Return the name of a slot, as jobs know it."""
-    return f"slot{slot}"
-
-
-def environment(spec: JobSpec, domain: str, account: Account, slots: list[int], token: str) -> dict[str, str]:
+def environment(spec: JobSpec, domain: str, account: Account, names: list[str], token: str) -> dict[str, str]:
     """Return the job's environment: its user's defaults, then the variables of the submission, then COSCHED_*."""
     ours = {
         "COSCHED_JOB_ID": spec.job_id,
         "COSCHED_NODES": str(spec.nodes),
-        "COSCHED_NODELIST": ",".join(map(slot_name, slots)),
+        "COSCHED_NODELIST": ",".join(names),
         "COSCHED_DOMAIN": domain,
         TOKEN: token,
     }

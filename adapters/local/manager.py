@@ -7,12 +7,12 @@ import contextlib
 import errno
 import logging
 import secrets
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from cosched.adapters.launcher import ElasticLauncher, JobSpec, NodesBusyError, NoRoomError, SpecError
 from cosched.adapters.local.checks import check_spec
-from cosched.adapters.local.environment import Account, account, environment, slot_name
+from cosched.adapters.local.environment import Account, account, environment
 from cosched.adapters.local.files import SHORTAGES, BadFileError
 from cosched.adapters.local.follow import LocalJob, follow
 from cosched.adapters.local.jobfile import JobFile
@@ -55,9 +55,9 @@ class LocalManager(ElasticLauncher):
         return self.settings.slots
 
     @property
-    def node_names(self) -> list[str]:
+    def node_names(self) -> Sequence[str]:
         """See the protocol."""
-        return [slot_name(slot) for slot in range(self.nodes)]
+        return self.settings.node_names
 
     async def open(self) -> dict[str, Report | None]:
         """See the protocol. Launches that were recorded but not started yet are started now."""
@@ -121,7 +121,7 @@ class LocalManager(ElasticLauncher):
             boot=boot(),
             arguments=list(spec.command),
             script=spec.script is not None,
-            environment=environment(spec, self.domain, who, slots, token),
+            environment=environment(spec, self.domain, who, self._names(slots), token),
             directory=spec.directory,
             output=spec.output or f"cosched-{spec.job_id}.out",
             error=spec.error,
@@ -138,7 +138,10 @@ class LocalManager(ElasticLauncher):
     def nodes_of(self, job_id: str) -> tuple[str, ...]:
         """See the protocol."""
         job = self._known(job_id)
-        return () if job.ended else tuple(map(slot_name, job.slots))
+        return () if job.ended else tuple(self._names(job.slots))
+
+    def _names(self, slots: Iterable[int]) -> list[str]:
+        return [self.node_names[slot] for slot in slots]
 
     async def grow(self, job_id: str, nodes: int) -> None:
         """See the protocol."""
@@ -149,7 +152,7 @@ class LocalManager(ElasticLauncher):
     async def keep(self, job_id: str, names: Collection[str]) -> None:
         """See the protocol."""
         job = self._known(job_id)
-        kept = [slot for slot in job.slots if slot_name(slot) in names]
+        kept = [slot for slot in job.slots if self.node_names[slot] in names]
         if not job.ended and kept != job.slots:
             await self._note_slots(job, kept)
 
@@ -232,8 +235,10 @@ class LocalManager(ElasticLauncher):
     def _named_slots(self, names: Collection[str]) -> list[int]:
         of_name = {name: slot for slot, name in enumerate(self.node_names)}
         if unknown := [name for name in names if name not in of_name]:
-            raise SpecError("where", f"this machine has no {unknown[0][:100]!a}: {slot_name(0)} to {[*of_name][-1]}")
-        free = {slot_name(slot) for slot in self._free()}
+            raise SpecError(
+                "where", f"this machine has no {unknown[0][:100]!a}: {self.node_names[0]} to {self.node_names[-1]}"
+            )
+        free = set(self._names(self._free()))
         if busy := [name for name in names if name not in free]:
             raise NodesBusyError(f"{', '.join(busy)} wanted, which other jobs have")
         return [of_name[name] for name in names]

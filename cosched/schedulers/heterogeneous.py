@@ -84,6 +84,11 @@ class HeterogeneousKind(SchedulerKind):
         """See SchedulerKind: the machines that are up."""
         return keys.rules().nodes
 
+    def names(self, keys: HeterogeneousKeys) -> list[str]:
+        """See SchedulerKind: the machines that are up."""
+        site = keys.rules().site
+        return [machine.name for number, machine in enumerate(site.machines) if number not in site.down]
+
     def settings(self, keys: HeterogeneousKeys, nodes: int, coscheduling: CoschedulingFields) -> HeterogeneousSettings:
         """See SchedulerKind."""
         settings = replace(keys.rules(), slots=coscheduling.meeting.slots)

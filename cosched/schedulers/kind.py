@@ -82,6 +82,10 @@ class SchedulerKind(ABC):
         """Return how many nodes the machine has, if that follows from its keys."""
         return None
 
+    def names(self, keys: Any) -> Sequence[str]:  # noqa: ARG002
+        """Return what it calls the nodes of the machine, in order; empty: what the resource manager does."""
+        return ()
+
     @abstractmethod
     def settings(self, keys: Any, nodes: int, coscheduling: CoschedulingFields) -> MachineSettings:
         """Return the settings for a machine of so many nodes; KeyedError if these do not fit it."""

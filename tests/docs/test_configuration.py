@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from cosched.adapters.local.settings import LocalSettings
+from cosched.adapters.local.settings import NAMES, LocalSettings
 from cosched.service.configuration_sections import (
     Account,
     Coscheduling,
@@ -43,7 +43,7 @@ def test_every_key_has_a_row():
         "settings"
     }
     of_local = re.findall(r"^\| `local` \| `(\w+)`", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert set(of_local) == set(LocalSettings.__dataclass_fields__)
+    assert {*of_local, NAMES} == set(LocalSettings.__dataclass_fields__)
 
 
 def test_a_replay_takes_those_of_the_first_table():

@@ -18,14 +18,15 @@ preemptive = true
 
 [[machines]]
 class = "fast"
-names = ["slot0", "slot1"]
+names = ["f0", "f1"]
 
 [[machines]]
 class = "slow"
-names = ["slot2", "slot3"]
+names = ["s2", "s3"]
 """
+MACHINES = ("f0", "f1", "s2", "s3")
 CLASSES = ("low", "high", "sort", "hash", "pack", "sum", "primes")
-TIMES = "job_class,resource,seconds\n" + "".join(f"{name},slot{slot},60\n" for name in CLASSES for slot in range(4))
+TIMES = "job_class,resource,seconds\n" + "".join(f"{name},{machine},60\n" for name in CLASSES for machine in MACHINES)
 PERCENT = [6, 6, 3, 3]  # of a processor; so little that a busy host has it to spare
 
 
@@ -83,11 +84,11 @@ def test_the_site_is_told_and_what_was_learned_is_taken_over(service: Service, t
     with service.client() as client:
         becomes(client, submit(client, "#!/bin/sh\n", "sort"), "completed")
         before = client.site()
-        assert [row["name"] for row in before["machines"]] == ["slot0", "slot1", "slot2", "slot3"]
+        assert [row["name"] for row in before["machines"]] == [*MACHINES]
         [runs] = before["runs"]
-        assert (runs["job_class"], runs["resource"], runs["queue"]) == ("sort", "slot0", "low")
+        assert (runs["job_class"], runs["resource"], runs["queue"]) == ("sort", "f0", "low")
         (tmp_path / "runs.csv").write_text(service.run("site", "runs", "--csv").stdout)
-        client.correct_run_times({("sort", "slot0"): None})
+        client.correct_run_times({("sort", "f0"): None})
         assert client.site()["runs"] == []
         said = service.run("times", "--import", str(tmp_path / "runs.csv"))
         assert (said.returncode, said.stderr) == (0, "run times corrected: 1\n")
