@@ -107,13 +107,13 @@ class Replay:
 
 
 def setup_of(domain: Domain, workload: Workload, nodes: int) -> DomainSetup:
-    """InputError: a job cannot be counted exactly."""
+    """InputError: a job cannot be counted exactly, or the settings do not fit the trace."""
     kind = domain.scheduler_kind
     try:
         jobs = kind.jobs(domain, workload, nodes)
+        settings = domain.machine_settings(nodes)
     except ValueError as error:
         raise InputError(f"domain {domain.name}", None, str(error)) from None
-    settings = domain.machine_settings(nodes)
     return DomainSetup(domain.name, workload, settings, domain.coscheduling_settings(), kind, jobs)
 
 

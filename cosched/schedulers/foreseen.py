@@ -69,7 +69,7 @@ def learned_future(workloads: Sequence[Workload]) -> Future:
     work = [np.stack((w.submit, w.nodes, w.run, w.requested, *(w.columns[name] for name in names))) for w in workloads]
     days = [int(jobs[0].max()) // DAY - int(jobs[0].min()) // DAY - 1 for jobs in work]
     if not any(count > 0 for count in days):
-        raise ValueError("the trace has no whole day from which to learn")
+        raise ValueError("prediction: trained learns from whole days, and the trace has none: draw more jobs (jobs=N)")
     day = [jobs[0] // DAY for jobs in work]
     whole = [jobs[:, (on > on.min()) & (on < on.max())] for jobs, on in zip(work, day, strict=True)]
     submit, nodes, run, asked, moldable, *curves = np.concatenate(whole, axis=1)

@@ -107,9 +107,9 @@ def test_a_size_is_told_with_its_reason_before_and_after_the_start(molding: Mold
 REFUSED = [
     (8, {"min_nodes": "9"}, "min_nodes: 9, and the job's best size is 8, which must be allowed"),
     (8, {"min_nodes": "9", "max_nodes": "8"}, "min_nodes: 9 is more than max_nodes, 8"),
-    (8, {"min_nodes": "3"}, "min_nodes: 3 wanted, and here a job for 8 nodes has 4 to 16"),
+    (8, {"min_nodes": "3"}, "min_nodes: 3 wanted, and here a job for 8 nodes has 4 to 10"),
     (4, {"max_nodes": "9"}, "max_nodes: 9 wanted, and here a job for 4 nodes has 2 to 8"),
-    (8, {"max_nodes": "11"}, "max_nodes: 11 wanted, the machine has 10 nodes"),
+    (8, {"max_nodes": "11"}, "max_nodes: 11 wanted, and here a job for 8 nodes has 4 to 10"),
     (8, {"min_nodes": "0"}, "min_nodes: '0' is below 1"),
     (8, {"run_times": "6:90 8:70"}, "run_times: 7 nodes are missing: give a run time on each of 6 to 8"),
     (8, {"run_times": "6:90"}, "8 nodes wanted, and its run times are those on 6 to 6: its best size must be one"),

@@ -193,6 +193,14 @@ def test_with_prediction_jobs_wait_less():
     assert trained < 0.9 * off
 
 
+def test_too_few_jobs_to_learn_from_are_refused_in_a_line():
+    with pytest.raises(InputError) as caught:
+        sim.run(replay_settings(["a,trace=generated:lublin/jobs=5,scheduler=molding,prediction=trained"], None))
+    assert str(caught.value) == (
+        "domain a: prediction: trained learns from whole days, and the trace has none: draw more jobs (jobs=N)"
+    )
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -237,7 +245,7 @@ def test_a_wrong_file_of_expected_jobs_is_refused(log, tmp_path, content, said):
             "min_nodes,max_nodes",
             "3,",
             (),
-            "domain a: job 1: min_nodes: 3 wanted, and here a job for 8 nodes has 4 to 16",
+            "domain a: job 1: min_nodes: 3 wanted, and here a job for 8 nodes has 4 to 10",
         ),
         ("max_nodes", "7", (), "domain a: job 1: max_nodes: 7, and the job's best size is 8, which must be allowed"),
         (

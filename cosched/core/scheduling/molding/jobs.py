@@ -100,6 +100,7 @@ def check_sizes(job: ClusterJob, machine: int, sizes: Shares = ANY) -> None:
     if not isinstance(how, Moldable):
         return
     least, most = _curve_bounds(how.curve, ideal, run, sizes)
+    most = min(most, machine)
     asked = {name: nodes for name, nodes in (("min_nodes", how.least), ("max_nodes", how.most)) if nodes}
     if len(asked) == 2 and how.most < how.least:
         raise ValueError(f"min_nodes: {how.least} is more than max_nodes, {how.most}")
@@ -108,8 +109,6 @@ def check_sizes(job: ClusterJob, machine: int, sizes: Shares = ANY) -> None:
             raise ValueError(f"{name}: {nodes}, and the job's best size is {ideal}, which must be allowed")
         if not least <= nodes <= most:
             raise ValueError(f"{name}: {nodes} wanted, and here a job for {ideal} nodes has {least} to {most}")
-        if nodes > machine:
-            raise ValueError(f"{name}: {nodes} wanted, the machine has {machine} nodes")
 
 
 def _bounds(how: Moldable, ideal: int, run: int, machine: int, sizes: Shares) -> tuple[int, int]:
