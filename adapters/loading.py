@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -28,7 +29,7 @@ class ManagerFactory(Protocol):
 
 def load_manager(kind: str) -> ManagerFactory:
     """Return the factory of this kind of manager; SettingError if there is none or its adapter cannot be imported."""
-    found = _installed()
+    found = _installed(tuple(sys.path))
     if kind not in found:
         known = ", ".join(sorted(found)) or "none"
         raise SettingError("kind", f"no adapter is named {kind[:64]!a} (installed: {known})")
@@ -42,8 +43,8 @@ def load_manager(kind: str) -> ManagerFactory:
 
 
 @cache
-def _installed() -> Mapping[str, EntryPoint]:
-    """All by name, looked up once: that reads a file of every installed package, and a start asks ten times."""
+def _installed(path: tuple[str, ...]) -> Mapping[str, EntryPoint]:  # noqa: ARG001
+    """All by name, looked up once for a `path`: that reads a file of every package, and a start asks ten times."""
     return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 

@@ -38,7 +38,7 @@ def test_unknown_kind() -> None:
 )
 def test_broken_adapter(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
     entry = EntryPoint("site", target, "cosched.adapters")
-    monkeypatch.setattr("cosched.adapters.loading._installed", lambda: {entry.name: entry})
+    monkeypatch.setattr("cosched.adapters.loading._installed", lambda _: {entry.name: entry})
     with pytest.raises(SettingError, match="kind: the adapter 'site'"):
         load_manager("site")
 
