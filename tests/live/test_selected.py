@@ -195,6 +195,16 @@ def test_a_job_of_a_pair_gets_machines_at_its_turn_and_holds_these(pair, tmp_pat
     told = {line.split()[0]: line.split()[1:] for line in (tmp_path / "maps").read_text().splitlines()}
     assert told["a"] == ["slot3,slot2", "n3.a.org:n2.a.org", "646:554", "0", "1200"]  # as their speeds, 700 and 600
     assert told["b"] == ["slot0"]
+
+    (tmp_path / "maps").unlink()
+    (tmp_path / "told.toml").write_text('[[domain]]\nname = "a"\n')
+    chosen = a.run("submit", "--select=told.toml", *asked[1:3], "--pair=q", "--parsable", "job.sh", cwd=tmp_path)
+    assert b.run("submit", "--pair=q", "job.sh", cwd=tmp_path).returncode == 0
+    assert a.run("wait", chosen.stdout.strip()).returncode == 0, chosen.stderr
+    [of_a] = [line.split() for line in (tmp_path / "maps").read_text().splitlines() if line.startswith("a ")]
+    nodes = [name.replace("slot", "n") + ".a.org" for name in of_a[1].split(",")]
+    assert of_a[2].split(":") == nodes  # in the order of the map
+    assert len(nodes) == 4
     with b.client() as client, pytest.raises(ClientError) as refused:
         client.submit("#!/bin/sh\n", columns={"application": "jacobi", "problem_size": "1200"})
     assert refused.value.reason == "NO_MAPS"

@@ -21,6 +21,7 @@ from cosched.planning.facts import Facts, grid_of
 from cosched.planning.grid import Grid
 from cosched.planning.metrics import rankings
 from cosched.planning.problem import Problem, problem_of
+from cosched.planning.search import EQUAL
 from cosched.planning.sites import by_domain
 from cosched.quantities import count
 from cosched.service.domain.malleable import APPLICATION, PROBLEM_SIZE, said_of
@@ -70,15 +71,17 @@ class Choosing:
         """Return the fastest map to the first `nodes` free machines by a metric; None: there is none."""
         grid = self._grid(problem, free, facts)
         model, mapper = problem.application.make(problem.size, problem.settings, grid, by_domain(grid))
-        maps: dict[Group, Map] = {}
+        maps: dict[Group, tuple[float, Map]] = {}
         for value in rankings(grid.machines).values():
             group = tuple(sorted(grid.machines, key=value.__getitem__, reverse=True)[:nodes])
             if group not in maps:
                 try:
-                    maps[group] = mapper.map(group)
+                    found = mapper.map(group)
                 except NoMapError:
                     continue
-        return min(maps.values(), key=lambda map: model.predict(map).time, default=None)
+                maps[group] = model.predict(found).time, found
+        least = min((time for time, _ in maps.values()), default=0.0)
+        return next((found for time, found in maps.values() if time <= least * EQUAL), None)
 
     def _grid(self, problem: Problem, nodes: Sequence[str], facts: Sequence[Facts]) -> Grid:
         """Return the machines of these nodes of which enough is known, in this order."""
