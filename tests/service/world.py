@@ -19,6 +19,7 @@ from typing import Any
 
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
+from cosched.core.scheduling.places import Places
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
@@ -177,6 +178,7 @@ class Node:
     """One domain, its machine, and its life."""
 
     share = Decimal(1)  # the domain's mate_budget_share
+    places: Places | None = None
 
     def __init__(self, world: World, name: str, path: Path, settings: CoschedulingSettings) -> None:
         self.world, self.name, self.path, self.settings = world, name, path, settings
@@ -214,8 +216,9 @@ class Node:
         """Begin from what is on record."""
         self._check_record()
         self.domain = LiveDomain(
-            self.name, self.settings, self._scheduler(), self.store, WorldClock(self.world), METRICS, kind=self.kind
-        )
+            self.name, self.settings, self._scheduler(), self.store, WorldClock(self.world), METRICS, kind=self.kind,
+            places=self.places,
+        )  # fmt: skip
         for job in recover(self.domain, Outside(self, self.lives)):
             if job not in self.running and job not in self.done:
                 self.launch(job)
