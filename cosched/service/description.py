@@ -44,7 +44,9 @@ def _domain(configuration: Configuration) -> Iterator[tuple[str, str]]:
     if manager.schedules:
         yield "queue", f"in {manager.kind}, which schedules all jobs and offers those that name a mate"
         return
-    yield "queue", f"by {manager.policy}, backfill {manager.backfill}, node pool {manager.node_pool}"
+    kind = manager.scheduler_kind
+    rules = ((key.replace("_", " "), getattr(manager, key)) for key in kind.keys.model_fields)
+    yield "queue", f"{kind.name}: {', '.join(f'{key} {value}' for key, value in rules if value is not None)}"
     every = domain.schedule_interval
     yield "schedules", "at every event" + (f", and every {_duration(every)}" if every else "")
     yield "jobs", f"at most {domain.max_jobs_per_user} of a user at once"

@@ -54,7 +54,7 @@ def _manager(configuration: Configuration) -> ResourceManager:
         if section.kind == "replay":
             settings[SCHEDULER] = section
         if section.kind == "local" and (names := section.scheduler_kind.names(section)):
-            settings[NAMES] = tuple(names)
+            settings.setdefault(NAMES, tuple(names))
         manager = create(configuration.domain.name, state.with_name(f"{state.name}.{section.kind}"), settings)
         if isinstance(manager, BatchSystem) and not section.schedules:
             raise SettingError("kind", f"the entry point {section.kind!a} must name a BatchSystemFactory")

@@ -151,7 +151,12 @@ class DomainResult:
         return _node_seconds(self.nodes_of(self.started), (self.jobs.end - self.jobs.start)[self.started])
 
     def _offered_load(self) -> float | None:
-        """Return the work in node-seconds, divided by the machine's between the first and the last submission."""
+        """Return the work in node-seconds, divided by the machine's between the first and the last submission.
+
+        None: there is no such time, or logs need not say how long jobs run.
+        """
+        if "run" in self.settings.scheduler_kind.implied:
+            return None
         span = int(self.workload.submit.max() - self.workload.submit.min())
         return _node_seconds(self.workload.nodes, self.workload.run) / (self.nodes * span) if span else None
 

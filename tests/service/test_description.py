@@ -20,7 +20,7 @@ def test_what_check_prints(read: Read, tmp_path: Path) -> None:
         "metrics             none",
         f"database            {tmp_path}/etc/intrepid.db, keeps ended jobs for 30 d",
         "manager             local",
-        "queue               by fcfs, backfill conservative, node pool partitioned:4x2",
+        "queue               batch: policy fcfs, backfill conservative, node pool partitioned:4x2",
         "schedules           at every event, and every 30 s",
         "jobs                at most 10000 of a user at once",
         "scripts             at most 268435456 bytes of a user's jobs",
@@ -37,6 +37,13 @@ def test_what_check_prints(read: Read, tmp_path: Path) -> None:
         "peer                eureka at 127.0.0.1:7702 as spiffe://site/cosched/eureka; its users here: alice = asmith",
         "peer                mira at mira.example.org:7701 as spiffe://site/cosched/mira; its users here: bob = bob2",
     ]
+
+
+def test_check_says_by_what_rules_another_scheduler_schedules(read: Read) -> None:
+    lines = describe(read(f'{PLAIN}slots = 4\nscheduler = "fluid"\nharvesting = "never"\n'))
+    assert next(line for line in lines if line.startswith("queue")).startswith(
+        "queue               fluid: harvesting never,"
+    )
 
 
 def test_check_says_who_sees_the_page(read: Read) -> None:
