@@ -10,6 +10,7 @@ import click
 
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say
+from cosched.errors import InputError
 from cosched.workload.column import MAX_NODES, MIN_NODES
 
 _PATTERN = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
@@ -50,7 +51,8 @@ class NodeCount(click.ParamType[int | NodeRange]):
 def asked_nodes(nodes: int | NodeRange, best: int | None, said: Mapping[str, str]) -> tuple[int, dict[str, str]]:
     """Return the size for which the time limit is given, and what bounds the scheduler's choice; UsageError.
 
-    `said`: what the job says of its run times: without `best` it follows from these, and that is told.
+    `said`: what the job says of its run times. Without `best` it follows from these, and that is told; InputError names
+    what is wrong in them.
     """
     if not isinstance(nodes, NodeRange):
         if best is not None:
@@ -69,7 +71,8 @@ def _best_size(nodes: NodeRange, said: Mapping[str, str]) -> int:
     try:
         found = [kind.best_size(said, nodes.least, nodes.most) for kind in kinds().values()]
     except ValueError as error:
-        raise click.UsageError(str(error)) from None
+        name, _, reason = str(error).partition(": ")
+        raise InputError(f"--{name.replace('_', '-')}", None, reason) from None
     best = max(found, default=0)
     if not best:
         known = "the size for which --time is given, or --run-times on all sizes"

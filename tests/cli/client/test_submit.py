@@ -191,10 +191,10 @@ def test_the_best_size_of_a_range_follows_from_run_times(cosched, script, domain
         (["--nodes", "0-4"], "0 is below 1"),
         (["--nodes", "4-"], "'4-' is no number of nodes, such as 8, nor a range of them, such as 4-16"),
         (["--nodes", "4-16"], "--nodes 4-16 needs --best N, the size for which --time is given, or --run-times on all"),
-        (["--nodes", "4-5", "--run-times", "4:9 5:10"], "run_times: 10 s on 5 nodes are more than 9 s on 4"),
+        (["--nodes", "4-5", "--run-times", "4:9 5:10"], "cosched: --run-times: 10 s on 5 nodes are more than 9 s on 4"),
         (
             ["--nodes", "4-16", "--downey-a", "8"],
-            "downey_sigma: missing, which says how sizes change",
+            "cosched: --downey-sigma: missing, which says how sizes change",
         ),
         (["--nodes", "4-16", "--best", "3"], "--best 3 is not in the range of --nodes, 4-16"),
         (["--nodes", "4", "--best", "4"], "--best needs a range of --nodes, MIN-MAX"),
