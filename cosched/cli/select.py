@@ -87,8 +87,9 @@ def select(
 
 def _as_json(found: Selection) -> dict[str, Any]:
     choice, considered = found.choice, found.choice.considered
-    counted = {} if considered is None else {"candidates": considered.candidates, "distinct": considered.distinct}
-    told: dict[str, Any] = {**_schedule(choice.schedule, found.problem), **counted, "excluded": found.excluded}
+    counted = (None, None) if considered is None else (considered.candidates, considered.distinct)
+    told = _schedule(choice.schedule, found.problem) | dict(zip(("candidates", "distinct"), counted, strict=True))
+    told["excluded"] = found.excluded
     if considered is not None and considered.candidates_left_out:
         told["left_out"] = considered.candidates_left_out
     if choice.of_collections:
