@@ -6,6 +6,7 @@ import pytest
 
 from cosched.core.job import JobState
 from cosched.core.settings import Scheme
+from tests.tiers import soaked
 
 from .crossing import Crossing
 
@@ -29,7 +30,7 @@ def every_end(start: Crossing) -> list[Crossing]:
 SCHEMES = [(a, b) for a in (Scheme.HOLD, Scheme.YIELD) for b in (Scheme.HOLD, Scheme.YIELD)]
 
 
-@pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
+@pytest.mark.parametrize("schemes", soaked(SCHEMES, 2), ids="-".join)
 def test_crossing_calls_start_both_exactly_once(schemes):
     """ "So crossing calls start both jobs exactly once, without locks and without waiting." """
     ends = every_end(Crossing(dict(zip("AB", schemes, strict=True)), fits_when_tried=True))
@@ -39,7 +40,7 @@ def test_crossing_calls_start_both_exactly_once(schemes):
         assert {world.state(name) for name in "AB"} == {JobState.RUNNING}
 
 
-@pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
+@pytest.mark.parametrize("schemes", soaked(SCHEMES, 2), ids="-".join)
 def test_no_order_leaves_half_a_pair(schemes):
     """A job that is tried while it is queued has no nodes: it starts only while it is ready or holds."""
     ends = every_end(Crossing(dict(zip("AB", schemes, strict=True)), fits_when_tried=False))

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from tests.tiers import soaked
+
 from . import simulate
 from .test_reference_invariants import random_domain
 from .test_reference_meet_invariants import SCHEMES, random_meet_case, run_checked
@@ -35,7 +37,7 @@ def random_case(seed, mixed):
     return domains, pairs, groups, windows
 
 
-@pytest.mark.parametrize("mixed", [False, True], ids=["windows", "mixed"])
+@pytest.mark.parametrize("mixed", soaked([False, True], 1), ids=["windows", "mixed"])
 def test_groups_start_within_their_windows_and_every_job_starts(mixed):
     seen = Counter()
     for seed in range(150):

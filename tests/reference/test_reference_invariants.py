@@ -7,6 +7,8 @@ from fractions import Fraction
 
 import pytest
 
+from tests.tiers import seeds
+
 from . import RefDomain, RefJob, World, simulate
 
 UNITS = 8
@@ -59,7 +61,7 @@ def check_world(world: World) -> None:
         )
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", seeds(100, 300))
 def test_mates_start_together_and_every_job_starts(seed):
     domains, pairs = random_case(seed)
     outcomes = simulate(domains, pairs, watch=check_world, max_time=10**6)

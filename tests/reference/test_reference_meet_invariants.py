@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from tests.tiers import seeds
+
 from . import RefDomain, World, simulate
 from .iteration import iterate
 from .order import ordered
@@ -136,7 +138,7 @@ def run_checked(domains, pairs, **groups):
 
 
 @pytest.mark.parametrize("names", ["AB", "ABC"])
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", seeds(60, 200))
 def test_mates_start_together_and_every_job_starts(seed, names):
     domains, pairs = random_meet_case(seed, names)
     outcomes = run_checked(domains, pairs).outcomes()
@@ -146,7 +148,7 @@ def test_mates_start_together_and_every_job_starts(seed, names):
         assert outcomes[one].start == outcomes[other].start or off & {one[0], other[0]}
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", seeds(60, 200))
 def test_without_slots_and_wanted_jobs_the_profile_starts_the_same_jobs(seed, monkeypatch):
     """ "Without slots and wanted jobs an EASY iteration starts exactly the jobs of scheduling.md" """
     domains, pairs = random_case(seed)

@@ -8,6 +8,7 @@ import pytest
 from cosched.core.settings import CoschedulingSettings
 from tests.conformance.schedulers.histories import SCHEMES, run
 from tests.service.world import Faults, Node, World
+from tests.tiers import seeds
 
 MACHINE = 10  # nodes
 LONG_ENOUGH = 20_000  # seconds
@@ -46,7 +47,7 @@ def test_domains_that_ask_each_other_for_different_pairs_at_the_same_moment(make
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(2, 20))
 def test_answers_that_take_longer_than_an_iteration_waits(make_world, seed, schemes):
     world = make_world(seed, schemes, delay=3)
     draw = random.Random(seed)

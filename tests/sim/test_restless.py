@@ -106,6 +106,7 @@ def check_layout(domain: RunDomain, runs: Pieces) -> None:
                 assert not taken & others
 
 
+@pytest.mark.soak  # allocations are drawn of fluid domains, too
 def test_a_report_draws_allocations(tmp_path):
     write_run(Played(1).result(), tmp_path, RunInfo("restless", 1, time.perf_counter()))
     assert "allocations.csv" in [path.name for path in tmp_path.iterdir()]

@@ -186,6 +186,7 @@ def test_a_result_shows_itself_in_a_line_and_as_a_table(coupled):
     assert html.endswith("</table><p>pairs: 1 of 1 started together</p>")
 
 
+@pytest.mark.soak  # test_page_of_replay writes a report by the command
 def test_a_result_writes_its_files_and_its_report(coupled, tmp_path):
     assert coupled.report(tmp_path / "run") == tmp_path / "run/report.html"
     assert (tmp_path / "run/jobs.csv").read_text() == coupled.jobs.drop("wait_s").write_csv()

@@ -48,7 +48,7 @@ def coupled(random: Random, kinds: tuple[str, str], *meet: str):
     return setups, pairing_of(some_pairs(random, domains, most=9), setups)
 
 
-@pytest.mark.parametrize("seed", seeds(3, 200))
+@pytest.mark.parametrize("seed", seeds(1, 200))
 @pytest.mark.parametrize("kinds", PAIRS, ids="-".join)
 def test_pairs_start_together(kinds, seed):
     """And what must always hold does after every event."""
@@ -57,7 +57,7 @@ def test_pairs_start_together(kinds, seed):
         assert all(player.checks for player in players)
 
 
-@pytest.mark.parametrize("seed", seeds(3, 200))
+@pytest.mark.parametrize("seed", seeds(1, 200))
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_domain_that_does_not_coschedule_is_scheduled_as_if_alone(kind, seed):
     random = Random(f"off {seed} {kind}")
@@ -68,13 +68,13 @@ def test_a_domain_that_does_not_coschedule_is_scheduled_as_if_alone(kind, seed):
         assert (linked.start.tolist(), linked.end.tolist()) == (alone.start.tolist(), alone.end.tolist())
 
 
-@pytest.mark.parametrize("seed", seeds(5, 300))
+@pytest.mark.parametrize("seed", seeds(3, 300))
 def test_groups_start_together(seed):
     of_kinds(random_case(seed, ["hold", "yield"]), Random(f"kinds {seed}"), KINDS)
 
 
 @pytest.mark.parametrize("windows", [(), ((0, 0), (0, 10), (-30, 30), (5, 20))], ids=["at once", "windows"])
-@pytest.mark.parametrize("seed", seeds(6, 500))
+@pytest.mark.parametrize("seed", seeds(3, 500))
 def test_groups_meet(seed, windows):
     case = random_case(seed, ["meet"], windows)
     for domain in case.domains:
@@ -96,7 +96,7 @@ def of_kinds(case: Case, random: Random, kinds: Sequence[str]) -> None:
     check_together(played(setups, pairing_of(case.pairs, setups, case.groups, case.windows)))
 
 
-@pytest.mark.parametrize("seed", seeds(3, 200))
+@pytest.mark.parametrize("seed", seeds(1, 200))
 @pytest.mark.parametrize("kind", KINDS)
 def test_jobs_go_on_where_they_were_after_a_restart(kind, seed):
     random = Random(f"restarts {seed} {kind}")
@@ -110,7 +110,7 @@ def test_jobs_go_on_where_they_were_after_a_restart(kind, seed):
 
 
 @pytest.mark.parametrize("most", [12, 400])
-@pytest.mark.parametrize("seed", seeds(3, 200))
+@pytest.mark.parametrize("seed", seeds(1, 200))
 @pytest.mark.parametrize("kind", ["batch", "fluid"])
 def test_a_trace_is_played_alone_as_by_a_scheduler_that_is_open_to_the_future(kind, seed, most):
     """Also though its rows are assigned again."""

@@ -100,6 +100,7 @@ def test_two_packages_cannot_have_the_same_study(entries, example):
         studies()
 
 
+@pytest.mark.soak  # a study of a package remains
 def test_a_package_that_is_broken_does_not_stop_ours(entries, tiny):
     entries.append(Entry("boosts", ImportError("no module")))
     assert found_in(tiny).said["study"] == "tang2011"

@@ -60,6 +60,7 @@ def test_the_first_lines_say_why_eureka_waits_longer(tiny):
     assert report.warning == "Not for conclusions: a quick run, with 1 replication."
 
 
+@pytest.mark.soak  # sweeps, which run studies' cases, are interrupted in the short tier
 def test_an_interrupted_study_goes_on(tiny, tmp_path):
     def interrupt() -> None:
         raise KeyboardInterrupt

@@ -33,6 +33,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cosched.sim.sweeps.dask_workers.PATIENCE_S", 300)
 
 
+@pytest.mark.soak  # the command with Dask remains
 def test_the_results_are_those_of_local_workers(cluster, tmp_path):
     cases = [*small_sweep(replications=5), failing()]
     with local_workers(1) as one:
