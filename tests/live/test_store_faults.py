@@ -17,8 +17,6 @@ from cosched.service.store.errors import REMEDY
 from tests.live.services import COMMAND, PATIENCE, Service, wait_until
 from tests.service.store_examples import add
 from tests.service.store_examples import job as ended
-from tests.service.test_store_damage import KINDS, damage
-from tests.tiers import seeds
 
 PAGE = 4096
 HELD = "#!/bin/sh\n"
@@ -84,28 +82,6 @@ def test_a_damaged_database_is_refused_and_kept(killed, make_service, damage):
     before = database(service)
     assert refused(service).startswith(tuple(f"{state}: {reason}" for reason in reasons))
     assert {name: data for name, data in database(service).items() if name in before} == before
-
-
-@pytest.mark.parametrize("name", ["state.db", "state.db-wal"])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", seeds(1, 40))
-def test_whatever_is_damaged_the_service_serves_all_jobs_or_says_why_not_in_one_line(
-    killed, make_service, name, kind, seed
-):
-    service = make_service("a")
-    for path in killed.glob("state.db*"):
-        if path.is_file():
-            shutil.copy(path, service.folder)
-    damage(service.folder / name, random.Random(seed), kind)
-    service.start(wait=False)
-    wait_until(lambda: service.process.poll() is not None or service.is_serving(), service.name)
-    if service.process.poll() is None:
-        with service.client() as client:
-            assert [job.id for job in client.jobs()] == [str(number) for number in range(1, 22)]
-        assert service.stop() == 0
-    else:
-        check_refusal(service.process.poll(), service.log)
-    assert "Traceback" not in service.log
 
 
 def test_a_service_whose_database_is_damaged_while_it_serves_says_so_and_ends(make_service):

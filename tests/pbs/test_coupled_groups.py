@@ -10,7 +10,6 @@ from statistics import median
 import pytest
 
 from deploy.pbs.lab import CoupledLab, Domain
-from deploy.pbs.lab.coupled import Pbs
 from tests.live.coupled import known
 from tests.live.workloads import Outcome, Work, contended
 from tests.pbs.coupled import Coupled
@@ -79,30 +78,3 @@ def test_many_groups_among_other_jobs_start_together(coupled: Coupled, schemes: 
     found = coupled.run(contended(SEED, GROUPS, ALONE, domains=3))
     assert len(found.runs) == 3 * (GROUPS + ALONE)
     check_started_together(found, GROUPS)
-
-
-def test_a_member_keeps_its_nodes_for_no_longer_than_its_group_is_proposed(coupled: Coupled) -> None:
-    """One cluster is full: members that yield are asked in vain, and their nodes are others'."""
-    coupled.lab.serve(("yield", "yield", "hold"))
-    here, there, third = coupled.lab
-    busy = third.submit("exec sleep 600", NODES)
-    coupled.until(lambda: busy in third.queued() or busy in known(third), "the job that fills a cluster")
-    ids = [[coupled.submit(domain, G)] for domain in coupled.lab]
-    for domain, (job,) in zip((here, there), ids[:2], strict=True):
-        coupled.until(
-            lambda domain=domain, job=job: (found := known(domain).get(job)) is not None and found.holds.yields > 1,
-            f"{job} to yield",
-        )
-    alone = coupled.submit(here, Work(None, NODES, 0.1))
-    coupled.until(lambda: alone not in here.queued(), "the end of the job that needs all nodes")
-    cancel(third, busy)
-    check_started_together(coupled.outcome(*ids), 1)
-
-
-def cancel(domain: Domain, job: str) -> None:
-    if isinstance(domain, Pbs):
-        domain.cluster.run("qdel", job)
-    elif domain.kind == "slurm":
-        domain.lab.cluster.scancel(job)  # type: ignore[attr-defined]
-    else:
-        domain.service.run("cancel", job)

@@ -1,7 +1,7 @@
 """Replays with fluid domains: from a log and settings to the files of results."""
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import polars
@@ -10,13 +10,12 @@ import pytest
 from cosched import sim
 from cosched.errors import InputError
 from cosched.sim.flags import replay_settings
-from cosched.sim.reports.gantt.layout import lay_out
+from cosched.sim.reports.gantt.layout import Pieces, lay_out
 from cosched.sim.reports.of_replay import write_report
-from cosched.sim.reports.run import read_run
+from cosched.sim.reports.run import RunDomain, read_run
 from cosched.sim.results.output import RunInfo, write_run
 from tests.reference.fluid import HARVESTING, Machine, Rules
 from tests.reference.fluid_workloads import random_case
-from tests.sim.test_restless import check_layout
 from tests.tiers import seeds
 
 FIGURE_3B = """job_id,submit,run,nodes,min
@@ -74,11 +73,30 @@ def test_a_fluid_domain_leaves_a_batch_domain_as_it_is(log):
 def test_the_chart_of_all_jobs_shows_every_size(tmp_path):
     """Jobs larger than the machine are among them; each allocation has its nodes, and no node two jobs."""
     domain = "a,trace=generated:gauss/jobs=24/beta=0.05,nodes=16,scheduler=fluid,harvesting=low_impact,min_share=0.1"
-    write_run(replayed(domain), tmp_path, RunInfo("replay", 0, 0.0))
+    had = (replay := replayed(domain)).domains["a"].allocations
+    write_run(replay, tmp_path, RunInfo("replay", 0, 0.0))
     (fluid,) = read_run(tmp_path).domains
     assert fluid.summary["fluid"]["harvests"] > 3
+    busy = int(had.nodes @ (had.end - had.start))
+    assert fluid.summary["utilisation"] == pytest.approx(busy / (fluid.nodes * (fluid.last - fluid.first)))
     assert max(Counter(fluid.runs["job"].to_list()).values()) > 3
     check_layout(fluid, lay_out(fluid).runs)
+
+
+def check_layout(domain: RunDomain, runs: Pieces) -> None:
+    """Each allocation has its nodes, and no node two jobs; a job that is resized keeps what it can."""
+    pieces = list(zip(*(getattr(runs, name).tolist() for name in runs.__slots__), strict=True))
+    nodes = defaultdict(set)
+    for job, first, count, begin, end in pieces:
+        nodes[job, begin, end] |= set(range(first, first + count))
+    had = domain.runs.filter(polars.col("start") < polars.col("end"))
+    assert {key: len(taken) for key, taken in nodes.items()} == {(job, *span): n for job, n, *span in had.rows()}
+    for (job, begin, end), taken in nodes.items():
+        for (other, from_, to), others in nodes.items():
+            if job == other and to == begin:
+                assert len(taken & others) == min(len(taken), len(others))
+            if job != other and from_ < end and begin < to:
+                assert not taken & others
 
 
 @pytest.mark.parametrize("seed", seeds(2, 60))

@@ -39,11 +39,6 @@ def coupled(running: Coupled) -> Iterator[Coupled]:
     check_nothing_is_left(running)
 
 
-def submit_everywhere(coupled: Coupled, work: Work = G, *options: str) -> list[list[str]]:
-    """A job of the group on each cluster; their ids."""
-    return [[coupled.submit(domain, work, *options)] for domain in coupled.lab]
-
-
 @pytest.mark.parametrize("schemes", soaked(MIXTURES, 1), ids="-".join)
 def test_three_jobs_of_a_group_start_together_and_wait_for_the_last(coupled: Coupled, schemes: tuple[str, ...]) -> None:
     coupled.lab.restart(schemes)
@@ -64,21 +59,6 @@ def test_many_groups_among_other_jobs_start_together(coupled: Coupled, schemes: 
     assert set(found.runs.values()) == {1}
     assert len(found.runs) == len(NAMES) * (GROUPS + ALONE)
     assert found.alone() == {}
-
-
-@pytest.mark.soak
-def test_a_member_keeps_its_nodes_for_no_longer_than_its_group_is_proposed(coupled: Coupled) -> None:
-    """One cluster is full: a member that yields is asked in vain, and its nodes are others'."""
-    coupled.lab.restart(("yield", "yield", "hold"))
-    first, second, third = coupled.lab
-    busy = fill(third)
-    ids = [[coupled.submit(domain, G)] for domain in coupled.lab]
-    for domain, (job,) in zip((first, second), ids[:2], strict=True):
-        coupled.until_job(domain, job, lambda job: job.holds.yields > 1, "to yield")
-    alone = coupled.submit(second, Work(None, NODES, 0.1))
-    coupled.until(lambda: second.cluster.state(int(alone)) == "COMPLETED", "the end of the job that needs all nodes")
-    third.cluster.scancel(busy)
-    coupled.check_started_together(*ids)
 
 
 def fill(domain: Domain) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -30,7 +31,7 @@ from cosched.sim.replaying import NO_PAIRS
 from cosched.sim.results.result import ReplayResult
 from cosched.sim.story import StoryLog
 from cosched.sim.world import DomainSetup
-from cosched.workload.allocations import Allocations
+from cosched.workload.allocations import AllocationEnd, Allocations
 from cosched.workload.pairing import Pairing
 from tests.conformance.schedulers.kinds import HETEROGENEOUS_SETTINGS, SLOW, columns, example
 from tests.conformance.schedulers.waiting import plain
@@ -189,6 +190,20 @@ def check_together(result: ReplayResult) -> None:
         assert (domain.jobs.state == JobState.COMPLETED).all()
         if domain.allocations is not None:
             assert busiest(domain.allocations) <= domain.nodes
+            check_allocations(domain.allocations)
+
+
+def check_allocations(had: Allocations) -> None:
+    """Those of a job follow each other, a resized one at once, and it has ended in the last one."""
+    columns = [getattr(had, name).tolist() for name in ("row", "number", "start", "end", "ended")]
+    of_jobs: dict[int, list[tuple[int, ...]]] = {}
+    for row, *one in zip(*columns, strict=True):
+        of_jobs.setdefault(row, []).append(tuple(one))
+    for mine in map(sorted, of_jobs.values()):
+        assert [number for number, *_ in mine] == list(range(1, len(mine) + 1))
+        assert [how == AllocationEnd.COMPLETED for *_, how in mine] == [False] * (len(mine) - 1) + [True]
+        for (_, _, end, how), (_, start, _, _) in pairwise(mine):
+            assert end == start if how == AllocationEnd.RESIZED else end <= start
 
 
 def busiest(had: Allocations) -> int:
