@@ -21,7 +21,7 @@ async def check_manager(configuration: Configuration, service: Running) -> list[
         if not manager.schedules and (packages := missing(SCHEDULER)):
             found = f"{', '.join(packages)}: not installed"
             return [problem("embedded scheduler", found, "install them", "shell", install_command(SCHEDULER))]
-        made = load_manager(manager.kind)(configuration.domain.name, directory, manager.settings)
+        made = load_manager(manager.kind)(configuration.domain.name, directory, manager.of_adapter())
     except SettingError as error:
         return [problem(error.key, error.problem, "correct it", section("manager"))]
     if (lacks := lacking(made, manager.scheduler_kind.capabilities.needs())) is not None:

@@ -14,6 +14,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from cosched.adapters.loading import load_batch_system
+from cosched.adapters.local.settings import NAMES
 from cosched.core.settings import MAX_INTERVAL, OnMateUnknown, OnMemberLost
 from cosched.schedulers.keys import SchedulerKeys, not_of
 from cosched.schedulers.kind import SchedulerKind
@@ -264,6 +265,11 @@ class Manager(SchedulerKeys):
     def scheduler_kind(self) -> SchedulerKind:
         """See SchedulerChoice; a batch system schedules by itself."""
         return kind_of_batch_systems() if self.schedules else super().scheduler_kind
+
+    def of_adapter(self) -> dict[str, object]:
+        """Return the adapter's settings: its own, and what the scheduler calls the slots of the local manager."""
+        names = tuple(self.scheduler_kind.names(self)) if self.kind == "local" else ()
+        return {**({NAMES: names} if names else {}), **self.settings}
 
     @property
     def takes_groups(self) -> bool:

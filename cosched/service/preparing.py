@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 from cosched.adapters.batch_system import BatchSystem
 from cosched.adapters.launcher import lacking
 from cosched.adapters.loading import ResourceManager, load_manager
-from cosched.adapters.local.settings import NAMES
 from cosched.adapters.manager import ManagerError, SettingError
 from cosched.adapters.replay.settings import SCHEDULER
 from cosched.errors import InputError
@@ -50,11 +49,9 @@ def _manager(configuration: Configuration) -> ResourceManager:
     section, state = configuration.manager, configuration.domain.state
     with mistakes_of_manager():
         create = load_manager(section.kind)
-        settings = dict(section.settings)
+        settings = section.of_adapter()
         if section.kind == "replay":
             settings[SCHEDULER] = section
-        if section.kind == "local" and (names := section.scheduler_kind.names(section)):
-            settings.setdefault(NAMES, tuple(names))
         manager = create(configuration.domain.name, state.with_name(f"{state.name}.{section.kind}"), settings)
         if isinstance(manager, BatchSystem) and not section.schedules:
             raise SettingError("kind", f"the entry point {section.kind!a} must name a BatchSystemFactory")

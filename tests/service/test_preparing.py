@@ -99,6 +99,20 @@ def test_a_manager_that_cannot_do_what_its_scheduler_needs(write, monkeypatch):
     assert refusal(path) == f"manager:scheduler: local cannot start jobs on named nodes: {batch}"
 
 
+def test_the_slots_of_a_heterogeneous_domain_are_the_machines_that_are_up(write, tmp_path):
+    (tmp_path / "site.toml").write_text('down = ["b"]\n[[machines]]\nclass = "x"\nnames = ["c", "b", "a"]\n')
+    (tmp_path / "times.csv").write_text("job_class,resource,seconds\nfft,a,5\n")
+    files = {f"manager__{key}": str(tmp_path / file) for key, file in (("site", "site.toml"), ("times", "times.csv"))}
+    path = write(manager__scheduler="heterogeneous", manager__slots=2, **files)
+    assert list(prepare(read_configuration(path)).manager.node_names) == ["c", "a"]
+    path.write_text(path.read_text().replace("slots = 2\n", ""))
+    assert prepare(read_configuration(path)).manager.nodes == 2
+    (told,) = asyncio.run(check_manager(read_configuration(path), SimpleNamespace(account=None, domain=None)))
+    assert told.subject == "settings"
+    named = write(manager__scheduler="heterogeneous", manager__names=["a", "c"], **files)
+    assert refusal(named).startswith("manager:names: is not a setting of the local manager")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
