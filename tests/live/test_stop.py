@@ -71,7 +71,8 @@ def test_a_stop_ends_streams_and_leaves_jobs(service, notices, number):
     assert len(noted(service.folder)) == 1
 
 
-def test_a_job_that_ends_while_its_service_is_stopped_is_not_lost(service):
+def test_a_job_that_ends_while_its_service_is_stopped_is_not_lost(make_service):
+    service = make_service("a")
     go = service.folder / "go"
     with service.start().client() as client:
         job = client.submit(script_that_waits(service.folder, go), directory=service.folder)

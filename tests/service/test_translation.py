@@ -13,11 +13,17 @@ from cosched.core.protocol import (
     Found,
     GetMateJobId,
     GetMateStatus,
+    GetProposal,
+    GroupProposed,
     MateJobId,
     MateStarted,
     MateStatus,
     MateTried,
+    ProposalOutcome,
+    ProposeGroupStart,
     Request,
+    Settled,
+    SettleGroupStart,
     StartJob,
     Status,
     TryStartMate,
@@ -34,6 +40,9 @@ ANSWERS = {
     MateStatus: GetMateStatus,
     MateTried: TryStartMate,
     MateStarted: StartJob,
+    GroupProposed: ProposeGroupStart,
+    Settled: SettleGroupStart,
+    ProposalOutcome: GetProposal,
 }
 
 
@@ -45,14 +54,14 @@ def as_dict(message: Message) -> dict:
     return json_format.MessageToDict(message, preserving_proto_field_name=True)
 
 
-@given(request=messages.requests, caller=messages.domains, called=messages.domains)
+@given(request=messages.requests | messages.group_orders, caller=messages.domains, called=messages.domains)
 def test_every_request_comes_back_as_it_was(request, caller, called):
     message = carried(write_request(request, here=caller, peer=called))
     assert read_request(message, here=called) == Asked(caller, request)
     assert type(read_request(message, here=called).request) is type(request)
 
 
-@given(reply=messages.replies, called=messages.domains)
+@given(reply=messages.replies | messages.group_replies, called=messages.domains)
 def test_every_reply_comes_back_as_it_was(reply, called):
     message = carried(write_reply(ANSWERS[type(reply)], reply, called))
     assert read_reply(message, peer=called) == reply

@@ -20,7 +20,7 @@ from tests.core.messages import NOW
 from tests.tiers import SEED, soaked
 
 from .planned import Planned
-from .test_histories import check, found_by
+from .test_histories import check, found_by, played
 
 STEPS = 80
 CALM = 3000
@@ -276,7 +276,7 @@ def _check(world: Planned) -> None:
 
 def history(seed: int, make: Callable[..., Planned] = Planned, check: Callable[[Planned], None] = _check) -> Planned:
     draw = random.Random(seed)
-    world = make("ABCD"[: draw.choice([3, 3, 4])], patience=LONG)
+    world = make("ABCD"[: draw.choice([3, 3, 4])], LONG)
     deaths = draw.choice([0, 0.02])
     world.free = {name: draw.choice([7, 50, 100, 1000]) for name in world.cores}
     if draw.random() < 0.7:  # they have a slot
@@ -327,19 +327,10 @@ def _go_on(world: Planned, draw: random.Random) -> None:
         world.offer(draw)
 
 
-def played(seed: int) -> Planned:
-    try:
-        world = history(seed)
-        assert len(world.started) == len(world.cores), {name: world.state(name).name for name in world.cores}
-    except AssertionError as error:
-        raise AssertionError(f"seed {seed}") from error
-    return world
-
-
 @pytest.mark.parametrize("seeds", soaked([range(200), range(SEED * 10_000, SEED * 10_000 + 10_000)], 1))
 def test_all_members_start_whatever_gets_lost(seeds):
     for seed in seeds:
-        played(seed)
+        played(seed, history)
 
 
 def test_a_proposer_that_starts_by_itself_at_the_slot_is_apart(monkeypatch):
@@ -350,4 +341,4 @@ def test_a_proposer_that_starts_by_itself_at_the_slot_is_apart(monkeypatch):
         return self.allocations.start(job, now, Why.AT_SLOT)
 
     monkeypatch.setattr(Agreeing, "_start_all", start)
-    assert found_by(range(300), played)
+    assert found_by(range(300), lambda seed: played(seed, history))
