@@ -102,7 +102,7 @@ def beside_slurm(bare: dict[str, str], tmp_path: Path) -> Iterator[Service]:
     """A domain whose Slurm has no jobs; it says what a Slurm once said."""
     commands = tmp_path / "bin"
     commands.mkdir()
-    for command, printed in {"squeue": "/dev/null", "scontrol": "config.txt", "sinfo": "nodes.txt"}.items():
+    for command, printed in {"squeue": "/dev/null", "scontrol": "config.txt", "sinfo": "machine-nodes.txt"}.items():
         path = commands / command
         path.write_text(f"#!/bin/sh\nexec cat {RECORDED / printed}\n")
         path.chmod(0o755)
