@@ -16,7 +16,9 @@ pytest.register_assert_rewrite(
 
 # The same examples at every run, so that what passes here passes elsewhere; others: --hypothesis-profile=default.
 # None fails because the machine is slow just now.
-settings.register_profile("recorded", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "recorded", max_examples=50, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("recorded")
 
 # The public job logs lie beside the project, not in it: its own page says where they come from.

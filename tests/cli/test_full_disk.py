@@ -8,6 +8,7 @@ import pytest
 
 from tests.cli.conftest import hourly, swf, tree
 from tests.small_disk import mounted
+from tests.tiers import soaked
 
 KILOBYTES = 64
 
@@ -26,7 +27,7 @@ def long_log(tmp_path):
     return "--domain", "x,trace=long.swf", "--domain", "y,trace=long.swf", "--pair-window", "1m"
 
 
-@pytest.mark.parametrize("compare", [(), ("--compare",)])
+@pytest.mark.parametrize("compare", soaked([(), ("--compare",)], 1))
 def test_a_disk_that_fills(console, small_disk, long_log, compare):
     result = console("replay", *long_log, *compare, "--out", small_disk / "runs/one")
     assert (result.returncode, result.stdout) == (1, "")
@@ -34,6 +35,7 @@ def test_a_disk_that_fills(console, small_disk, long_log, compare):
     assert os.listdir(small_disk) == []
 
 
+@pytest.mark.soak  # the same line before the report is written remains
 def test_a_disk_that_fills_while_the_report_is_written(console, small_disk, logs):
     result = console("replay", *logs, "--pair-window", "2m", "--out", small_disk / "run")
     assert (result.returncode, result.stdout) == (1, "")

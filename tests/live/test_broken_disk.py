@@ -40,6 +40,7 @@ def submit_patiently(service: Service, folder: Path, acknowledged: threading.Eve
     return thread
 
 
+@pytest.mark.soak  # tests/service/test_durability.py has what waits for a disk
 def test_nothing_leaves_a_domain_whose_disk_fails_and_all_goes_on_when_it_is_well(make_pair, shim, tmp_path):
     pair = make_pair(scheme="hold", peer_grace="10m", release_interval="10m")
     broken, acknowledged = breakable(pair.a, shim), threading.Event()

@@ -76,6 +76,7 @@ def check(pair: Pair, told: list[Told], cuts: int, restarts: int, folder: Path) 
     return looked
 
 
+@pytest.mark.soak  # histories of conformance have power failures
 def test_a_power_failure_takes_nothing_back(make_pair, tmp_path):
     pair = make_pair(scheme="hold", release_interval="2s")
     assert check(pair, busy(pair, 2), CUTS, RESTARTS, tmp_path) > 20

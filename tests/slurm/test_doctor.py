@@ -233,6 +233,7 @@ def test_the_command_shows_it_all_and_says_by_its_exit_code_whether_there_are_pr
     assert (problem["group"], problem["lines"], problem["file"]) == ("slurm", ["JobRequeue=1"], str(cluster.conf))
 
 
+@pytest.mark.soak  # each finding of doctor has a test of its own
 def test_the_services_of_a_laboratory_are_set_up_as_they_should_be():
     check_for_compiler()
     with CoupledLab(options={"nodes": 1}) as lab:

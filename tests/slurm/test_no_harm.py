@@ -66,6 +66,7 @@ def test_jobs_without_mates_cause_no_command_of_slurm(coupled: Coupled, counted:
     assert counted.calls() == before != []
 
 
+@pytest.mark.soak  # test_manager has it without load
 def test_the_queue_is_looked_at_once_a_second_at_most_under_load(coupled: Coupled, counted: Counted) -> None:
     began, before = time.monotonic(), len(counted.calls("squeue"))
     outcome = coupled.run(contended(1, PAIRS, ALONE))

@@ -39,6 +39,7 @@ def test_links_lead_to_what_is_there_and_the_chart_is_as_fine_as_the_screen(repo
     assert [place for place in places if not place.startswith("#") and not (reported / place).is_file()] == []
 
 
+@pytest.mark.soak  # without scripts the same picture is shown
 def test_in_print_the_chart_is_a_picture_of_the_whole(reported, tmp_path):
     with opened(reported / "report.html", width=794, height=1123) as page:
         page.emulate_media(media="print")

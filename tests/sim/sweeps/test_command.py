@@ -136,6 +136,7 @@ def write(run):
     Path("a.swf").write_text(f"; MaxProcs: 4\n1 0 -1 {run} 1 {rest}\n2 0 -1 -1 1 {rest}\n")
 
 
+@pytest.mark.soak  # other warnings of a sweep remain
 def test_replications_of_what_is_not_drawn_are_the_same(cosched, sweep_file):
     sweep_file()
     write(5)

@@ -82,6 +82,7 @@ def test_a_killed_worker_changes_nothing(tmp_path):
     assert len(told) > 4
 
 
+@pytest.mark.soak  # a worker that is killed once remains
 def test_a_case_that_kills_its_worker_twice_is_given_up(tmp_path):
     trace = tmp_path / "trace"  # whoever reads it waits for its writer
     os.mkfifo(trace)
