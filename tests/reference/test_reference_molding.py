@@ -126,6 +126,19 @@ def test_the_product_agrees(sizing, seed):
 
 
 @pytest.mark.parametrize("seed", seeds(1, 200))
+def test_sizes_are_chosen_by_plans_though_many_wait_and_move_up(seed):
+    """Cirne-Berman with conservative backfilling: jobs that have waited long overtake others, again and again."""
+    random = Random(f"crowd {seed}")
+    jobs = [
+        Case(random.randint(0, 2000), random.randint(1, 12), random.choice([30, 59, 60, 90, 400, 3600, 4000]))
+        for _ in range(20)
+    ]
+    jobs.sort(key=lambda job: job.submit)
+    settings = MoldingSettings(12, Sizing.CIRNE_BERMAN, backfilling=CONSERVATIVE)
+    assert ends(jobs, settings) == reference(jobs, settings).play()
+
+
+@pytest.mark.parametrize("seed", seeds(1, 200))
 def test_what_is_foreseen_may_have_curves_of_downeys(seed):
     for number in range(PER_SEED):
         random = Random(f"curves {seed} {number}")
