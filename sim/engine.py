@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.sim.federation.batch_world import BatchWorld
-from cosched.sim.federation.conductor import Conductor
+from cosched.sim.federation.conductor import Conductor, uncollected
 from cosched.sim.world import World
 
 
@@ -21,5 +21,6 @@ class Engine(World):
         `tell` is called with the instant, about every `stride` seconds of the traces' time.
         """
         conductor = Conductor([BatchWorld(self)], tell or (lambda _: None), stride=stride)
-        conductor.run()
+        with uncollected():
+            conductor.run()
         self.stalled = conductor.stalled

@@ -16,7 +16,7 @@ from cosched.schedulers.batch import BATCH
 from cosched.schedulers.kind import PlayedAlone
 from cosched.sim.configuration import Domain
 from cosched.sim.federation.batch_world import BatchWorld
-from cosched.sim.federation.conductor import Conductor
+from cosched.sim.federation.conductor import Conductor, uncollected
 from cosched.sim.federation.core_player import CorePlayer
 from cosched.sim.federation.cores import core_player
 from cosched.sim.federation.player import Player
@@ -72,7 +72,8 @@ class Run:
         """
         order = [domain for player in self._players for domain in player.domains]
         conductor = Conductor(self._players, tell, sorted(order, key=self._names.index), stride)
-        conductor.run()
+        with uncollected():
+            conductor.run()
         self._now, self._stalled = conductor.now, conductor.stalled
 
     @property

@@ -117,6 +117,7 @@ class World:
         self.now = 0
         self.tables = _fill_tables(self.domains)
         self.first = [int(first) for first in self.tables.domains["first"]]
+        self._hold_limit = self.tables.domains["hold_limit"].item
         self.schedulers = [_scheduler(self.tables, i, domain.cluster) for i, domain in enumerate(self.domains)]
         self.clusters: list[Cluster] = [scheduler.cluster for scheduler in self.schedulers]
         self.coschedulers = [
@@ -156,8 +157,7 @@ class World:
         if self._questions.in_vain(row):
             self.policies[domain].yield_again(self.job_id[row], self.now)
             return
-        hold_limit = int(self.tables.domains[domain]["hold_limit"])
-        self.feed(domain, Ready(self.job_id[row], self.clusters[domain].has(row), hold_limit))
+        self.feed(domain, Ready(self.job_id[row], self.clusters[domain].has(row), self._hold_limit(domain)))
 
     def meet(self, domain: int) -> None:
         """A domain that meets iterates until nothing changes."""

@@ -199,7 +199,7 @@ class PolicyDomain:
 
     def yield_again(self, job: JobId, now: int) -> None:
         """See Coscheduler."""
-        self.follow(self.coscheduler.yield_again(job, now), now)
+        self.scheduler.pass_over(job, now, self.coscheduler.yield_again(job, now))
 
     def look_again_at(self, answer: Answer, awaited: JobId | None, now: int) -> int | None:
         """When to iterate again though nothing happens, since a queued job could not be started for its mate.

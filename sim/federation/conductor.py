@@ -10,13 +10,27 @@ has changed since it did so may be left out of a round.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from cosched.core.protocol import Domain
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.sim.federation.player import EVENTS, Phase, Player
 
 STALLED_ROUNDS = 1000  # a replay gives up after so many instants in a row with nothing but forced releases
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Look for no cycles of objects meanwhile: a simulation makes none, and the search takes time."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 class Conductor:

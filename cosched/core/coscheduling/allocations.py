@@ -125,14 +125,19 @@ class Allocations:
                 detail["too_large"] = True
             elif not self._above_cap(job):
                 detail["over_budget"] = True
-        self._end_readiness(job)
         job.missed = why in MISSED
+        boost = self.yields(job, now)
+        why = self._reason(job, why, now)
+        told: Detail = {"yields": job.yields, **detail}
+        return [*self.ledger.note(job, What.YIELDS, why, **told), Yield(job.id, boost)]
+
+    def yields(self, job: PairedJob, now: int) -> float:
+        """A ready job is queued again, with a boost for its yields."""
+        self._end_readiness(job)
         if job.yielded_at != now:  # counts once an instant
             job.yields += 1
             job.yielded_at = now
-        why = self._reason(job, why, now)
-        told: Detail = {"yields": job.yields, **detail}
-        return [*self.ledger.note(job, What.YIELDS, why, **told), Yield(job.id, self.boost(job))]
+        return self.boost(job)
 
     def give_back(self, job: PairedJob) -> list[Effect]:
         """A ready job gives its nodes back. It has not yielded."""

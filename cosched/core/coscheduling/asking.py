@@ -30,7 +30,7 @@ from cosched.core.events import (
     PeerThere,
     Resumed,
 )
-from cosched.core.protocol import Domain, Failure, GetMateJobId, GetMember, Request
+from cosched.core.protocol import Domain, Failure, GetMateJobId, GetMember
 from cosched.core.story import What, Why
 
 ALIVE = (Failure.BUSY, Failure.SLOW)  # failures of a call to a peer that is there
@@ -48,18 +48,19 @@ class Asking:
 
     def ask(self, job: PairedJob, now: int) -> list[Effect]:
         """Ask the first question of a RunJob, which goes to all others."""
-        group = membership(job)
+        group = job.group
+        assert group is not None
         job.call, job.call_since = None, now
-        question: Request
+        group.agreement, group.told = None, {}
         if group.is_pair:
             group.unanswered = frozenset()  # each question to a mate that gets no answer is told
-            question = GetMateJobId(job.id, group.name or None, group.jobs.get(group.others[0]), job.owner)
-        else:
-            question = GetMember(job.id, group.name, group.domains, job.owner, group.named_windows, group.at)
-        group.agreement = None
-        group.told = {}
-        group.asked = dict.fromkeys(group.others, question)
-        return [Call(peer, job.id, question) for peer in group.others]
+            [peer] = group.others
+            mate = GetMateJobId(job.id, group.name or None, group.jobs.get(peer), job.owner)
+            group.asked = {peer: mate}
+            return [Call(peer, job.id, mate)]
+        member = GetMember(job.id, group.name, group.domains, job.owner, group.named_windows, group.at)
+        group.asked = dict.fromkeys(group.others, member)
+        return [Call(peer, job.id, member) for peer in group.others]
 
     def ask_again(self, job: PairedJob, now: int) -> list[Effect]:
         """Have a holding job be ready again, and ask."""

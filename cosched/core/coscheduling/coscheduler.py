@@ -57,7 +57,6 @@ from cosched.core.events import (
     Event,
     Finished,
     GraceOver,
-    JobEvent,
     LeaseOver,
     Linked,
     MateHeardOf,
@@ -100,7 +99,6 @@ from cosched.core.protocol import (
     TryStartMate,
 )
 from cosched.core.settings import CoschedulingSettings
-from cosched.core.story import Why
 
 ENDED = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED)
 ALL = (*WAITING, RUNNING, *ENDED)
@@ -167,10 +165,9 @@ class Coscheduler:
         kind = type(event)
         if (rows := self._rows.get(kind)) is None:
             return self.others[kind](event, now)
-        assert isinstance(event, JobEvent)
-        job = self.jobs.get(event.job)
+        job = self.jobs.get(event.job)  # type: ignore[union-attr]  # the rows are those of a job's events
         if job is None:
-            raise IllegalEvent(f"{kind.__name__} of unknown job {event.job}")
+            raise IllegalEvent(f"{kind.__name__} of unknown job {event.job}")  # type: ignore[union-attr]
         if (transition := rows[job.state]) is None:
             raise IllegalEvent(f"{kind.__name__} while job {job.id} is {job.state.name}")
         effects = transition(job, event, now)
@@ -233,11 +230,9 @@ class Coscheduler:
             job.allocation = event.allocation
             self._changed[job.id] = None
 
-    def yield_again(self, job: JobId, now: int) -> list[Effect]:
-        """A ready job yields without asking: the shell knows that its mates would answer as they have before."""
-        ready = self.jobs[job]
-        ready.state = READY
-        return self.allocations.pass_over(ready, now, Why.MATE_QUEUING)
+    def yield_again(self, job: JobId, now: int) -> float:
+        """A ready job yields without asking, with a boost: its mates would answer as before, as the shell knows."""
+        return self.allocations.yields(self.jobs[job], now)
 
     def could_not_start(self, answer: Answer) -> bool:
         """Whether the answer says that a queued job could not be started for its mate."""

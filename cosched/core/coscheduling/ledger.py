@@ -109,7 +109,7 @@ class PairedJob:
 
     def about(self, peer: Domain) -> Detail:
         """Which of the others is meant, for the job's story; a pair has one other."""
-        return {} if self.is_pair else {"peer": peer}
+        return {} if self.group is not None and self.group.is_pair else {"peer": peer}
 
     @property
     def named(self) -> MateName:
@@ -161,6 +161,7 @@ class Ledger:
     def configure(self, settings: CoschedulingSettings) -> None:
         """Follow other settings from now on; holds in force keep their release times."""
         self.settings = settings
+        self.enabled = settings.enabled
         self.cap = holds.held_node_cap(settings, self.nodes)
         self._slot_share = Fraction(settings.slot_share)
 

@@ -137,7 +137,7 @@ class Names:
 
     def find(self, peer: Domain, request: GetMateJobId | GetMember) -> PairedJob | None:
         """The job here that the caller asks for; one that has ended only if it was, or could have been, with it."""
-        owner = self.owner_here(peer, request.owner)
+        owner = self.owner_here(peer, request.owner) if self.owners else request.owner
         if isinstance(request, GetMember):
             found = self._by_name.get((OF_GROUPS, owner, request.group))
         elif request.pair is not None:
@@ -153,7 +153,7 @@ class Names:
 
     def answer(self, peer: Domain, request: GetMateJobId | GetMember) -> MateJobId:
         """Which job here starts with the caller."""
-        if not self.ledger.settings.enabled:
+        if not self.ledger.enabled:
             return no_pair(MateProblem.OFF)
         return self._member(peer, request) if isinstance(request, GetMember) else self._mate(peer, request)
 
@@ -180,7 +180,9 @@ class Names:
         if peer not in self._asked_early:
             self._asked_early[peer] = AskedEarly()
         self._asked_early[peer].note(request.caller, PairName(owner, pair))
-        member = self.ledger.jobs.get(self._by_name.get((OF_GROUPS, owner, pair), ""))
+        if (found := self._by_name.get((OF_GROUPS, owner, pair))) is None:
+            return UNSUBMITTED
+        member = self.ledger.jobs.get(found)
         of_group = member is not None and not member.state.final and peer in member.peers
         return no_pair(MateProblem.OTHER_DOMAINS) if of_group else UNSUBMITTED
 

@@ -37,7 +37,6 @@ from cosched.core.protocol import (
 from cosched.core.settings import OnMateUnknown, OnMemberLost, OnUnreachable, Scheme
 from cosched.core.story import Detail, Why
 
-LOST = (Status.CANCELLED, Status.FAILED, Status.UNKNOWN)
 STARTED = (Status.RUNNING, Status.ENDED)
 WAITS = (Status.HOLDING, Status.QUEUING)
 APART = (MateProblem.OFF, MateProblem.UNLINKED)  # somebody there has decided that the job goes on without
@@ -69,7 +68,7 @@ class Gathering:
         if job.ready_at is None:
             job.ready_at = now
         self.agreeing.slots.fits(job, now)
-        if not self.ledger.settings.enabled:
+        if not self.ledger.enabled:
             return self.allocations.start(job, now, Why.COSCHEDULING_OFF)
         if group is None:
             return self.allocations.start(job, now, Why.NO_MATE)
@@ -83,7 +82,8 @@ class Gathering:
 
     def found(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
         """Which job is the mate, or the member there; if there is one, how it stands is asked next."""
-        group, peer, answer = membership(job), event.peer, event.answer
+        group, peer, answer = job.group, event.peer, event.answer
+        assert group is not None
         assert isinstance(answer, MateJobId)
         if answer.job is None:
             return self._told(job, group, peer, answer, now)
@@ -111,30 +111,39 @@ class Gathering:
 
     def _go_on(self, job: PairedJob, group: Membership, now: int) -> list[Effect]:
         """All others have been asked: start, wait, or propose."""
-        begun, lost, left = group.has_begun, [], []
+        begun = bool(group.started_by)
+        lacking, lost, left = [], [], []
         for peer, told in group.told.items():
-            status = told.status if isinstance(told, MateStatus) else None
-            if status in WAITS:
+            if not isinstance(told, MateStatus) or told.status is Status.UNSUBMITTED:
+                lacking.append(peer)
+            elif told.status in WAITS:
                 left.append(peer)
-            elif status in STARTED:
+            elif told.status in STARTED:
                 begun = True
-            elif status in LOST:
+            else:
                 lost.append(peer)
         if begun:
             return self._follow(job, now)
         if group.at is not None and job.slot is None and now >= (self.ledger.passed_from(job) or 0):
             return self._passed(job, now)
-        all_left = len(left) == len(group.told)
-        if not all_left and (waits := self._waits(job, lost, left, now)) is not None:
+        all_left = not (lacking or lost)
+        if not all_left and (waits := self._waits(job, group, lacking, lost, left, now)) is not None:
             return waits
         dropped = [] if all_left and not group.without else self._leave_out(job, left)
         return dropped + self._propose(job, group, left, now)
 
-    def _waits(self, job: PairedJob, lost: Sequence[Domain], left: Sequence[Domain], now: int) -> list[Effect] | None:
+    def _waits(
+        self,
+        job: PairedJob,
+        group: Membership,
+        lacking: Sequence[Domain],
+        lost: Sequence[Domain],
+        left: Sequence[Domain],
+        now: int,
+    ) -> list[Effect] | None:
         """What the job does if it has to wait since not all are left; None: it need not wait."""
-        group = membership(job)
-        for peer, told in group.told.items():
-            if (wait := self._lacks(job, peer, told, now)) is not None:
+        for peer in lacking:
+            if (wait := self._lacks(job, peer, group.told[peer], now)) is not None:
                 return wait
         stops = self.ledger.settings.on_member_lost is not OnMemberLost.START or (group.at is not None and not left)
         return self._stop_for_lost(job, lost[0], now) if lost and not group.or_alone and stops else None
@@ -195,7 +204,7 @@ class Gathering:
             return self._unreachable(job, peer, told, now)
         if isinstance(told, MateJobId) and told.found is not Found.UNSUBMITTED:
             return self._unknown(job, peer, told, now)
-        if job.alone or (isinstance(told, MateStatus) and told.status is not Status.UNSUBMITTED):
+        if job.alone:
             return None
         return self.allocations.wait(job, now, Why.MATE_UNSUBMITTED, **job.about(peer))
 

@@ -33,6 +33,7 @@ class Cluster:
         self._try_start, self._try_ready = direct(answers.try_start), direct(answers.try_ready)
         self._requeue = direct(answers.requeue)
         self._size, self._requested = tables.jobs["nodes"].item, tables.jobs["requested"].item
+        self._state = tables.jobs["state"].item
         self._configure(settings)
 
     def _configure(self, settings: ClusterSettings) -> None:
@@ -96,7 +97,7 @@ class Cluster:
 
     def state(self, row: int) -> JobState:
         """The job's state."""
-        return JobState(int(self.tables.jobs[row]["state"]))
+        return JobState(self._state(row))
 
     def has(self, row: int) -> Allocation:
         """What a ready job has."""

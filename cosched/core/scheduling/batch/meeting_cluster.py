@@ -35,7 +35,7 @@ class MeetingCluster(Cluster):
             if self._record["changed"]:
                 self._arrange(self.tables, self.index, now)
             row = int(self._ask(self.tables, self.index, slots.MEET, NONE, now, now))
-        return None if row == NONE else Turn(row, self.state(row) is JobState.READY)
+        return None if row == NONE else Turn(row, self._state(row) == JobState.READY)
 
     def start(self, row: int, now: int) -> None:
         """Start a job that has nodes (ready or holding)."""
