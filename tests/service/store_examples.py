@@ -1,5 +1,6 @@
 """Records to store, and stores to keep them in."""
 
+import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
@@ -45,3 +46,10 @@ def make(path: Path, jobs: int = 1) -> None:
     with closing(Store.open(path, DOMAIN)) as store:
         numbers = range(1, jobs + 1)
         add(store, (job(n, JobState.COMPLETED) for n in numbers), (event(n, job=n) for n in numbers))
+
+
+def execute(path, *statements):
+    """Change a database behind its store's back."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement)

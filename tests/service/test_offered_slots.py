@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Collection, Mapping
-from decimal import Decimal
-from fractions import Fraction
-from typing import Any, cast
-
 import pytest
 
-from cosched.adapters.batch_system import MeetingSystem, SlotOnRecord, WantedStart
-from cosched.adapters.manager import UnavailableError
-from cosched.core.effects import Book, Claim, EndTurn, Quote, SetTimer, Start, Timer, Try, Unbook, Yield
-from cosched.core.events import Asked
+from cosched.adapters.batch_system import SlotOnRecord
+from cosched.core.effects import Book, Claim, EndTurn, Quote, Start, Unbook, Yield
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     Found,
@@ -22,79 +14,16 @@ from cosched.core.protocol import (
     MateStarted,
     MateStatus,
     MateTried,
-    ProposeGroupStart,
     Settled,
     SettleGroupStart,
     Status,
     Vote,
 )
-from cosched.core.scheduling.external_meeting import ExternalSettings
-from cosched.core.settings import Scheme
-from cosched.service.domain.offered_slots import OfferedSlots
-from cosched.service.manager.slot_orders import SlotOrders
 from cosched.service.store import Store
-from cosched.service.tasks import Tasks
 from tests.service.offered_site import NOW, Site, store
+from tests.service.slot_site import SLOT, due, has_slot, last, propose, settle, site, site_of, slot_of, slots_of
 
-__all__ = ["store"]
-SLOT = NOW + 100
-BOOKED = GroupProposed(Vote.BOOKED, earliest=SLOT)
-
-
-def site_of(store: Store, share: str = "1") -> Site:
-    """Domain a, as the preset "meet" has it."""
-    meets = ExternalSettings(10, slots=True, mate_budget=Decimal("0.5"), mate_budget_share=Decimal(share))
-    return Site(store, meets, scheme=Scheme.YIELD, slots=True)
-
-
-@pytest.fixture
-def site(store: Store) -> Site:
-    return site_of(store)
-
-
-def slots_of(site: Site) -> OfferedSlots:
-    return OfferedSlots(site.domain, site.scheduler)
-
-
-def has_slot(site: Site, job: int) -> OfferedSlots:
-    """The job has proposed SLOT, and both domains keep it."""
-    slots = slots_of(site)
-    site.submit(job)
-    site.ready(job)
-    site.answer(job, MateTried(False, None, True))
-    slots.quoted(last(site, Quote), SLOT)
-    site.answer(job, BOOKED)
-    slots.booked(last(site, Book), True)
-    site.answer(job, Settled(True))
-    return slots
-
-
-def last(site: Site, kind: type) -> Any:
-    return next(order for order in reversed(site.outside.orders) if type(order) is kind)
-
-
-def due(site: Site, job: int) -> None:
-    site.clock.instant = SLOT
-    site.domain.timer_due(SetTimer(str(job), Timer.SLOT, SLOT))
-
-
-def propose(site: Site, job: int, not_before: int | None, slot: str = "") -> object:
-    """A slot, which is to be booked; or a start at that slot."""
-    id, book = f"b/{job}/{not_before or 9999}", not_before is not None
-    asked = ProposeGroupStart(id, str(job), str(job), 0, 60, not_before=not_before, book=book, slot=slot)
-    return site.domain.questions.ask(Asked("b", asked))
-
-
-def settle(site: Site, name: str, *, keep: bool = False, start: bool = False) -> None:
-    site.domain.questions.ask(Asked("b", SettleGroupStart(name, "1", "1", start=start, keep=keep)))
-
-
-def slot_of(site: Site) -> str:
-    """The name of the slot of job 1."""
-    return str(site.domain.core.jobs["1"].group.slot)  # type: ignore[union-attr]
-
-
-# Slots that our jobs propose
+__all__ = ["site", "store"]
 
 
 def test_a_ready_job_agrees_on_a_slot_and_yields(site: Site, store: Store) -> None:
@@ -301,112 +230,6 @@ def test_a_new_service_has_the_slots_that_are_on_record(site: Site, store: Store
     again.clock.instant = SLOT
     again.offer(1)  # by its hook, which calls again
     assert again.state(1) is JobState.QUEUED
-
-
-# The manager
-
-
-class System:
-    """Notes what it is asked for, and can be told to fail."""
-
-    def __init__(self, **answers: Any) -> None:
-        self.asked: list[tuple[Any, ...]] = []
-        self.answers = answers
-        self.silent = 0  # so many calls to take up slots fail
-
-    async def take_up_slots(self, slots: Mapping[str, SlotOnRecord]) -> None:
-        self.asked.append(("take up", dict(slots)))
-        self.silent -= 1
-        if self.silent >= 0:
-            raise UnavailableError("squeue: no answer")
-
-    async def start_wanted(
-        self, job_id: str, budget: Fraction, guards: dict[str, int], ready: Collection[str]
-    ) -> WantedStart:
-        guards["9"] = 77
-        self.asked.append(("start wanted", job_id, budget, list(ready)))
-        return self.answers["start_wanted"]
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        async def call(*arguments: Any, **options: Any) -> Any:  # noqa: ARG001
-            self.asked.append((name, *arguments))
-            await asyncio.sleep(0)
-            answer = self.answers.get(name)
-            if isinstance(answer, Exception):
-                raise answer
-            return answer
-
-        return call
-
-
-def orders_of(site: Site, system: System) -> SlotOrders:
-    tasks = Tasks(pytest.fail)
-    return SlotOrders(slots_of(site), cast(MeetingSystem, system), cast(Any, site.clock), tasks)
-
-
-async def test_orders_of_a_job_wait_for_those_before_it_and_for_the_slots_on_record(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("cosched.service.manager.slot_orders.PACE", 0)
-    has_slot(site, 1)
-    system = System()
-    system.silent = 2
-    orders = orders_of(site, system)
-    waiting = [asyncio.create_task(orders.carry_out(Unbook("1"))) for _ in range(2)]
-    await asyncio.sleep(0.01)
-    assert system.asked == []
-    orders.take_up()
-    await asyncio.gather(*waiting)
-    assert system.asked == [("take up", {"1": SlotOnRecord(SLOT, 1)})] * 3 + [("unbook", "1")] * 2
-
-
-async def test_a_manager_that_cannot_plan_gives_no_slot(site: Site) -> None:
-    site.submit(1)
-    propose(site, 1, SLOT)
-    orders = orders_of(site, System(quote=UnavailableError("squeue: no answer")))
-    orders.take_up()
-    await orders.carry_out(last(site, Quote))
-    assert site.domain.core.reserving.asked == {}
-
-
-async def test_a_wanted_job_starts_within_the_budget_and_is_counted(site: Site, store: Store) -> None:
-    site.submit(1, 2)
-    site.ready(2)
-    site.answer(2, MateTried(False))
-    site.asked_to_try(1)
-    system = System(start_wanted=WantedStart(True, 5))
-    orders = orders_of(site, system)
-    orders.take_up()
-    assert await orders.try_start("1")
-    assert system.asked[1:] == [("start wanted", "1", Fraction(1, 2), ["2"])]
-    assert store.meta("guards") == '{"9": 77}'
-    site.offered.tried("1", True)
-    assert site.orders[-1] == Start("1")
-    assert site.scheduler.starts.by_owner(NOW) == {"ann": (1, 1, 5)}
-
-
-async def test_a_share_that_is_used_up_leaves_wanted_jobs_to_their_turn(store: Store) -> None:
-    site = site_of(store, share="0")
-    site.submit(1)
-    site.asked_to_try(1)
-    system = System(try_start=True)
-    orders = orders_of(site, system)
-    orders.take_up()
-    assert await orders.try_start("1")
-    assert system.asked[1:] == [("try_start", "1")]
-    site.offered.tried("1", True)
-    assert site.scheduler.starts.by_owner(NOW) == {"ann": (1, 0, 0)}
-
-
-async def test_a_job_with_a_slot_is_not_tried(site: Site) -> None:
-    has_slot(site, 1)
-    assert site.asked_to_try(1) is None  # it is answered later
-    assert type(site.orders[-1]) is Try
-    system = System()
-    orders = orders_of(site, system)
-    orders.take_up()
-    assert not await orders.try_start("1")
-    assert system.asked[1:] == []
 
 
 def test_the_first_questions_of_a_ready_job_are_as_ever(site: Site) -> None:

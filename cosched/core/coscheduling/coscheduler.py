@@ -165,13 +165,13 @@ class Coscheduler:
         kind = type(event)
         if (rows := self._rows.get(kind)) is None:
             return self.others[kind](event, now)
-        job = self.jobs.get(event.job)  # type: ignore[union-attr]  # the rows are those of a job's events
-        if job is None:
-            raise IllegalEvent(f"{kind.__name__} of unknown job {event.job}")  # type: ignore[union-attr]
+        id: JobId = event.job  # type: ignore[union-attr]  # the rows are those of a job's events
+        if (job := self.jobs.get(id)) is None:
+            raise IllegalEvent(f"{kind.__name__} of unknown job {id}")
         if (transition := rows[job.state]) is None:
-            raise IllegalEvent(f"{kind.__name__} while job {job.id} is {job.state.name}")
+            raise IllegalEvent(f"{kind.__name__} while job {id} is {job.state.name}")
         effects = transition(job, event, now)
-        self._changed[job.id] = None
+        self._changed[id] = None
         return effects + self.algorithm1.make_void(job, now) if job.in_doubt else effects
 
     def _answered(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:

@@ -137,7 +137,7 @@ class Names:
 
     def find(self, peer: Domain, request: GetMateJobId | GetMember) -> PairedJob | None:
         """The job here that the caller asks for; one that has ended only if it was, or could have been, with it."""
-        owner = self.owner_here(peer, request.owner) if self.owners else request.owner
+        owner = self.owner_here(peer, request.owner)
         if isinstance(request, GetMember):
             found = self._by_name.get((OF_GROUPS, owner, request.group))
         elif request.pair is not None:

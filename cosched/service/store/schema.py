@@ -200,6 +200,17 @@ CREATE INDEX jobs_mates ON jobs (mates, owner, ended_at) WHERE mates IS NOT NULL
 """
 
 
+def _execute_each(database: Database, statements: str) -> None:
+    """Execute statements separated by lines that end in a semicolon (executescript() would end the transaction)."""
+    for statement in statements.split(";\n"):
+        database.execute(statement)
+
+
+def _plain(name: str, statements: str) -> None:
+    """Add a migration that only executes statements."""
+    MIGRATIONS(name=name)(lambda database: _execute_each(database, statements))
+
+
 @MIGRATIONS(name="0001_tables")
 def _tables(database: Database) -> None:
     database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -218,10 +229,7 @@ def _no_scripts_of_ended_jobs(database: Database) -> None:
     database.execute(f"DELETE FROM scripts WHERE job IN ({ended})")
 
 
-@MIGRATIONS(name="0004_orders")
-def _orders(database: Database) -> None:
-    _execute_each(database, _CANCELLED_BY)
-    _execute_each(database, _START_AT)
+_plain("0004_orders", f"{_CANCELLED_BY};\n{_START_AT}")
 
 
 @MIGRATIONS(name="0005_refusals_in_replies")
@@ -245,44 +253,14 @@ def _whole_answers(database: Database) -> None:
     _execute_each(database, "ALTER TABLE answers DROP COLUMN started;\nALTER TABLE answers DROP COLUMN start_at")
 
 
-@MIGRATIONS(name="0007_starts")
-def _starts(database: Database) -> None:
-    _execute_each(database, _STARTS)
-
-
-@MIGRATIONS(name="0008_groups")
-def _groups(database: Database) -> None:
-    _execute_each(database, _GROUPS)
-
-
-@MIGRATIONS(name="0009_places")
-def _places(database: Database) -> None:
-    _execute_each(database, _PLACE)
-
-
-@MIGRATIONS(name="0010_estimates")
-def _estimates(database: Database) -> None:
-    _execute_each(database, _ESTIMATES)
-
-
-@MIGRATIONS(name="0011_samples")
-def _samples(database: Database) -> None:
-    _execute_each(database, _SAMPLES)
-
-
-@MIGRATIONS(name="0012_charges")
-def _charges(database: Database) -> None:
-    _execute_each(database, _CHARGES)
-
-
-@MIGRATIONS(name="0013_accounts_of_jobs")
-def _accounts_of_jobs(database: Database) -> None:
-    _execute_each(database, _ACCOUNT)
-
-
-@MIGRATIONS(name="0014_sizes")
-def _sizes(database: Database) -> None:
-    _execute_each(database, _SIZES)
+_plain("0007_starts", _STARTS)
+_plain("0008_groups", _GROUPS)
+_plain("0009_places", _PLACE)
+_plain("0010_estimates", _ESTIMATES)
+_plain("0011_samples", _SAMPLES)
+_plain("0012_charges", _CHARGES)
+_plain("0013_accounts_of_jobs", _ACCOUNT)
+_plain("0014_sizes", _SIZES)
 
 
 @MIGRATIONS(name="0015_untold")
@@ -298,14 +276,8 @@ def _untold(database: Database) -> None:
         database.execute("UPDATE jobs SET memory = ? WHERE id = ?", (json.dumps(kept), id))
 
 
-@MIGRATIONS(name="0016_slots")
-def _slots(database: Database) -> None:
-    _execute_each(database, _SLOTS)
-
-
-@MIGRATIONS(name="0017_preemptions")
-def _preemptions(database: Database) -> None:
-    _execute_each(database, _PREEMPTED_AT)
+_plain("0016_slots", _SLOTS)
+_plain("0017_preemptions", _PREEMPTED_AT)
 
 
 @MIGRATIONS(name="0018_allocations")
@@ -381,23 +353,11 @@ def _mates(database: Database) -> None:
     _execute_each(database, _NO_PAIRS)
 
 
-@MIGRATIONS(name="0022_run_times")
-def _run_times(database: Database) -> None:
-    _execute_each(database, RUN_TIMES)
-
-
-@MIGRATIONS(name="0023_site")
-def _site(database: Database) -> None:
-    _execute_each(database, SITE)
+_plain("0022_run_times", RUN_TIMES)
+_plain("0023_site", SITE)
 
 
 _OF_PAIRS_SLOT = ("slot", "slot_block", "slot_moves", "proposes", "confirmed", "fits_since", "rounds", "unanswered")
-
-
-def _execute_each(database: Database, statements: str) -> None:
-    """Execute statements separated by lines that end in a semicolon (executescript() would end the transaction)."""
-    for statement in statements.split(";\n"):
-        database.execute(statement)
 
 
 def is_newer(database: Database) -> bool:

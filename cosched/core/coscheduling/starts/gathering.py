@@ -111,7 +111,7 @@ class Gathering:
 
     def _go_on(self, job: PairedJob, group: Membership, now: int) -> list[Effect]:
         """All others have been asked: start, wait, or propose."""
-        begun = bool(group.started_by)
+        begun = group.has_begun
         lacking, lost, left = [], [], []
         for peer, told in group.told.items():
             if not isinstance(told, MateStatus) or told.status is Status.UNSUBMITTED:
@@ -126,27 +126,18 @@ class Gathering:
             return self._follow(job, now)
         if group.at is not None and job.slot is None and now >= (self.ledger.passed_from(job) or 0):
             return self._passed(job, now)
-        all_left = not (lacking or lost)
-        if not all_left and (waits := self._waits(job, group, lacking, lost, left, now)) is not None:
-            return waits
-        dropped = [] if all_left and not group.without else self._leave_out(job, left)
+        for peer in lacking:
+            if (waits := self._lacks(job, peer, group.told[peer], now)) is not None:
+                return waits
+        if lost and self._stops(group, left):
+            return self._stop_for_lost(job, lost[0], now)
+        dropped = self._leave_out(job, left) if lacking or lost or group.without else []
         return dropped + self._propose(job, group, left, now)
 
-    def _waits(
-        self,
-        job: PairedJob,
-        group: Membership,
-        lacking: Sequence[Domain],
-        lost: Sequence[Domain],
-        left: Sequence[Domain],
-        now: int,
-    ) -> list[Effect] | None:
-        """What the job does if it has to wait since not all are left; None: it need not wait."""
-        for peer in lacking:
-            if (wait := self._lacks(job, peer, group.told[peer], now)) is not None:
-                return wait
+    def _stops(self, group: Membership, left: Sequence[Domain]) -> bool:
+        """Whether those that are left do not start without the lost ones."""
         stops = self.ledger.settings.on_member_lost is not OnMemberLost.START or (group.at is not None and not left)
-        return self._stop_for_lost(job, lost[0], now) if lost and not group.or_alone and stops else None
+        return stops and not group.or_alone
 
     def _follow(self, job: PairedJob, now: int) -> list[Effect]:
         """Others have started: start, too, as soon as the windows allow."""

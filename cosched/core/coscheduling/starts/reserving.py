@@ -57,7 +57,7 @@ class Reserving:
     def _vote(self, job: PairedJob, peer: Domain, request: ProposeGroupStart) -> Vote | None:
         """The answer, if it needs no instant."""
         group = membership(job)
-        gives = self.ledger.settings.enabled and self.ledger.gives_slot(job) and self.ledger.settled_by is None
+        gives = self.ledger.enabled and self.ledger.gives_slot(job) and self.ledger.settled_by is None
         if not gives or group.has_begun or self._is_void(job, peer, request):
             return Vote.NO
         agreement = group.agreement
