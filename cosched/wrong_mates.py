@@ -40,8 +40,16 @@ _OF_GROUPS: Mapping[str, str] = {
 }
 
 
-def wrong_member(domain: str, group: str, problem: str | None) -> str:
-    """Say what is wrong with the member of a group on `domain`. `problem`: as of `wrong_mate`."""
+_OF_IDS = (MateProblem.UNKNOWN, MateProblem.OTHER_OWNER, MateProblem.TAKEN)  # said of the job that is named
+
+
+def wrong_member(domain: str, group: str, problem: str | None, job: str | None = None) -> str:
+    """Say what is wrong with the member of a group on `domain`; `job`: its id, if it is named by that.
+
+    `problem`: as of `wrong_mate`.
+    """
+    if job is not None and problem in _OF_IDS:
+        return f"group {group}: {wrong_mate(domain, job, None, problem)}"
     said = _OF_GROUPS.get(problem or "", "{domain} knows no such group")
     return f"group {group}: {said.format(domain=domain)}"
 

@@ -31,7 +31,7 @@ from cosched.v1.machines_pb2_grpc import MachinesServiceStub
 from cosched.v1.rendezvous_pb2_grpc import RendezvousServiceStub
 from cosched.v1.run_times_pb2_grpc import RunTimesServiceStub
 from cosched.v1.usage_pb2_grpc import UsageServiceStub
-from cosched.validation.group_names import wrong_group_name, wrong_members
+from cosched.validation.group_names import check_members, domains_of, wrong_group_name
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 from cosched.workload.column import LEAST_NODES
 
@@ -103,10 +103,11 @@ def submit(
     `columns`, which are what the domain's scheduler reads of a job beyond size and time, by name, as text.
     `time_limit`: seconds or a timedelta. `mate`: "DOMAIN:ID"; or `pair`: a name that both jobs are submitted with
     (`pair_domain`: the mate's domain, needed only if there are several peers); or `group`: a name that one job on
-    each of several domains is submitted with (`members`: the other domains; `windows`: by domain, when its job
-    starts, from the first to the second, seconds or timedeltas after the jobs that have none; `at`: the instant at
-    which those start, a datetime or seconds since 1970, at most 7 days ahead). A job that cannot be a mate is
-    refused (ClientError, NO_PAIR), unless `or_alone` is set: the job then starts alone. `hold`: do not start before
+    each of several domains is submitted with (`members`: the other domains, or "DOMAIN:ID" of a job there that names
+    nobody yet, and joins; `windows`: by domain, when its job starts, from the first to the second, seconds or
+    timedeltas after the jobs that have none; `at`: the instant at which those start, a datetime or seconds since 1970,
+    at most 7 days ahead). A job that cannot be a mate is refused (ClientError, NO_PAIR), unless `or_alone` is set: the
+    job then starts alone. `hold`: do not start before
     `release`. `directory`: the absolute path where the job runs. The domain chooses what is not given.
     """
     columns = dict(columns or {})
@@ -156,7 +157,7 @@ def link(
 ) -> Call[Job]:
     """Set the mate of a job that has not started, or its group; it replaces the job's present mate, if any.
 
-    A job that has nodes cannot join a group.
+    A job that has nodes keeps them, and asks for the others.
     """
     request = wire.LinkJobsRequest(request_id=request_id(), job=job_ref(job), or_alone=or_alone)
     if group is None:
@@ -319,14 +320,16 @@ def mate_name(mate: JobLike | None, pair: str | None, pair_domain: str) -> MateN
 def group_name(
     name: str, members: Sequence[str], windows: Windows = NO_WINDOWS, at: Instant | None = None
 ) -> GroupName:
-    """Return a group's name in the protocol; `members`: the other domains; `windows`, `at`: as of Client.submit."""
+    """Return a group's name in the protocol; `members`, `windows`, `at`: as of Client.submit."""
     others = [members] if isinstance(members, str) else list(members)
     if why := wrong_group_name(name):
         raise ValueError(f"{name!r}: {why}")
-    if (wrong := wrong_members(others)) is not None:
-        place, why = wrong
-        raise ValueError(f"group {name}: {others[place]!r} {why}" if others else f"group {name}: a domain {why}")
-    message = GroupName(name=name, domains=others, windows=[_window(name, *of) for of in sorted(windows.items())])
+    try:
+        check_members(others)
+    except ValueError as error:
+        raise ValueError(f"group {name}: {error}") from None
+    message = GroupName(name=name, domains=domains_of(others), jobs=[job_ref(job) for job in others if ":" in job])
+    message.windows.extend(_window(name, *of) for of in sorted(windows.items()))
     if at is not None:
         seconds = at.timestamp() if isinstance(at, datetime) else at
         if seconds != int(seconds):

@@ -76,7 +76,7 @@ class GroupName(NamedTuple):
 
     `or_alone`: the job goes on without members that it cannot have, whatever the settings say. `windows`: those of its
     members that are not [0, 0], in the order of domains. `at`: the group's common instant, in seconds since 1970, if
-    that is given.
+    that is given. `ids`: the members that it names by their ids, in the order of domains; those need name nobody.
     """
 
     name: str
@@ -84,6 +84,7 @@ class GroupName(NamedTuple):
     or_alone: bool = False
     windows: tuple[Window, ...] = ()
     at: int | None = None
+    ids: tuple[tuple[Domain, JobId], ...] = ()
 
     def __str__(self) -> str:
         """Return the name for people."""
@@ -187,7 +188,10 @@ class StartJob(NamedTuple):
 
 
 class GetMember(NamedTuple):
-    """Which job of yours is in the group of my `caller`, which has one job on each of these domains, in order?"""
+    """Which job of yours is in the group of my `caller`, which has one job on each of these domains, in order?
+
+    `member`: it names that one by its id.
+    """
 
     caller: JobId
     group: str
@@ -195,6 +199,7 @@ class GetMember(NamedTuple):
     owner: str
     windows: tuple[Window, ...] = ()  # as in GroupName
     at: int | None = None
+    member: JobId | None = None
 
 
 class ProposeGroupStart(NamedTuple):

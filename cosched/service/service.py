@@ -295,7 +295,7 @@ class Service:
                 self.views, self.reads, self.watchers, self.about, self._tell_peers,
             ),
             lambda identify: CoschedulingApi(
-                self.domain, peers, identify, self._agreed, self.queue, self._outside.settled
+                self.domain, peers, identify, self._agreed, self.queue, self._outside.settled, self.announcer.joined
             ),
             Rendezvous(self.domain, self.operations, self.peers, self.configuration.domain.job_ports),
             self._adaptive(),

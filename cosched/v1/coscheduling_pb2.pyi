@@ -220,20 +220,22 @@ class Window(_message.Message):
     def __init__(self, domain: _Optional[str] = ..., earliest: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., latest: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class GetMemberRequest(_message.Message):
-    __slots__ = ("job", "group", "domains", "owner", "windows", "at")
+    __slots__ = ("job", "group", "domains", "owner", "windows", "at", "member")
     JOB_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     DOMAINS_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
     WINDOWS_FIELD_NUMBER: _ClassVar[int]
     AT_FIELD_NUMBER: _ClassVar[int]
+    MEMBER_FIELD_NUMBER: _ClassVar[int]
     job: JobRef
     group: str
     domains: _containers.RepeatedScalarFieldContainer[str]
     owner: str
     windows: _containers.RepeatedCompositeFieldContainer[Window]
     at: _timestamp_pb2.Timestamp
-    def __init__(self, job: _Optional[_Union[JobRef, _Mapping]] = ..., group: _Optional[str] = ..., domains: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., windows: _Optional[_Iterable[_Union[Window, _Mapping]]] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    member: JobRef
+    def __init__(self, job: _Optional[_Union[JobRef, _Mapping]] = ..., group: _Optional[str] = ..., domains: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., windows: _Optional[_Iterable[_Union[Window, _Mapping]]] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., member: _Optional[_Union[JobRef, _Mapping]] = ...) -> None: ...
 
 class GetMemberResponse(_message.Message):
     __slots__ = ("lookup", "member", "problem")

@@ -147,16 +147,18 @@ class PairName(_message.Message):
     def __init__(self, domain: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
 
 class GroupName(_message.Message):
-    __slots__ = ("name", "domains", "windows", "at")
+    __slots__ = ("name", "domains", "windows", "at", "jobs")
     NAME_FIELD_NUMBER: _ClassVar[int]
     DOMAINS_FIELD_NUMBER: _ClassVar[int]
     WINDOWS_FIELD_NUMBER: _ClassVar[int]
     AT_FIELD_NUMBER: _ClassVar[int]
+    JOBS_FIELD_NUMBER: _ClassVar[int]
     name: str
     domains: _containers.RepeatedScalarFieldContainer[str]
     windows: _containers.RepeatedCompositeFieldContainer[_coscheduling_pb2.Window]
     at: _timestamp_pb2.Timestamp
-    def __init__(self, name: _Optional[str] = ..., domains: _Optional[_Iterable[str]] = ..., windows: _Optional[_Iterable[_Union[_coscheduling_pb2.Window, _Mapping]]] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    jobs: _containers.RepeatedCompositeFieldContainer[_coscheduling_pb2.JobRef]
+    def __init__(self, name: _Optional[str] = ..., domains: _Optional[_Iterable[str]] = ..., windows: _Optional[_Iterable[_Union[_coscheduling_pb2.Window, _Mapping]]] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., jobs: _Optional[_Iterable[_Union[_coscheduling_pb2.JobRef, _Mapping]]] = ...) -> None: ...
 
 class Group(_message.Message):
     __slots__ = ("name", "members", "or_alone", "gap", "windows", "at")

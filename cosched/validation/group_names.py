@@ -36,10 +36,17 @@ def wrong_members(others: Sequence[str]) -> tuple[int, str] | None:
     return None if others else (0, "is missing: name the domains of the other members")
 
 
-def read_members(text: str, separator: str) -> tuple[str, ...]:
-    """Return the domains of a list such as `mira,polaris`; ValueError says what is wrong."""
-    others = tuple(text.split(separator)) if text else ()
+def domains_of(members: Sequence[str]) -> tuple[str, ...]:
+    """Return the domains of members, of which some are named by their ids, too: `mira`, `polaris:17`."""
+    return tuple(member.partition(":")[0] for member in members)
+
+
+def check_members(members: Sequence[str]) -> None:
+    """Raise ValueError, which says what is wrong, if these cannot be the other members of a group."""
+    others = domains_of(members)
     if (wrong := wrong_members(others)) is not None:
         place, why = wrong
         raise ValueError(f"{others[place]!r} {why}" if others else f"a domain {why}")
-    return others
+    for member in members:
+        if member.endswith(":"):
+            raise ValueError(f"{member!r} names no job: DOMAIN, or DOMAIN:ID such as polaris:17")

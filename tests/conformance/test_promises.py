@@ -296,7 +296,8 @@ async def test_a_job_that_comes_while_the_service_is_away_waits_for_the_next_one
         await becomes(world, job, "running")
 
 
-async def test_a_job_without_a_mate_is_given_one_and_parted_from_it(world: World) -> None:
+@pytest.mark.parametrize("link", [OTHER, Link(pair="g", others=("eureka", "polaris"))], ids=["mate", "group"])
+async def test_a_job_without_a_mate_is_given_one_and_parted_from_it(world: World, link: Link) -> None:
     async with serving(world) as service:
         blocker = await world.submit(nodes=NODES, pair=None)
         await becomes(world, blocker, "running")
@@ -305,11 +306,12 @@ async def test_a_job_without_a_mate_is_given_one_and_parted_from_it(world: World
         await service.manager.look()
         await service.told(mate, "Appeared")
         owner = next(report.owner for report in service.reports if isinstance(report, Appeared))
-        await service.manager.adopt(job, OTHER, "somebody else")
+        await service.manager.adopt(job, link, "somebody else")
         assert service.of(job) == []
-        await service.manager.adopt(job, OTHER, owner)
+        await service.manager.adopt(job, link, owner)
         await service.told(job, "Appeared")
-        await service.manager.relink(job, Link(peer="eureka", mate="18"))
+        if link == OTHER:  # a job stays in its group
+            await service.manager.relink(job, Link(peer="eureka", mate="18"))
         await service.manager.part(job)
         await service.manager.look()
         assert service.of(job) == ["Appeared"]

@@ -44,8 +44,6 @@ def test_a_group_starts_together_and_bad_ones_are_refused_in_a_line(trio, tmp_pa
         two = b.submit(script, pair="two", pair_domain="c")
         assert refusal(c, group="two", members=["a", "b"]).startswith("group two: the job on b names other domains")
         b.cancel(two)
-        with pytest.raises(ClientError, match="job 1 is in group g: unlink it first"):
-            a.link(first, "b:1")
         second = b.submit(script, group="g", members=["a", "c"])
         assert [str(member) for member in second.group.members] == ["a:1", "c"]
         c.submit(script, group="g", members=["a", "b"])
@@ -74,14 +72,38 @@ def test_a_job_that_waits_joins_a_group_and_leaves_it(trio, tmp_path):
         third.unlink(alone)
         assert third.job(alone).group is None
         third.link(alone, group="h", members=["a", "b"])
-        with pytest.raises(ClientError, match="is in group h: unlink it first"):
-            third.link(alone, group="i", members=["a", "b"])
         second.link(mate, group="h", members=["a", "c"])
         for client, job in ((first, paired), (second, mate), (third, alone)):
             client.release(job)
         wait_until(lambda: all(client.jobs(["completed"], group="h") for client in (first, second, third)))
         told = [event.text for event in third.events(after=0, jobs=[alone], until_now=True)]
     assert [text for text in told if "group" in text][:3] == ["joins group h", "unlinked from group h", "joins group h"]
+    starts = [at for _, _, _, at in noted(tmp_path)]
+    assert len(starts) == 3
+    assert max(starts) - min(starts) < 1.0
+
+
+def test_one_job_names_the_others_by_their_ids_and_a_member_with_nodes_is_linked_anew(trio, tmp_path):
+    script = script_that_notes(tmp_path)
+    a, b, c = trio
+    with a.client() as first, b.client() as second, c.client() as third:
+        held = first.submit(script, group="none", members=["b", "c"])
+        wait_until(lambda: first.job(held).state == "holding")
+        waits, last = second.submit(script, hold=True), third.submit(script, hold=True)
+        for wrong, said in (
+            ("b:99,c", "group g: b has no job 99"),
+            ("b:,c", "'b:' names no job"),
+            (f"b:{waits.id}", "two jobs are a pair: name its other job by its id alone"),
+        ):
+            refused = a.run("link", held.id, "--group=g", f"--with={wrong}", check=False)
+            assert said in refused.stderr, refused.stderr
+        joined = a.run("link", held.id, "--group=g", f"--with=b:{waits.id},c:{last.id}")
+        assert joined.stderr == f"job {held} was linked: group g (was group none)\n"
+        assert first.job(held).state == "holding", "it keeps its nodes"
+        for client, job in ((second, waits), (third, last)):
+            assert client.job(job).group.name == "g"
+            client.release(job)
+        wait_until(lambda: all(client.jobs(["completed"], group="g") for client in (first, second, third)))
     starts = [at for _, _, _, at in noted(tmp_path)]
     assert len(starts) == 3
     assert max(starts) - min(starts) < 1.0

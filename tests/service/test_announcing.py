@@ -10,7 +10,7 @@ import pytest
 
 from cosched.core.events import Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import Failure, Found, GetMateJobId, MateJobId, MateName
+from cosched.core.protocol import Failure, Found, GetMateJobId, GetMember, GroupName, MateJobId, MateName
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.memory import fields_of
@@ -47,18 +47,20 @@ class Clients:
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.setattr(announcing, "AGAIN", 0.001)
-    settings = dict.fromkeys("ab", CoschedulingSettings(scheme=Scheme.HOLD))
+    settings = dict.fromkeys("abc", CoschedulingSettings(scheme=Scheme.HOLD))
     world = World(tmp_path, 1, settings, Faults())
     yield world
     world.close()
 
 
-def submit(world: World, **named: Any) -> LiveDomain:
+def submit(world: World, group: GroupName | None = None, **named: Any) -> LiveDomain:
     """A domain with one job, 1."""
     node = world.nodes["a"]
     node.run_times["1"] = 10
     node._submit(
-        JobRecord(1, "j", "ann", None, 3, 100, world.now, JobState.QUEUED, **fields_of("a", MateName("b", **named)))
+        JobRecord(
+            1, "j", "ann", None, 3, 100, world.now, JobState.QUEUED, **fields_of("a", group or MateName("b", **named))
+        )
     )
     return node.domain
 
@@ -98,6 +100,38 @@ async def test_a_link_that_is_dissolved_is_announced_no_more(world: World) -> No
     with domain.turns.take():
         domain.decisions.feed(Unlinked("1"))
     await settled(found)
+
+
+class Domains:
+    """Members' domains: b gives an answer to every third question only, c to each."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str | None]] = []
+
+    async def call(self, peer: str, question: GetMember) -> MateJobId:
+        self.asked.append((peer, question.member))
+        if peer == "b" and len([asked for asked, _ in self.asked if asked == "b"]) % 3:
+            raise AWAY
+        return MATE if peer == "b" else UNKNOWN
+
+
+async def test_a_member_named_by_its_id_is_asked_for_until_its_domain_has_said_what_it_knows(world: World) -> None:
+    named = GroupName("g", ("b", "c"), ids=(("b", "7"),))
+    domain, peers = submit(world, named), Domains()
+    found = announcer(domain, cast(Any, peers))
+    await found.ask_for_members(domain.jobs["1"], named)
+    await settled(found)
+    assert peers.asked == [("b", "7"), ("c", None)] * 3
+    assert domain.jobs["1"].mates == {"b": "7", "c": None}
+    assert domain.jobs["1"].named == GroupName("g", ("b", "c"))
+
+
+async def test_after_a_restart_it_is_asked_for_again(world: World) -> None:
+    domain, peers = submit(world, GroupName("g", ("b", "c"), ids=(("b", "7"),))), Domains()
+    found = announcer(domain, cast(Any, peers))
+    found.resume()
+    await settled(found)
+    assert len(peers.asked) == 6
 
 
 async def test_after_a_restart_what_was_not_answered_is_announced(world: World) -> None:

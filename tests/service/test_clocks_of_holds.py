@@ -50,7 +50,7 @@ async def test_a_domain_gives_way_for_as_long_as_the_peer_s_job_holds(tmp_path: 
     offset = {"b": Offset(ahead, 0.01) if ahead is not None else None}
     agreed, queue = AgreedStart(None, offset.get, 0.5), Queue(cast(Any, None))
     settled = AsyncMock()
-    api = CoschedulingApi(node.domain, frozenset("b"), lambda _: PEER, agreed, queue, settled)
+    api = CoschedulingApi(node.domain, frozenset("b"), lambda _: PEER, agreed, queue, settled, pytest.fail)
     caller = wire.JobRef(domain="b", job_id="7")
     await api._asked(GET_MATE_JOB_ID, wire.GetMateJobIdRequest(job=caller, pair="p", owner="ann"), PEER)
     ours = wire.JobRef(domain="a", job_id="2")

@@ -48,7 +48,7 @@ def test_the_question_for_a_member_comes_back_as_it_was(job, group, domains, own
     parted = sorted(data.draw(st.sets(st.sampled_from(named), max_size=len(named) - 1)))
     windows = tuple(Window(domain, *data.draw(messages.windows)) for domain in parted)
     at = data.draw(st.none() | messages.times)
-    request = GetMember(job, group, named, owner, windows, at)
+    request = GetMember(job, group, named, owner, windows, at, data.draw(st.none() | messages.jobs))
     assert read_request(carried(write_request(request, here=caller, peer=called)), here=called) == Asked(
         caller, request
     )
@@ -156,6 +156,8 @@ def refused_field(message) -> str:
         ({"domains": [HERE, PEER, "two words"]}, "domains"),
         ({"domains": [HERE, PEER, *(f"m{n:02}" for n in range(15))]}, "domains"),
         ({"owner": "x" * 257}, "owner"),
+        ({"member": THEIRS}, "member.domain"),
+        ({"member": wire.JobRef(domain=HERE)}, "member.job_id"),
     ],
 )
 def test_a_bad_question_names_its_field(bad, field):

@@ -97,6 +97,9 @@ class BatchCommand:
         options = {key: value for key, value in given.items() if key not in WHEN}
         if "group" not in options:
             return options
+        if any(":" in member for member in options["members"]):
+            said = f"beside {self.domain.manager} a group is named by the domains of its members, without ids"
+            raise InputError("--with", None, said)
         own, at = self.domain.name, given.get("at")
         apart = isinstance(given.get("windows"), Mapping)
         windows = given["windows"] if apart else windows_given(given, own, options["members"])

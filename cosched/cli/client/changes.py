@@ -17,7 +17,7 @@ from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say
 
 if TYPE_CHECKING:
-    from cosched.client import Client, Mate
+    from cosched.client import Client
 
 WITH_NODES = ("ready", "holding")
 
@@ -59,9 +59,9 @@ def cancel(jobs: tuple[str, ...], server: str | None) -> None:
 def link(job: str, mate: str | None, pair: str | None, group: str | None, server: str | None, **how: Any) -> None:
     """Name the mate of a job, by its domain and id or by a pair name, or the group that it joins.
 
-    The job may wait, be ready or hold. If it has another mate, this one replaces it; a job that has its nodes keeps
-    them and asks for the new mate. A job joins a group only while it waits. No job of the pair or group may run yet,
-    and the other domains must agree (or --or-alone).
+    The job may wait, be ready or hold. If it has another mate, or is in another group, this one replaces it; a job that
+    has its nodes keeps them and asks for the others. No job of the pair or group may run yet, and the other domains
+    must agree (or --or-alone).
     """
     if sum(name is not None for name in (mate, pair, group)) != 1:
         raise click.UsageError("give the mate as DOMAIN:ID, or --pair NAME, or --group NAME --with DOMAIN,...")
@@ -73,7 +73,7 @@ def link(job: str, mate: str | None, pair: str | None, group: str | None, server
     asked = {"group": group, "pair": pair, **{key: how.pop(key) for key in WHEN & how.keys()}}
     check_windows(asked)
     with connected(server, job) as client:
-        before = _mates_before(client, job)
+        before = _others_before(client, job)
         if group is not None or any(asked[key] for key in WHEN & asked.keys()):
             domain = client.domain()
             named = pair_apart({**asked, **how}, domain)
@@ -82,21 +82,22 @@ def link(job: str, mate: str | None, pair: str | None, group: str | None, server
             how |= {"windows": windows_of(asked, domain.name, how["members"]), "at": asked["at"]}
         linked = client.link(job, mate, pair=pair, group=group, **how)
         tell_near_names(client, linked)
-    was = f" (was {', '.join(map(str, before))})" if before else ""
+    was = f" (was {', '.join(before)})" if before else ""
     to = f"group {linked.group.name}" if linked.group is not None else ", ".join(map(mate_found, linked.mates))
     _say(f"job {linked} was linked: {to}{was}")
 
 
-def _mates_before(client: Client, job: str) -> tuple[Mate, ...]:
-    """Return the job's mates so far; where Slurm schedules, the domain does not know jobs without one."""
+def _others_before(client: Client, job: str) -> tuple[str, ...]:
+    """Return the job's mate or group so far; where Slurm schedules, the domain does not know jobs without one."""
     from cosched.client import ClientError
 
     try:
-        return client.job(job).mates
+        known = client.job(job)
     except ClientError as error:
         if error.reason != "JOB_NOT_FOUND":
             raise
         return ()
+    return tuple(map(str, known.mates)) if known.group is None else (f"group {known.group.name}",)
 
 
 @click.command()

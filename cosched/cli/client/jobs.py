@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from cosched.validation.group_names import names_job, read_members, wrong_group_name
+from cosched.validation.group_names import check_members, names_job, wrong_group_name
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -65,17 +65,19 @@ class GroupName(click.ParamType[str]):
         return value
 
 
-class Domains(click.ParamType[tuple[str, ...]]):
-    """A comma-separated list of domains."""
+class Members(click.ParamType[tuple[str, ...]]):
+    """A comma-separated list of domains, or of jobs as DOMAIN:ID."""
 
-    name = "domains"
+    name = "members"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """The domains."""
+        """The members, checked."""
+        members = tuple(value.split(",")) if value else ()
         try:
-            return read_members(value, ",")
+            check_members(members)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+        return members
 
 
 class Destination(click.ParamType[tuple[str, str]]):
@@ -93,9 +95,8 @@ class Destination(click.ParamType[tuple[str, str]]):
 
 def group_options(command: Command) -> Command:
     """Add `--group` and `--with`."""
-    command = click.option(
-        "--with", "members", type=Domains(), metavar="DOMAIN,...", help="The domains of the group's other jobs."
-    )(command)
+    named = "The domains of the group's other jobs; with the id of a job there that names nobody yet: it joins."
+    command = click.option("--with", "members", type=Members(), metavar="DOMAIN[:ID],...", help=named)(command)
     return click.option(
         "--group", type=GroupName(), metavar="NAME", help="A name that all its jobs are submitted with."
     )(command)

@@ -11,6 +11,7 @@ import click
 from cosched.cli.client.spans import Span, tell_seconds
 from cosched.errors import InputError
 from cosched.validation.durations import parse_instant, parse_offset
+from cosched.validation.group_names import domains_of
 from cosched.validation.group_windows import Windows, read_window, those_apart, wrong_windows
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ def pair_apart(asked: Mapping[str, Any], domain: Domain) -> dict[str, Any]:
 
 def windows_of(asked: Mapping[str, Any], own: str, others: Sequence[str]) -> dict[str, tuple[int, int]]:
     """Return the windows of a group by domain, as the options of its job on the domain `own` have them; InputError."""
+    others = domains_of(others)
     if asked["within"] is not None:
         windows = dict.fromkeys(others, (-asked["within"], asked["within"]))
     else:

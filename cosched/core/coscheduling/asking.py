@@ -60,7 +60,9 @@ class Asking:
             return [Call(peer, job.id, mate)]
         member = GetMember(job.id, group.name, group.domains, job.owner, group.named_windows, group.at)
         group.asked = dict.fromkeys(group.others, member)
-        return [Call(peer, job.id, member) for peer in group.others]
+        for peer, id in group.ids.items():
+            group.asked[peer] = member._replace(member=id)
+        return [Call(peer, job.id, asked) for peer, asked in group.asked.items()]
 
     def ask_again(self, job: PairedJob, now: int) -> list[Effect]:
         """Have a holding job be ready again, and ask."""

@@ -69,7 +69,7 @@ class Incoming:
         peer, request = event.peer, event.request
         match request:
             case GetMateJobId() | GetMember():
-                return self._asked_who(peer, request)
+                return self._asked_who(peer, request, now)
             case GetMateStatus():
                 return [Answer(peer, request, self.mate_status(peer, request))]
             case TryStartMate() | StartJob():
@@ -85,13 +85,15 @@ class Incoming:
 
     # Questions
 
-    def _asked_who(self, peer: Domain, request: GetMateJobId | GetMember) -> list[Effect]:
+    def _asked_who(self, peer: Domain, request: GetMateJobId | GetMember, now: int) -> list[Effect]:
         """Which job here starts with the caller: it knows the caller from now on."""
         job = self.names.find(peer, request)
         known = None if job is None or job.group is None else job.group.jobs.get(peer)
         answer = self.names.answer(peer, request)
-        if job is None or known == request.caller or answer.job is None:
+        if answer.job is None or known == request.caller:
             return [Answer(peer, request, answer)]
+        if adopted := job is None:
+            job = self.ledger.jobs[answer.job]
         self.ledger.changed[job.id] = None
         told: Detail = {"mate": request.caller, "peer": peer}
         if known is not None:
@@ -99,6 +101,10 @@ class Incoming:
         noted = self.ledger.note(job, What.LINKED, **told)
         if job.is_pair:
             return [*noted, HasMate(job.id), Answer(peer, request, answer)]
+        if adopted:
+            joins = self.ledger.note(job, What.LINKED, group=membership(job).name, others=list(job.peers))
+            patience = self.allocations.patience(job, now)
+            return [*joins, *noted, HasMate(job.id), *patience, Answer(peer, request, answer)]
         asked = [] if known is None else self._ask_this_one(job, peer, request)
         return [*noted, Answer(peer, request, answer), *asked]
 

@@ -115,6 +115,7 @@ class Membership:
     windows: Mapping[Domain, tuple[int, int]] = NOTHING  # those that are not [0, 0]
     at: int | None = None  # the common instant that is given, by the wall clock
     jobs: dict[Domain, JobId] = field(default_factory=dict)  # the other members, as far as they are known
+    ids: Mapping[Domain, JobId] = NOTHING  # those that are named by their ids and have not been heard of
     asked: dict[Domain, Request] = NOTHING  # the questions of this RunJob that are open
     told: dict[Domain, MateStatus | MateJobId | Failure] = NOTHING  # what came of the others
     unanswered: Set[Domain] = frozenset()  # who gave no answer to the last call
@@ -141,7 +142,8 @@ class Membership:
         domains = tuple(sorted((domain, *named.others)))
         others = tuple(other for other in domains if other != domain)
         windows = {window.domain: (window.earliest, window.latest) for window in named.windows}
-        return cls(named.name, domains, others, named.or_alone, windows=windows, at=named.at)
+        ids = dict(named.ids) or NOTHING
+        return cls(named.name, domains, others, named.or_alone, windows=windows, at=named.at, ids=ids)
 
     @classmethod
     def _of_pair(cls, domain: Domain, named: MateName) -> Membership:
@@ -193,6 +195,7 @@ class Membership:
             self.void = all_but(peer, self.void)  # each job counts its own proposals
             self.held_by = all_but(peer, self.held_by)
         self.jobs[peer] = job
+        self.ids = all_but(peer, self.ids)
 
     def make_void(self, peer: Domain, number: int) -> None:
         """That member's proposals up to this number are dropped."""

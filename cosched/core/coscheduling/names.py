@@ -54,8 +54,10 @@ class Names:
     def check_free(self, job: JobId, named: Named, owner: str) -> None:
         """Check that a job of this owner may start with these; ValueError: that is another job's, or cannot be."""
         taken = self.taken(named, owner)
+        if taken == job:
+            taken = None
         if isinstance(named, MateName):
-            if taken not in (None, job):
+            if taken is not None:
                 raise ValueError(f"job {job}: its pair is that of job {taken} already")
             return
         domain, others = self.ledger.domain, named.others
@@ -210,11 +212,19 @@ class Names:
         """
         if (request.windows or request.at is not None) and not self.ledger.settings.slots:
             return no_pair(MateProblem.NO_SLOTS)
-        job = self.find(peer, request)
+        job: PairedJob | MateProblem | None = self.find(peer, request)
         if job is None:
             pair = self.taken(MateName(peer, request.group), self.owner_here(peer, request.owner))
-            return UNSUBMITTED if pair is None else no_pair(MateProblem.OTHER_DOMAINS)
+            if pair is not None:
+                return no_pair(MateProblem.OTHER_DOMAINS)
+            if request.member is None:
+                return UNSUBMITTED
+            job = self._adopted(peer, request)
+        if isinstance(job, MateProblem):
+            return no_pair(job)
         group = membership(job)
+        if request.member not in (None, job.id):
+            return no_pair(MateProblem.TAKEN)
         if request.domains != group.domains or peer not in group.others:
             return no_pair(MateProblem.OTHER_DOMAINS)
         if (request.windows, request.at) != (group.named_windows, group.at):
@@ -224,6 +234,24 @@ class Names:
             return no_pair(MateProblem.TAKEN)
         group.know(peer, request.caller)
         return MateJobId(Found.MATE, job.id, NOT_WAITING.get(job.state))
+
+    def _adopted(self, peer: Domain, request: GetMember) -> PairedJob | MateProblem:
+        """The job that the caller names by its id, a member from now on if it names nobody; else why it cannot be."""
+        job = self.ledger.jobs.get(request.member or "")
+        if job is None:
+            return MateProblem.UNKNOWN
+        if job.owner != self.owner_here(peer, request.owner):
+            return MateProblem.OTHER_OWNER
+        if job.group is not None or job.state is not JobState.QUEUED:
+            return NOT_WAITING.get(job.state, MateProblem.TAKEN)
+        here = self.ledger.domain
+        if {here, peer} - {*request.domains}:
+            return MateProblem.OTHER_DOMAINS
+        others = tuple(domain for domain in request.domains if domain != here)
+        named = GroupName(request.group, others, windows=request.windows, at=request.at)
+        job.group = Membership.named(here, named)
+        self._enter(job)
+        return job
 
     # The names
 

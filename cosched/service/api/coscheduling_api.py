@@ -72,9 +72,11 @@ class CoschedulingApi(CoschedulingServiceServicer):
         agreed: AgreedStart,
         queue: Queue,
         settled: Callable[[], Awaitable[None]],
+        joined: Callable[[JobId], None],
     ) -> None:
-        """`settled`: what an answer waits for, once it has been found."""
+        """`settled`: what an answer waits for, once it has been found. `joined`: a job that a peer names by its id."""
         self._settled = settled
+        self._joined = joined
         self.domain = domain
         self._queue = queue
         self._peers = peers
@@ -177,6 +179,8 @@ class CoschedulingApi(CoschedulingServiceServicer):
             reply = await self.domain.questions.late_answers.of(asked.peer, request)
         await self._settled()
         assert reply is not None
+        if isinstance(request, GetMember) and request.member and reply == MateJobId(Found.MATE, request.member):
+            self._joined(request.member)
         return reply
 
     # Who may

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import grpc
 
 from cosched.core.events import Linked, Unlinked
 from cosched.core.job import WAITING, JobState
-from cosched.core.protocol import Domain, Failure, GetMateJobId, GroupName, MateJobId, MateName
+from cosched.core.protocol import Domain, Failure, GetMateJobId, GroupName, MateJobId, MateName, Named
 from cosched.service.api.named_mates import NamedMates
 from cosched.service.api.owned_jobs import OwnedJobs, wrong_state
 from cosched.service.api.requests import Requests, UserRequest, not_owner
@@ -36,85 +38,63 @@ class Links:
         self._jobs = jobs
         self._named = named
 
-    # Groups
+    async def link(self, request: UserRequest, job: str, named: Named) -> JobRecord:
+        """Have a job start with these, who must be there, instead of those that it had; nobody starts by that.
 
-    async def join(self, request: UserRequest, job: str, named: GroupName) -> JobRecord:
-        """Make a job a member of this group."""
-        self._queue.check_groups()
+        A mate whose domain is not named is on that of the mate before.
+        """
+        await self._queue.look_for(job)
+        if self._queue.must_adopt(job):
+            return await self._adopt(request, job, await self._named.checked(named))
         record = self._jobs.owned(request, job)
-        await self._named.checked(named)
-        self._check_joinable(record, named)
-        answers = await self._announcer.ask_for_members(record, named)
-        if (refusal := refusal_of_group(named, answers)) is not None:
-            raise refusal
-        self._check_joinable(record, named)  # it may have been chosen meanwhile
+        if isinstance(named, MateName) and not named.peer:
+            named = named._replace(peer=record.mate.peer)
+        named = await self._named.checked(named)
+        self._queue.check_name(record, named)
+        self._check_linkable(record, named)
+        answers = await self._agreed(record, named)
+        await self._queue.relink(job, named)
+        self._check_linkable(record, named)  # it may have started meanwhile
         with self._domain.turns.take():
             self._requests.on_record(request, record.id, str(named))
-            self._domain.decisions.feed(Linked(job, named))
-            record.lookup = record.mate_status = UNASKED
+            if not names(record, named):
+                self._domain.decisions.feed(Linked(job, _known(named, answers)))
+                record.lookup = record.mate_status = UNASKED
+            if record.is_pair:
+                record.lookup = FOUND[answers[record.mate.peer].found]
         self._domain.calls.heard_of_members(job, answers)
         return record
 
-    def _check_joinable(self, record: JobRecord, named: GroupName) -> None:
-        if record.state is not JobState.QUEUED:
-            raise wrong_state(record, "join a group: it has nodes, or has had them")
-        self._check_in_no_group(record)
-        self._named.check_free(record.owner, named)
-
-    @staticmethod
-    def _check_in_no_group(record: JobRecord) -> None:
-        if record.mates and not record.is_pair:
-            said = f"job {record.id} is in group {record.group_name}: unlink it first"
-            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "IN_GROUP", said)
-
-    # Pairs
-
-    async def link(self, request: UserRequest, job: str, named: MateName) -> JobRecord:
-        """Give a job this mate, which must be there, or another one than it has; if unsaid, on the same domain."""
-        await self._queue.look_for(job)
-        if self._queue.must_adopt(job):
-            return await self._adopt(request, job, self._named.mate(named))
-        record = self._jobs.owned(request, job)
-        mate = self._named.mate(named if named.peer else named._replace(peer=record.mate.peer))
-        self._queue.check_name(mate)
-        self._check_linkable(record, mate)
-        answer = await self._agreed(record, mate)
-        await self._queue.relink(job, mate)
-        self._check_linkable(record, mate)  # it may have started meanwhile
-        with self._domain.turns.take():
-            self._requests.on_record(request, record.id, str(mate))
-            if not names(record, mate):
-                self._domain.decisions.feed(Linked(job, mate._replace(mate=mate.mate or answer.job)))
-                record.mate_status = UNASKED
-            record.lookup = FOUND[answer.found]
-        return record
-
-    async def _adopt(self, request: UserRequest, job: str, mate: MateName) -> JobRecord:
-        """Link a job of the caller that names no mate yet, and may be unknown here."""
+    async def _adopt(self, request: UserRequest, job: str, named: Named) -> JobRecord:
+        """Link a job of the caller that names nobody yet, and may be unknown here."""
         if (known := self._domain.jobs.get(job)) is not None:
-            self._check_linkable(known, mate)
-        self._named.check_free(request.user, mate)
-        await self._queue.adopt(job, mate, request.user)
+            self._check_linkable(known, named)
+        self._named.check_free(request.user, named)
+        await self._queue.adopt(job, named, request.user)
         if job not in self._domain.jobs:
             raise not_owner(f"{request.user} has no queued job {job[:40]} here that names no mate")
         record = self._domain.jobs[job]
         with self._domain.turns.take():
-            self._requests.on_record(request, record.id, str(mate))
+            self._requests.on_record(request, record.id, str(named))
         return record
 
-    async def _agreed(self, record: JobRecord, mate: MateName) -> MateJobId:
-        """Return the answer of the mate's domain to the new link; Refusal if there is no such mate."""
-        answer = await self._ask_for_link(record, mate)
-        if (refusal := refusal_of_mate(mate, answer)) is not None:
+    async def _agreed(self, record: JobRecord, named: Named) -> Mapping[Domain, MateJobId]:
+        """Return the answers of the other domains to the new link; Refusal if the job cannot have it."""
+        if isinstance(named, GroupName):
+            answers = await self._announcer.ask_for_members(record, named)
+            refusal = refusal_of_group(named, answers)
+        else:
+            answers = {named.peer: await self._ask_for_link(record, named)}
+            refusal = refusal_of_mate(named, answers[named.peer])
+        if refusal is not None:
             raise refusal
         await until_linkable(self._domain, str(record.id))
-        return answer
+        return answers
 
-    def _check_linkable(self, record: JobRecord, mate: MateName) -> None:
+    def _check_linkable(self, record: JobRecord, named: Named) -> None:
         if record.state not in WAITING:
             raise wrong_state(record, "be linked any more")
-        self._check_in_no_group(record)
-        self._named.check_free(record.owner, mate, str(record.id))
+        self._named.check_free(record.owner, named, str(record.id))
 
     async def _ask_for_link(self, record: JobRecord, mate: MateName) -> MateJobId:
         try:
@@ -149,3 +129,8 @@ class Links:
             record.lookup = record.mate_status = UNASKED
             self._domain.decisions.feed(Unlinked(job))
         return record
+
+
+def _known(named: Named, answers: Mapping[Domain, MateJobId]) -> Named:
+    """Return the mate with its id, which its domain may have told."""
+    return named if isinstance(named, GroupName) else named._replace(mate=named.mate or answers[named.peer].job)

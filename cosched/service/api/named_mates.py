@@ -24,10 +24,10 @@ class NamedMates:
         self._announcer = announcer
         self._peers = peers
 
-    async def checked(self, named: Named | None) -> Named | None:
+    async def checked(self, named: Named) -> Named:
         """Return the mate, with its domain filled in, or the group, whose domains are known and can start groups."""
         if not isinstance(named, GroupName):
-            return self.mate(named) if named is not None else None
+            return self.mate(named)
         for peer in named.others:
             self.mate(MateName(peer))
         self._check_slots(named)
@@ -58,13 +58,14 @@ class NamedMates:
         if not self._domain.core.settings.enabled:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "COSCHEDULING_OFF", "coscheduling is off here")
         taken = self._domain.core.names.taken(named, owner)
-        if isinstance(named, GroupName) and taken is not None:
+        if taken in (None, job):
+            return
+        if isinstance(named, GroupName):
             said = f"group {named.name}: job {taken} is its member here already; cancel it, or choose another name"
-            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "GROUP_TAKEN", said, {"job_id": taken})
-        if isinstance(named, MateName) and taken not in (None, job):
-            what = f"pair {named.pair}" if named.pair is not None else str(named)
-            said = f"{what} is that of job {taken} already"
-            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "PAIR_TAKEN", said, {"job_id": str(taken)})
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "GROUP_TAKEN", said, {"job_id": str(taken)})
+        what = f"pair {named.pair}" if named.pair is not None else str(named)
+        said = f"{what} is that of job {taken} already"
+        raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "PAIR_TAKEN", said, {"job_id": str(taken)})
 
     def mate(self, mate: MateName) -> MateName:
         """Return the mate with its domain filled in; Refusal if this domain does not talk to that one."""

@@ -77,8 +77,6 @@ class Operations:
 
     async def link(self, request: UserRequest, job: str, named: Named) -> JobRecord:
         """LinkJobs."""
-        if isinstance(named, GroupName):
-            return await self._once(request, lambda: self._links.join(request, job, named))
         return await self._once(request, lambda: self._links.link(request, job, named))
 
     async def unlink(self, request: UserRequest, job: str, peer: Domain) -> JobRecord:
@@ -110,7 +108,7 @@ class Operations:
     async def _submit(self, request: UserRequest, wanted: Submission) -> JobRecord:
         self._queue.check_open()
         owner = self._owner(request, wanted.owner)
-        named = await self._named.checked(wanted.named)
+        named = None if wanted.named is None else await self._named.checked(wanted.named)
         record = self._record(wanted, owner, named)
         self._check_room(owner, least_of(record))
         self._named.check_free(owner, named)

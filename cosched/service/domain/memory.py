@@ -41,7 +41,7 @@ OF_RECORD = {"id", "owner", "state", "group", "ready_at", "started_at"}  # colum
 SCHEDULER = "scheduler"  # the key of what the scheduler keeps, of a job and of the domain
 OF_EARLIER_VERSIONS = {"block", "expected", "boost", "passed_over", "wanted_until", "released", "share", "been_ready"}
 OF_EARLIER_VERSIONS |= {"guard", "slot", "slot_block", "slot_moves", "pushed"}  # the slot was the same for both
-OF_GROUP = ("or_alone", "slot", "started_by", "held_by", "void", "kept_until")  # plain values of a Membership
+OF_GROUP = ("or_alone", "ids", "slot", "started_by", "held_by", "void", "kept_until")  # plain values of a Membership
 _PAIRED = {f.name: f.default for f in fields(PairedJob) if f.default is not MISSING and f.name not in OF_RECORD}
 _ALLOCATION = {f.name: f.default for f in fields(Allocation)}
 

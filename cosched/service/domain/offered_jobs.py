@@ -113,7 +113,7 @@ class OfferedJobs:
         if self.domain.state(job) not in WAITING:
             return
         local = self._core.jobs[job]
-        if isinstance(named, GroupName) or (named is not None and local.peers and not local.is_pair):
+        if named is not None and local.peers and (isinstance(named, GroupName) or not local.is_pair):
             self._journal.note(job, Noted.STAYS)
         elif named is not None and self._core.names.taken(named, local.owner) in (None, job):
             self._decisions.feed(Linked(job, named))

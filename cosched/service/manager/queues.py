@@ -15,7 +15,7 @@ from cosched.adapters.batch_system import BatchSystem, Foreseen, Link, NodeState
 from cosched.adapters.launcher import Launcher
 from cosched.adapters.manager import ManagerError
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, GetMateJobId, GetMember, JobId, MateName
+from cosched.core.protocol import Domain, GetMateJobId, GetMember, GroupName, JobId, Named
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import least_of
 from cosched.service.manager.launches import spec_of
@@ -80,17 +80,14 @@ class Queue:
         """Whether the domain knows this job only after it names a mate (`adopt`)."""
         return False
 
-    async def adopt(self, job: JobId, mate: MateName, owner: str) -> None:
-        """Give this mate to a queued job of this owner that names none, if there is such a job. Refusal."""
+    async def adopt(self, job: JobId, named: Named, owner: str) -> None:
+        """Give these to a queued job of this owner that names nobody, if there is such a job. Refusal."""
 
-    def check_name(self, mate: MateName) -> None:
-        """Raise Refusal if jobs cannot name this mate."""
+    def check_name(self, record: JobRecord, named: Named) -> None:
+        """Raise Refusal if the job cannot name these instead of those that it names."""
 
-    def check_groups(self) -> None:
-        """Raise Refusal if a job names its group at submission only."""
-
-    async def relink(self, job: JobId, mate: MateName) -> None:
-        """Replace a job's mate by this one. Refusal."""
+    async def relink(self, job: JobId, named: Named) -> None:
+        """Replace those that a job names by these. Refusal."""
 
     async def part(self, job: JobId) -> None:
         """Remove a job's mate. Refusal."""
@@ -155,7 +152,7 @@ class BatchQueue(Queue):
         try:
             async with asyncio.timeout(PEERS_PATIENCE):
                 answered = await self._system.look()
-                if isinstance(question, GetMateJobId) and not self._is_settled(peer, question):
+                if not self._is_settled(peer, question):
                     await self._adopt_caller(peer, question)
         except TimeoutError:
             return False
@@ -166,46 +163,51 @@ class BatchQueue(Queue):
         found = self._domain.core.names.find(peer, question)
         return found is not None and (found.group is not None or found.parted == (peer, question.caller))
 
-    async def _adopt_caller(self, peer: Domain, question: GetMateJobId) -> None:
-        mate = question.mate
-        if question.pair is not None or mate is None:
+    async def _adopt_caller(self, peer: Domain, question: GetMateJobId | GetMember) -> None:
+        """Give the caller, or its group, to the job that it names by its id."""
+        if isinstance(question, GetMember):
+            named, others = question.member, [peer for peer in question.domains if peer != self._domain.name]
+            link = self._link(GroupName(question.group, tuple(others), windows=question.windows, at=question.at))
+        else:
+            named, link = question.mate if question.pair is None else None, Link(peer, question.caller)
+        if named is None:
             return
         owner = self._domain.core.names.owner_here(peer, question.owner)
         try:
-            await self._system.adopt(mate, Link(peer, question.caller), owner)
+            await self._system.adopt(named, link, owner)
         except (ManagerError, ValueError) as error:
-            _LOG.warning("job %s cannot be linked with %s:%s: %s", mate, peer, question.caller, error)
+            _LOG.warning("job %s cannot be linked with %s:%s: %s", named, peer, question.caller, error)
 
     def must_adopt(self, job: JobId) -> bool:
         """See Queue."""
         known = self._domain.jobs.get(job)
-        return known is None or not known.is_pair
+        return known is None or not known.paired
 
-    async def adopt(self, job: JobId, mate: MateName, owner: str) -> None:
+    async def adopt(self, job: JobId, named: Named, owner: str) -> None:
         """See Queue."""
         with _refusals():
-            await self._system.adopt(job, self._link(mate), owner)
+            await self._system.adopt(job, self._link(named), owner)
 
-    def check_name(self, mate: MateName) -> None:
+    def check_name(self, record: JobRecord, named: Named) -> None:
         """See Queue."""
-        self._link(mate)
+        if isinstance(named, GroupName) or not record.is_pair:
+            raise no_pair("a job takes another mate here, but no other group: submit it anew")
+        self._link(named)
 
-    def check_groups(self) -> None:
-        """See Queue."""
-        raise no_pair("jobs name their group at submission here: submit the job anew")
-
-    async def relink(self, job: JobId, mate: MateName) -> None:
+    async def relink(self, job: JobId, named: Named) -> None:
         """See Queue."""
         with _refusals():
-            await self._system.relink(job, self._link(mate))
+            await self._system.relink(job, self._link(named))
 
     async def part(self, job: JobId) -> None:
         """See Queue."""
         with _refusals():
             await self._system.part(job)
 
-    def _link(self, mate: MateName) -> Link:
-        """Return the mate in the form that jobs name it: with a pair's name, the only domain is left out."""
+    def _link(self, mate: Named) -> Link:
+        """Return the mate, or the group, as jobs name it: with a pair's name, the only domain is left out."""
+        if isinstance(mate, GroupName):
+            return Link("", None, mate.name, mate.or_alone, mate.others, mate.windows, mate.at)
         if mate.pair is None:
             return Link(mate.peer, mate.mate, or_alone=mate.or_alone)
         return Link(mate.peer if len(self._peers) > 1 else "", pair=mate.pair, or_alone=mate.or_alone)

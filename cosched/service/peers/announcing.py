@@ -1,14 +1,14 @@
-"""Announces links: asks the mate's domain at once, which so learns of the link, and records its answer.
+"""Announces links: asks the domain of a mate at once, which so learns of the link, and records its answer.
 
-A mate that is named by its id need not name us. So we ask its domain again until it has said what it knows of the mate.
-Else it would never learn of the link if it could not look for the mate the first time.
+Who is named by an id need not name us. So we ask that domain again until it has said what it knows of the job. Else it
+would never learn of the link if it could not look for the job the first time.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 
 from cosched.core.job import WAITING
@@ -55,13 +55,18 @@ class Announcer:
         return await self._peers.without_groups(peers)
 
     async def ask_for_members(self, record: JobRecord, named: GroupName) -> dict[Domain, MateJobId]:
-        """Ask the other domains of a job's group for their members; the answers that came. Others come when the job is
-        ready.
+        """Ask the other domains of a job's group for their members; the answers that came.
+
+        Others come when the job is ready, or sooner for members that are named by their ids: those are asked for again.
         """
-        domains = tuple(sorted((self._domain.name, *named.others)))
+        domains, ids = tuple(sorted((self._domain.name, *named.others))), dict(named.ids)
         question = GetMember(str(record.id), named.name, domains, record.owner, named.windows, named.at)
-        answers = await asyncio.gather(*(self._asked_for_member(peer, question) for peer in named.others))
-        return {peer: answer for peer, answer in zip(named.others, answers, strict=True) if answer is not None}
+        asked = [(peer, question._replace(member=ids.get(peer))) for peer in named.others]
+        told = await asyncio.gather(*(self._asked_for_member(*member) for member in asked))
+        answers = {peer: answer for peer, answer in zip(named.others, told, strict=True) if answer is not None}
+        if not _settle(named, answers):
+            self._announce_later(str(record.id))
+        return answers
 
     async def _asked_for_member(self, peer: Domain, question: GetMember) -> MateJobId | None:
         try:
@@ -69,6 +74,11 @@ class Announcer:
         except CallError as error:
             _LOG.info("job %s: %s gives no answer about its group: %s", question.caller, peer, error.problem)
             return None
+
+    def joined(self, job: JobId) -> None:
+        """The job has just joined a group, since a member named it by its id: ask who the others are."""
+        self._announce_later(job)
+        self._again[job].set()
 
     def hurry(self, peer: Domain) -> None:
         """Announce waiting links to this peer at once, since it answers again."""
@@ -80,7 +90,12 @@ class Announcer:
     def resume(self) -> None:
         """After a restart, announce the recorded links that may not have been announced."""
         for job, record in self._domain.jobs.items():
-            if record.mate.mate is not None and record.lookup != FOUND[Found.MATE] and record.state in WAITING:
+            named = record.named
+            if isinstance(named, GroupName):
+                is_open = bool(named.ids)
+            else:
+                is_open = named.mate is not None and record.lookup != FOUND[Found.MATE]
+            if is_open and record.state in WAITING:
                 self._announce_later(job)
 
     def _announce_later(self, job: JobId) -> None:
@@ -101,9 +116,13 @@ class Announcer:
     async def _announced(self, job: JobId) -> tuple[MateJobId | None, bool]:
         """Return the answer of the mate's domain, and whether it knows of the job or will without being asked again."""
         record = self._domain.jobs.get(job)
-        if record is None or not record.is_pair or record.state not in WAITING:
+        if record is None or not record.mates or record.state not in WAITING:
             return None, True
-        mate = record.mate
+        mate = record.named
+        if isinstance(mate, GroupName):
+            answers = await self.ask_for_members(record, mate)
+            self._domain.calls.heard_of_members(job, answers)
+            return None, _settle(mate, answers)
         question = GetMateJobId(job, mate.pair, mate.mate, record.owner)
         try:
             answer = await self.ask(mate.peer, question)
@@ -113,3 +132,9 @@ class Announcer:
         if job in self._domain.jobs:
             self._domain.calls.heard(mate.peer, question, answer)
         return answer, question.pair is not None or answer.found is not Found.UNSUBMITTED
+
+
+def _settle(named: GroupName, answers: Mapping[Domain, MateJobId]) -> bool:
+    """Whether the domains of the members that are named by their ids have said what they know of those."""
+    told = {peer for peer, answer in answers.items() if answer.found is not Found.UNSUBMITTED}
+    return told.issuperset(dict(named.ids))

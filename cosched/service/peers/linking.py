@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import grpc
 
-from cosched.core.protocol import Domain, Found, GroupName, JobId, MateJobId, MateName, StartJob, TryStartMate
+from cosched.core.protocol import Domain, Found, GroupName, JobId, MateJobId, MateName, Named, StartJob, TryStartMate
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord
 from cosched.service.wire.errors import Refusal
@@ -21,10 +21,10 @@ def peer_meant(named: Domain, peers: Sequence[Domain]) -> Domain:
     return named or (peers[0] if len(peers) == 1 else "")
 
 
-def names(record: JobRecord, mate: MateName) -> bool:
-    """Whether the job already names this mate, with the same choice about starting alone."""
+def names(record: JobRecord, wanted: Named) -> bool:
+    """Whether the job already names this mate, or this group, with the same choice about starting alone."""
     named = record.named
-    return mate == named or (isinstance(named, MateName) and mate == named._replace(mate=None))
+    return wanted == named or (isinstance(named, MateName) and wanted == named._replace(mate=None))
 
 
 def refusal_of_mate(mate: MateName, answer: MateJobId | None) -> Refusal | None:
@@ -39,7 +39,7 @@ def refusal_of_group(group: GroupName, answers: Mapping[Domain, MateJobId]) -> R
     """Return why a job cannot be in this group, by the answers of the other domains; None if there is no reason."""
     for peer, answer in answers.items():
         if not group.or_alone and (answer.found is Found.NO_PAIR or answer.problem is not None):
-            return no_pair(wrong_member(peer, group.name, answer.problem), answer)
+            return no_pair(wrong_member(peer, group.name, answer.problem, dict(group.ids).get(peer)), answer)
     return None
 
 

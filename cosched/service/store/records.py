@@ -80,8 +80,8 @@ class JobRecord:
             return self.mate
         kept = (self.memory or {}).get("group", {})
         windows = tuple(Window(domain, *window) for domain, window in sorted(kept.get("windows", {}).items()))
-        or_alone, at = kept.get("or_alone", False), kept.get("at")
-        return GroupName(self.group_name or "", tuple(self.mates), or_alone, windows, at)
+        or_alone, at, ids = kept.get("or_alone", False), kept.get("at"), tuple(kept.get("ids", {}).items())
+        return GroupName(self.group_name or "", tuple(self.mates), or_alone, windows, at, ids)
 
     @property
     def starts_by(self) -> dict[str, int]:

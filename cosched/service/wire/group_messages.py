@@ -20,6 +20,7 @@ from cosched.service.wire.fields import (
     FieldError,
     WrongDomainError,
     check_domain,
+    check_job_of,
     check_text,
     check_time,
 )
@@ -43,9 +44,11 @@ _VOTE_OF = {value: vote for vote, value in VOTE.items()}
 _OUTCOME_OF = {value: outcome for outcome, value in OUTCOME.items()}
 
 
-def _write_get_member(request: core.GetMember, _: Domain) -> Fields:
+def _write_get_member(request: core.GetMember, peer: Domain) -> Fields:
     windows, at = map(write_window, request.windows), write_instant(request.at)
-    return {"group": request.group, "domains": request.domains, "owner": request.owner, "windows": windows, "at": at}
+    member = None if request.member is None else wire.JobRef(domain=peer, job_id=request.member)
+    named = {"group": request.group, "domains": request.domains, "owner": request.owner, "member": member}
+    return {**named, "windows": windows, "at": at}
 
 
 def _read_get_member(message: wire.GetMemberRequest, here: Domain, peer: Domain) -> list[Any]:
@@ -59,7 +62,8 @@ def _read_get_member(message: wire.GetMemberRequest, here: Domain, peer: Domain)
     windows = read_windows("windows", message.windows, domains)
     if [window.domain for window in windows] != [window.domain for window in message.windows]:
         raise FieldError("windows", "must be in the order of their domains, and not 0 to 0")
-    return [group, domains, owner, windows, read_at("at", message)]
+    member = check_job_of("member", message.member, here) if message.HasField("member") else None
+    return [group, domains, owner, windows, read_at("at", message), member]
 
 
 def write_window(window: Window) -> wire.Window:

@@ -180,6 +180,20 @@ def _group(group: job_pb2.GroupName, or_alone: bool) -> Named:
     own = [window.domain for window in group.windows if window.domain not in others][:1] or [""]
     windows = read_windows("group.windows", group.windows, (*others, *own))
     at = read_at("group.at", group)
-    if len(others) == 1 and not windows and at is None:
-        return MateName(others[0], group.name, None, or_alone)
-    return GroupName(group.name, tuple(sorted(others)), or_alone, windows, at)
+    ids = _ids(group, others)
+    if len(others) > 1 or windows or at is not None:
+        return GroupName(group.name, tuple(sorted(others)), or_alone, windows, at, ids)
+    if ids:
+        raise FieldError("group.jobs", "two jobs are a pair: name its other job by its id alone, without a group")
+    return MateName(others[0], group.name, None, or_alone)
+
+
+def _ids(group: job_pb2.GroupName, others: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return the members that are named by their ids, in the order of domains."""
+    named = [check_job("group.jobs", job) for job in group.jobs]
+    for domain, _ in named:
+        if domain not in others:
+            raise FieldError("group.jobs", f"{domain!r} is not among the domains of the other members")
+    if len(dict(named)) < len(named):
+        raise FieldError("group.jobs", "names two jobs of one domain")
+    return tuple(sorted(named))

@@ -9,7 +9,7 @@ from cosched.core.domain import TIMER_EVENTS
 from cosched.core.effects import Effect, SetTimer, Timer, TryReady
 from cosched.core.events import Answered, Asked, CallFailed, Event, Ready, Submitted, TriedReady
 from cosched.core.job import JobState
-from cosched.core.protocol import Failure, GroupName, Window
+from cosched.core.protocol import NO_MATE, Failure, GroupName, Window
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 from tests.core.had import had
 from tests.core.messages import NOW, Messages
@@ -19,10 +19,16 @@ class World(Messages):
     """Job j on each domain; `fits`: where it can be made ready for another member.
 
     Timers are not due by themselves: `due` tells a member's lease, or its retry. A start is that of a domain's job.
+    `named_by`: the job there names all others by their ids, and they name nobody; empty: all name their group.
     """
 
     def __init__(
-        self, schemes: dict[str, Scheme], fits: str = "", windows: tuple[Window, ...] = (), at: int | None = None
+        self,
+        schemes: dict[str, Scheme],
+        fits: str = "",
+        windows: tuple[Window, ...] = (),
+        at: int | None = None,
+        named_by: str = "",
     ) -> None:
         cores = {name: self._domain(name, scheme) for name, scheme in schemes.items()}
         super().__init__(cores, dict.fromkeys(cores, "j"))
@@ -30,7 +36,9 @@ class World(Messages):
         self.timers: dict[tuple[str, Timer], int] = {}
         for name in self.cores:
             others = tuple(other for other in self.cores if other != name)
-            self.feed(name, Submitted("j", GroupName("g", others, windows=windows, at=at)))
+            ids = tuple((other, "j") for other in others) if named_by else ()
+            group = GroupName("g", others, windows=windows, at=at, ids=ids)
+            self.feed(name, Submitted("j", NO_MATE if named_by not in ("", name) else group))
 
     @staticmethod
     def _domain(name: str, scheme: Scheme) -> Coscheduler:
