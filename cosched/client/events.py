@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from cosched.client.view import UNKNOWN, View, reference, when, words
+from cosched.client.fields import instant, job_if_given, plain, word, words
+from cosched.client.view import View
 from cosched.v1 import domain_pb2
 
 EVENT_KINDS = words(domain_pb2.EventKind, "EVENT_KIND_")
@@ -15,30 +14,14 @@ class Event(View[domain_pb2.Event]):
 
     __slots__ = ()
 
-    @property
-    def sequence(self) -> int:
-        """Its number in the domain; later events have larger numbers."""
-        return self._message.sequence
-
-    @property
-    def at(self) -> datetime | None:
-        """When it happened."""
-        return when(self._message, "at")
-
-    @property
-    def kind(self) -> str:
-        """submitted, ready, slot, held, yielded, released, started, ended, linked, unlinked, peer, warning, unknown."""
-        return EVENT_KINDS.get(self._message.kind, UNKNOWN)
-
-    @property
-    def job(self) -> str | None:
-        """The job that it is about, as DOMAIN:ID."""
-        return reference(self._message.job) if self._message.HasField("job") else None
-
-    @property
-    def text(self) -> str:
-        """What happened, for people."""
-        return self._message.text
+    sequence = plain(int, "Its number in the domain; later events have larger numbers.")
+    at = instant("When it happened.")
+    kind = word(
+        EVENT_KINDS,
+        "submitted, ready, slot, held, yielded, released, started, ended, linked, unlinked, peer, warning, unknown.",
+    )
+    job = job_if_given("The job that it is about, as DOMAIN:ID.")
+    text = plain(str, "What happened, for people.")
 
     @property
     def detail(self) -> dict[str, str]:

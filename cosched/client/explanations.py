@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+from cosched.client.fields import if_any, if_given, instant, instant_of, many, part, plain, word_if_any, words
 from cosched.client.jobs import JOB_STATES
-from cosched.client.view import View, instant, when, word, words
+from cosched.client.view import View
 from cosched.v1 import explain_pb2
 
 SOURCES = words(explain_pb2.EstimateSource, "ESTIMATE_SOURCE_")
@@ -20,22 +21,17 @@ class Estimate(View[explain_pb2.Estimate]):
     @property
     def at(self) -> datetime:
         """When."""
-        return instant(self._message.at)
+        return instant_of(self._message.at)
 
     @property
     def made_at(self) -> datetime:
         """When this was estimated."""
-        return instant(self._message.made_at)
+        return instant_of(self._message.made_at)
 
-    @property
-    def source(self) -> str | None:
-        """By whom: plan, batch_system, slot (it is agreed), has_nodes (it waits for its mate only)."""
-        return word(SOURCES, self._message.source)
-
-    @property
-    def nodes(self) -> int | None:
-        """On how many nodes, if the scheduler chooses that; None: on as many as the job asks for."""
-        return self._message.nodes or None
+    source = word_if_any(
+        SOURCES, "By whom: plan, batch_system, slot (it is agreed), has_nodes (it waits for its mate only)."
+    )
+    nodes = if_any(int, "On how many nodes, if the scheduler chooses that; None: on as many as the job asks for.")
 
     @property
     def earliest(self) -> timedelta | None:
@@ -50,15 +46,8 @@ class Estimate(View[explain_pb2.Estimate]):
         """See `earliest`."""
         return self._deviation("latest")
 
-    @property
-    def within(self) -> int:
-        """See `earliest`."""
-        return self._message.accuracy.within
-
-    @property
-    def of(self) -> int:
-        """See `earliest`."""
-        return self._message.accuracy.of
+    within = plain(int, "See `earliest`.", "accuracy.within")
+    of = plain(int, "See `earliest`.", "accuracy.of")
 
     def _deviation(self, name: str) -> timedelta | None:
         if not self._message.HasField("accuracy"):
@@ -83,15 +72,8 @@ class Reason(View[explain_pb2.Reason]):
         kind = self._message.WhichOneof("kind")
         return {} if kind is None else _values(getattr(self._message, kind))
 
-    @property
-    def text(self) -> str:
-        """One sentence for people."""
-        return self._message.text
-
-    @property
-    def change(self) -> str:
-        """The command or the setting that changes it; empty: nothing but time."""
-        return self._message.change
+    text = plain(str, "One sentence for people.")
+    change = plain(str, "The command or the setting that changes it; empty: nothing but time.")
 
 
 class Cost(View[explain_pb2.Cost]):
@@ -99,25 +81,10 @@ class Cost(View[explain_pb2.Cost]):
 
     __slots__ = ()
 
-    @property
-    def held(self) -> int:
-        """Of nodes that were held unused for mates."""
-        return self._message.held
-
-    @property
-    def booked(self) -> int:
-        """Of nodes that were kept unused while mates' domains were asked."""
-        return self._message.booked
-
-    @property
-    def pushed(self) -> int:
-        """By which starts before their turn have pushed the first jobs of the queue."""
-        return self._message.pushed
-
-    @property
-    def slots(self) -> int:
-        """Of nodes that were free for jobs with slots, which waited for their mates."""
-        return self._message.slots
+    held = plain(int, "Of nodes that were held unused for mates.")
+    booked = plain(int, "Of nodes that were kept unused while mates' domains were asked.")
+    pushed = plain(int, "By which starts before their turn have pushed the first jobs of the queue.")
+    slots = plain(int, "Of nodes that were free for jobs with slots, which waited for their mates.")
 
     @property
     def charged(self) -> int:
@@ -130,85 +97,29 @@ class Outlook(View[explain_pb2.Outlook]):
 
     __slots__ = ()
 
-    @property
-    def domain(self) -> str:
-        """Its domain."""
-        return self._message.job.domain
-
-    @property
-    def id(self) -> str | None:
-        """Its id there; None: unknown."""
-        return self._message.job.job_id or None
-
-    @property
-    def state(self) -> str | None:
-        """Its state, as of Job; None: not known."""
-        return word(JOB_STATES, self._message.state)
-
-    @property
-    def start(self) -> Estimate | None:
-        """When it could start; None: it has started or ended, or nobody can tell."""
-        return Estimate(self._message.start) if self._message.HasField("start") else None
-
-    @property
-    def position(self) -> int | None:
-        """Its place in the queue, from 1; None: it is in none, or that is unknown."""
-        return self._message.position or None
-
-    @property
-    def queued(self) -> int | None:
-        """How many jobs are in that queue; None: unknown."""
-        return self._message.queued or None
-
-    @property
-    def position_at(self) -> datetime | None:
-        """When a batch system's queue was looked at for the place, which is estimated; None: it is in cosched's own."""
-        return when(self._message, "position_at")
-
-    @property
-    def reason(self) -> Reason | None:
-        """Why it waits; None: it does not, or that is unknown."""
-        return Reason(self._message.reason) if self._message.HasField("reason") else None
-
-    @property
-    def nodes(self) -> int:
-        """How many nodes it needs, or has."""
-        return self._message.nodes
-
-    @property
-    def submitted_at(self) -> datetime | None:
-        """When it was submitted."""
-        return when(self._message, "submitted_at")
-
-    @property
-    def started_at(self) -> datetime | None:
-        """When it started."""
-        return when(self._message, "started_at")
-
-    @property
-    def ended_at(self) -> datetime | None:
-        """When it ended."""
-        return when(self._message, "ended_at")
-
-    @property
-    def cost(self) -> Cost | None:
-        """What it has cost beyond its run so far; None: it has no mate, or that is unknown."""
-        return Cost(self._message.cost) if self._message.HasField("cost") else None
-
-    @property
-    def problem(self) -> str:
-        """Why nothing is known; empty if it is."""
-        return self._message.problem
-
-    @property
-    def near(self) -> str:
-        """A name almost as that of the pair or group, by which another job waits there, as `problem` says; or empty."""
-        return self._message.near
-
-    @property
-    def size(self) -> str:
-        """How many nodes were chosen for it, or will be by the plan, and why; empty: it has what it asks for."""
-        return self._message.size
+    domain = plain(str, "Its domain.", "job.domain")
+    id = if_any(str, "Its id there; None: unknown.", "job.job_id")
+    state = word_if_any(JOB_STATES, "Its state, as of Job; None: not known.")
+    start = if_given(Estimate, "When it could start; None: it has started or ended, or nobody can tell.")
+    position = if_any(int, "Its place in the queue, from 1; None: it is in none, or that is unknown.")
+    queued = if_any(int, "How many jobs are in that queue; None: unknown.")
+    position_at = instant(
+        "When a batch system's queue was looked at for the place, which is estimated; None: it is in cosched's own."
+    )
+    reason = if_given(Reason, "Why it waits; None: it does not, or that is unknown.")
+    nodes = plain(int, "How many nodes it needs, or has.")
+    submitted_at = instant("When it was submitted.")
+    started_at = instant("When it started.")
+    ended_at = instant("When it ended.")
+    cost = if_given(Cost, "What it has cost beyond its run so far; None: it has no mate, or that is unknown.")
+    problem = plain(str, "Why nothing is known; empty if it is.")
+    near = plain(
+        str,
+        "A name almost as that of the pair or group, by which another job waits there, as `problem` says; or empty.",
+    )
+    size = plain(
+        str, "How many nodes were chosen for it, or will be by the plan, and why; empty: it has what it asks for."
+    )
 
     def __str__(self) -> str:
         return f"{self.domain}:{self.id}" if self.id else self.domain
@@ -219,20 +130,11 @@ class Explanation(View[explain_pb2.Explanation]):
 
     __slots__ = ()
 
-    @property
-    def job(self) -> Outlook:
-        """The job."""
-        return Outlook(self._message.job)
-
-    @property
-    def mates(self) -> tuple[Outlook, ...]:
-        """Its mate, or the other members of its group."""
-        return tuple(map(Outlook, self._message.mates))
-
-    @property
-    def together(self) -> Estimate | None:
-        """When all are expected to start together; None: not known of all, or it has no mates."""
-        return Estimate(self._message.together) if self._message.HasField("together") else None
+    job = part(Outlook, "The job.")
+    mates = many(Outlook, "Its mate, or the other members of its group.")
+    together = if_given(
+        Estimate, "When all are expected to start together; None: not known of all, or it has no mates."
+    )
 
 
 def _values(message: Any) -> dict[str, Any]:
@@ -250,7 +152,7 @@ def _plain(field: Any, value: Any) -> Any:
     if field.message_type is None:
         return field.enum_type.values_by_number[value].name.lower() if field.enum_type else _listed(value)
     if field.message_type.name == "Timestamp":
-        return instant(value)
+        return instant_of(value)
     return f"{value.domain}:{value.job_id}" if value.job_id else value.domain  # a JobRef
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from cosched.client.fields import if_any, plain, word_if_any
 from cosched.client.jobs import MATE_STATUSES
-from cosched.client.view import View, word
+from cosched.client.view import View
 from cosched.v1 import rendezvous_pb2
 
 
@@ -12,35 +13,14 @@ class FoundMate(View[rendezvous_pb2.FoundMate]):
 
     __slots__ = ()
 
-    @property
-    def domain(self) -> str:
-        """Its domain."""
-        return self._message.job.domain
-
-    @property
-    def job_id(self) -> str | None:
-        """Its id there; None: unknown."""
-        return self._message.job.job_id or None
-
-    @property
-    def status(self) -> str | None:
-        """Its state: holding, queuing, running, ended, ...; None: its domain gives no answer."""
-        return word(MATE_STATUSES, self._message.status)
-
-    @property
-    def nodelist(self) -> str | None:
-        """Its nodes, as its batch system writes them; None: it has not said."""
-        return self._message.place.nodelist or None
-
-    @property
-    def host(self) -> str | None:
-        """The host that it can be reached at; None: it has not said yet, or does not run."""
-        return self._message.place.host or None
-
-    @property
-    def port(self) -> int | None:
-        """The port there; None: it has not said."""
-        return self._message.place.port or None
+    domain = plain(str, "Its domain.", "job.domain")
+    job_id = if_any(str, "Its id there; None: unknown.", "job.job_id")
+    status = word_if_any(
+        MATE_STATUSES, "Its state: holding, queuing, running, ended, ...; None: its domain gives no answer."
+    )
+    nodelist = if_any(str, "Its nodes, as its batch system writes them; None: it has not said.", "place.nodelist")
+    host = if_any(str, "The host that it can be reached at; None: it has not said yet, or does not run.", "place.host")
+    port = if_any(int, "The port there; None: it has not said.", "place.port")
 
     @property
     def ports(self) -> str | None:
@@ -48,10 +28,7 @@ class FoundMate(View[rendezvous_pb2.FoundMate]):
         ports = self._message.ports
         return f"{ports.low}-{ports.high}" if self._message.HasField("ports") else None
 
-    @property
-    def problem(self) -> str:
-        """Why its domain does not say; empty if it does."""
-        return self._message.problem
+    problem = plain(str, "Why its domain does not say; empty if it does.")
 
     def __str__(self) -> str:
         return f"{self.domain}:{self.job_id}" if self.job_id else self.domain

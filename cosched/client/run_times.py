@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
-from cosched.client.view import View, span, word, words
+from cosched.client.fields import duration, if_given, plain, word_if_any, words
+from cosched.client.view import View
 from cosched.v1 import run_times_pb2
 
 RUN_TIMES_BY = words(run_times_pb2.RunTimesBy, "RUN_TIMES_BY_")
@@ -16,72 +15,21 @@ class RunTime(View[run_times_pb2.RunTime]):
 
     __slots__ = ()
 
-    @property
-    def job_class(self) -> str:
-        """Empty: of all job classes."""
-        return self._message.job_class
-
-    @property
-    def resource(self) -> str:
-        """A machine or a cluster; empty: of all."""
-        return self._message.resource
-
-    @property
-    def user(self) -> str:
-        """Empty: of all users."""
-        return self._message.user
-
-    @property
-    def queue(self) -> str:
-        """Empty: from all queues."""
-        return self._message.queue
-
-    @property
-    def runs(self) -> int:
-        """How many runs have completed."""
-        return self._message.runs
-
-    @property
-    def mean(self) -> timedelta | None:
-        """Rounded to seconds; None: there is no run."""
-        return span(self._message, "mean")
-
-    @property
-    def standard_deviation(self) -> float | None:
-        """In seconds; None: fewer than two runs."""
-        return self._message.standard_deviation if self._message.HasField("standard_deviation") else None
-
-    @property
-    def tenth(self) -> timedelta | None:
-        """A tenth of the runs is not longer; above 128 s it is up to a 64th too low."""
-        return span(self._message, "tenth")
-
-    @property
-    def median(self) -> timedelta | None:
-        """Half of the runs are not longer; above 128 s it is up to a 64th too low."""
-        return span(self._message, "median")
-
-    @property
-    def ninetieth(self) -> timedelta | None:
-        """Nine tenths of the runs are not longer; above 128 s it is up to a 64th too low."""
-        return span(self._message, "ninetieth")
-
-    @property
-    def stated(self) -> timedelta | None:
-        """What was stated; it counts while there are no runs."""
-        return span(self._message, "stated")
-
-    @property
-    def expected(self) -> timedelta | None:
-        """What is expected of the next run; None: this is a sum of several job classes or resources."""
-        return span(self._message, "expected")
-
-    @property
-    def source(self) -> str | None:
-        """From what it is expected: `runs`, `stated`, or `kind`, runs on resources of the same kind."""
-        return word(_SOURCES, self._message.source)
-
-    @property
-    def spread(self) -> float | None:
-        """The standard deviation of the next run from what is expected, in seconds; None: not known."""
-        return self._message.spread if self._message.HasField("spread") else None
+    job_class = plain(str, "Empty: of all job classes.")
+    resource = plain(str, "A machine or a cluster; empty: of all.")
+    user = plain(str, "Empty: of all users.")
+    queue = plain(str, "Empty: from all queues.")
+    runs = plain(int, "How many runs have completed.")
+    mean = duration("Rounded to seconds; None: there is no run.")
+    standard_deviation = if_given(float, "In seconds; None: fewer than two runs.")
+    tenth = duration("A tenth of the runs is not longer; above 128 s it is up to a 64th too low.")
+    median = duration("Half of the runs are not longer; above 128 s it is up to a 64th too low.")
+    ninetieth = duration("Nine tenths of the runs are not longer; above 128 s it is up to a 64th too low.")
+    stated = duration("What was stated; it counts while there are no runs.")
+    expected = duration("What is expected of the next run; None: this is a sum of several job classes or resources.")
+    source = word_if_any(
+        _SOURCES, "From what it is expected: `runs`, `stated`, or `kind`, runs on resources of the same kind."
+    )
+    spread = if_given(
+        float, "The standard deviation of the next run from what is expected, in seconds; None: not known."
+    )

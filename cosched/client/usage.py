@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cosched.client.explanations import Cost
-from cosched.client.view import View, words
+from cosched.client.fields import if_given, part, plain, words
+from cosched.client.view import View
 from cosched.v1 import usage_pb2
 
 USAGE_BY = words(usage_pb2.UsageBy, "USAGE_BY_")
@@ -14,27 +15,13 @@ class Usage(View[usage_pb2.Usage]):
 
     __slots__ = ()
 
-    @property
-    def name(self) -> str:
-        """Whose it is; empty: of no account."""
-        return self._message.name
-
-    @property
-    def jobs(self) -> int:
-        """How many jobs."""
-        return self._message.jobs
-
-    @property
-    def cost(self) -> Cost:
-        """What they have cost."""
-        return Cost(self._message.cost)
+    name = plain(str, "Whose it is; empty: of no account.")
+    jobs = plain(int, "How many jobs.")
+    cost = part(Cost, "What they have cost.")
 
     @property
     def held_in_a_day(self) -> int | None:
         """Of an account with a budget: node-seconds that its jobs have held in the last day."""
         return self._message.held_in_a_day if self.may_hold_in_a_day is not None else None
 
-    @property
-    def may_hold_in_a_day(self) -> int | None:
-        """The node-seconds that they may hold in a day; None: it has no budget."""
-        return self._message.may_hold_in_a_day if self._message.HasField("may_hold_in_a_day") else None
+    may_hold_in_a_day = if_given(int, "The node-seconds that they may hold in a day; None: it has no budget.")

@@ -7,51 +7,11 @@ little. Instants are aware datetimes in UTC; states are lower-case words.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from google.protobuf.message import Message
 
-from cosched.v1.coscheduling_pb2 import JobRef
-
-UNKNOWN = "unknown"  # also stands for a value that only a newer version knows
-
 Covered = TypeVar("Covered", bound=Message)
-
-
-def words(enum: Any, prefix: str) -> dict[int, str]:
-    """Return the words for the values of an enum."""
-    return {value: name.removeprefix(prefix).lower() for name, value in enum.items() if value}
-
-
-def word(words: dict[int, str], value: int) -> str | None:
-    """Return the word for a value; None for UNSPECIFIED."""
-    return words.get(value, UNKNOWN) if value else None
-
-
-def when(message: Any, field: str) -> datetime | None:
-    """Return an instant; None if the field is absent."""
-    if not message.HasField(field):
-        return None
-    return instant(getattr(message, field))
-
-
-def instant(stamp: Any) -> datetime:
-    """Return the instant of a Timestamp."""
-    return datetime.fromtimestamp(stamp.seconds, UTC).replace(microsecond=stamp.nanos // 1000)
-
-
-def span(message: Any, field: str) -> timedelta | None:
-    """Return a duration; None if the field is absent."""
-    if not message.HasField(field):
-        return None
-    length = getattr(message, field)
-    return timedelta(seconds=length.seconds, microseconds=length.nanos // 1000)
-
-
-def reference(job: JobRef) -> str:
-    """Format a job as DOMAIN:ID."""
-    return f"{job.domain}:{job.job_id}"
 
 
 class View(Generic[Covered]):

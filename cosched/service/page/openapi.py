@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from cosched.client.fields import Field
 from cosched.client.view import View
 
 Schema = dict[str, Any]
@@ -41,7 +42,7 @@ def _add(view: type[View[Any]], found: dict[str, Schema]) -> None:
     found[view.__name__] = schema
     for name, attribute in vars(view).items():
         if isinstance(attribute, property) and attribute.fget is not None:
-            kind = get_type_hints(attribute.fget)["return"]
+            kind = attribute.kind if isinstance(attribute, Field) else get_type_hints(attribute.fget)["return"]
             told = {"description": " ".join((attribute.__doc__ or "").split())}
             properties[name] = told | _schema(kind, found)
     schema["required"] = list(properties)
