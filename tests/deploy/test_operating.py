@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from cosched.cli.client.wording import REASONS
+from cosched.reasons import WHY
 from cosched.service.domain import story
 
 OPERATING = Path(__file__).resolve().parents[2] / "docs" / "operating.md"
@@ -22,5 +23,5 @@ def reasons_of_the_protocol() -> set[str]:
 
 def test_every_reason_is_explained():
     explained = set(re.findall(r"(?:^| and |, )\*\*(\w+)\*\*", section("Reasons"), re.MULTILINE))
-    ours = {story.HELD_BY_USER, story.WAITS_IN_QUEUE, story.HELD_CAP, *story.WHY}
+    ours = {story.HELD_BY_USER, story.WAITS_IN_QUEUE, story.HELD_CAP, *WHY}
     assert explained == ours | set(REASONS) | reasons_of_the_protocol()

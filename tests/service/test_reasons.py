@@ -120,7 +120,10 @@ def test_a_group_goes_on_without_the_member_whose_domain_is_away(domain):
     told = reason(domain, reason=Why.PEER_AWAY, **names)
     assert told.peer_absent.domain == "c"
     assert told.text.startswith("c gives no answer: the job starts without that member")
-    assert reason(domain, reason=Why.MEMBER_LOST, **names).text == "a member of its group was cancelled or has failed"
+    assert (
+        reason(domain, reason=Why.MEMBER_LOST, **names).text
+        == "another member of its group was cancelled or has failed"
+    )
 
 
 def test_a_job_that_can_never_hold_waits_for_that_reason(tmp_path):

@@ -8,6 +8,7 @@ from cosched.core.effects import Record
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, Status
 from cosched.core.story import ENDED, TOGETHER, What, Why
+from cosched.reasons import WHY
 from cosched.service.domain import story
 from cosched.service.domain.story import Noted
 
@@ -106,7 +107,7 @@ def test_every_end_of_a_job_is_told():
 
 
 def test_the_reasons_in_one_word_are_those_with_a_text_beside_that_of_an_unknown_mate():
-    assert {why for why in Why if why.isalpha()} == {*story.WHY, Why.MATE_UNKNOWN}
+    assert {why for why in Why if why.isalpha()} == {*WHY, Why.MATE_UNKNOWN}
 
 
 CAPPED = Record("1", What.YIELDS, Why.MATE_QUEUING, {"yields": 2, "capped": True})

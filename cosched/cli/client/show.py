@@ -14,13 +14,12 @@ from cosched.cli.client.members import Members, members
 from cosched.cli.client.node_names import fold
 from cosched.cli.client.time_limits import clock
 from cosched.cli.client.wording import (
-    OF_GROUPS,
-    REASONS,
     expected,
     group_found,
     kept_until,
     local_time,
     mate_found,
+    meaning,
     windows_found,
 )
 from cosched.cli.output.plain_text import printable
@@ -176,8 +175,8 @@ def _starts(told: Explanation) -> Iterator[tuple[str, str]]:
 def _state(job: Job) -> str:
     if not job.reason:
         return job.state
-    meaning = (REASONS if job.group is None else OF_GROUPS).get(job.reason)
-    return f"{job.state} ({job.reason}{kept_until(job)}{f': {meaning}' if meaning else ''})"
+    means = meaning(job)
+    return f"{job.state} ({job.reason}{kept_until(job)}{f': {means}' if means else ''})"
 
 
 def _slot(job: Job) -> str:

@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from cosched.cli.client.time_limits import clock
+from cosched.core.story import Why
+from cosched.reasons import WHY, in_words
 from cosched.validation.durations import span
 from cosched.wrong_mates import wrong_mate
 
@@ -23,45 +25,26 @@ STATE_CODES = {
     "unknown": "UN",
 }
 REASONS = {
-    "MateQueuing": "its mate waits in the queue",
-    "MateHolding": "its mate holds its nodes and waits",
-    "MateSlot": "its domain and its mate's have agreed when both start",
-    "MateUnsubmitted": "its mate is not submitted yet",
-    "MemberLost": "its mate was cancelled or has failed; cosched unlink lets it start alone",
-    "WindowAhead": "others of its group have started, and its window has not come yet",
-    "InstantPassed": "the instant of --at has passed; cosched unlink lets it start alone, cosched cancel ends it",
-    "MateUnknown": "there is no such mate; cosched link names another, cosched unlink lets it start alone",
-    "Held": "it keeps its nodes and waits for its mate",
+    **WHY,
+    "MateHolding": "{mate} holds its nodes and waits",
+    "MateSlot": "its domain and {domain} have agreed when all start",
+    "MemberLost": f"{WHY[Why.MEMBER_LOST]}; cosched unlink lets it start without",
+    "InstantPassed": f"{WHY[Why.INSTANT_PASSED]}; cosched unlink lets it start alone, cosched cancel ends it",
+    "MateUnknown": "{mate} is not to be had; cosched link names another, cosched unlink lets it start without",
+    "Held": "it keeps its nodes and waits for {mate}",
     "HeldCap": "holds already take as many nodes as they may",
     "TooLargeToHold": "it is too large to hold here, and only yields",
     "HeldBudget": "jobs of its account have held as much in the last day as they may",
     "SlotShare": "slots of its owner with that domain have kept nodes for as long as they may",
     "Yielded": "it let other jobs go first",
-    "PeerUnreachable": "its mate's domain cannot be reached",
-    "PeerAway": "its mate's domain is away and expected back",
-    "PeerBusy": "its mate's domain is too busy to answer",
-    "PeerDraining": "its mate's domain drains and makes no pairs",
-    "Draining": "this domain drains and makes no pairs",
-    "PeerRefused": "its mate's domain refuses this one: a misconfiguration",
     "Cancelling": "it is to be cancelled; its resource manager has not ended it yet",
     "JobHeldUser": "it was submitted on hold; cosched release lets it be scheduled",
 }
 
-OF_GROUPS = REASONS | {  # of jobs in groups
-    "MateQueuing": "another member of its group waits in the queue",
-    "MateHolding": "another member of its group holds its nodes and waits",
-    "MateSlot": "the domains of its group have agreed when all start",
-    "MateUnsubmitted": "another member of its group is not submitted yet",
-    "MateUnknown": "its group cannot have such a member; cosched unlink lets it start without",
-    "MemberLost": "a member of its group was cancelled or has failed; cosched unlink lets it start without",
-    "Held": "it keeps its nodes and waits for its group",
-    "PeerUnreachable": "the domain of another member cannot be reached",
-    "PeerAway": "the domain of another member is away and expected back",
-    "PeerBusy": "the domain of another member is too busy to answer",
-    "PeerDraining": "the domain of another member drains and starts no groups",
-    "Draining": "this domain drains and starts no groups",
-    "PeerRefused": "the domain of another member refuses this one: a misconfiguration",
-}
+
+def meaning(job: Job) -> str:
+    """Say what the job's reason means; empty if that is not known here."""
+    return in_words(job.reason, of_group=job.group is not None, words=REASONS) or ""
 
 
 def mate_found(mate: Mate) -> str:

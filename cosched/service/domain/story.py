@@ -14,6 +14,7 @@ from typing import Any
 from cosched.core.effects import Record
 from cosched.core.protocol import FOREVER
 from cosched.core.story import TOGETHER, What, Why
+from cosched.reasons import OTHER, in_words
 from cosched.v1 import domain_pb2 as wire
 from cosched.validation.durations import span
 from cosched.wrong_mates import wrong_mate, wrong_member
@@ -108,30 +109,8 @@ KINDS: dict[What | Noted, int] = {
     Noted.RESUMED: wire.EVENT_KIND_WARNING,
 }
 
-WHY: dict[str, str] = {  # a reason in one word, for people
-    Why.MATE_QUEUING: "its mate waits in the queue",
-    Why.MATE_UNSUBMITTED: "its mate is not submitted yet",
-    Why.MEMBER_LOST: "its mate was cancelled or has failed",
-    Why.WINDOW_AHEAD: "others of its group have started, and its window has not come yet",
-    Why.INSTANT_PASSED: "the instant that its group was given has passed",
-    Why.PEER_UNREACHABLE: "its mate's domain cannot be reached",
-    Why.PEER_AWAY: "its mate's domain is away and expected back",
-    Why.PEER_BUSY: "its mate's domain is too busy to answer",
-    Why.PEER_DRAINING: "its mate's domain drains and makes no pairs",
-    Why.DRAINING: "this domain drains and makes no pairs",
-    Why.PEER_REFUSED: "its mate's domain refuses this one: a misconfiguration",
-}
-WHY_OF_PAIRS = WHY | {Why.OUTCOME_UNKNOWN: "its mate's domain has proposed this start, and does not answer"}
-WHY_OF_GROUPS: dict[str, str] = {  # the same of a job in a group; {member}: the one that is meant
-    Why.MATE_QUEUING: "{member} waits in the queue",
-    Why.MEMBER_LOST: "a member of its group was cancelled or has failed",
-    Why.MATE_UNSUBMITTED: "{member} is not submitted yet",
-    Why.PEER_UNREACHABLE: "the domain of {member} cannot be reached",
-    Why.PEER_AWAY: "the domain of {member} is away and expected back",
-    Why.PEER_BUSY: "the domain of {member} is too busy to answer",
-    Why.PEER_DRAINING: "the domain of {member} drains and starts no groups",
-    Why.DRAINING: "this domain drains and starts no groups",
-    Why.PEER_REFUSED: "the domain of {member} refuses this one: a misconfiguration",
+WHY_OF_PAIRS: dict[str, str] = {Why.OUTCOME_UNKNOWN: "its mate's domain has proposed this start, and does not answer"}
+WHY_OF_GROUPS: dict[str, str] = {  # where the word itself is about a mate
     Why.MATE_STARTED_BEFORE: "another member of its group started before it: desynchronised",
     Why.UNLINKED: "unlinked from its group",
     Why.MATE_DROPPED_SLOT: "the domain of another member has dropped it",
@@ -194,17 +173,12 @@ def utc(seconds: int) -> str:
 
 
 def _because(detail: StoredDetail) -> str:
-    why = str(detail.get("why", ""))
-    if why == Why.MATE_UNKNOWN:
-        said = ""
-    else:
-        said = _why_of_group(why, detail) if "group" in detail else WHY_OF_PAIRS.get(why, why)
+    why, of_group = str(detail.get("why", "")), "group" in detail
+    member = f"the member of its group on {detail['peer']}" if of_group and detail.get("peer") else OTHER
+    texts = WHY_OF_GROUPS if of_group else WHY_OF_PAIRS
+    said = texts.get(why) or in_words(why, of_group=of_group, member=member) or why
+    said = "" if why == Why.MATE_UNKNOWN else said
     return ": ".join(filter(None, (said, _wrong_mate(detail)))) if "problem" in detail else said
-
-
-def _why_of_group(why: str, detail: StoredDetail) -> str:
-    member = f"the member of its group on {detail['peer']}" if detail.get("peer") else "another member of its group"
-    return WHY_OF_GROUPS.get(why, WHY.get(why, why)).format(member=member)
 
 
 def _wrong_mate(detail: StoredDetail) -> str:

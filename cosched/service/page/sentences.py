@@ -7,6 +7,7 @@ from datetime import datetime
 
 from cosched.client import Explanation, Job, Mate, Member
 from cosched.core.job import JobState
+from cosched.reasons import WHY, in_words
 from cosched.service.domain import story
 from cosched.service.page import words
 from cosched.service.page.words import ago, count, span, until
@@ -28,8 +29,8 @@ _MATE = {
     "unknown": "is not known there",
 }
 _REASONS = {
-    **story.WHY,
-    story.MATE_HOLDS: "its mate holds its nodes and waits",
+    **WHY,
+    story.MATE_HOLDS: "{mate} holds its nodes and waits",
     story.HELD_CAP: "it would hold, but holds already take as many nodes as they may",
     story.TOO_LARGE: "it is too large to hold here, and only yields",
     story.HELD_BY_USER: "it was submitted on hold: cosched release lets it be scheduled",
@@ -105,8 +106,13 @@ def waits(job: Job, others: Mapping[str, Job | None], now: datetime) -> str:
             return f"starts with its mate {ago(job.slot, now)}, as agreed"
         if job.holds.until is not None:
             return f"its {count(job.nodes, 'node')} are {job.reason}. {_hold_ends(job, now)}"
-        return f"waits for {until(job.submitted_at, now)}: {_REASONS.get(job.reason, job.reason) or _of_mates(job)}"
+        return f"waits for {until(job.submitted_at, now)}: {_why(job) or _of_mates(job)}"
     return _ended(job, others, now)
+
+
+def _why(job: Job) -> str:
+    said = in_words(job.reason, of_group=job.group is not None, words=_REASONS)
+    return job.reason if said is None else said
 
 
 def expected(explained: Explanation, now: datetime) -> str:

@@ -12,6 +12,7 @@ from cosched.core.coscheduling.holds import held_node_cap
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, Domain, GroupName, MateJobId, MateProblem, MateStatus
 from cosched.core.story import Why
+from cosched.reasons import in_words
 from cosched.service.domain import story
 from cosched.service.domain.charges import HOUR
 from cosched.service.domain.live_domain import LiveDomain
@@ -238,7 +239,7 @@ class Reasons:
     def _member_lost(self, record: JobRecord) -> Reason:
         return Reason(
             member_lost=explain_pb2.MemberLost(group="" if record.is_pair else record.group_name or ""),
-            text=(story.WHY if record.is_pair else story.WHY_OF_GROUPS)[Why.MEMBER_LOST],
+            text=in_words(Why.MEMBER_LOST, of_group=not record.is_pair),
             change=f"submit that one again; cosched unlink {record.id} lets it start without; on_member_lost of "
             "[coscheduling]",
         )
