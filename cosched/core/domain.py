@@ -138,7 +138,10 @@ class PolicyDomain:
         """Carry out what concerns the scheduler; the rest is left. Also for effects of no event: those of a restart."""
         left: list[Change] = []
         for effect in effects:
-            self._carry_out(effect, now, left)
+            if type(effect) in FOR_SCHEDULER:
+                self._carry_out(effect, now, left)  # type: ignore[arg-type]
+            else:
+                left.append(effect)  # type: ignore[arg-type]
         if self._elastic is not None:
             self._take_events(self._elastic, now, left)
         return left
@@ -216,12 +219,10 @@ class PolicyDomain:
 
     # What the rules want of the scheduler
 
-    def _carry_out(self, effect: Effect, now: int, left: list[Change]) -> None:
+    def _carry_out(self, effect: ForScheduler, now: int, left: list[Change]) -> None:
         match effect:
             case Yield() | Hold() | Release() | AskAgain() | Reschedule() | HasMate():  # first what is most frequent
                 self._at_once(effect, now)
-            case Record() | Call() | Answer() | SetTimer() | ClearTimer() | Wanted() | CancelJob():
-                left.append(effect)
             case Start():
                 self._start(effect, now, left)
             case Try():

@@ -88,6 +88,11 @@ def test_pairs_and_groups_with_slots_stay_whole_or_the_record_says_why(chunk):
             raise AssertionError(f"seed {seed}: {error!r}") from error
 
 
+def test_a_call_that_is_made_void_fails_while_the_job_proposes_at_its_slot():
+    """It was taken for the proposal's failure, and the job gave its nodes back twice."""
+    check(history(5_002_762))
+
+
 @pytest.mark.parametrize("chunk", seeds(1, 30))
 def test_without_faults_no_slot_is_lost(chunk):
     """Where nothing is lost and no job runs past its request, every pair and group starts at its slot, or earlier."""

@@ -183,7 +183,8 @@ class Coscheduler:
         if job.group.unanswered:
             job.group.unanswered -= {event.peer}
         followed = self._follow[type(event.request)](job, event, now)
-        return [*told, *followed, *self.asking.heard_of(event.peer, now)]
+        heard = self.asking.heard_of(event.peer, now)
+        return [*told, *followed, *heard] if told or heard else followed
 
     def _failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
         """No answer to a call."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import zlib
+from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 
 from cosched.core.protocol import FOREVER, Domain, JobId
 from cosched.core.settings import CoschedulingSettings
@@ -25,8 +27,13 @@ def release_time(settings: CoschedulingSettings, domain: Domain, job: JobId, gen
     if not jitter:
         return now + interval
     share = zlib.crc32(f"{domain}/{job}/{generation}".encode())
-    numerator, denominator = jitter.as_integer_ratio()
+    numerator, denominator = _ratio(jitter)
     return now + interval + interval * numerator * share // (denominator << 32)
+
+
+@cache
+def _ratio(jitter: Decimal) -> tuple[int, int]:
+    return jitter.as_integer_ratio()
 
 
 def part_of(seconds: int, domain: Domain, job: JobId, number: int) -> int:

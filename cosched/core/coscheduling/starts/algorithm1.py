@@ -102,8 +102,11 @@ class Algorithm1:
         """No answer: the mate may have started, or may start yet."""
         told = event.failure is Failure.REFUSED and job.state is not READY and event.peer in membership(job).unanswered
         noticed = [] if told else self.asking.noticed(job, event, now)
+        settings = self.ledger.settings
         if job.state is not READY:  # it makes void what was given up
-            return [*noticed, SetTimer(job.id, Timer.RETRY, now + self.ledger.settings.long_pause)]
+            return [*noticed, SetTimer(job.id, Timer.RETRY, now + settings.long_pause)]
+        if membership(job).proposal is not None:  # so it does at its slot, where it asks by a proposal
+            return [*noticed, SetTimer(job.id, Timer.RETRY, now + settings.retry_interval)]
         if event.failure is Failure.REFUSED:
             job.in_doubt |= job.uncertain
             return [*noticed, *self.allocations.wait(job, now, Why.PEER_REFUSED)]

@@ -89,7 +89,8 @@ class Gathering:
             return self._told(job, group, peer, answer, now)
         if group.jobs.get(peer) != answer.job:
             self.names.know(job, peer, answer.job)
-        job.problem = "" if group.is_pair else job.problem
+        if job.problem and group.is_pair:
+            job.problem = ""
         if job.state is HOLDING:  # it has only asked whether its mate is there by now
             group.asked = NOTHING
             return []
