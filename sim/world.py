@@ -31,17 +31,7 @@ from cosched.core.events import (
     Submitted,
 )
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    Domain,
-    Failure,
-    GetMateJobId,
-    GetMateStatus,
-    JobId,
-    MateName,
-    Named,
-    Reply,
-    Request,
-)
+from cosched.core.protocol import Domain, Failure, GetMateJobId, GetMateStatus, JobId, Named, Reply, Request, named_mate
 from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, new_tables
 from cosched.core.scheduling.scheduler import ClusterSettings
@@ -196,22 +186,19 @@ class World:
     def feed(self, domain: int, event: Event) -> None:
         """Pass an event to a domain and carry out the changes that it returns."""
         for change in self.policies[domain].handle(event, self.now):
-            match change:
-                case Record():
-                    if self.story is not None:
-                        self.story(self.now, self.domains[domain].name, change.job, change.what, change.stored())
-                case Call():
-                    self._call(domain, change)
-                case Answer():
-                    self._reply = change.answer
-                case SetTimer():
-                    self.timers.set((domain, change.job, change.timer), change.at)
-                case ClearTimer():
-                    self.timers.clear((domain, change.job, change.timer))
-                case Start() | Wanted() | Ready() | SizeChanged() | Requeued() | CancelJob():
-                    pass  # a job starts, which needs no launch here, or is wanted; batch schedulers do nothing else
-                case _:
-                    assert_never(change)
+            if type(change) is Call:  # quicker than `match` by a third
+                self._call(domain, change)
+            elif type(change) is SetTimer:
+                self.timers.set((domain, change.job, change.timer), change.at)
+            elif type(change) is ClearTimer:
+                self.timers.clear((domain, change.job, change.timer))
+            elif type(change) is Answer:
+                self._reply = change.answer
+            elif type(change) is Record:
+                if self.story is not None:
+                    self.story(self.now, self.domains[domain].name, change.job, change.what, change.stored())
+            elif not isinstance(change, Start | Wanted | Ready | SizeChanged | Requeued | CancelJob):
+                assert_never(change)  # those start a job, which needs no launch here; batch schedulers do no more
 
     # Calls
 
@@ -281,7 +268,7 @@ class World:
         for number, sides, jobs in zip(pairing.row, pairing.domain.tolist(), pairing.job.tolist(), strict=True):
             for side, name in enumerate(domains[side].name for side in sides):
                 if name in self.index:
-                    self._link(self.index[name], jobs[side], MateName(domains[sides[1 - side]].name, str(number)))
+                    self._link(self.index[name], jobs[side], named_mate(domains[sides[1 - side]].name, str(number)))
         names = [domain.name for domain in domains]
         for group in pairing.groups:
             _check_slots(group, domains)

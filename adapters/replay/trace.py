@@ -13,7 +13,7 @@ import numpy as np
 
 from cosched.adapters.manager import SettingError
 from cosched.adapters.replay.settings import ReplaySettings
-from cosched.core.protocol import Domain, GroupName
+from cosched.core.protocol import Domain, Named
 from cosched.errors import InputError
 from cosched.workload.job_log import read_jobs
 from cosched.workload.jobs import Workload
@@ -33,7 +33,7 @@ class TraceJob:
     run: int
     peer: str = ""  # its mate's domain
     pair: str | None = None
-    group: GroupName | None = None  # instead of a mate
+    group: Named | None = None  # instead of a mate
     alone: bool = False  # its mates' domains do not coschedule; a dry run counts the job as unpaired
     columns: Any = None  # what its kind of scheduler reads of it (SchedulerKind.each)
     said: Mapping[str, str] = field(default_factory=dict)  # the same, as text (SchedulerKind.written)

@@ -220,29 +220,29 @@ class PolicyDomain:
     # What the rules want of the scheduler
 
     def _carry_out(self, effect: ForScheduler, now: int, left: list[Change]) -> None:
-        match effect:
-            case Yield() | Hold() | Release() | AskAgain() | Reschedule() | HasMate():  # first what is most frequent
-                self._at_once(effect, now)
-            case Start():
-                self._start(effect, now, left)
+        scheduler = self.scheduler
+        match effect:  # first what is most frequent
+            case Hold():
+                scheduler.hold(effect.job, now, effect.until)
+            case Yield():
+                scheduler.pass_over(effect.job, now, effect.boost)
+            case Release():
+                scheduler.release(effect.job, now)
             case Try():
                 self._try(effect, now, left)
-            case TryReady() | GiveBack() | WantUntil():
-                self._for_group(effect, now, left)
+            case Start():
+                self._start(effect, now, left)
             case Want() | Quote() | Book() | MoveSlot() | Unbook() | Claim() | EndTurn():
                 self._for_slot(effect, now, left)
+            case TryReady() | GiveBack() | WantUntil():
+                self._for_group(effect, now, left)
+            case AskAgain() | Reschedule() | HasMate():
+                self._tell_of_job(effect)
             case _:
                 assert_never(effect)
 
-    def _at_once(self, effect: Hold | Yield | Release | AskAgain | Reschedule | HasMate, now: int) -> None:
-        """Tell the scheduler what has no outcome."""
+    def _tell_of_job(self, effect: AskAgain | Reschedule | HasMate) -> None:
         match effect:
-            case Hold():
-                self.scheduler.hold(effect.job, now, effect.until)
-            case Yield():
-                self.scheduler.pass_over(effect.job, now, effect.boost)
-            case Release():
-                self.scheduler.release(effect.job, now)
             case AskAgain():
                 self.scheduler.ask_again(effect.job)
             case Reschedule():

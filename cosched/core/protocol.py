@@ -39,30 +39,6 @@ OfCalled = Annotated[int, Instant.OF_CALLED]
 StartAt = Annotated[float | None, Instant.START]
 
 
-class MateName(NamedTuple):
-    """The mate on `peer` that a job names: by a `pair` name that both submissions carry, or by the id of the `mate`.
-
-    `or_alone`: the job starts alone if there is no such mate, whatever the settings say.
-    """
-
-    peer: Domain
-    pair: str | None = None
-    mate: JobId | None = None
-    or_alone: bool = False
-
-    def __str__(self) -> str:
-        """Return the name for people."""
-        return f"{self.peer}:{self.mate or self.pair}"
-
-    @property
-    def others(self) -> tuple[Domain, ...]:
-        """The mate's domain, as of a group those of all others; empty: it is not named."""
-        return (self.peer,)
-
-
-NO_MATE = MateName("")
-
-
 class Window(NamedTuple):
     """When the group's job on `domain` starts: `earliest` to `latest` seconds after the group's common instant."""
 
@@ -71,27 +47,65 @@ class Window(NamedTuple):
     latest: int
 
 
-class GroupName(NamedTuple):
-    """The group that a job names: one job on each of the `others`, in order, carries the same name.
+class Named(NamedTuple):
+    """Those with which a job starts, as its owner names them: its mate, or one job on each of the `others`, in order.
 
-    `or_alone`: the job goes on without members that it cannot have, whatever the settings say. `windows`: those of its
-    members that are not [0, 0], in the order of domains. `at`: the group's common instant, in seconds since 1970, if
-    that is given. `ids`: the members that it names by their ids, in the order of domains; those need name nobody.
+    They carry the same `name`, of their pair or group, or are named by their `ids`, in the order of domains; a mate by
+    one of the two. Who is named by an id need name nobody. `or_alone`: the job goes on without those that it cannot
+    have, whatever the settings say. Of groups only: `windows` of those members whose window is not [0, 0], in the order
+    of domains, and `at`, the common instant, in seconds since 1970, if that is given.
     """
 
-    name: str
     others: tuple[Domain, ...]
+    name: str = ""
+    ids: tuple[tuple[Domain, JobId], ...] = ()
     or_alone: bool = False
+    is_pair: bool = False
     windows: tuple[Window, ...] = ()
     at: int | None = None
-    ids: tuple[tuple[Domain, JobId], ...] = ()
 
     def __str__(self) -> str:
         """Return the name for people."""
-        return f"{self.name}@{'+'.join(self.others)}"
+        return f"{self.peer}:{self.mate or self.name}" if self.is_pair else f"{self.name}@{'+'.join(self.others)}"
+
+    @property
+    def peer(self) -> Domain:
+        """The domain of a mate; empty: it is not named."""
+        return self.others[0] if self.is_pair else ""
+
+    @property
+    def pair(self) -> str | None:
+        """The name of a pair, if it has one."""
+        return (self.name or None) if self.is_pair else None
+
+    @property
+    def mate(self) -> JobId | None:
+        """The id of a mate, if it is named by that."""
+        return self.ids[0][1] if self.is_pair and self.ids else None
+
+    def with_mate(self, mate: JobId | None) -> Named:
+        """The same mate, whose id is this."""
+        return self._replace(ids=() if mate is None else ((self.peer, mate),))
 
 
-Named = MateName | GroupName
+def named_mate(peer: Domain, pair: str | None = None, mate: JobId | None = None, or_alone: bool = False) -> Named:
+    """The mate on `peer` (empty: its domain is not named), by the name of the `pair` or by the id of the `mate`."""
+    return Named((peer,), pair or "", () if mate is None else ((peer, mate),), or_alone, is_pair=True)
+
+
+def named_group(
+    name: str,
+    others: tuple[Domain, ...],
+    or_alone: bool = False,
+    windows: tuple[Window, ...] = (),
+    at: int | None = None,
+    ids: tuple[tuple[Domain, JobId], ...] = (),
+) -> Named:
+    """The group of this name."""
+    return Named(others, name, ids, or_alone, windows=windows, at=at)
+
+
+NO_MATE = named_mate("")
 
 
 class Found(StrEnum):

@@ -14,7 +14,7 @@ from zlib import crc32
 
 import numpy as np
 
-from cosched.core.protocol import MAX_MEMBERS, Domain, GroupName, Window
+from cosched.core.protocol import MAX_MEMBERS, Domain, Named, Window, named_group
 from cosched.errors import InputError
 from cosched.validation.text import shown
 from cosched.workload.jobs import Ints, Workload
@@ -41,12 +41,12 @@ class Group(NamedTuple):
         """Whether its jobs start by an agreement only: they have windows, or the instant is given."""
         return bool(self.windows) or self.at is not None
 
-    def named_by(self, domain: int, names: Sequence[Domain]) -> GroupName:
+    def named_by(self, domain: int, names: Sequence[Domain]) -> Named:
         """What the member in this domain names; `names` are those of all domains."""
         others = tuple(names[other] for other, _ in self.members if other != domain)
         given = zip((names[of] for of, _ in self.members), self.windows, strict=False)
         windows = tuple(sorted(Window(name, *window) for name, window in given if window != TOGETHER))
-        return GroupName(str(self.row), others, windows=windows, at=self.at)
+        return named_group(str(self.row), others, windows=windows, at=self.at)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cosched.adapters.replay.trace import TraceJob
-from cosched.core.protocol import Domain, GroupName
+from cosched.core.protocol import Domain, Named
 from cosched.core.scheduling.scheduler import OpenScheduler
 from cosched.sim.federation.core_player import CorePlayer
 from cosched.sim.link import Link
@@ -56,7 +56,7 @@ def _mates(setups: Sequence[DomainSetup], pairing: Pairing, index: int) -> dict[
     return mates
 
 
-def _groups(setups: Sequence[DomainSetup], pairing: Pairing, index: int) -> dict[int, GroupName]:
+def _groups(setups: Sequence[DomainSetup], pairing: Pairing, index: int) -> dict[int, Named]:
     names = [setup.name for setup in setups]
     rows = ((group, row) for group in pairing.groups for domain, row in group.members if domain == index)
     return {row: group.named_by(index, names) for group, row in rows}

@@ -45,10 +45,8 @@ from cosched.core.protocol import (
     GetMateStatus,
     GetMember,
     GetProposal,
-    GroupName,
     GroupProposed,
     MateJobId,
-    MateName,
     MateStarted,
     MateStatus,
     MateTried,
@@ -64,6 +62,8 @@ from cosched.core.protocol import (
     TryStartMate,
     Vote,
     Window,
+    named_group,
+    named_mate,
 )
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, ExternalSettings
 from cosched.core.scheduling.fluid.settings import FluidSettings
@@ -79,12 +79,12 @@ NODES, STEPS = 10, 250
 PEERS = ("B", "C")
 WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)
 NAMES = {  # jobs of domain A, by id: two of groups, a group with a window, two of pairs, and one alone
-    "1": GroupName("g", PEERS),
-    "2": GroupName("h", PEERS, windows=(Window("B", 5, 9),)),
-    "3": MateName("B", "p"),
-    "4": MateName("C", None, "c4"),
-    "5": GroupName("i", ("B",), windows=(Window("B", 0, 9),)),
-    "6": MateName(""),
+    "1": named_group("g", PEERS),
+    "2": named_group("h", PEERS, windows=(Window("B", 5, 9),)),
+    "3": named_mate("B", "p"),
+    "4": named_mate("C", None, "c4"),
+    "5": named_group("i", ("B",), windows=(Window("B", 0, 9),)),
+    "6": named_mate(""),
 }
 
 

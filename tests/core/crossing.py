@@ -7,7 +7,7 @@ from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Effect, Try
 from cosched.core.events import Ready, Submitted, Tried
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, MateName
+from cosched.core.protocol import FOREVER, named_mate
 from cosched.core.settings import CoschedulingSettings, Scheme
 from tests.core.had import had
 
@@ -24,7 +24,7 @@ class Crossing(Messages):
         super().__init__({name: self._domain(name, scheme) for name, scheme in schemes.items()}, JOB, log)
         self.fits_when_tried = fits_when_tried
         for name in self.cores:
-            self.feed(name, Submitted(JOB[name], MateName(PEER[name], "p")))
+            self.feed(name, Submitted(JOB[name], named_mate(PEER[name], "p")))
             self.pending.append((name, Ready(JOB[name], Allocation(4), FOREVER)))
 
     @staticmethod

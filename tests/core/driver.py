@@ -16,7 +16,6 @@ from cosched.core.protocol import (
     GetMateJobId,
     GetMateStatus,
     MateJobId,
-    MateName,
     MateStarted,
     MateStatus,
     MateTried,
@@ -25,6 +24,7 @@ from cosched.core.protocol import (
     StartJob,
     Status,
     TryStartMate,
+    named_mate,
 )
 from cosched.core.settings import CoschedulingSettings
 
@@ -114,7 +114,7 @@ class DomainA:
         """Submit a job with a pair name (its own id, if it names no mate in another way)."""
         if pair is None and "mate" not in names:
             pair = job
-        return self.feed(Submitted(job, MateName("B", pair, **names), owner))
+        return self.feed(Submitted(job, named_mate("B", pair, **names), owner))
 
     def ready(self, job: str = "j", nodes: int = 4, hold_limit: int = FOREVER) -> list[Effect]:
         """RunJob(job, nodes); a job that is not there yet is submitted."""

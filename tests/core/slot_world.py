@@ -22,7 +22,7 @@ from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Answer, Call, Record
 from cosched.core.events import Answered, Asked, CallFailed, Drained, Finished, Resumed, Submitted, Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import Failure, GetMateJobId, GetMateStatus, GroupName, MateName, Reply
+from cosched.core.protocol import Failure, GetMateJobId, GetMateStatus, Reply, named_group, named_mate
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 from cosched.core.story import What, Why
 
@@ -147,7 +147,9 @@ class SlotWorld:
         self.groups.append(tuple(names))
         for side, name in zip(sides, names, strict=True):
             others = tuple(other for other in sides if other != side)
-            named = MateName(others[0], f"pair{number}") if len(others) == 1 else GroupName(f"group{number}", others)
+            named = (
+                named_mate(others[0], f"pair{number}") if len(others) == 1 else named_group(f"group{number}", others)
+            )
             self._submit_some_time(side, self._draw_job(name, others[0]), Submitted(name, named))
 
     def _draw_alone(self) -> None:

@@ -19,7 +19,7 @@ from cosched.core.events import (
     Tried,
 )
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, MateName
+from cosched.core.protocol import FOREVER, named_mate
 from cosched.core.settings import CoschedulingSettings
 
 from .crossing import JOB, PEER
@@ -43,7 +43,7 @@ class CrossingProposals(Messages):
         super().__init__({name: Coscheduler(name, 10, CoschedulingSettings(slots=True)) for name in "AB"}, JOB, log)
         self.open: set[str] = set()  # whose turn is open
         for name, core in self.cores.items():
-            core.handle(Submitted(JOB[name], MateName(PEER[name], None, JOB[PEER[name]])), 0)
+            core.handle(Submitted(JOB[name], named_mate(PEER[name], None, JOB[PEER[name]])), 0)
             job = self.job(name)
             job.ready_at, job.slot, job.group.slot = 1, SLOT, "A/a1/0"
             job.proposes, job.confirmed = name == "A", True

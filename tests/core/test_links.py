@@ -26,10 +26,10 @@ from cosched.core.protocol import (
     Found,
     GetMateJobId,
     MateJobId,
-    MateName,
     MateProblem,
     MateStatus,
     Status,
+    named_mate,
 )
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What
@@ -44,7 +44,7 @@ def a() -> Coscheduler:
 
 
 def submit(a: Coscheduler, job: str = "j", **names: str) -> None:
-    a.handle(Submitted(job, MateName("B" if names else "", **names), owner="ann"), 0)
+    a.handle(Submitted(job, named_mate("B" if names else "", **names), owner="ann"), 0)
 
 
 def answer(a: Coscheduler, caller: str = "k", *, pair=None, mate=None, peer="B", owner="ann"):
@@ -88,7 +88,7 @@ def test_a_running_job_is_not_adopted(a):
 def test_a_job_can_be_linked_after_its_submission(a):
     """ "Jobs can be linked and unlinked while neither runs." """
     submit(a)
-    assert done(a, Linked("j", MateName("B", "p"))) == [
+    assert done(a, Linked("j", named_mate("B", "p"))) == [
         HasMate("j"),
         SetTimer("j", Timer.PATIENCE, 507),
         Reschedule("j"),
@@ -103,7 +103,7 @@ def test_a_link_to_what_another_job_has_is_refused(a):
     submit(a, "h", mate="k")
     for names in ({"pair": "p"}, {"mate": "k"}):
         with pytest.raises(ValueError, match=r"is that of job [ih] already"):
-            a.handle(Linked("j", MateName("B", **names)), 1)
+            a.handle(Linked("j", named_mate("B", **names)), 1)
     assert a.jobs["j"].peer == ""
 
 
@@ -126,7 +126,7 @@ def test_an_unlinked_job_may_be_linked_again(a):
     submit(a, mate="k")
     assert answer(a, mate="j") == MATE
     a.handle(Unlinked("j"), 1)
-    a.handle(Linked("j", MateName("B", None, "k")), 2)
+    a.handle(Linked("j", named_mate("B", None, "k")), 2)
     assert answer(a, mate="j") == MATE
 
 

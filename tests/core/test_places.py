@@ -22,12 +22,12 @@ from cosched.core.protocol import (
     Found,
     GetMateJobId,
     MateJobId,
-    MateName,
     MateStatus,
     MateTried,
     StartJob,
     Status,
     TryStartMate,
+    named_mate,
 )
 from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
 from cosched.core.scheduling.places import Places
@@ -56,7 +56,7 @@ class Domain:
     def submit(self, job: str, nodes: int, *, mate: bool = False) -> list:
         """A job comes, and has its turn if it has one now."""
         self.enter()
-        named = MateName("B", job) if mate else NO_MATE
+        named = named_mate("B", job) if mate else NO_MATE
         changes = self.policy.handle(Submitted(job, named), self.now)
         self.scheduler.submit(ClusterJob(job, nodes, 100, self.now, paired=mate))
         return changes + self.policy.schedule(self.now)

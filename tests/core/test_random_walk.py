@@ -42,7 +42,6 @@ from cosched.core.protocol import (
     GetMateJobId,
     GetMateStatus,
     MateJobId,
-    MateName,
     MateStarted,
     MateStatus,
     MateTried,
@@ -50,6 +49,7 @@ from cosched.core.protocol import (
     StartJob,
     Status,
     TryStartMate,
+    named_mate,
 )
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 from tests.core.had import had
@@ -159,7 +159,7 @@ class Walk:
         job = pick(JOBS)
         kind = pick([Submitted, Ready, Ready, Answered, Answered, Answered, Answered, CallFailed, Asked, Asked, *RARE])
         if kind is Submitted:
-            return Submitted(job, MateName("B", job))
+            return Submitted(job, named_mate("B", job))
         if kind is Ready:
             return Ready(job, Allocation(pick([1, 3, 5])), pick([FOREVER, self.now + 20]))
         if kind is Answered:

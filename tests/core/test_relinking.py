@@ -4,12 +4,12 @@ import pytest
 
 from cosched.core.effects import AskAgain, Call, ClearTimer, HasMate, Hold, Reschedule, SetTimer, Start, Timer
 from cosched.core.events import Answered, Linked
-from cosched.core.protocol import FOREVER, Found, GetMateJobId, MateJobId, MateName, MateProblem, MateStatus, Status
+from cosched.core.protocol import FOREVER, Found, GetMateJobId, MateJobId, MateProblem, MateStatus, Status, named_mate
 from cosched.core.settings import Scheme
 
 from .driver import DomainA, called, decided, detail, of
 
-RELINKED = Linked("j", MateName("B", "twice"))
+RELINKED = Linked("j", named_mate("B", "twice"))
 UNSUBMITTED = MateJobId(Found.UNSUBMITTED, None)
 
 
@@ -28,7 +28,7 @@ def test_a_job_that_keeps_its_mate_says_only_whether_it_would_start_alone():
     a = DomainA()
     a.submit(pair="twice")
     for or_alone in (True, False):
-        told = detail(a.feed(Linked("j", MateName("B", "twice", None, or_alone))), "is linked")
+        told = detail(a.feed(Linked("j", named_mate("B", "twice", None, or_alone))), "is linked")
         assert (told["or_alone"], "was" in told) == (or_alone, False)
 
 

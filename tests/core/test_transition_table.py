@@ -20,11 +20,11 @@ from cosched.core.protocol import (
     GetMateJobId,
     GetMateStatus,
     MateJobId,
-    MateName,
     MateStatus,
     MateTried,
     Status,
     TryStartMate,
+    named_mate,
 )
 from cosched.core.settings import CoschedulingSettings
 
@@ -92,7 +92,7 @@ def event_of(kind: type, a: DomainA) -> Event:
         events.Booked: events.Booked("j", 5, 1, None, False),
         events.Claimed: events.Claimed("j", None, False),
         events.MateHeardOf: events.MateHeardOf("j", found),
-        events.Linked: events.Linked("j", MateName("B", "other")),
+        events.Linked: events.Linked("j", named_mate("B", "other")),
     }
     return plain.get(kind) or kind("j")
 
@@ -157,7 +157,7 @@ def test_the_outcome_of_a_try_that_nobody_asked_for_is_illegal():
 
 
 def test_another_mate_while_the_mate_may_be_starting_and_the_end_of_no_link_are_illegal():
-    raises_and_changes_nothing(in_state(JobState.READY), events.Linked("j", MateName("B", "other")))
+    raises_and_changes_nothing(in_state(JobState.READY), events.Linked("j", named_mate("B", "other")))
     a = in_state(JobState.QUEUED)
     a.feed(events.Unlinked("j"))
     raises_and_changes_nothing(a, events.Unlinked("j"))
@@ -174,7 +174,7 @@ def test_a_submission_that_is_refused_changes_nothing():
 
 def test_records_are_made_only_where_they_are_wanted():
     told, untold = (Coscheduler("A", 10, CoschedulingSettings(), **wanted) for wanted in ({}, {"story": False}))
-    event = events.Submitted("j", MateName("B", "p"))
+    event = events.Submitted("j", named_mate("B", "p"))
     assert [type(effect) for effect in told.handle(event, 0)] == [Record]
     assert untold.handle(event, 0) == []
 

@@ -34,14 +34,15 @@ from cosched.core.protocol import (
     FOREVER,
     GetMateJobId,
     GetMember,
-    GroupName,
     GroupProposed,
-    MateName,
     MateTried,
+    Named,
     ProposeGroupStart,
     Request,
     TryStartMate,
     Vote,
+    named_group,
+    named_mate,
 )
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, ExternalSettings
 from cosched.core.scheduling.scheduler import ClusterJob
@@ -70,7 +71,7 @@ def test_whatever_a_peer_says_nothing_raises_and_core_and_scheduler_agree(seeds)
 # A job leaves its group, or its pair, while a peer waits for what our scheduler can do for it
 
 
-def asked_for(*requests: Request, named: GroupName | MateName) -> tuple[Coscheduler, list[Effect]]:
+def asked_for(*requests: Request, named: Named) -> tuple[Coscheduler, list[Effect]]:
     """Domain A with job j, which names these; B makes the requests."""
     core = Coscheduler("A", NODES, CoschedulingSettings(scheme=Scheme.YIELD, slots=True))
     core.handle(Submitted("j", named), 0)
@@ -79,17 +80,17 @@ def asked_for(*requests: Request, named: GroupName | MateName) -> tuple[Coschedu
 
 def test_a_member_that_leaves_its_group_during_a_try_is_given_back():
     proposal = ProposeGroupStart("B/k/1", "j", "k", 0, 5)
-    core, effects = asked_for(GetMember("k", "g", ("A", "B", "C"), ""), proposal, named=GroupName("g", PEERS))
+    core, effects = asked_for(GetMember("k", "g", ("A", "B", "C"), ""), proposal, named=named_group("g", PEERS))
     assert TryReady("j") in effects
     assert Answer("B", proposal, GroupProposed(Vote.NO)) in core.handle(Unlinked("j"), 0)
-    core.handle(Linked("j", GroupName("h", PEERS)), 0)
+    core.handle(Linked("j", named_group("h", PEERS)), 0)
     assert core.handle(TriedReady("j", Allocation(4)), 0) == [GiveBack("j")]
 
 
-@pytest.mark.parametrize("named", [GroupName("h", PEERS), MateName("B", "p")], ids=["group", "pair"])
+@pytest.mark.parametrize("named", [named_group("h", PEERS), named_mate("B", "p")], ids=["group", "pair"])
 def test_a_member_that_leaves_its_group_while_its_slot_is_booked_has_none(named):
     proposal = ProposeGroupStart("B/k/1", "j", "k", 0, 5, not_before=9, book=True)
-    core, effects = asked_for(GetMember("k", "g", ("A", "B", "C"), ""), proposal, named=GroupName("g", PEERS))
+    core, effects = asked_for(GetMember("k", "g", ("A", "B", "C"), ""), proposal, named=named_group("g", PEERS))
     assert Quote("j", 9, for_peer=True) in effects
     core.handle(Quoted("j", 9, True), 0)
     assert Answer("B", proposal, GroupProposed(Vote.NO)) in core.handle(Unlinked("j"), 0)
@@ -99,26 +100,28 @@ def test_a_member_that_leaves_its_group_while_its_slot_is_booked_has_none(named)
 
 def test_a_job_that_joins_a_group_while_its_pairs_slot_is_booked_has_none():
     proposal = ProposeGroupStart("B/k/1", "j", "k", 0, 5, not_before=9, book=True)
-    core, _ = asked_for(GetMateJobId("k", "p", None, ""), proposal, named=MateName("B", "p"))
+    core, _ = asked_for(GetMateJobId("k", "p", None, ""), proposal, named=named_mate("B", "p"))
     core.handle(Quoted("j", 9, True), 0)
-    refused = core.handle(Linked("j", GroupName("h", PEERS)), 0)
+    refused = core.handle(Linked("j", named_group("h", PEERS)), 0)
     assert Answer("B", proposal, GroupProposed(Vote.NO)) in refused
     assert core.handle(Booked("j", 9, 1, Allocation(4), True), 0) == [Unbook("j")]
 
 
 def test_a_job_that_joins_a_group_while_it_is_tried_for_its_mate_has_started():
     core, effects = asked_for(
-        GetMateJobId("k", "p", None, ""), TryStartMate("B/k/1", "j", "k", 0), named=MateName("B", "p")
+        GetMateJobId("k", "p", None, ""), TryStartMate("B/k/1", "j", "k", 0), named=named_mate("B", "p")
     )
     assert [type(effect) for effect in effects][-1] is Try
-    core.handle(Linked("j", GroupName("h", PEERS)), 0)
+    core.handle(Linked("j", named_group("h", PEERS)), 0)
     assert any(type(effect) is Answer for effect in core.handle(Tried("j", Allocation(4)), 0))
     assert core.jobs["j"].state is JobState.RUNNING
 
 
 def test_a_job_that_has_got_its_nodes_otherwise_during_a_try_starts():
     """ "A domain that is asked to start such a job starts it at once and says so." """
-    core, _ = asked_for(GetMateJobId("k", "p", None, ""), TryStartMate("B/k/1", "j", "k", 0), named=MateName("B", "p"))
+    core, _ = asked_for(
+        GetMateJobId("k", "p", None, ""), TryStartMate("B/k/1", "j", "k", 0), named=named_mate("B", "p")
+    )
     core.handle(Ready("j", Allocation(4), FOREVER), 0)
     effects = core.handle(Tried("j", None), 0)
     assert [type(effect) for effect in effects if type(effect) in (Start, Answer)] == [Start, Answer]
@@ -127,10 +130,10 @@ def test_a_job_that_has_got_its_nodes_otherwise_during_a_try_starts():
 
 def test_a_try_of_an_earlier_job_of_the_same_id_counts_for_nobody():
     proposal = ProposeGroupStart("B/k/1", "j", "k", 0, 5)
-    core, _ = asked_for(GetMember("k", "g", ("A", "B", "C"), ""), proposal, named=GroupName("g", PEERS))
+    core, _ = asked_for(GetMember("k", "g", ("A", "B", "C"), ""), proposal, named=named_group("g", PEERS))
     core.handle(Finished("j", JobState.CANCELLED), 0)
     core.forget(core.jobs["j"])
-    core.handle(Submitted("j", GroupName("g", PEERS)), 0)
+    core.handle(Submitted("j", named_group("g", PEERS)), 0)
     assert core.handle(TriedReady("j", Allocation(4)), 0) == [GiveBack("j")]
     assert core.jobs["j"].group.promise is None
 

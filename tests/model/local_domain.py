@@ -23,10 +23,11 @@ from cosched.core.protocol import (
     GetMateJobId,
     GetMateStatus,
     JobId,
-    MateName,
+    Named,
     Reply,
     Request,
     StartJob,
+    named_mate,
 )
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What, Why
@@ -83,8 +84,8 @@ class ExploredJob(NamedTuple):
         return self.name[0].upper()
 
     @property
-    def mate(self) -> MateName:
-        return MateName(PEER[self.domain], f"pair{self.name[1]}") if self.name[1].isdigit() else NO_MATE
+    def mate(self) -> Named:
+        return named_mate(PEER[self.domain], f"pair{self.name[1]}") if self.name[1].isdigit() else NO_MATE
 
 
 @dataclass(frozen=True)

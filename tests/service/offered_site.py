@@ -16,11 +16,11 @@ from cosched.core.protocol import (
     Found,
     GetMateJobId,
     MateJobId,
-    MateName,
     MateStatus,
     MateTried,
     Status,
     TryStartMate,
+    named_mate,
 )
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, ExternalSettings
@@ -91,7 +91,7 @@ class Site:
     def submit(self, *jobs: int, pair: str | None = None, or_alone: bool = False) -> None:
         for job in jobs:
             named = pair or str(job)
-            kept = fields_of("a", MateName("b", named, None, or_alone))
+            kept = fields_of("a", named_mate("b", named, None, or_alone))
             record = JobRecord(job, "", "ann", None, 2, 0, NOW, JobState.QUEUED, **kept)
             self.offered.submitted(record)
             self.domain.questions.ask(Asked("b", GetMateJobId(str(job), named, None, "ann")))

@@ -13,7 +13,7 @@ from typing import Any
 
 from cosched.core.effects import Answer, Call, PassOver, Release, Reschedule, Start, Try, TryReady, Yield
 from cosched.core.job import JobState
-from cosched.core.protocol import GroupName, MateName, Named
+from cosched.core.protocol import Named, named_group, named_mate
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.service.domain.changes import Order
 from cosched.service.domain.late_answers import Late, reply_to
@@ -137,9 +137,9 @@ class SlurmNode(Node):
 
     def record(self, job: Job) -> JobRecord:
         others = tuple(self.world.others(self.name))
-        named: Named | None = None if job.pair is None else MateName(others[0], job.pair)
+        named: Named | None = None if job.pair is None else named_mate(others[0], job.pair)
         if job.group is not None:
-            named = GroupName(job.group, others)
+            named = named_group(job.group, others)
         kept = fields_of(self.name, named)
         return JobRecord(int(job.id), "", "u", None, job.nodes, 0, self.world.now, JobState.QUEUED, **kept)
 

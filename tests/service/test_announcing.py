@@ -10,7 +10,7 @@ import pytest
 
 from cosched.core.events import Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import Failure, Found, GetMateJobId, GetMember, GroupName, MateJobId, MateName
+from cosched.core.protocol import Failure, Found, GetMateJobId, GetMember, MateJobId, Named, named_group, named_mate
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.memory import fields_of
@@ -53,13 +53,13 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     world.close()
 
 
-def submit(world: World, group: GroupName | None = None, **named: Any) -> LiveDomain:
+def submit(world: World, group: Named | None = None, **named: Any) -> LiveDomain:
     """A domain with one job, 1."""
     node = world.nodes["a"]
     node.run_times["1"] = 10
     node._submit(
         JobRecord(
-            1, "j", "ann", None, 3, 100, world.now, JobState.QUEUED, **fields_of("a", group or MateName("b", **named))
+            1, "j", "ann", None, 3, 100, world.now, JobState.QUEUED, **fields_of("a", group or named_mate("b", **named))
         )
     )
     return node.domain
@@ -77,7 +77,7 @@ async def settled(announcer: Announcer) -> None:
 async def test_a_mate_named_by_its_id_is_asked_for_until_its_domain_has_said_what_it_knows(world: World) -> None:
     domain, peers = submit(world, mate="7"), Clients(UNKNOWN, AWAY, UNKNOWN, MATE)
     found = announcer(domain, peers)
-    await found.announce("1")
+    await found.announce(domain.jobs["1"])
     assert domain.jobs["1"].lookup == FOUND[Found.UNSUBMITTED]
     await settled(found)
     assert peers.asked == [GetMateJobId("1", None, "7", "ann")] * 4
@@ -87,8 +87,9 @@ async def test_a_mate_named_by_its_id_is_asked_for_until_its_domain_has_said_wha
 @pytest.mark.parametrize("answer", [UNKNOWN, AWAY])
 async def test_a_pair_by_name_is_announced_once_as_its_other_job_will_be(world: World, answer) -> None:
     peers = Clients(answer)
-    found = announcer(submit(world, pair="p"), peers)
-    await found.announce("1")
+    domain = submit(world, pair="p")
+    found = announcer(domain, peers)
+    await found.announce(domain.jobs["1"])
     await settled(found)
     assert peers.asked == [GetMateJobId("1", "p", None, "ann")]
 
@@ -96,7 +97,7 @@ async def test_a_pair_by_name_is_announced_once_as_its_other_job_will_be(world: 
 async def test_a_link_that_is_dissolved_is_announced_no_more(world: World) -> None:
     domain, peers = submit(world, mate="7"), Clients(UNKNOWN)
     found = announcer(domain, peers)
-    await found.announce("1")
+    await found.announce(domain.jobs["1"])
     with domain.turns.take():
         domain.decisions.feed(Unlinked("1"))
     await settled(found)
@@ -116,18 +117,18 @@ class Domains:
 
 
 async def test_a_member_named_by_its_id_is_asked_for_until_its_domain_has_said_what_it_knows(world: World) -> None:
-    named = GroupName("g", ("b", "c"), ids=(("b", "7"),))
+    named = named_group("g", ("b", "c"), ids=(("b", "7"),))
     domain, peers = submit(world, named), Domains()
     found = announcer(domain, cast(Any, peers))
-    await found.ask_for_members(domain.jobs["1"], named)
+    await found.announce(domain.jobs["1"])
     await settled(found)
     assert peers.asked == [("b", "7"), ("c", None)] * 3
     assert domain.jobs["1"].mates == {"b": "7", "c": None}
-    assert domain.jobs["1"].named == GroupName("g", ("b", "c"))
+    assert domain.jobs["1"].named == named_group("g", ("b", "c"))
 
 
 async def test_after_a_restart_it_is_asked_for_again(world: World) -> None:
-    domain, peers = submit(world, GroupName("g", ("b", "c"), ids=(("b", "7"),))), Domains()
+    domain, peers = submit(world, named_group("g", ("b", "c"), ids=(("b", "7"),))), Domains()
     found = announcer(domain, cast(Any, peers))
     found.resume()
     await settled(found)
@@ -137,7 +138,7 @@ async def test_after_a_restart_it_is_asked_for_again(world: World) -> None:
 async def test_after_a_restart_what_was_not_answered_is_announced(world: World) -> None:
     domain, peers = submit(world, mate="7"), Clients(AWAY)
     before = announcer(domain, peers)
-    await before.announce("1")
+    await before.announce(domain.jobs["1"])
     await before._tasks.close()
     peers = Clients(MATE)
     again = announcer(domain, peers)

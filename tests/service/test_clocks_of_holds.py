@@ -9,7 +9,7 @@ from unittest.mock import AsyncMock
 import pytest
 
 from cosched.core.job import JobState
-from cosched.core.protocol import MateName
+from cosched.core.protocol import named_mate
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.api.coscheduling_api import CoschedulingApi
 from cosched.service.clock import Clock
@@ -44,7 +44,7 @@ async def test_a_domain_gives_way_for_as_long_as_the_peer_s_job_holds(tmp_path: 
     node = world.nodes["a"]
     node.run_times |= {"1": 10, "2": 10}
     for job, nodes in ((1, 10), (2, 5)):  # the second waits for the nodes of the first
-        named = fields_of("a", MateName("b", "p")) if job == 2 else {}
+        named = fields_of("a", named_mate("b", "p")) if job == 2 else {}
         node._submit(JobRecord(job, "j", "ann", None, nodes, 100, world.now, JobState.QUEUED, **named))
     node.domain.clock = cast(Any, _Clock(world))
     offset = {"b": Offset(ahead, 0.01) if ahead is not None else None}

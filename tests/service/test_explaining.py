@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from cosched.core.job import JobState
-from cosched.core.protocol import Failure, Found, GetMateJobId, MateJobId
+from cosched.core.protocol import Failure, Found, MateJobId
 from cosched.core.scheduling.forecast import Forecast
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.api.views import Views
@@ -111,9 +111,7 @@ async def test_of_a_running_pair_no_mate_is_unsubmitted(world):
     domain = world.nodes["b"].domain
     record = domain.jobs["2"]
     assert Views(domain, domain.clock).job(record).mates[0].lookup == wire.MATE_LOOKUP_FOUND
-    domain.calls.heard(
-        "a", GetMateJobId("2", record.group_name, None, record.owner), MateJobId(Found.UNSUBMITTED, None)
-    )
+    domain.calls.heard("2", record.named, {"a": MateJobId(Found.UNSUBMITTED, None)})
     assert Views(domain, domain.clock).job(record).mates[0].lookup == wire.MATE_LOOKUP_FOUND
     world.run(1000 + 520)
     assert record.state is JobState.RUNNING

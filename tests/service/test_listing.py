@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from cosched.core.job import JobState
-from cosched.core.protocol import MateName
+from cosched.core.protocol import named_mate
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.api.domain_api import ACTIVE, DomainApi, Serving
 from cosched.service.api.operations import Operations
@@ -34,7 +34,7 @@ def domain(tmp_path: Path) -> Iterator[LiveDomain]:
     node = world.nodes["a"]
     for number in range(31):  # a PBS server begins with 0
         node.run_times[str(number)] = 10 if number < 4 else 10_000
-        named = fields_of("a", MateName("b", f"pair{number}")) if number % 4 == 1 else {}
+        named = fields_of("a", named_mate("b", f"pair{number}")) if number % 4 == 1 else {}
         owner = ("ann", "bob")[number % 2]
         submitted = world.now
         node._submit(JobRecord(number, "j", owner, None, 3, 20_000, submitted, JobState.QUEUED, **named))

@@ -9,15 +9,15 @@ from cosched.core.protocol import (
     Found,
     GetMateStatus,
     GetMember,
-    GroupName,
     GroupProposed,
     MateJobId,
-    MateName,
     MateStatus,
     ProposeGroupStart,
     SettleGroupStart,
     Status,
     Vote,
+    named_group,
+    named_mate,
 )
 from cosched.service.domain.memory import fields_of
 from cosched.service.domain.story import Noted
@@ -38,7 +38,7 @@ def site(store) -> Site:
 
 
 def submit(site: Site, job: int, group: str = "g") -> None:
-    named = fields_of("a", GroupName(group, ("b", "c")))
+    named = fields_of("a", named_group(group, ("b", "c")))
     record = JobRecord(job, "", "ann", None, 2, 0, NOW, JobState.QUEUED, **named)
     site.offered.submitted(record)
     for peer in "bc":
@@ -115,7 +115,7 @@ def test_a_job_that_leaves_its_group_during_a_try_starts_when_it_is_offered(site
     assert site.orders[-1] == Start("1")
 
 
-@pytest.mark.parametrize("named", [GroupName("h", ("b", "c")), MateName("b", "p", None)])
+@pytest.mark.parametrize("named", [named_group("h", ("b", "c")), named_mate("b", "p", None)])
 def test_a_comment_that_names_another_group_or_mate_changes_nothing(site: Site, named) -> None:
     site.offered.relinked("1", named)
     assert site.domain.core.jobs["1"].group.name == "g"

@@ -16,12 +16,12 @@ from cosched.core.protocol import (
     Found,
     GetMateJobId,
     MateJobId,
-    MateName,
     MateProblem,
     MateStatus,
     MateTried,
     Status,
     TryStartMate,
+    named_mate,
 )
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, Scheme
 from cosched.core.story import Why
@@ -65,7 +65,7 @@ def test_what_is_known_is_on_record(site, store):
     site.submit(1)
     site.hold(1)
     kept = store.job(1)
-    assert (kept.state, kept.mate, kept.memory["generation"]) == (JobState.HOLDING, MateName("b", "1", "1"), 1)
+    assert (kept.state, kept.mate, kept.memory["generation"]) == (JobState.HOLDING, named_mate("b", "1", "1"), 1)
 
 
 def test_the_account_of_a_job_is_that_of_its_last_offer(site, store):
@@ -181,8 +181,8 @@ def test_a_job_that_cannot_yield_holds(store):
 
 def test_another_comment_is_another_mate(site):
     site.submit(1)
-    site.offered.relinked("1", MateName("b", "new"))
-    assert site.store.job(1).mate == MateName("b", "new")
+    site.offered.relinked("1", named_mate("b", "new"))
+    assert site.store.job(1).mate == named_mate("b", "new")
     site.offered.relinked("1", NO_MATE)
     site.offer(1)
     assert site.orders == [Start("1")]
@@ -191,7 +191,7 @@ def test_another_comment_is_another_mate(site):
 def test_a_job_that_holds_is_given_another_mate_and_asks_for_it_with_its_nodes(site):
     site.submit(1)
     site.hold(1)
-    site.offered.relinked("1", MateName("b", "new"))
+    site.offered.relinked("1", named_mate("b", "new"))
     assert (site.state(1), site.orders, site.outside.calls[-1].request) == (
         JobState.READY,
         [],
@@ -207,7 +207,7 @@ def test_a_job_whose_mate_is_none_starts_alone_only_if_it_says_so(store, or_alon
     site = Site(store, on_mate_unknown=OnMateUnknown.WAIT)
     site.submit(1, or_alone=or_alone is not linked)
     if linked:
-        site.offered.relinked("1", MateName("b", None, "999", or_alone))
+        site.offered.relinked("1", named_mate("b", None, "999", or_alone))
     site.orders  # noqa: B018
     site.offer(1)
     site.answer(1, MateJobId(Found.NO_PAIR, None, MateProblem.UNKNOWN))

@@ -20,7 +20,6 @@ from cosched.core.protocol import (
     GetMateStatus,
     GroupProposed,
     MateJobId,
-    MateName,
     MateStarted,
     MateTried,
     ProposeGroupStart,
@@ -30,6 +29,7 @@ from cosched.core.protocol import (
     Status,
     TryStartMate,
     Vote,
+    named_mate,
 )
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.domain.memory import fields_of
@@ -48,7 +48,7 @@ def node(tmp_path: Path):
     node = world.nodes["a"]
     node.run_times = {"1": 10**6, "2": 100}
     node._submit(JobRecord(1, "j", "u", None, 10, 10**6, world.now, JobState.QUEUED))
-    named = fields_of("a", MateName("b", "run"))
+    named = fields_of("a", named_mate("b", "run"))
     node._submit(JobRecord(2, "j", "u", None, 10, 100, world.now, JobState.QUEUED, **named))
     yield node
     world.close()
@@ -111,7 +111,7 @@ def test_a_domain_without_slots_says_so_and_that_is_no_fault(node: Node) -> None
 
 
 def test_a_job_that_its_user_holds_and_a_mate_has_asked_for_is_wanted_once_it_is_released_after_a_restart(node):
-    named = fields_of("a", MateName("b", "held"))
+    named = fields_of("a", named_mate("b", "held"))
     held = JobRecord(3, "j", "u", None, 10, 100, node.world.now, JobState.QUEUED, user_hold=True, **named)
     with node.domain.turns.take():
         node.domain.add(held, SCRIPT)

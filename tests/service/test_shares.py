@@ -11,7 +11,16 @@ import pytest
 from cosched.core.effects import Call
 from cosched.core.events import Asked
 from cosched.core.job import JobState
-from cosched.core.protocol import Found, GetMateJobId, MateJobId, MateName, MateStatus, MateTried, Status, TryStartMate
+from cosched.core.protocol import (
+    Found,
+    GetMateJobId,
+    MateJobId,
+    MateStatus,
+    MateTried,
+    Status,
+    TryStartMate,
+    named_mate,
+)
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.domain.memory import fields_of
 from cosched.service.store import JobRecord
@@ -46,7 +55,7 @@ def node(tmp_path: Path):
 
 
 def submit(node: Node, job: int, owner: str, nodes: int, run: int, pair: str | None = None) -> None:
-    named = fields_of("a", MateName("b", pair)) if pair else {}
+    named = fields_of("a", named_mate("b", pair)) if pair else {}
     node.run_times[str(job)] = run
     now = node.world.now
     node._submit(JobRecord(job, "j", owner, None, nodes, run + 5, now, JobState.QUEUED, **named))

@@ -12,7 +12,7 @@ from google.protobuf.json_format import MessageToDict
 
 from cosched.core.allocation import Malleable
 from cosched.core.job import JobState
-from cosched.core.protocol import MateName, StartJob, TryStartMate
+from cosched.core.protocol import StartJob, TryStartMate, named_mate
 from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
@@ -179,7 +179,7 @@ def test_pairs_of_an_older_database_have_no_slot_and_ask_anew(path):
         booked, ready, holds, queued, at_slot, member = store.active_jobs()
         assert (store.answer("b", "7"), store.answer("b", "8") is None) == (None, False)
     assert booked.memory == {"slot_generation": 2, "scheduler": {"guard": 1}, "group": {"or_alone": True}}
-    assert booked.named == MateName("b", "p", "7", or_alone=True)
+    assert booked.named == named_mate("b", "p", "7", or_alone=True)
     assert recalled_job(ready, "a").call == TryStartMate("a/2/1", "7", "2", 0)
     assert recalled_job(holds, "a").call == StartJob("a/3/1", "7", "3", 4)
     assert queued.memory == {}
@@ -210,8 +210,11 @@ def test_jobs_of_an_older_database_start_with_the_same_and_look_the_same(path):
 
 def _told(record: JobRecord, views: Views) -> Any:
     """What a job names, knows, keeps and shows, as JSON has it."""
-    plain = json.loads(json.dumps([record.named, record.mates, record.memory]))
-    named, mates, memory = [type(record.named).__name__, *plain[0]], *plain[1:]
+    is_pair, *group = record.named.is_pair, *record.named._replace(is_pair=False)
+    others, name, _, or_alone, _, windows, at = group
+    pair = "MateName", record.named.peer, record.named.pair, record.named.mate, or_alone
+    found = pair if is_pair else ("GroupName", name, others, or_alone, windows, at)  # as they were named then
+    named, mates, memory = json.loads(json.dumps([found, record.mates, record.memory]))
     return {"named": named, "mates": mates, "memory": memory, "shown": MessageToDict(views.job(record))}
 
 

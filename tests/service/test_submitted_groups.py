@@ -2,12 +2,12 @@
 
 import pytest
 
-from cosched.core.protocol import GroupName, MateName, Window
+from cosched.core.protocol import Window, named_group, named_mate
 from cosched.service.wire.fields import FieldError
 from cosched.service.wire.submissions import read_submission
 from cosched.v1.domain_pb2 import SubmitJobRequest
-from cosched.v1.job_pb2 import GroupName as WireGroupName
-from cosched.v1.job_pb2 import MateName as WireMateName
+from cosched.v1.job_pb2 import Named as WireGroupName
+from cosched.v1.job_pb2 import Named as WireMateName
 from cosched.v1.job_pb2 import PairName
 
 
@@ -26,10 +26,10 @@ def parted(*windows: tuple[str, int, int]) -> SubmitJobRequest:
 
 def test_windows_are_read_and_two_jobs_with_a_window_are_a_group():
     named = read_submission(parted(("c", 0, 60), ("b", 0, 0), ("a", -5, 5))).named
-    assert named == GroupName("g", ("a", "b"), windows=(Window("a", -5, 5), Window("c", 0, 60)))
+    assert named == named_group("g", ("a", "b"), windows=(Window("a", -5, 5), Window("c", 0, 60)))
     two = submission("g", "a")
     two.group.windows.add(domain="b").latest.seconds = 1
-    assert read_submission(two).named == GroupName("g", ("a",), windows=(Window("b", 0, 1),))
+    assert read_submission(two).named == named_group("g", ("a",), windows=(Window("b", 0, 1),))
 
 
 def at(seconds: int, *domains: str, nanos: int = 0) -> SubmitJobRequest:
@@ -39,7 +39,7 @@ def at(seconds: int, *domains: str, nanos: int = 0) -> SubmitJobRequest:
 
 
 def test_a_given_instant_is_read_and_two_jobs_with_one_are_a_group():
-    assert read_submission(at(1_790_000_000, "a")).named == GroupName("g", ("a",), at=1_790_000_000)
+    assert read_submission(at(1_790_000_000, "a")).named == named_group("g", ("a",), at=1_790_000_000)
 
 
 FRACTION = parted(("a", 0, 1))
@@ -47,9 +47,9 @@ FRACTION.group.windows[0].latest.nanos = 1
 
 
 def test_a_group_is_read_and_one_of_two_domains_is_a_pair():
-    assert read_submission(submission("g", "mira", "eureka")).named == GroupName("g", ("eureka", "mira"))
-    assert read_submission(submission("g", "b", "c", or_alone=True)).named == GroupName("g", ("b", "c"), True)
-    assert read_submission(submission("g", "mira")).named == MateName("mira", "g")
+    assert read_submission(submission("g", "mira", "eureka")).named == named_group("g", ("eureka", "mira"))
+    assert read_submission(submission("g", "b", "c", or_alone=True)).named == named_group("g", ("b", "c"), True)
+    assert read_submission(submission("g", "mira")).named == named_mate("mira", "g")
     assert len(read_submission(submission("g", *(f"d{i}" for i in range(15)))).named.others) == 15
 
 

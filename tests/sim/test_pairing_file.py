@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosched.core.protocol import GroupName, Window
+from cosched.core.protocol import Window, named_group
 from cosched.errors import InputError
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Group, Pairing
@@ -89,7 +89,7 @@ def test_a_cell_may_have_a_window(read, tmp_path, domains):
         Group(2, ((0, 1), (1, 1)), ((0, 0), (-5, 0))),
     )
     assert pairing.row.tolist() == [3]
-    assert pairing.groups[0].named_by(1, NAMES) == GroupName(
+    assert pairing.groups[0].named_by(1, NAMES) == named_group(
         "1", ("intrepid", "mira"), windows=(Window("eureka", 60, 60), Window("mira", -300, 300))
     )
     write_pairs(tmp_path / "again.csv", NAMES, domains, pairing)
@@ -101,7 +101,7 @@ def test_a_column_gives_rows_an_instant(read, domains, tmp_path):
     pairing = read(text)
     assert [(group.row, group.at) for group in pairing.groups] == [(1, 3600), (2, 0)]
     assert pairing.row.tolist() == [3]
-    assert pairing.groups[1].named_by(0, NAMES) == GroupName("2", ("eureka",), at=0)
+    assert pairing.groups[1].named_by(0, NAMES) == named_group("2", ("eureka",), at=0)
     write_pairs(tmp_path / "again.csv", NAMES, domains, pairing)
     assert (tmp_path / "again.csv").read_text() == text
 

@@ -106,11 +106,12 @@ class Allocations:
         job.holds += 1
         job.held_since = now
         job.hold_ends, job.missed = 0, why in MISSED
-        self.ledger.held_nodes += job.nodes
+        nodes = job.nodes
+        self.ledger.held_nodes += nodes
         if job.group is not None:
             job.group.kept_until = 0
         why = self._reason(job, why, now)
-        detail |= {"until": job.held_until, "generation": job.generation, "nodes": job.nodes}
+        detail |= {"until": job.held_until, "generation": job.generation, "nodes": nodes}
         effects = self.ledger.note(job, What.HOLDS, why, **detail)
         effects.append(Hold(job.id, job.held_until))
         if job.held_until < FOREVER:
@@ -225,8 +226,9 @@ class Allocations:
         job.call = None
         if job.group is not None:
             job.group.asked = NOTHING
-        self.ledger.held_nodes -= job.nodes
-        job.held_node_seconds += job.nodes * (now - job.held_since)
+        nodes = job.nodes
+        self.ledger.held_nodes -= nodes
+        job.held_node_seconds += nodes * (now - job.held_since)
         return [ClearTimer(job.id, Timer.RELEASE)]
 
     @staticmethod

@@ -38,6 +38,8 @@ class Answers:
         A call of another kind that has the id of the last one is no retry, and changes nothing.
         """
         last_id, answer = self.last.get((peer, request.caller), ("", None))
+        if answer is None:
+            return None
         refused = REFUSED[type(request)]
         if last_id == request.request_id:
             return answer if type(answer) is type(refused) else refused

@@ -178,11 +178,12 @@ class Coscheduler:
         """An answer; what it says of the peer follows. It may be about a group that the job has left."""
         event = event if event.peer else replace(event, peer=job.peer)
         told = self.telling.handle(job, event, now) if job.untold else []
-        if job.group is None or not self.awaits(job, event.peer, event.request):
+        group, request = job.group, event.request
+        if group is None or (group.asked.get(event.peer) is not request and not self.awaits(job, event.peer, request)):
             return told
-        if job.group.unanswered:
-            job.group.unanswered -= {event.peer}
-        followed = self._follow[type(event.request)](job, event, now)
+        if group.unanswered:
+            group.unanswered -= {event.peer}
+        followed = self._follow[type(request)](job, event, now)
         heard = self.asking.heard_of(event.peer, now)
         return [*told, *followed, *heard] if told or heard else followed
 

@@ -13,7 +13,7 @@ from cosched.core.coscheduling.membership import Membership
 from cosched.core.coscheduling.slot_use import IN_VAIN, SlotUse
 from cosched.core.effects import Effect, Record
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, Domain, JobId, MateName, MutatingRequest, SettleGroupStart
+from cosched.core.protocol import FOREVER, Domain, JobId, MutatingRequest, Named, SettleGroupStart, named_mate
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import Detail, What, Why
 
@@ -112,9 +112,9 @@ class PairedJob:
         return {} if self.group is not None and self.group.is_pair else {"peer": peer}
 
     @property
-    def named(self) -> MateName:
+    def named(self) -> Named:
         """The mate that it names; its id may have been learnt."""
-        return MateName(self.peer, self.pair, self.mate, self.group is not None and self.group.or_alone)
+        return named_mate(self.peer, self.pair, self.mate, self.group is not None and self.group.or_alone)
 
 
 def membership(job: PairedJob) -> Membership:
@@ -167,6 +167,8 @@ class Ledger:
 
     def kept_beside(self, job: JobId) -> int:
         """How many nodes all other jobs hold, or keep for proposals."""
+        if not self.booked:
+            return self.held_nodes
         return self.held_nodes + sum(nodes for id, nodes in self.booked.items() if id != job)
 
     def gives_slot(self, job: PairedJob) -> bool:

@@ -16,7 +16,7 @@ from cosched.core.coscheduling.starts.promises import Promises
 from cosched.core.effects import ClearTimer, Effect, HasMate, Reschedule, Timer, Want
 from cosched.core.events import Linked, MateHeardOf, Submitted, Unlinked
 from cosched.core.job import WAITING
-from cosched.core.protocol import Found, GroupName, Named
+from cosched.core.protocol import Found, Named
 from cosched.core.settings import OnMateUnknown
 from cosched.core.story import Detail, What, Why
 
@@ -51,7 +51,7 @@ class Links:
         parted = self._part(job, now)
         self.names.link(job, named)
         told = _told(named)
-        if not isinstance(named, GroupName) and _named(job) == before:
+        if named.is_pair and _named(job) == before:
             told["or_alone"] = named.or_alone
         elif before is not None:
             told["was"] = before
@@ -108,7 +108,7 @@ class Links:
 
 def _told(named: Named) -> Detail:
     """How a job names those with which it starts, for its story."""
-    if isinstance(named, GroupName):
+    if not named.is_pair:
         return {"group": named.name, "others": list(named.others)}
     return {"pair": named.pair, "mate": named.mate, "peer": named.peer or None}
 

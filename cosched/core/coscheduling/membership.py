@@ -13,7 +13,6 @@ from cosched.core.protocol import (
     Failure,
     JobId,
     MateJobId,
-    MateName,
     MateStatus,
     Named,
     ProposeGroupStart,
@@ -137,20 +136,15 @@ class Membership:
     @classmethod
     def named(cls, domain: Domain, named: Named) -> Membership | None:
         """That of a new job on `domain`; None: it names nobody."""
-        if isinstance(named, MateName):
-            return cls._of_pair(domain, named) if named.peer else None
+        if not named.others[0]:
+            return None
         domains = tuple(sorted((domain, *named.others)))
+        if named.is_pair:
+            return cls(named.name, domains, named.others, named.or_alone, is_pair=True, jobs=dict(named.ids))
         others = tuple(other for other in domains if other != domain)
         windows = {window.domain: (window.earliest, window.latest) for window in named.windows}
         ids = dict(named.ids) or NOTHING
         return cls(named.name, domains, others, named.or_alone, windows=windows, at=named.at, ids=ids)
-
-    @classmethod
-    def _of_pair(cls, domain: Domain, named: MateName) -> Membership:
-        peer = named.peer
-        domains = (domain, peer) if domain < peer else (peer, domain)
-        known = {} if named.mate is None else {peer: named.mate}
-        return cls(named.pair or "", domains, (peer,), named.or_alone, is_pair=True, jobs=known)
 
     @property
     def by_slots_only(self) -> bool:

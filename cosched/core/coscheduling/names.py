@@ -15,12 +15,12 @@ from cosched.core.protocol import (
     Found,
     GetMateJobId,
     GetMember,
-    GroupName,
     JobId,
     MateJobId,
-    MateName,
     MateProblem,
     Named,
+    named_group,
+    named_mate,
 )
 
 UNSUBMITTED = MateJobId(Found.UNSUBMITTED, None)
@@ -30,7 +30,7 @@ NOT_WAITING = {  # what is wrong with a mate in such a state
     JobState.FAILED: MateProblem.FAILED,
     JobState.CANCELLED: MateProblem.CANCELLED,
 }
-OF_GROUPS = ""  # in the place of a pair's peer: groups have their names for themselves
+OF_GROUPS = ""  # in the place of a pair's peer, as of `Named`: groups have their names for themselves
 
 Key = tuple[Domain, str, str]  # peer, owner here, name
 
@@ -56,7 +56,7 @@ class Names:
         taken = self.taken(named, owner)
         if taken == job:
             taken = None
-        if isinstance(named, MateName):
+        if named.is_pair:
             if taken is not None:
                 raise ValueError(f"job {job}: its pair is that of job {taken} already")
             return
@@ -70,11 +70,9 @@ class Names:
 
     def taken(self, named: Named, owner: str) -> JobId | None:
         """The job here, not ended, that has this name of this owner, or this mate."""
-        if isinstance(named, MateName):
-            by_pair = self._by_name.get((named.peer, owner, named.pair or ""))
-            found = [by_pair, self._by_mate.get((named.peer, named.mate or ""))]
-        else:
-            found = [self._by_name.get((OF_GROUPS, owner, named.name))]
+        found = [self._by_name.get((named.peer, owner, named.name))]
+        if named.is_pair and named.ids:
+            found += [self._by_mate.get(mate) for mate in named.ids]
         return next((job for job in found if job is not None and not self.ledger.jobs[job].state.final), None)
 
     def add(self, job: PairedJob, named: Named) -> None:
@@ -94,7 +92,7 @@ class Names:
 
     def link(self, job: PairedJob, named: Named) -> None:
         """The job starts with these now, who are free. A mate that it had cannot adopt it, once it is in a group."""
-        had = (job.peer, job.mate) if isinstance(named, GroupName) and job.mate is not None else None
+        had = (job.peer, job.mate) if not named.is_pair and job.mate is not None else None
         self._erase(job)
         self._part(job, had)
         job.group = Membership.named(self.ledger.domain, named)
@@ -163,6 +161,8 @@ class Names:
         """A job that names no id yet takes the caller's, and one that names nobody is adopted."""
         local = self.find(peer, request)
         mate = local.mate if local is not None else None
+        if local is not None and mate == request.caller and local.peer == peer:
+            return MateJobId(Found.MATE, local.id, NOT_WAITING.get(local.state))  # as it was answered before
         if self._parted and mate != request.caller and (peer, request.caller) in self._parted:
             return no_pair(MateProblem.UNLINKED)
         if local is None and request.pair is not None:
@@ -171,7 +171,7 @@ class Names:
         if local is None or problem is not None:
             return no_pair(problem)
         if local.group is None:
-            local.group = Membership.named(self.ledger.domain, MateName(peer))
+            local.group = Membership.named(self.ledger.domain, named_mate(peer))
         if mate is None:
             self.know(local, peer, request.caller)
         return MateJobId(Found.MATE, local.id, NOT_WAITING.get(local.state))
@@ -214,7 +214,7 @@ class Names:
             return no_pair(MateProblem.NO_SLOTS)
         job: PairedJob | MateProblem | None = self.find(peer, request)
         if job is None:
-            pair = self.taken(MateName(peer, request.group), self.owner_here(peer, request.owner))
+            pair = self.taken(named_mate(peer, request.group), self.owner_here(peer, request.owner))
             if pair is not None:
                 return no_pair(MateProblem.OTHER_DOMAINS)
             if request.member is None:
@@ -248,7 +248,7 @@ class Names:
         if {here, peer} - {*request.domains}:
             return MateProblem.OTHER_DOMAINS
         others = tuple(domain for domain in request.domains if domain != here)
-        named = GroupName(request.group, others, windows=request.windows, at=request.at)
+        named = named_group(request.group, others, windows=request.windows, at=request.at)
         job.group = Membership.named(here, named)
         self._enter(job)
         return job
@@ -260,7 +260,7 @@ class Names:
         """The name by which the job is found; None: it has none."""
         if job.group is None or not job.group.name:
             return None
-        return (job.peer if job.is_pair else OF_GROUPS), job.owner, job.group.name
+        return job.peer, job.owner, job.group.name
 
     def _enter(self, job: PairedJob) -> None:
         if (key := self._key(job)) is not None:

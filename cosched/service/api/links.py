@@ -8,14 +8,14 @@ import grpc
 
 from cosched.core.events import Linked, Unlinked
 from cosched.core.job import WAITING, JobState
-from cosched.core.protocol import Domain, Failure, GetMateJobId, GroupName, MateJobId, MateName, Named
+from cosched.core.protocol import Domain, Failure, MateJobId, Named
 from cosched.service.api.named_mates import NamedMates
 from cosched.service.api.owned_jobs import OwnedJobs, wrong_state
 from cosched.service.api.requests import Requests, UserRequest, not_owner
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.queues import Queue
-from cosched.service.peers.announcing import Announcer
-from cosched.service.peers.linking import names, refusal_of_group, refusal_of_mate, until_linkable
+from cosched.service.peers.announcing import Announcer, answers_among
+from cosched.service.peers.linking import names, refusal_of, until_linkable
 from cosched.service.peers.peers import CallError
 from cosched.service.store import JobRecord
 from cosched.service.wire.errors import Refusal
@@ -47,8 +47,8 @@ class Links:
         if self._queue.must_adopt(job):
             return await self._adopt(request, job, await self._named.checked(named))
         record = self._jobs.owned(request, job)
-        if isinstance(named, MateName) and not named.peer:
-            named = named._replace(peer=record.mate.peer)
+        if named.is_pair and not named.peer:
+            named = named._replace(others=(record.mate.peer,))
         named = await self._named.checked(named)
         self._queue.check_name(record, named)
         self._check_linkable(record, named)
@@ -62,7 +62,7 @@ class Links:
                 record.lookup = record.mate_status = UNASKED
             if record.is_pair:
                 record.lookup = FOUND[answers[record.mate.peer].found]
-        self._domain.calls.heard_of_members(job, answers)
+        self._announcer.heard(record, named, answers)
         return record
 
     async def _adopt(self, request: UserRequest, job: str, named: Named) -> JobRecord:
@@ -80,13 +80,12 @@ class Links:
 
     async def _agreed(self, record: JobRecord, named: Named) -> Mapping[Domain, MateJobId]:
         """Return the answers of the other domains to the new link; Refusal if the job cannot have it."""
-        if isinstance(named, GroupName):
-            answers = await self._announcer.ask_for_members(record, named)
-            refusal = refusal_of_group(named, answers)
-        else:
-            answers = {named.peer: await self._ask_for_link(record, named)}
-            refusal = refusal_of_mate(named, answers[named.peer])
-        if refusal is not None:
+        told = await self._announcer.ask(record, named)
+        for peer, error in told.items():
+            if named.is_pair and isinstance(error, CallError):
+                raise _unanswered(record, peer, error)
+        answers = answers_among(told)
+        if (refusal := refusal_of(named, answers)) is not None:
             raise refusal
         await until_linkable(self._domain, str(record.id))
         return answers
@@ -95,19 +94,6 @@ class Links:
         if record.state not in WAITING:
             raise wrong_state(record, "be linked any more")
         self._named.check_free(record.owner, named, str(record.id))
-
-    async def _ask_for_link(self, record: JobRecord, mate: MateName) -> MateJobId:
-        try:
-            question = GetMateJobId(str(record.id), mate.pair, mate.mate, record.owner)
-            return await self._announcer.ask(mate.peer, question)
-        except CallError as error:
-            refused = error.failure is Failure.REFUSED
-            raise Refusal(
-                grpc.StatusCode.FAILED_PRECONDITION if refused else grpc.StatusCode.UNAVAILABLE,
-                "NO_PAIR" if refused else "PEER_UNREACHABLE",
-                f"{mate.peer} {'refuses this domain' if refused else 'gives no answer'}: {error.problem}; "
-                f"job {record.id} is unchanged",
-            ) from error
 
     def _linked(self, request: UserRequest, job: str, peer: Domain) -> JobRecord:
         """Return the job if it has a mate on that domain and has not started; Refusal."""
@@ -133,4 +119,14 @@ class Links:
 
 def _known(named: Named, answers: Mapping[Domain, MateJobId]) -> Named:
     """Return the mate with its id, which its domain may have told."""
-    return named if isinstance(named, GroupName) else named._replace(mate=named.mate or answers[named.peer].job)
+    return named.with_mate(named.mate or answers[named.peer].job) if named.is_pair else named
+
+
+def _unanswered(record: JobRecord, peer: Domain, error: CallError) -> Refusal:
+    refused = error.failure is Failure.REFUSED
+    return Refusal(
+        grpc.StatusCode.FAILED_PRECONDITION if refused else grpc.StatusCode.UNAVAILABLE,
+        "NO_PAIR" if refused else "PEER_UNREACHABLE",
+        f"{peer} {'refuses this domain' if refused else 'gives no answer'}: {error.problem}; "
+        f"job {record.id} is unchanged",
+    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import grpc
 
-from cosched.core.protocol import Domain, GroupName, JobId, MateName, MateProblem, Named
+from cosched.core.protocol import Domain, JobId, MateProblem, Named, named_mate
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.linking import peer_meant
@@ -26,10 +26,10 @@ class NamedMates:
 
     async def checked(self, named: Named) -> Named:
         """Return the mate, with its domain filled in, or the group, whose domains are known and can start groups."""
-        if not isinstance(named, GroupName):
+        if named.is_pair:
             return self.mate(named)
         for peer in named.others:
-            self.mate(MateName(peer))
+            self.mate(named_mate(peer))
         self._check_slots(named)
         lacking = [] if self._domain.scheduler.capabilities.groups else [self._domain.name]
         lacking += await self._announcer.without_groups(named.others)
@@ -38,7 +38,7 @@ class NamedMates:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_GROUPS", said, {"domain": lacking[0]})
         return named
 
-    def _check_slots(self, named: GroupName) -> None:
+    def _check_slots(self, named: Named) -> None:
         """Check what only groups with slots have: windows, and a given instant."""
         own = self._domain.name
         now = self._domain.clock.to_wall(self._domain.clock.now())
@@ -60,14 +60,14 @@ class NamedMates:
         taken = self._domain.core.names.taken(named, owner)
         if taken in (None, job):
             return
-        if isinstance(named, GroupName):
+        if not named.is_pair:
             said = f"group {named.name}: job {taken} is its member here already; cancel it, or choose another name"
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "GROUP_TAKEN", said, {"job_id": str(taken)})
         what = f"pair {named.pair}" if named.pair is not None else str(named)
         said = f"{what} is that of job {taken} already"
         raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "PAIR_TAKEN", said, {"job_id": str(taken)})
 
-    def mate(self, mate: MateName) -> MateName:
+    def mate(self, mate: Named) -> Named:
         """Return the mate with its domain filled in; Refusal if this domain does not talk to that one."""
         peer = peer_meant(mate.peer, self._peers)
         if peer not in self._peers:
@@ -76,4 +76,4 @@ class NamedMates:
             if peer == self._domain.name:
                 said = f"{peer} is this domain: a mate is a job of another one"
             raise Refusal(grpc.StatusCode.NOT_FOUND, "DOMAIN_NOT_FOUND", f"{said} (configured: {known})")
-        return mate._replace(peer=peer)
+        return mate._replace(others=(peer,))

@@ -10,11 +10,7 @@ import grpc
 from cosched.adapters.manager import ManagerError
 from cosched.core.events import ReleaseDue
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    Domain,
-    GroupName,
-    Named,
-)
+from cosched.core.protocol import Domain, Named
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.errors import InputError
 from cosched.schedulers.loading import check_columns
@@ -31,8 +27,7 @@ from cosched.service.manager.runner import Runner
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.linking import (
     no_pair,
-    refusal_of_group,
-    refusal_of_mate,
+    refusal_of,
 )
 from cosched.service.planning.choosing import Choosing
 from cosched.service.store import JobRecord, StoreError
@@ -129,12 +124,7 @@ class Operations:
         The job is recorded first, since the other domains may keep its id.
         """
         job = str(record.id)
-        if isinstance(named, GroupName):
-            answers = await self._announcer.ask_for_members(record, named)
-            self._domain.calls.heard_of_members(job, answers)
-            refusal = refusal_of_group(named, answers)
-        else:
-            refusal = refusal_of_mate(named, await self._announcer.announce(job))
+        refusal = refusal_of(named, await self._announcer.announce(record))
         if job not in self._domain.jobs:
             return  # the job was cancelled meanwhile
         with self._domain.turns.take():

@@ -12,7 +12,7 @@ from cosched.adapters.batch_system import NodeState
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.membership import Promise
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, GroupName, MateJobId, MateName, MateStatus
+from cosched.core.protocol import FOREVER, MateJobId, MateStatus, Named
 from cosched.core.settings import Scheme
 from cosched.service.clock import Clock
 from cosched.service.domain import story
@@ -93,7 +93,8 @@ class Views:
     def _write_others(self, message: job_pb2.Job, record: JobRecord) -> None:
         """Write the job's mate or its group."""
         shown: job_pb2.Group | job_pb2.Mate
-        if isinstance(named := record.named, GroupName):
+        named = record.named
+        if not named.is_pair:
             shown = message.group
             self._write_group(shown, record, named)
         else:
@@ -103,7 +104,7 @@ class Views:
         if record.gap_s is not None:
             shown.gap.seconds = record.gap_s
 
-    def _write_mate(self, message: job_pb2.Mate, record: JobRecord, named: MateName) -> None:
+    def _write_mate(self, message: job_pb2.Mate, record: JobRecord, named: Named) -> None:
         message.lookup, message.status = record.lookup, record.mate_status  # type: ignore[assignment]
         if record.heard_at is not None:
             message.heard_at.seconds = self._clock.to_wall(record.heard_at)
@@ -116,7 +117,7 @@ class Views:
         if problem := (record.memory or {}).get("problem"):
             message.problem = PROBLEM[problem]
 
-    def _write_group(self, message: job_pb2.Group, record: JobRecord, group: GroupName) -> None:
+    def _write_group(self, message: job_pb2.Group, record: JobRecord, group: Named) -> None:
         message.name = group.name
         message.windows.extend(map(write_window, group.windows))
         if group.at is not None:

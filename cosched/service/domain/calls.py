@@ -7,15 +7,7 @@ from collections.abc import Mapping
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import Call
 from cosched.core.events import Answered, CallFailed, MateHeardOf
-from cosched.core.protocol import (
-    Domain,
-    Found,
-    GetMateJobId,
-    JobId,
-    MateJobId,
-    MateStatus,
-    Reply,
-)
+from cosched.core.protocol import Domain, Found, JobId, MateJobId, MateStatus, Named, Reply
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
@@ -61,14 +53,6 @@ class Calls:
         job = self._core.jobs.get(call.job)
         return job if job is not None and self._core.awaits(job, call.peer, call.request) else None
 
-    @in_turn
-    def heard_of_members(self, job: JobId, answers: Mapping[Domain, MateJobId]) -> None:
-        """What other domains said of their members, when a job was submitted or joined its group."""
-        for peer, answer in answers.items():
-            known = self._core.jobs.get(job)
-            if known is not None and known.group is not None and not known.is_pair:
-                self._decisions.hear(peer, MateHeardOf(job, answer, peer))
-
     def _keep(self, job: PairedJob, reply: Reply) -> None:
         """Keep what the mate's domain says of it, for those who ask."""
         if (record := self._records.jobs.get(job.id)) is None:
@@ -84,10 +68,13 @@ class Calls:
             self._journal.save(record)
 
     @in_turn
-    def heard(self, peer: Domain, question: GetMateJobId, answer: MateJobId) -> None:
-        """What a mate's domain said of a mate, beside the job's own questions."""
-        job = self._core.jobs.get(question.caller)
-        if job is None or (job.peer, job.pair) != (peer, question.pair):  # it was unlinked meanwhile
-            return
-        self._keep(job, answer)
-        self._decisions.hear(peer, MateHeardOf(job.id, answer, peer))
+    def heard(self, job: JobId, named: Named, answers: Mapping[Domain, MateJobId]) -> None:
+        """What other domains said of those that a job names, beside its own questions."""
+        for peer, answer in answers.items():
+            known = self._core.jobs.get(job)
+            if known is None or known.group is None or (known.group.name, known.is_pair) != (named.name, named.is_pair):
+                return  # it was linked with others meanwhile, or unlinked
+            if peer in known.group.others:
+                if known.is_pair:
+                    self._keep(known, answer)
+                self._decisions.hear(peer, MateHeardOf(job, answer, peer))

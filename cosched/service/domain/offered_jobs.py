@@ -10,7 +10,7 @@ from collections.abc import Callable
 from cosched.core.batch_reports import BatchReports
 from cosched.core.events import Linked, Unlinked
 from cosched.core.job import WAITING, JobState
-from cosched.core.protocol import GroupName, JobId, Named
+from cosched.core.protocol import JobId, Named
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.story import Why
 from cosched.service.domain.live_domain import LiveDomain
@@ -62,7 +62,7 @@ class OfferedJobs:
         if taken is None:
             return None
         of_group = f"job {taken} is the member of its group here already"
-        return of_group if isinstance(named, GroupName) else f"its pair is that of job {taken} already"
+        return of_group if not named.is_pair else f"its pair is that of job {taken} already"
 
     @in_turn
     def refused(self, job: JobId, why: str) -> None:
@@ -113,7 +113,7 @@ class OfferedJobs:
         if self.domain.state(job) not in WAITING:
             return
         local = self._core.jobs[job]
-        if named is not None and local.peers and (isinstance(named, GroupName) or not local.is_pair):
+        if named is not None and local.peers and (not named.is_pair or not local.is_pair):
             self._journal.note(job, Noted.STAYS)
         elif named is not None and self._core.names.taken(named, local.owner) in (None, job):
             self._decisions.feed(Linked(job, named))

@@ -38,7 +38,7 @@ from cosched.core.effects import (
     Yield,
 )
 from cosched.core.job import WAITING, JobState
-from cosched.core.protocol import Domain, GroupName, JobId, MateName, MateProblem, Named
+from cosched.core.protocol import Domain, JobId, MateProblem, Named, named_group, named_mate
 from cosched.service.domain import story
 from cosched.service.domain.changes import SystemOrder
 from cosched.service.domain.live_domain import LiveDomain
@@ -48,7 +48,7 @@ from cosched.service.manager.launches import known_mates
 from cosched.service.manager.runner import Work, tell_end
 from cosched.service.manager.slot_orders import SlotOrders
 from cosched.service.peers.announcing import Announcer
-from cosched.service.peers.linking import peer_meant, refusal_of_group, until_linkable
+from cosched.service.peers.linking import peer_meant, refusal_of, until_linkable
 from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
 from cosched.validation.group_windows import wrong_windows
@@ -215,22 +215,20 @@ class Offers(Work[SystemOrder, BatchReport]):
     def _named(self, link: Link) -> Named:
         """The group, or the mate, that a job names."""
         if link.others:
-            return GroupName(link.pair or "", link.others, link.or_alone, link.windows, link.at)
-        return MateName(peer_meant(link.peer, self._peers), link.pair, link.mate, link.or_alone)
+            return named_group(link.pair or "", link.others, link.or_alone, link.windows, link.at)
+        return named_mate(peer_meant(link.peer, self._peers), link.pair, link.mate, link.or_alone)
 
     async def _announce(self, record: JobRecord, named: Named) -> None:
-        if not isinstance(named, GroupName):
-            await self._announcer.announce(str(record.id))
-        elif str(record.id) in self._domain.jobs:
-            if (said := self._wrong_start(named)) is not None:
-                self._jobs.wrong_group(str(record.id), said)
-                return
-            answers = await self._announcer.ask_for_members(record, named)
-            self._domain.calls.heard_of_members(str(record.id), answers)
-            if (refusal := refusal_of_group(named, answers)) is not None:
-                self._jobs.wrong_group(str(record.id), refusal.message)
+        if (job := str(record.id)) not in self._domain.jobs:
+            return
+        if (said := self._wrong_start(named)) is not None:
+            self._jobs.wrong_group(job, said)
+            return
+        refusal = refusal_of(named, await self._announcer.announce(record))
+        if refusal is not None and not named.is_pair:
+            self._jobs.wrong_group(job, refusal.message)
 
-    def _wrong_start(self, named: GroupName) -> str | None:
+    def _wrong_start(self, named: Named) -> str | None:
         """Say why the group cannot start as its windows or its instant have it; None if it can."""
         own = self._domain.name
         wrong = wrong_windows({of.domain: (of.earliest, of.latest) for of in named.windows}, (own, *named.others))
@@ -257,13 +255,14 @@ class Offers(Work[SystemOrder, BatchReport]):
 
     def _relinked(self, report: Relinked) -> None:
         named = self._named(report.link) if report.link is not None else None
-        known = isinstance(named, GroupName) or (named is not None and named.peer in self._peers)
+        known = named is not None and (not named.is_pair or named.peer in self._peers)
         self._tasks.run(self._follow_link(report.job_id, named if known else None))
 
     async def _follow_link(self, job: JobId, named: Named | None) -> None:
         await until_linkable(self._domain, job)
         self._jobs.relinked(job, named)
-        await self._announcer.announce(job)
+        if (record := self._domain.jobs.get(job)) is not None and record.mates:
+            await self._announcer.announce(record)
 
     def _ended(self, report: Ended) -> None:
         if report.started_at is not None:

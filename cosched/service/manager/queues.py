@@ -15,7 +15,7 @@ from cosched.adapters.batch_system import BatchSystem, Foreseen, Link, NodeState
 from cosched.adapters.launcher import Launcher
 from cosched.adapters.manager import ManagerError
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, GetMateJobId, GetMember, GroupName, JobId, Named
+from cosched.core.protocol import Domain, GetMateJobId, GetMember, JobId, Named, named_group
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import least_of
 from cosched.service.manager.launches import spec_of
@@ -167,7 +167,7 @@ class BatchQueue(Queue):
         """Give the caller, or its group, to the job that it names by its id."""
         if isinstance(question, GetMember):
             named, others = question.member, [peer for peer in question.domains if peer != self._domain.name]
-            link = self._link(GroupName(question.group, tuple(others), windows=question.windows, at=question.at))
+            link = self._link(named_group(question.group, tuple(others), windows=question.windows, at=question.at))
         else:
             named, link = question.mate if question.pair is None else None, Link(peer, question.caller)
         if named is None:
@@ -190,7 +190,7 @@ class BatchQueue(Queue):
 
     def check_name(self, record: JobRecord, named: Named) -> None:
         """See Queue."""
-        if isinstance(named, GroupName) or not record.is_pair:
+        if not named.is_pair or not record.is_pair:
             raise no_pair("a job takes another mate here, but no other group: submit it anew")
         self._link(named)
 
@@ -206,7 +206,7 @@ class BatchQueue(Queue):
 
     def _link(self, mate: Named) -> Link:
         """Return the mate, or the group, as jobs name it: with a pair's name, the only domain is left out."""
-        if isinstance(mate, GroupName):
+        if not mate.is_pair:
             return Link("", None, mate.name, mate.or_alone, mate.others, mate.windows, mate.at)
         if mate.pair is None:
             return Link(mate.peer, mate.mate, or_alone=mate.or_alone)

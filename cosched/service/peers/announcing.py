@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 
 from cosched.core.job import WAITING
-from cosched.core.protocol import Domain, Found, GetMateJobId, GetMember, GroupName, JobId, MateJobId
+from cosched.core.protocol import Domain, Found, GetMateJobId, GetMember, JobId, MateJobId, Named
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.store import JobRecord
@@ -33,47 +33,47 @@ class Announcer:
         self._tasks = tasks
         self._again: dict[JobId, asyncio.Event] = {}  # links to announce again; set: at once
 
-    async def ask(self, peer: Domain, question: GetMateJobId | GetMember) -> MateJobId:
-        """Ask the peer what it knows of a mate. CallError."""
-        await self._domain.turns.durable()  # if a power failure undid the job, its id would be reused
-        answer = await self._peers.call(peer, question)
-        assert isinstance(answer, MateJobId)
-        return answer
+    async def announce(self, record: JobRecord) -> Mapping[Domain, MateJobId]:
+        """Ask for those with which the job starts, and return the answers that came.
 
-    async def announce(self, job: JobId) -> MateJobId | None:
-        """Ask for the mate that a job names, and return the answer.
-
-        None: no answer came. We ask again when the peer answers (for a mate named by its id) or when the job is ready.
+        Others come when the job is ready; who is named by an id is asked for again until that domain has answered.
         """
-        answer, settled = await self._announced(job)
-        if not settled:
-            self._announce_later(job)
+        named = record.named
+        answers = answers_among(await self.ask(record, named))
+        self.heard(record, named, answers)
+        return answers
+
+    def heard(self, record: JobRecord, named: Named, answers: Mapping[Domain, MateJobId]) -> None:
+        """Note what was said of those that a job names, and ask again if that does not settle it."""
+        self._domain.calls.heard(str(record.id), named, answers)
+        if not _settle(named, answers):
+            self._announce_later(str(record.id))
+
+    async def ask(self, record: JobRecord, named: Named) -> dict[Domain, MateJobId | CallError]:
+        """Ask the other domains what they know of those that the job names, or is to name."""
+        await self._domain.turns.durable()  # if a power failure undid the job, its id would be reused
+        told = await asyncio.gather(*(self._asked(peer, self._question(record, named, peer)) for peer in named.others))
+        return dict(zip(named.others, told, strict=True))
+
+    def _question(self, record: JobRecord, named: Named, peer: Domain) -> GetMateJobId | GetMember:
+        job = str(record.id)
+        if named.is_pair:
+            return GetMateJobId(job, named.pair, named.mate, record.owner)
+        domains = tuple(sorted((self._domain.name, *named.others)))
+        return GetMember(job, named.name, domains, record.owner, named.windows, named.at, dict(named.ids).get(peer))
+
+    async def _asked(self, peer: Domain, question: GetMateJobId | GetMember) -> MateJobId | CallError:
+        try:
+            answer = await self._peers.call(peer, question)
+        except CallError as error:
+            _LOG.info("job %s: %s gives no answer about its mate: %s", question.caller, peer, error.problem)
+            return error
+        assert isinstance(answer, MateJobId)
         return answer
 
     async def without_groups(self, peers: Collection[Domain]) -> list[Domain]:
         """Return those of the peers that take no members of groups, as they say."""
         return await self._peers.without_groups(peers)
-
-    async def ask_for_members(self, record: JobRecord, named: GroupName) -> dict[Domain, MateJobId]:
-        """Ask the other domains of a job's group for their members; the answers that came.
-
-        Others come when the job is ready, or sooner for members that are named by their ids: those are asked for again.
-        """
-        domains, ids = tuple(sorted((self._domain.name, *named.others))), dict(named.ids)
-        question = GetMember(str(record.id), named.name, domains, record.owner, named.windows, named.at)
-        asked = [(peer, question._replace(member=ids.get(peer))) for peer in named.others]
-        told = await asyncio.gather(*(self._asked_for_member(*member) for member in asked))
-        answers = {peer: answer for peer, answer in zip(named.others, told, strict=True) if answer is not None}
-        if not _settle(named, answers):
-            self._announce_later(str(record.id))
-        return answers
-
-    async def _asked_for_member(self, peer: Domain, question: GetMember) -> MateJobId | None:
-        try:
-            return await self.ask(peer, question)
-        except CallError as error:
-            _LOG.info("job %s: %s gives no answer about its group: %s", question.caller, peer, error.problem)
-            return None
 
     def joined(self, job: JobId) -> None:
         """The job has just joined a group, since a member named it by its id: ask who the others are."""
@@ -90,12 +90,7 @@ class Announcer:
     def resume(self) -> None:
         """After a restart, announce the recorded links that may not have been announced."""
         for job, record in self._domain.jobs.items():
-            named = record.named
-            if isinstance(named, GroupName):
-                is_open = bool(named.ids)
-            else:
-                is_open = named.mate is not None and record.lookup != FOUND[Found.MATE]
-            if is_open and record.state in WAITING:
+            if record.named.ids and record.lookup != FOUND[Found.MATE] and record.state in WAITING:
                 self._announce_later(job)
 
     def _announce_later(self, job: JobId) -> None:
@@ -109,32 +104,24 @@ class Announcer:
             with suppress(TimeoutError):
                 await asyncio.wait_for(now.wait(), pause)
             now.clear()
-            if (await self._announced(job))[1]:
+            record = self._domain.jobs.get(job)
+            if record is None or not record.mates or record.state not in WAITING:
+                return
+            named = record.named
+            if _settle(named, await self.announce(record)):
                 return
             pause = min(2 * pause, AT_MOST)
 
-    async def _announced(self, job: JobId) -> tuple[MateJobId | None, bool]:
-        """Return the answer of the mate's domain, and whether it knows of the job or will without being asked again."""
-        record = self._domain.jobs.get(job)
-        if record is None or not record.mates or record.state not in WAITING:
-            return None, True
-        mate = record.named
-        if isinstance(mate, GroupName):
-            answers = await self.ask_for_members(record, mate)
-            self._domain.calls.heard_of_members(job, answers)
-            return None, _settle(mate, answers)
-        question = GetMateJobId(job, mate.pair, mate.mate, record.owner)
-        try:
-            answer = await self.ask(mate.peer, question)
-        except CallError as error:
-            _LOG.info("job %s: its mate's domain gives no answer: %s", job, error.problem)
-            return None, question.pair is not None
-        if job in self._domain.jobs:
-            self._domain.calls.heard(mate.peer, question, answer)
-        return answer, question.pair is not None or answer.found is not Found.UNSUBMITTED
+
+def answers_among(told: Mapping[Domain, MateJobId | CallError]) -> dict[Domain, MateJobId]:
+    """Return the answers that came."""
+    return {peer: answer for peer, answer in told.items() if isinstance(answer, MateJobId)}
 
 
-def _settle(named: GroupName, answers: Mapping[Domain, MateJobId]) -> bool:
-    """Whether the domains of the members that are named by their ids have said what they know of those."""
+def _settle(named: Named, answers: Mapping[Domain, MateJobId]) -> bool:
+    """Whether all know of the job who are named by an id, or their domains have said why not.
+
+    The job of a pair's name will ask by itself.
+    """
     told = {peer for peer, answer in answers.items() if answer.found is not Found.UNSUBMITTED}
-    return told.issuperset(dict(named.ids))
+    return bool(named.pair) or told.issuperset(dict(named.ids))

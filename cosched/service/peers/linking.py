@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import grpc
 
-from cosched.core.protocol import Domain, Found, GroupName, JobId, MateJobId, MateName, Named, StartJob, TryStartMate
+from cosched.core.protocol import Domain, Found, JobId, MateJobId, Named, StartJob, TryStartMate
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord
 from cosched.service.wire.errors import Refusal
@@ -24,22 +24,18 @@ def peer_meant(named: Domain, peers: Sequence[Domain]) -> Domain:
 def names(record: JobRecord, wanted: Named) -> bool:
     """Whether the job already names this mate, or this group, with the same choice about starting alone."""
     named = record.named
-    return wanted == named or (isinstance(named, MateName) and wanted == named._replace(mate=None))
+    return wanted == named or (named.is_pair and wanted == named.with_mate(None))
 
 
-def refusal_of_mate(mate: MateName, answer: MateJobId | None) -> Refusal | None:
-    """Return why a job cannot have this mate, by its domain's answer (None: no answer); None if there is no reason."""
-    if mate.or_alone or answer is None or (answer.found is not Found.NO_PAIR and answer.problem is None):
-        return None
-    said = wrong_mate(mate.peer, mate.mate or answer.job, mate.pair, answer.problem)
-    return no_pair(f"{said}; {WAY_OUT}", answer)
-
-
-def refusal_of_group(group: GroupName, answers: Mapping[Domain, MateJobId]) -> Refusal | None:
-    """Return why a job cannot be in this group, by the answers of the other domains; None if there is no reason."""
+def refusal_of(named: Named, answers: Mapping[Domain, MateJobId]) -> Refusal | None:
+    """Return why a job cannot start with these, by the answers of their domains; None if there is no reason."""
     for peer, answer in answers.items():
-        if not group.or_alone and (answer.found is Found.NO_PAIR or answer.problem is not None):
-            return no_pair(wrong_member(peer, group.name, answer.problem, dict(group.ids).get(peer)), answer)
+        if named.or_alone or (answer.found is not Found.NO_PAIR and answer.problem is None):
+            continue
+        if named.is_pair:
+            said = wrong_mate(peer, named.mate or answer.job, named.pair, answer.problem)
+            return no_pair(f"{said}; {WAY_OUT}", answer)
+        return no_pair(wrong_member(peer, named.name, answer.problem, dict(named.ids).get(peer)), answer)
     return None
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cosched.core.job import WAITING
-from cosched.core.protocol import Domain, GroupName, MateName
+from cosched.core.protocol import Domain, named_group, named_mate
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord
 from cosched.validation.near_names import nearest
@@ -43,5 +43,5 @@ def name_near(domain: LiveDomain, peer: Domain, sought: Sought) -> str:
 
 def may_be_meant(domain: LiveDomain, peer: Domain, sought: Sought, near: str) -> bool:
     """Whether a peer's answer is a name by which no other job of this owner waits here: that one will find its mate."""
-    named = GroupName(near, ()) if sought.of_group else MateName(peer, near)
+    named = named_group(near, ()) if sought.of_group else named_mate(peer, near)
     return is_pair_name(near) and domain.core.names.taken(named, sought.owner) is None

@@ -10,7 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.core.coscheduling.holds import held_node_cap
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, Domain, GroupName, MateJobId, MateProblem, MateStatus
+from cosched.core.protocol import FOREVER, Domain, MateJobId, MateProblem, MateStatus
 from cosched.core.story import Why
 from cosched.reasons import in_words
 from cosched.service.domain import story
@@ -156,7 +156,7 @@ class Reasons:
 
     def _unknown(self, record: JobRecord) -> Reason:
         named = record.named
-        if isinstance(named, GroupName):
+        if not named.is_pair:
             domain, problem = self._wrong_member(record)
             missing = explain_pb2.NoSuchMate(domain=domain, pair=named.name)
             text = wrong_member(domain, named.name, problem)
@@ -267,7 +267,7 @@ class Reasons:
 
     def _mate(self, record: JobRecord, *, waits: bool = False, missing: bool = False, away: bool = False) -> Mate:
         named = record.named
-        if not isinstance(named, GroupName):
+        if named.is_pair:
             return Mate(named.peer, named.mate or "", named.pair or "")
         told, chosen = self._told(record), ""
         for domain in named.others:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import grpc
 
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, MateName
+from cosched.core.protocol import Domain, named_mate
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.memory import fields_of
@@ -52,7 +52,7 @@ class Submissions:
 
 
 def _record(job: TraceJob, domain: Domain) -> JobRecord:
-    named = job.group or (MateName(job.peer, job.pair) if job.peer else None)
+    named = job.group or (named_mate(job.peer, job.pair) if job.peer else None)
     return JobRecord(
         id=job.number,
         name=job.name,

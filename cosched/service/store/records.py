@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from cosched.core.job import JobState
-from cosched.core.protocol import NO_MATE, Domain, GroupName, JobId, MateName, Named, Window
+from cosched.core.protocol import NO_MATE, Domain, JobId, Named, Window, named_group, named_mate
 from cosched.core.scheduling.run_times import Origin, Runs
 
 _FAST = 1  # zlib level: everything waits while scripts are compressed
@@ -66,12 +66,12 @@ class JobRecord:
         return bool(self.mates)
 
     @property
-    def mate(self) -> MateName:
+    def mate(self) -> Named:
         """Its mate in a pair, whose id may have been learnt; NO_MATE: it is in no pair."""
         if not self.is_pair:
             return NO_MATE
         [(peer, job)] = self.mates.items()
-        return MateName(peer, self.group_name, job, (self.memory or {}).get("group", {}).get("or_alone", False))
+        return named_mate(peer, self.group_name, job, (self.memory or {}).get("group", {}).get("or_alone", False))
 
     @property
     def named(self) -> Named:
@@ -81,13 +81,13 @@ class JobRecord:
         kept = (self.memory or {}).get("group", {})
         windows = tuple(Window(domain, *window) for domain, window in sorted(kept.get("windows", {}).items()))
         or_alone, at, ids = kept.get("or_alone", False), kept.get("at"), tuple(kept.get("ids", {}).items())
-        return GroupName(self.group_name or "", tuple(self.mates), or_alone, windows, at, ids)
+        return named_group(self.group_name or "", tuple(self.mates), or_alone, windows, at, ids)
 
     @property
     def starts_by(self) -> dict[str, int]:
         """By when the other members of its group start, by domain and their windows; empty before it has begun."""
         named, kept = self.named, (self.memory or {}).get("group", {})
-        if not isinstance(named, GroupName) or self.started_at is None or not kept.get("started_by"):
+        if named.is_pair or self.started_at is None or not kept.get("started_by"):
             return {}
         instant = self.started_at - next((own.earliest for own in named.windows if own.domain not in named.others), 0)
         latest, without = {window.domain: window.latest for window in named.windows}, kept.get("without", ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cosched.core.protocol import GroupName, MateName, Named
+from cosched.core.protocol import Named, named_group, named_mate
 from cosched.service.store import JobScript
 from cosched.service.wire.fields import FieldError, check_domain, check_job, check_text
 from cosched.service.wire.group_messages import read_at, read_windows
@@ -73,18 +73,18 @@ def read_prospect(message: machines_pb2.QuoteStartRequest) -> Submission:
     )
 
 
-def read_mate(field: str, name: job_pb2.MateName, or_alone: bool) -> MateName:
+def read_mate(field: str, name: job_pb2.MateName, or_alone: bool) -> Named:
     """Check the name of a mate, and return it; FieldError. An empty `peer` means the only other domain."""
     kind = name.WhichOneof("name")
     if kind is None:
         raise FieldError(field, "is missing: a pair's name or a job")
     if kind == "job":
         peer, job = check_job(f"{field}.job", name.job)
-        return MateName(peer, None, job, or_alone)
+        return named_mate(peer, None, job, or_alone)
     peer = check_domain(f"{field}.pair.domain", name.pair.domain) if name.pair.domain else ""
     if not is_pair_name(name.pair.name):
         raise FieldError(f"{field}.pair.name", f"the name of a pair is {ALLOWED}")
-    return MateName(peer, name.pair.name, None, or_alone)
+    return named_mate(peer, name.pair.name, None, or_alone)
 
 
 def _nodes(nodes: int) -> int:
@@ -161,7 +161,7 @@ def _named(message: domain_pb2.SubmitJobRequest) -> Named | None:
     return _group(message.group, message.or_alone)
 
 
-def _mate(message: domain_pb2.SubmitJobRequest) -> MateName | None:
+def _mate(message: domain_pb2.SubmitJobRequest) -> Named | None:
     if len(message.mates) > 1:
         raise TooManyMatesError("mates", "more than one mate is not supported yet")
     if message.or_alone and not message.mates:
@@ -182,10 +182,10 @@ def _group(group: job_pb2.GroupName, or_alone: bool) -> Named:
     at = read_at("group.at", group)
     ids = _ids(group, others)
     if len(others) > 1 or windows or at is not None:
-        return GroupName(group.name, tuple(sorted(others)), or_alone, windows, at, ids)
+        return named_group(group.name, tuple(sorted(others)), or_alone, windows, at, ids)
     if ids:
         raise FieldError("group.jobs", "two jobs are a pair: name its other job by its id alone, without a group")
-    return MateName(others[0], group.name, None, or_alone)
+    return named_mate(others[0], group.name, None, or_alone)
 
 
 def _ids(group: job_pb2.GroupName, others: Sequence[str]) -> tuple[tuple[str, str], ...]:

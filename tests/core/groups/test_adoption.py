@@ -7,7 +7,7 @@ from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Answer, Call, Effect, HasMate, Record, SetTimer, Timer
 from cosched.core.events import Asked, Finished, Linked, Ready, Submitted, Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, Found, GetMember, GroupName, MateJobId, MateName, MateProblem
+from cosched.core.protocol import FOREVER, Found, GetMember, MateJobId, MateProblem, named_group, named_mate
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.core.story import What
 from tests.core.groups.test_telling import settle
@@ -21,7 +21,7 @@ JOINED = MateJobId(Found.MATE, "j")
 def b() -> Coscheduler:
     """Domain B with job j, which names nobody."""
     core = Coscheduler("B", 10, CoschedulingSettings(mate_patience=500))
-    core.handle(Submitted("j", MateName(""), owner="ann"), 0)
+    core.handle(Submitted("j", named_mate(""), owner="ann"), 0)
     return core
 
 
@@ -71,14 +71,14 @@ def test_a_job_that_is_there_no_more_or_is_anothers_is_not_had(b):
     assert answered(b) == refused(MateProblem.FAILED)
 
 
-@pytest.mark.parametrize("named", [MateName("A", "p"), GroupName("h", ("A", "C"))])
+@pytest.mark.parametrize("named", [named_mate("A", "p"), named_group("h", ("A", "C"))])
 def test_a_job_that_names_others_is_not_had(b, named):
     b.handle(Linked("j", named), 1)
     assert answered(b) == refused(MateProblem.TAKEN)
 
 
 def test_another_job_that_carries_the_name_is_not_the_one_that_is_named(b):
-    b.handle(Submitted("k", GroupName("g", ("A", "C")), owner="ann"), 1)
+    b.handle(Submitted("k", named_group("g", ("A", "C")), owner="ann"), 1)
     assert answered(b) == refused(MateProblem.TAKEN)
     assert answered(b, QUESTION._replace(member="k")).job == "k"
 
@@ -92,7 +92,7 @@ def test_a_group_without_one_of_the_two_domains_is_none(b, domains):
 def test_a_member_that_was_heard_of_is_asked_for_by_the_name_of_the_group(b):
     """So it is not had again, once its owner has unlinked it."""
     a = Coscheduler("A", 10, CoschedulingSettings())
-    a.handle(Submitted("a1", GroupName("g", ("B", "C"), ids=(("B", "j"),)), owner="ann"), 0)
+    a.handle(Submitted("a1", named_group("g", ("B", "C"), ids=(("B", "j"),)), owner="ann"), 0)
     ready = a.handle(Ready("a1", Allocation(4), FOREVER), 1)
     first, of_c = [effect.request for effect in ready if type(effect) is Call]
     assert (first, of_c) == (QUESTION, QUESTION._replace(member=None))

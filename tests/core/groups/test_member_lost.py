@@ -18,9 +18,9 @@ from cosched.core.protocol import (
     GetMateJobId,
     GetMateStatus,
     GetMember,
-    GroupName,
     MateJobId,
     MateProblem,
+    named_group,
 )
 from cosched.core.settings import CoschedulingSettings, OnMemberLost
 from tests.core.messages import Messages
@@ -44,7 +44,7 @@ class Trio(Messages):
 
     def submit(self, name: str) -> None:
         others = tuple(other for other in "abc" if other != name)
-        self.feed(name, Submitted(self.ids[name], GroupName("g", others, self.or_alone)))
+        self.feed(name, Submitted(self.ids[name], named_group("g", others, self.or_alone)))
 
     def ready(self, name: str) -> None:
         self.feed(name, Ready(self.ids[name], Allocation(1), FOREVER))
@@ -138,7 +138,7 @@ def test_a_member_is_nobodys_mate_even_if_a_peer_names_it_by_its_id():
 def test_a_late_answer_about_the_member_before_does_not_bring_that_one_back() -> None:
     """Its domain has said since which job is in its place."""
     core = Coscheduler("b", 10, CoschedulingSettings(on_member_lost=OnMemberLost.WAIT), story=False)
-    core.handle(Submitted("j", GroupName("g", ("a", "c"))), 0)
+    core.handle(Submitted("j", named_group("g", ("a", "c"))), 0)
     core.handle(Asked("a", GetMember("j", "g", tuple("abc"), "")), 0)
     effects = core.handle(Ready("j", Allocation(1), FOREVER), 0)
     (question,) = [call.request for call in effects if type(call) is Call and call.peer == "a"]

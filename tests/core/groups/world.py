@@ -9,7 +9,7 @@ from cosched.core.domain import TIMER_EVENTS
 from cosched.core.effects import Effect, SetTimer, Timer, TryReady
 from cosched.core.events import Answered, Asked, CallFailed, Event, Ready, Submitted, TriedReady
 from cosched.core.job import JobState
-from cosched.core.protocol import NO_MATE, Failure, GroupName, Window
+from cosched.core.protocol import NO_MATE, Failure, Window, named_group
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 from tests.core.had import had
 from tests.core.messages import NOW, Messages
@@ -37,7 +37,7 @@ class World(Messages):
         for name in self.cores:
             others = tuple(other for other in self.cores if other != name)
             ids = tuple((other, "j") for other in others) if named_by else ()
-            group = GroupName("g", others, windows=windows, at=at, ids=ids)
+            group = named_group("g", others, windows=windows, at=at, ids=ids)
             self.feed(name, Submitted("j", NO_MATE if named_by not in ("", name) else group))
 
     @staticmethod

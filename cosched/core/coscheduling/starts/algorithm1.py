@@ -43,8 +43,9 @@ class Algorithm1:
 
     def propose(self, job: PairedJob, mate: MateStatus, now: int) -> list[Effect]:
         """The mate holds, or queues: start it, or try to."""
-        holds = mate.status is Status.HOLDING
-        return self._start_mate(job, mate.generation, now) if holds else self._try_mate(job, now)
+        if mate.status is Status.HOLDING:
+            return self._start_mate(job, mate.generation, now)
+        return self._try_mate(job, now)
 
     def _start_mate(self, job: PairedJob, generation: int, now: int) -> list[Effect]:
         request = StartJob(self.ledger.request_id(job), _mate_of(job), job.id, generation)
