@@ -77,6 +77,7 @@ class SlotWorld:
         self.jolted: set[str] = set()  # jobs that lost nodes, or whose domain died or drained
         self.story: dict[str, list[tuple[int, What, Why | None]]] = defaultdict(list)
         self.lost: list[tuple[int, str, Why | None]] = []  # slots
+        self.without: dict[str, list[str]] = {}  # which domains a job has started without
         self.alone = 0
         self.kept = 0  # jobs that started at slots
         self.random = random.Random(seed)
@@ -295,6 +296,7 @@ class SlotWorld:
         self.story[record.job].append((self.now, record.what, record.why))
         if record.what is What.STARTED:
             job.why, job.exchange, job.proposal = record.why, exchange, record.detail.get("proposal", "")
+            self.without[record.job] = record.detail.get("without", [])
             self.kept += record.why is Why.AT_SLOT
         elif record.what is What.LOST_SLOT:
             self.lost.append((self.now, record.job, record.why))

@@ -41,7 +41,7 @@ def check(world: SlotWorld) -> None:
         whys, starts = {job.why for job in members}, [job.started for job in members]
         apart = max(starts) - min(starts)
         if Why.AT_SLOT in whys and is_patient(world):
-            assert whole(world, group), f"{group}: a part of it has started at its slot"
+            assert whole(world, group) or those_at_slot(world, group), f"{group}: a part of it has started at its slot"
         if not (world.failed | world.jolted) & set(group):
             assert whole(world, group, by_one_request=True), f"{group} apart without a fault"
             assert apart <= DEADLINE
@@ -71,6 +71,13 @@ def together(world: SlotWorld, pair: tuple[str, ...], by_one_request: bool = Fal
     if len(asked) == 2:
         return (caller(one), caller(other)) == (other.name, one.name)
     return one.exchange == other.exchange if by_one_request else caller(one) == caller(other)
+
+
+def those_at_slot(world: SlotWorld, group: tuple[str, ...]) -> bool:
+    """Whether all have started by the proposal at the slot but those whose domains gave no answer, as is on record."""
+    [first] = [job for job in map(world.job, group) if job.why is Why.AT_SLOT]
+    asked = [job for job in map(world.job, group) if job.name[0].upper() not in world.without[first.name]]
+    return 1 < len(asked) < len(group) and {job.proposal for job in asked} == {first.proposal}
 
 
 def caller(job: LocalJob) -> str:

@@ -6,8 +6,8 @@ from cosched.core.protocol import Window, named_group, named_mate
 from cosched.service.wire.fields import FieldError
 from cosched.service.wire.submissions import read_submission
 from cosched.v1.domain_pb2 import SubmitJobRequest
-from cosched.v1.job_pb2 import Named as WireGroupName
-from cosched.v1.job_pb2 import Named as WireMateName
+from cosched.v1.job_pb2 import GroupName as WireGroupName
+from cosched.v1.job_pb2 import MateName as WireMateName
 from cosched.v1.job_pb2 import PairName
 
 
