@@ -251,6 +251,8 @@ def test_a_pair_among_several_peers_names_its_domain(
     assert submitted(*group, "kraken,eureka", script())["Comment"] == "cosched:group=run7@eureka+kraken"
     line = refused(*group, "eureka,mira", script())
     assert line == "--with: intrepid is not coupled with 'mira' (only with eureka, kraken)"
+    line = refused(*group, "eureka:17,kraken", script())
+    assert line == "--with: beside slurm a group is named by the domains of its members, without ids"
     line = refused(*group, "eureka,kraken", "--comment=cosched:pair=x", script())
     assert line == "--comment: the comment already has a word that begins with cosched:"
 
