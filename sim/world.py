@@ -245,7 +245,8 @@ class World:
 
     def next_stop(self) -> int:
         """Return the next instant at which timers or events of the script are due, or NEVER."""
-        return min(self.timers.next(), self.script.next())
+        timers, script = self.timers.next(), self.script.next()
+        return timers if timers < script else script
 
     def fire_timers(self) -> None:
         """Carry out the script's events of this instant, then fire the timers, in the order in which they were set."""

@@ -110,9 +110,10 @@ class Allocations:
         self.ledger.held_nodes += nodes
         if job.group is not None:
             job.group.kept_until = 0
-        why = self._reason(job, why, now)
-        detail |= {"until": job.held_until, "generation": job.generation, "nodes": nodes}
-        effects = self.ledger.note(job, What.HOLDS, why, **detail)
+        effects: list[Effect] = []
+        if self.ledger.story:  # else the detail need not be made
+            detail |= {"until": job.held_until, "generation": job.generation, "nodes": nodes}
+            effects += self.ledger.note(job, What.HOLDS, self._reason(job, why, now), **detail)
         effects.append(Hold(job.id, job.held_until))
         if job.held_until < FOREVER:
             effects.append(SetTimer(job.id, Timer.RELEASE, job.held_until))
@@ -128,9 +129,10 @@ class Allocations:
                 detail["over_budget"] = True
         job.missed = why in MISSED
         boost = self.yields(job, now)
-        why = self._reason(job, why, now)
+        if not self.ledger.story:
+            return [Yield(job.id, boost)]
         told: Detail = {"yields": job.yields, **detail}
-        return [*self.ledger.note(job, What.YIELDS, why, **told), Yield(job.id, boost)]
+        return [*self.ledger.note(job, What.YIELDS, self._reason(job, why, now), **told), Yield(job.id, boost)]
 
     def yields(self, job: PairedJob, now: int) -> float:
         """A ready job is queued again, with a boost for its yields."""
@@ -151,13 +153,13 @@ class Allocations:
 
     def _scheme(self, job: PairedJob, now: int) -> Scheme:
         """The scheme for this job. At the limit of its yields it holds (IV-E2); where a domain drains, it yields."""
+        settings = self.ledger.settings
         drains = self.ledger.settled_by is not None and not job.hold_ends
+        if settings.slots or drains or (self.peers.known and self._peer_drains(job, now)):
+            return Scheme.YIELD
         if job.group is not None and not job.group.is_pair and self._gives_way(job.group, now):
             return Scheme.YIELD
-        if drains or (self.peers.known and self._peer_drains(job, now)) or self.ledger.settings.slots:
-            return Scheme.YIELD
-        limit = self.ledger.settings.max_yields
-        return Scheme.HOLD if 0 < limit <= job.yields else self.ledger.settings.scheme
+        return Scheme.HOLD if 0 < settings.max_yields <= job.yields else settings.scheme
 
     def _gives_way(self, group: Membership, now: int) -> bool:
         """Whether a group that comes before this one waits for nodes here: no other holds any then."""

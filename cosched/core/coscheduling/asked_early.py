@@ -29,6 +29,9 @@ class AskedEarly:
 
     def note(self, caller: JobId, pair: PairName) -> None:
         """The job has asked for this pair."""
+        if self._pairs.get(caller) == pair:  # as before: only its place in the order is another
+            self._pairs[caller] = self._pairs.pop(caller)
+            return
         self._forget(caller)
         self.take(pair)
         self._pairs[caller], self._callers[pair] = pair, caller
