@@ -30,7 +30,7 @@ class Link:
 
     `or_alone`: the job starts alone if there is no such mate. `others`: the job is in the group `pair`, with one job on
     each of these domains, in alphabetical order; `peer` is empty. Only a group may have `windows`, in the order of
-    their domains, and an instant, `at`, in seconds since 1970 (see `GroupName`); one other domain is enough then.
+    their domains, and an instant, `at`, in seconds since 1970 (see `Named`); one other domain is enough then.
     """
 
     peer: str = ""

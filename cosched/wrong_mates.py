@@ -40,7 +40,8 @@ _OF_GROUPS: Mapping[str, str] = {
 }
 
 
-_OF_IDS = (MateProblem.UNKNOWN, MateProblem.OTHER_OWNER, MateProblem.TAKEN)  # said of the job that is named
+# What is said of a member that is named by its id, not of its group
+_OF_IDS = (MateProblem.UNKNOWN, MateProblem.NOT_WAITING, MateProblem.OTHER_OWNER, MateProblem.TAKEN)
 
 
 def wrong_member(domain: str, group: str, problem: str | None, job: str | None = None) -> str:

@@ -6,7 +6,6 @@ Records come before what is sent. So a domain that is killed at any point has re
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import final
 
 from cosched.core.allocation import Allocation
 from cosched.core.job import SlotMoves
@@ -210,7 +209,6 @@ class Wanted:
     until: int
 
 
-@final
 @message
 class Call:
     """Send a request of the job to a peer. The outcome is the event Answered or CallFailed."""
@@ -220,7 +218,6 @@ class Call:
     request: Request
 
 
-@final
 @message
 class Answer:
     """Answer a peer's request."""
@@ -230,7 +227,6 @@ class Answer:
     answer: Reply
 
 
-@final
 @message
 class SetTimer:
     """Tell the timer's event at the instant `at`, of the job or the peer; this replaces its timer of that kind."""
@@ -240,7 +236,6 @@ class SetTimer:
     at: int
 
 
-@final
 @message
 class ClearTimer:
     """Remove this timer, if there is one."""
@@ -249,7 +244,6 @@ class ClearTimer:
     timer: Timer
 
 
-@final
 @message
 class Record:
     """Note for the job's story: what happened and why."""

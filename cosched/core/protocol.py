@@ -211,7 +211,7 @@ class GetMember(NamedTuple):
     group: str
     domains: tuple[Domain, ...]
     owner: str
-    windows: tuple[Window, ...] = ()  # as in GroupName
+    windows: tuple[Window, ...] = ()  # as in Named
     at: int | None = None
     member: JobId | None = None
 

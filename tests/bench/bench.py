@@ -36,6 +36,8 @@ from tests.bench.machine_code import CLoop
 
 ROUNDS = 7
 INTREPID, EUREKA = 40_960, 100
+PARTS = ("federations", "sweeps", "reports", "service", "durability", "attacks", "skew", "planning")
+WITH_SLURM = ("slurm_hooks", "slurm_skew", "slurm_throughput")
 TRACES = Path(__file__).resolve().parents[2].parent / "shared" / "traces"
 COMBINATIONS = {
     "none": "off off",
@@ -198,21 +200,11 @@ def whole_command() -> None:
 
 def other_parts() -> None:
     """The figures of federations, sweeps, reports, services and Slurm, each part from a process of its own."""
-    with_slurm = () if missing_programs() else ("slurm_hooks", "slurm_skew", "slurm_throughput")
+    with_slurm = () if missing_programs() else WITH_SLURM
     if not with_slurm:
         print("\nWithout Slurm (Debian: slurm-wlm) nothing is measured with it")
     sys.stdout.flush()
-    for part in (
-        "federations",
-        "sweeps",
-        "reports",
-        "service",
-        "durability",
-        "attacks",
-        "skew",
-        "planning",
-        *with_slurm,
-    ):
+    for part in (*PARTS, *with_slurm):
         subprocess.run([sys.executable, "-m", f"tests.bench.{part}"], check=True)
 
 

@@ -79,6 +79,12 @@ def test_the_adoption_is_told_in_the_story_once(a):
     assert [type(effect) for effect in a.handle(question, 1)] == [Answer]
 
 
+def test_an_id_that_another_users_job_has_by_now_is_not_the_mate(a):
+    submit(a)
+    assert answer(a, mate="j") == MATE
+    assert answer(a, mate="j", owner="eve") == no_pair(MateProblem.OTHER_OWNER)
+
+
 def test_a_running_job_is_not_adopted(a):
     submit(a)
     a.handle(Ready("j", Allocation(4), FOREVER), 1)

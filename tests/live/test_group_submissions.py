@@ -100,6 +100,10 @@ def test_one_job_names_the_others_by_their_ids_and_a_member_with_nodes_is_linked
         joined = a.run("link", held.id, "--group=g", f"--with=b:{waits.id},c:{last.id}")
         assert joined.stderr == f"job {held} was linked: group g (was group none)\n"
         assert first.job(held).state in ("ready", "holding"), "it keeps its nodes"
+        b.kill()
+        b.start()
+        others = [f"a:{held.id}", f"c:{last.id}"]
+        wait_until(lambda: [str(member) for member in second.job(waits).group.members] == others, "all are known")
         for client, job in ((second, waits), (third, last)):
             assert client.job(job).group.name == "g"
             client.release(job)
@@ -107,6 +111,15 @@ def test_one_job_names_the_others_by_their_ids_and_a_member_with_nodes_is_linked
     starts = [at for _, _, _, at in noted(tmp_path)]
     assert len(starts) == 3
     assert max(starts) - min(starts) < 1.0
+
+
+def test_a_job_of_a_pair_joins_a_group_whatever_its_mates_domain_answers(trio, tmp_path):
+    a, b, _ = trio
+    with a.client() as first, b.client() as second:
+        second.submit(script_that_notes(tmp_path), hold=True, pair="p", pair_domain="a")
+        paired = first.submit(script_that_notes(tmp_path), hold=True, pair="p", pair_domain="b")
+        b.kill()
+        assert str(first.link(paired, group="g", members=["b", "c"]).group) == "g@b+c"
 
 
 def test_all_jobs_of_a_group_are_submitted_by_one_command_or_none_is(trio, tmp_path):

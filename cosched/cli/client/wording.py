@@ -30,7 +30,7 @@ REASONS = {
     "MateSlot": "its domain and {domain} have agreed when all start",
     "MemberLost": f"{WHY[Why.MEMBER_LOST]}; cosched unlink lets it start without",
     "InstantPassed": f"{WHY[Why.INSTANT_PASSED]}; cosched unlink lets it start alone, cosched cancel ends it",
-    "MateUnknown": "{mate} is not to be had; cosched link names another, cosched unlink lets it start without",
+    "MateUnknown": "it cannot have {mate}; cosched link names another, cosched unlink lets it start without",
     "Held": "it keeps its nodes and waits for {mate}",
     "HeldCap": "holds already take as many nodes as they may",
     "TooLargeToHold": "it is too large to hold here, and only yields",

@@ -161,8 +161,9 @@ class Names:
         """A job that names no id yet takes the caller's, and one that names nobody is adopted."""
         local = self.find(peer, request)
         mate = local.mate if local is not None else None
-        if local is not None and mate == request.caller and local.peer == peer:
-            return MateJobId(Found.MATE, local.id, NOT_WAITING.get(local.state))  # as it was answered before
+        owner = self.owner_here(peer, request.owner)
+        if local is not None and (local.peer, mate, local.owner) == (peer, request.caller, owner):
+            return MateJobId(Found.MATE, local.id, NOT_WAITING.get(local.state))  # they know each other
         if self._parted and mate != request.caller and (peer, request.caller) in self._parted:
             return no_pair(MateProblem.UNLINKED)
         if local is None and request.pair is not None:

@@ -60,8 +60,8 @@ class Links:
             if not names(record, named):
                 self._domain.decisions.feed(Linked(job, _known(named, answers)))
                 record.lookup = record.mate_status = UNASKED
-            if record.is_pair:
-                record.lookup = FOUND[answers[record.mate.peer].found]
+            if named.is_pair:
+                record.lookup = FOUND[answers[named.peer].found]
         self._announcer.heard(record, named, answers)
         return record
 

@@ -55,12 +55,14 @@ class Questions:
     def _explained(self, asked: Asked, reply: Reply | None) -> Reply | None:
         """The answer, with what is on record of a mate that is not in memory (any more)."""
         request = asked.request
-        if type(request) is GetMateJobId and type(reply) is MateJobId and reply.problem is MateProblem.UNKNOWN:
+        if type(reply) is MateJobId and reply.problem is MateProblem.UNKNOWN:
+            assert isinstance(request, GetMateJobId | GetMember)
             return reply._replace(problem=self._problem_on_record(asked.peer, request))
         return reply
 
-    def _problem_on_record(self, peer: Domain, request: GetMateJobId) -> MateProblem:
-        id = number(request.mate or "")
+    def _problem_on_record(self, peer: Domain, request: GetMateJobId | GetMember) -> MateProblem:
+        named = request.member if isinstance(request, GetMember) else request.mate
+        id = number(named or "")
         record = self._store.job(id) if id is not None else None
         if record is None or not record.state.final:
             return MateProblem.UNKNOWN if self._records.scheduler.capabilities.all_jobs else MateProblem.NOT_WAITING
@@ -79,6 +81,8 @@ class Questions:
             if isinstance(request, GetMember) and not self._records.scheduler.capabilities.groups:
                 return no_pair(MateProblem.NO_GROUPS)
             found = self._core.names.find(peer, request)
+            if found is None and isinstance(request, GetMember) and request.member is not None:
+                return None  # that job may become a member
             knows = found is not None and found.group is not None and found.group.jobs.get(peer) == request.caller
             if found is None or knows or found.mate is not None:  # else the caller may become its mate, or member
                 return self._core.names.answer(peer, request)
