@@ -46,7 +46,10 @@ def strike(tab: Tables, d: int, at: int) -> None:
     """The job at this place of the queue has left it; the gap stays until the next ordering."""
     tab.lists[QUEUE, at] = NONE
     tab.lists[QUEUE_NODES, at] = NEVER  # nothing that fits
-    tab.domains[d].holes = 1
+    dom = tab.domains[d]
+    place = 1 + at - dom.base
+    if dom.first_hole == 0 or place < dom.first_hole:
+        dom.first_hole = place
 
 
 @kernel
@@ -62,16 +65,15 @@ def strike_row(tab: Tables, d: int, row: int) -> None:
 def drop_left(tab: Tables, d: int) -> None:
     """Close the gaps of jobs that have left the queue."""
     dom = tab.domains[d]
-    if dom.holes == 0:
+    if dom.first_hole == 0:
         return
-    kept = dom.base
-    for i in range(dom.base, dom.base + dom.queued):
+    kept = dom.base + dom.first_hole - 1
+    for i in range(kept + 1, dom.base + dom.queued):
         if tab.lists[QUEUE, i] != NONE:
-            if kept < i:
-                _move(tab, i, kept)
+            _move(tab, i, kept)
             kept += 1
     dom.queued = kept - dom.base
-    dom.holes = 0
+    dom.first_hole = 0
 
 
 @kernel

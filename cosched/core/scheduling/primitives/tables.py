@@ -84,8 +84,9 @@ DOMAIN = np.dtype(
             *("nodes", "units", "unit_nodes", "policy", "backfill", "wanted_first", "plans", "meets", "budget"),
             # its lists' lengths and its nodes
             *("next_submit", "queued", "running", "completions", "free", "draining", "out"),
-            # notes on the queue: rows that left, order no longer by row, some score boosted, last forced release
-            *("holes", "shuffled", "boosted", "released_at"),
+            # notes on the queue: 1 + the first place whose job left, order no longer by row, some score boosted, last
+            # forced release
+            *("first_hole", "shuffled", "boosted", "released_at"),
             # an iteration is due
             "changed",
             # answers about ready jobs may be late: others are planned meanwhile
