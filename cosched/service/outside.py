@@ -25,6 +25,7 @@ from cosched.service.timers import Timers
 PATIENCE = 0.25  # seconds that a scheduling iteration waits for one job's answers
 SPREAD = 0.5  # seconds over which actions are spread that two domains would else do at the same moment
 MAX_DOUBLINGS = 6  # of SPREAD
+ANSWERS_FIRST = 0.002  # seconds that an order to the resource manager waits for answers of the same turn
 TRY_AGAIN = 1.0  # seconds between attempts to write to the database
 
 _LOG = logging.getLogger(__name__)
@@ -100,8 +101,12 @@ class ServiceOutside:
     # Jobs
 
     def order(self, order: Order) -> None:
-        """See the protocol."""
-        self.tasks.run(self._runner.order(order))
+        """See the protocol. A launch keeps all else waiting for a millisecond, so answers leave before it."""
+        self.tasks.run(self._order(order, ANSWERS_FIRST))
+
+    async def _order(self, order: Order, pause: float) -> None:
+        await asyncio.sleep(pause)
+        await self._runner.order(order)
 
     # Timers
 

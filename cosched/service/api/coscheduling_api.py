@@ -159,8 +159,9 @@ class CoschedulingApi(CoschedulingServiceServicer):
     async def _may_turn_up(self, asked: Asked) -> bool:
         """Whether the call asks for an unknown mate or member, and the resource manager cannot say if it has it."""
         peer, request = asked.peer, asked.request
-        groups = self.domain.scheduler.capabilities.groups
-        if not isinstance(request, GetMateJobId | GetMember) or (isinstance(request, GetMember) and not groups):
+        if not isinstance(request, GetMateJobId | GetMember):
+            return False
+        if isinstance(request, GetMember) and not self.domain.scheduler.capabilities.groups:
             return False
         return (
             not await self._queue.look_for_caller(peer, request) and self.domain.core.names.find(peer, request) is None

@@ -45,7 +45,7 @@ class Instants:
         """Our request as the peer is to read it, with the start that we propose."""
         agreed, clock, peer = self._agreed, self._clock, call.peer
         now = _not_before(call.request) is None
-        return _translated(call.request, {
+        return _translated(call.request, lambda: {
             Instant.OF_CALLER: clock.to_wall,
             Instant.OF_CALLED: lambda at: agreed.there(peer, clock.to_wall(at)),
             Instant.START: lambda _: agreed.proposal(peer, call.job),
@@ -57,7 +57,7 @@ class Instants:
         """A peer's request as this domain is to read it, with a start that we can keep to."""
         agreed, clock, job = self._agreed, self._clock, getattr(asked.request, "job", "")
         accepted = lambda at: agreed.accepted(at, job)  # noqa: E731 - it is agreed again if a try takes long
-        return Asked(asked.peer, _translated(asked.request, {
+        return Asked(asked.peer, _translated(asked.request, lambda: {
             Instant.OF_CALLER: lambda at: clock.from_wall(agreed.here(asked.peer, at)),
             Instant.OF_CALLED: clock.from_wall,
             Instant.START: accepted,
@@ -68,7 +68,7 @@ class Instants:
     def answered(self, reply: Reply) -> Reply:
         """Our answer as the peer is to read it."""
         to_wall = self._clock.to_wall
-        return _translated(reply, {Instant.AFTER_QUESTION: to_wall, Instant.PAST: to_wall})
+        return _translated(reply, lambda: {Instant.AFTER_QUESTION: to_wall, Instant.PAST: to_wall})
 
     def heard(self, call: Call, sent: Request, reply: Reply) -> Reply:
         """The peer's answer to our request as this domain is to read it; `sent`: as the peer has read the request.
@@ -77,7 +77,7 @@ class Instants:
         """
         agreed, clock, peer = self._agreed, self._clock, call.peer
         asked, read = _not_before(call.request), _not_before(sent)
-        return _translated(reply, {
+        return _translated(reply, lambda: {
             Instant.AFTER_QUESTION: lambda at: None if asked is None or read is None else asked + at - read,
             # No instant that has been can be to come, but the offset of the clocks may be unknown.
             Instant.PAST: lambda at: min(clock.from_wall(agreed.here(peer, at)), clock.now()),
@@ -88,13 +88,18 @@ class Instants:
         })  # fmt: skip
 
 
-def _translated(message: _Told, by: Translations) -> _Told:
-    told: dict[str, Any] = {}
-    for field, kind in INSTANTS[type(message)].items():
-        at = getattr(message, field)
-        if kind in by and (at is not None or kind in STARTS):
-            told[field] = by[kind](at)
-    translated: _Told = cast(Any, message)._replace(**told)
+def _translated(message: _Told, table: Callable[[], Translations]) -> _Told:
+    """Return the message with other instants; most messages have none, so the table is made when there is one."""
+    told = {
+        field: (kind, at)
+        for field, kind in INSTANTS[type(message)].items()
+        if (at := getattr(message, field)) is not None or kind in STARTS
+    }
+    if not told:
+        return message
+    by = table()
+    instants = {field: by[kind](at) for field, (kind, at) in told.items() if kind in by}
+    translated: _Told = cast(Any, message)._replace(**instants)
     return translated
 
 

@@ -13,6 +13,7 @@ from cosched.adapters.replay.time import SharedTime
 from cosched.core.effects import Call
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, Reply, Request, has_changed, may_have_dropped_slot
+from cosched.service.domain.changes import Order
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.outside import ServiceOutside
 from cosched.service.peers.peers import CallError, PeerClients
@@ -95,6 +96,10 @@ class PacedOutside(ServiceOutside):
     def call(self, call: Call) -> None:
         """See `turns.Outside`."""
         self._fresh.append(call)
+
+    def order(self, order: Order) -> None:
+        """See `turns.Outside`. Whoever waits for an answer waits for all that follows."""
+        self.tasks.run(self._order(order, pause=0))
 
     @property
     def has_calls(self) -> bool:
