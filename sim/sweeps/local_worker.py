@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -23,6 +24,7 @@ def main() -> None:
     from cosched.sim.warm_up import run_all_kernels
 
     prepare_kernels(run_all_kernels, lambda _: None)
+    gc.freeze()  # what is loaded stays: no search for cycles looks at it again
     with contextlib.suppress(EOFError, OSError), Connection(descriptor) as connection:
         connection.send(READY)
         while True:

@@ -37,7 +37,7 @@ class Links:
         named, job = event.named, PairedJob(event.job, event.owner)
         self.names.add(job, named)
         self.ledger.changed[job.id] = None
-        noted = self.ledger.note(job, What.SUBMITTED, **_told(named))
+        noted = self.ledger.note(job, What.SUBMITTED, **_told(named)) if self.ledger.story else []
         job.wanted = self.names.take_asked_early(job)
         wanted: list[Effect] = [Want(job.id)] if job.wanted else []
         return noted + wanted + self.allocations.patience(job, now)

@@ -73,7 +73,10 @@ class Names:
         found = [self._by_name.get((named.peer, owner, named.name))]
         if named.is_pair and named.ids:
             found += [self._by_mate.get(mate) for mate in named.ids]
-        return next((job for job in found if job is not None and not self.ledger.jobs[job].state.final), None)
+        for job in found:
+            if job is not None and not self.ledger.jobs[job].state.final:
+                return job
+        return None
 
     def add(self, job: PairedJob, named: Named) -> None:
         """Note a submission; ValueError as of `check_free`."""
@@ -117,8 +120,9 @@ class Names:
 
     def take_asked_early(self, job: PairedJob) -> bool:
         """Whether the job's mate has asked for it before it was submitted; forgets that."""
-        early = self._asked_early.get(job.peer)
-        return early is not None and job.pair is not None and early.take(PairName(job.owner, job.pair))
+        if job.pair is None or (early := self._asked_early.get(job.peer)) is None:
+            return False
+        return early.take(PairName(job.owner, job.pair))
 
     # What peers ask
 
@@ -160,10 +164,11 @@ class Names:
     def _mate(self, peer: Domain, request: GetMateJobId) -> MateJobId:
         """A job that names no id yet takes the caller's, and one that names nobody is adopted."""
         local = self.find(peer, request)
-        mate = local.mate if local is not None else None
-        owner = self.owner_here(peer, request.owner)
-        if local is not None and (local.peer, mate, local.owner) == (peer, request.caller, owner):
+        group = None if local is None else local.group
+        known = group is not None and group.is_pair and group.jobs.get(peer) == request.caller
+        if local is not None and known and local.owner == self.owner_here(peer, request.owner):
             return MateJobId(Found.MATE, local.id, NOT_WAITING.get(local.state))  # they know each other
+        mate = None if local is None else local.mate
         if self._parted and mate != request.caller and (peer, request.caller) in self._parted:
             return no_pair(MateProblem.UNLINKED)
         if local is None and request.pair is not None:
@@ -269,8 +274,8 @@ class Names:
                 self._by_name.setdefault(key, job.id)  # its name may have been given to another group
             else:
                 self._by_name[key] = job.id
-        if job.mate is not None:
-            self._by_mate[job.peer, job.mate] = job.id
+        if (mate := job.mate) is not None:
+            self._by_mate[job.peer, mate] = job.id
 
     def _erase(self, job: PairedJob) -> None:
         key, mate = self._key(job), (job.peer, job.mate or "")

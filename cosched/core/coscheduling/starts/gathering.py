@@ -100,8 +100,10 @@ class Gathering:
 
     def told(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
         """How the mate stands, or the member there."""
-        assert isinstance(event.answer, MateStatus)
-        return self._told(job, membership(job), event.peer, event.answer, now)
+        group, answer = job.group, event.answer
+        assert group is not None
+        assert isinstance(answer, MateStatus)
+        return self._told(job, group, event.peer, answer, now)
 
     def _told(
         self, job: PairedJob, group: Membership, peer: Domain, what: MateStatus | MateJobId | Failure, now: int
