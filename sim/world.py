@@ -189,12 +189,12 @@ class World:
             match change:  # first what is most frequent
                 case Call():
                     self._call(domain, change)
-                case SetTimer():
-                    self.timers.set((domain, change.job, change.timer), change.at)
-                case ClearTimer():
-                    self.timers.clear((domain, change.job, change.timer))
                 case Answer():
                     self._reply = change.answer
+                case ClearTimer():
+                    self.timers.clear((domain, change.job, change.timer))
+                case SetTimer():
+                    self.timers.set((domain, change.job, change.timer), change.at)
                 case Record():
                     if self.story is not None:
                         self.story(self.now, self.domains[domain].name, change.job, change.what, change.stored())

@@ -222,16 +222,16 @@ class PolicyDomain:
     def _carry_out(self, effect: ForScheduler, now: int, left: list[Change]) -> None:
         scheduler = self.scheduler
         match effect:  # first what is most frequent
-            case Hold():
-                scheduler.hold(effect.job, now, effect.until)
-            case Yield():
-                scheduler.pass_over(effect.job, now, effect.boost)
-            case Release():
-                scheduler.release(effect.job, now)
             case Try():
                 self._try(effect, now, left)
+            case Yield():
+                scheduler.pass_over(effect.job, now, effect.boost)
             case Start():
                 self._start(effect, now, left)
+            case Hold():
+                scheduler.hold(effect.job, now, effect.until)
+            case Release():
+                scheduler.release(effect.job, now)
             case Want() | Quote() | Book() | MoveSlot() | Unbook() | Claim() | EndTurn():
                 self._for_slot(effect, now, left)
             case TryReady() | GiveBack() | WantUntil():

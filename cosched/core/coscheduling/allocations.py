@@ -32,6 +32,7 @@ from cosched.core.settings import Scheme
 from cosched.core.story import ENDED, Detail, What, Why
 
 QUEUED, READY, HOLDING, RUNNING = JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING
+HOLD, YIELD = Scheme.HOLD, Scheme.YIELD  # quicker to read than members of their class
 MISSED = (Why.PEER_AWAY, Why.PEER_BUSY)  # jobs that wait for these reasons ask again as soon as they can
 
 
@@ -74,7 +75,8 @@ class Allocations:
         if job.group is not None:
             job.group.asked = NOTHING
         job.hold_ends, job.missed = 0, False
-        effects = [*ended, *self.ledger.note(job, What.STARTED, why, **detail), *self.slots.end(job)]
+        noted = self.ledger.note(job, What.STARTED, why, **detail) if self.ledger.story else []
+        effects = [*ended, *noted, *self.slots.end(job)]
         if self.ledger.settings.mate_patience is not None or self.ledger.given_instant(job) is not None:
             effects.append(ClearTimer(job.id, Timer.PATIENCE))
         return effects
@@ -96,7 +98,7 @@ class Allocations:
     def may_still_hold(self, job: PairedJob, now: int) -> bool:
         """Whether a job that would have held may still do so: others may hold by now, and either domain may drain."""
         job.held_until = min(job.held_until, self.ledger.settling_end)
-        return not self._is_capped(job, now) and self._scheme(job, now) is Scheme.HOLD and job.held_until > now
+        return not self._is_capped(job, now) and self._scheme(job, now) is HOLD and job.held_until > now
 
     def hold(self, job: PairedJob, now: int, why: Why, **detail: Unpack[Detail]) -> list[Effect]:
         """The job keeps its nodes until `held_until`, and waits for the others."""
@@ -121,7 +123,7 @@ class Allocations:
 
     def pass_over(self, job: PairedJob, now: int, why: Why, **detail: Unpack[Detail]) -> list[Effect]:
         """The job yields: it gives its nodes back."""
-        if self._scheme(job, now) is Scheme.HOLD and self._is_capped(job, now):
+        if self._scheme(job, now) is HOLD and self._is_capped(job, now):
             detail["capped"] = True
             if job.nodes > self.ledger.cap:
                 detail["too_large"] = True
@@ -156,10 +158,10 @@ class Allocations:
         settings = self.ledger.settings
         drains = self.ledger.settled_by is not None and not job.hold_ends
         if settings.slots or drains or (self.peers.known and self._peer_drains(job, now)):
-            return Scheme.YIELD
+            return YIELD
         if job.group is not None and not job.group.is_pair and self._gives_way(job.group, now):
-            return Scheme.YIELD
-        return Scheme.HOLD if 0 < settings.max_yields <= job.yields else settings.scheme
+            return YIELD
+        return HOLD if 0 < settings.max_yields <= job.yields else settings.scheme
 
     def _gives_way(self, group: Membership, now: int) -> bool:
         """Whether a group that comes before this one waits for nodes here: no other holds any then."""
@@ -168,7 +170,7 @@ class Allocations:
 
     def _may_hold(self, job: PairedJob, scheme: Scheme, now: int) -> bool:
         """Whether the job would hold now, by scheme, cap and rule 5; leaves the hold's end in `held_until`."""
-        if not job.cannot_yield and (scheme is not Scheme.HOLD or self._is_capped(job, now)):
+        if not job.cannot_yield and (scheme is not HOLD or self._is_capped(job, now)):
             return False
         job.held_until = self._release_time(job, job.generation + 1, now)
         if job.cannot_yield:
@@ -248,7 +250,7 @@ class Allocations:
     def finished(self, job: PairedJob, event: Finished, now: int) -> list[Effect]:
         """The job ended, or was cancelled."""
         effects = self.end_hold(job, now) if job.state is HOLDING else []
-        effects += [*self.slots.abandon(job), *self.slots.drop(job, Why.ENDED)]
+        effects += self.slots.drop(job, Why.ENDED)
         if job.wanted and job.state is QUEUED:
             effects.append(Want(job.id, False))
         job.state = event.how

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
+from cosched.core.coscheduling.membership import NOBODY
 from cosched.core.coscheduling.peers import Peers, Presence
 from cosched.core.effects import AskAgain, Call, ClearTimer, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import (
@@ -53,7 +54,7 @@ class Asking:
         job.call, job.call_since = None, now
         group.agreement, group.told = None, {}
         if group.is_pair:
-            group.unanswered = frozenset()  # each question to a mate that gets no answer is told
+            group.unanswered = NOBODY  # each question to a mate that gets no answer is told
             [peer] = group.others
             mate = GetMateJobId(job.id, group.name or None, group.jobs.get(peer), job.owner)
             group.asked = {peer: mate}

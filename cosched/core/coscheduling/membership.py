@@ -32,6 +32,7 @@ class _Nothing(dict[Any, Any]):
 
 
 NOTHING: dict[Any, Any] = _Nothing()
+NOBODY: Set[Domain] = frozenset()
 
 
 @dataclass(slots=True)
@@ -117,7 +118,7 @@ class Membership:
     ids: Mapping[Domain, JobId] = NOTHING  # those that are named by their ids and have not been heard of
     asked: dict[Domain, Request] = NOTHING  # the questions of this RunJob that are open
     told: dict[Domain, MateStatus | MateJobId | Failure] = NOTHING  # what came of the others
-    unanswered: Set[Domain] = frozenset()  # who gave no answer to the last call
+    unanswered: Set[Domain] = NOBODY  # who gave no answer to the last call
     again: Mapping[Domain, None] = NOTHING  # whom to ask again when the retry timer is due
     without: tuple[Domain, ...] = ()  # whose members the job goes on without
     proposal: Proposal | None = None
@@ -138,9 +139,11 @@ class Membership:
         """That of a new job on `domain`; None: it names nobody."""
         if not named.others[0]:
             return None
-        domains = tuple(sorted((domain, *named.others)))
         if named.is_pair:
-            return cls(named.name, domains, named.others, named.or_alone, is_pair=True, jobs=dict(named.ids))
+            [mate] = named.others
+            both = (domain, mate) if domain < mate else (mate, domain)
+            return cls(named.name, both, named.others, named.or_alone, is_pair=True, jobs=dict(named.ids))
+        domains = tuple(sorted((domain, *named.others)))
         others = tuple(other for other in domains if other != domain)
         windows = {window.domain: (window.earliest, window.latest) for window in named.windows}
         ids = dict(named.ids) or NOTHING

@@ -120,9 +120,9 @@ class Names:
 
     def take_asked_early(self, job: PairedJob) -> bool:
         """Whether the job's mate has asked for it before it was submitted; forgets that."""
-        if job.pair is None or (early := self._asked_early.get(job.peer)) is None:
+        if (pair := job.pair) is None or (early := self._asked_early.get(job.peer)) is None:
             return False
-        return early.take(PairName(job.owner, job.pair))
+        return early.take(PairName(job.owner, pair))
 
     # What peers ask
 
@@ -270,7 +270,7 @@ class Names:
 
     def _enter(self, job: PairedJob) -> None:
         if (key := self._key(job)) is not None:
-            if job.state.final and not job.is_pair:
+            if not job.is_pair and job.state.final:
                 self._by_name.setdefault(key, job.id)  # its name may have been given to another group
             else:
                 self._by_name[key] = job.id

@@ -55,8 +55,8 @@ class Slots:
         return [SetTimer(job.id, Timer.SLOT, max(job.slot, earliest))]
 
     def fits(self, job: PairedJob, now: int) -> None:
-        """Nodes are free for the job. If it has a slot, it now waits only for its mate."""
-        if job.slot is not None and job.fits_since is None:
+        """Nodes are free for the job, which has a slot: it now waits only for its mate."""
+        if job.fits_since is None:
             job.fits_since = now
 
     def fits_not(self, job: PairedJob) -> None:

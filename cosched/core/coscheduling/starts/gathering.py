@@ -37,6 +37,7 @@ from cosched.core.protocol import (
 from cosched.core.settings import OnMateUnknown, OnMemberLost, OnUnreachable, Scheme
 from cosched.core.story import Detail, Why
 
+UNSUBMITTED = Status.UNSUBMITTED
 STARTED = (Status.RUNNING, Status.ENDED)
 WAITS = (Status.HOLDING, Status.QUEUING)
 APART = (MateProblem.OFF, MateProblem.UNLINKED)  # somebody there has decided that the job goes on without
@@ -67,7 +68,8 @@ class Gathering:
         job.missed = False
         if job.ready_at is None:
             job.ready_at = now
-        self.agreeing.slots.fits(job, now)
+        if job.slot is not None:
+            self.agreeing.slots.fits(job, now)
         if not self.ledger.enabled:
             return self.allocations.start(job, now, Why.COSCHEDULING_OFF)
         if group is None:
@@ -117,7 +119,7 @@ class Gathering:
         begun = group.has_begun
         lacking, lost, left = [], [], []
         for peer, told in group.told.items():
-            if not isinstance(told, MateStatus) or told.status is Status.UNSUBMITTED:
+            if not isinstance(told, MateStatus) or told.status is UNSUBMITTED:
                 lacking.append(peer)
             elif told.status in WAITS:
                 left.append(peer)
@@ -268,7 +270,9 @@ class Gathering:
         if group is None:
             return []
         group.asked = group.told = NOTHING
-        dropped = [*self.agreeing.slots.abandon(job), *self.proposing.drop(job, now)]
+        dropped = [] if group.agreement is None else self.agreeing.slots.abandon(job)
+        if group.proposal is not None:
+            dropped += self.proposing.drop(job, now)
         group.again = NOTHING
         return dropped
 
