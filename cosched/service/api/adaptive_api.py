@@ -11,7 +11,7 @@ from google.protobuf.duration_pb2 import Duration
 
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
-from cosched.service.api.answering import Context, answered
+from cosched.service.api.answering import ApiFor, Context, answered
 from cosched.service.api.operations import Operations
 from cosched.service.api.predicted import checked_predictions
 from cosched.service.domain.live_domain import LiveDomain
@@ -20,7 +20,7 @@ from cosched.service.domain.predictions import Prediction
 from cosched.service.domain.sizing import Iterations, Sizing
 from cosched.service.manager.resizes import Resizes
 from cosched.service.store import JobRecord
-from cosched.service.wire.callers import Caller, Identify
+from cosched.service.wire.callers import Caller
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import FieldError
 from cosched.v1 import adaptive_pb2, coscheduling_pb2, job_pb2
@@ -38,13 +38,8 @@ class Adaptive:
     resizes: Resizes
 
 
-class AdaptiveApi(AdaptiveServiceServicer):
+class AdaptiveApi(ApiFor[Adaptive], AdaptiveServiceServicer):
     """The API for callers of the Unix socket."""
-
-    def __init__(self, serving: Adaptive, identify: Identify) -> None:
-        self._serving = serving
-        self.domain = serving.domain
-        self._identify = identify
 
     @answered
     async def ReachBoundary(

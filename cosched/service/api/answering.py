@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import grpc
 
 from cosched.service.api.requests import Requests, UserRequest
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import StoreError
-from cosched.service.wire.callers import Caller
+from cosched.service.wire.callers import Caller, Identify
 from cosched.service.wire.errors import Refusal, abort
 from cosched.service.wire.fields import MAX_REQUEST_ID, FieldError, check_text
 
@@ -23,16 +23,28 @@ Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 _LOG = logging.getLogger(__name__)
 
 
-class Api(Protocol):
-    """What answers the calls of one gRPC service."""
+class HasDomain(Protocol):
+    """A gRPC service, or the parts that it uses."""
 
     @property
     def domain(self) -> LiveDomain:
         """The domain that is called."""
 
 
-_Api = TypeVar("_Api", bound=Api)
+_Parts = TypeVar("_Parts", bound=HasDomain)
+_Api = TypeVar("_Api", bound=HasDomain)
 _Message = TypeVar("_Message")
+
+
+class ApiFor(Generic[_Parts]):
+    """What answers the calls of the callers of one listener, with the parts of a service that it uses."""
+
+    def __init__(self, serving: _Parts, identify: Identify) -> None:
+        self._serving = serving
+        self.domain = serving.domain
+        self._identify = identify
+
+
 Method: TypeAlias = Callable[[_Api, _Message, Context], Coroutine[Any, Any, Reply]]
 
 

@@ -13,7 +13,7 @@ import grpc
 from cosched.core.coscheduling.peers import MAX_ABSENCE
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
-from cosched.service.api.answering import Context, answered, as_refusal, requested
+from cosched.service.api.answering import ApiFor, Context, answered, as_refusal, requested
 from cosched.service.api.domain_operations import DomainOperations
 from cosched.service.api.operations import Operations
 from cosched.service.api.reads import Reads, in_slices
@@ -61,18 +61,16 @@ class Serving:
     tell_peers: Callable[[], None]  # tells peers whether this domain drains
 
 
-class DomainApi(DomainServiceServicer):
+class DomainApi(ApiFor[Serving], DomainServiceServicer):
     """The API for callers of one listener."""
 
     def __init__(self, serving: Serving, identify: Identify) -> None:
-        self._serving = serving
-        self.domain = serving.domain
+        super().__init__(serving, identify)
         self._requests = serving.requests
         self._operations = serving.operations
         self._queue = serving.queue
         self._views = serving.views
         self._reads = serving.reads
-        self._identify = identify
 
     # Changes
 

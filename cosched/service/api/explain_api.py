@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cosched.core.protocol import Domain, JobId
-from cosched.service.api.answering import Context, answered
+from cosched.service.api.answering import ApiFor, Context, answered
 from cosched.service.api.operations import Operations
 from cosched.service.api.reads import Reads
 from cosched.service.api.requests import checked_reader
@@ -44,14 +44,12 @@ class Explained:
     explaining: Explaining
 
 
-class ExplainApi(ExplainServiceServicer):
+class ExplainApi(ApiFor[Explained], ExplainServiceServicer):
     """The API for callers of one listener."""
 
     def __init__(self, serving: Explained, identify: Identify, check_peer: Callable[[Caller, Domain], None]) -> None:
         """`check_peer`: Refusal if the caller does not speak for that peer."""
-        self._serving = serving
-        self.domain = serving.domain
-        self._identify = identify
+        super().__init__(serving, identify)
         self._check_peer = check_peer
 
     @answered

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import grpc
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from cosched.service.api.answering import Context, answered
+from cosched.service.api.answering import ApiFor, Context, answered
 from cosched.service.api.reads import Reads
 from cosched.service.api.requests import checked_reader
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.planning.machines import Machines
 from cosched.service.planning.quoting import Quotes
-from cosched.service.wire.callers import Identify
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.submissions import read_prospect
 from cosched.v1 import machines_pb2
@@ -30,13 +29,8 @@ class Planned:
     quotes: Quotes
 
 
-class MachinesApi(MachinesServiceServicer):
+class MachinesApi(ApiFor[Planned], MachinesServiceServicer):
     """The API for callers of one listener."""
-
-    def __init__(self, serving: Planned, identify: Identify) -> None:
-        self._serving = serving
-        self.domain = serving.domain
-        self._identify = identify
 
     @answered
     async def ListMachines(

@@ -12,7 +12,7 @@ import grpc
 from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, GetMateStatus, JobId, MateStatus, Status
-from cosched.service.api.answering import Context, answered
+from cosched.service.api.answering import ApiFor, Context, answered
 from cosched.service.api.operations import Operations
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.peers.peers import CallError, PeerClients
@@ -39,14 +39,12 @@ class Rendezvous:
     ports: tuple[int, int] | None
 
 
-class RendezvousApi(RendezvousServiceServicer):
+class RendezvousApi(ApiFor[Rendezvous], RendezvousServiceServicer):
     """The API for callers of one listener."""
 
     def __init__(self, serving: Rendezvous, identify: Identify, check_peer: Callable[[Caller, Domain], None]) -> None:
         """`check_peer`: Refusal if the caller does not speak for that peer."""
-        self._serving = serving
-        self.domain = serving.domain
-        self._identify = identify
+        super().__init__(serving, identify)
         self._check_peer = check_peer
 
     @answered

@@ -9,10 +9,9 @@ import grpc
 from google.protobuf.duration_pb2 import Duration
 
 from cosched.core.scheduling.run_times import LONGEST, Origin, Pair, Runs, RunTimes, Source
-from cosched.service.api.answering import Context, answered, requested
+from cosched.service.api.answering import ApiFor, Context, answered, requested
 from cosched.service.api.domain_api import Serving
 from cosched.service.api.requests import checked_reader
-from cosched.service.wire.callers import Identify
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import FieldError, check_text
 from cosched.v1 import run_times_pb2
@@ -35,13 +34,8 @@ SOURCES = {
 NOBODY = Origin("", "", "", "")
 
 
-class RunTimesApi(RunTimesServiceServicer):
+class RunTimesApi(ApiFor[Serving], RunTimesServiceServicer):
     """The API for callers of one listener."""
-
-    def __init__(self, serving: Serving, identify: Identify) -> None:
-        self._serving = serving
-        self.domain = serving.domain
-        self._identify = identify
 
     @answered
     async def ListRunTimes(

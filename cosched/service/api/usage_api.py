@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from cosched.service.api.answering import Context, answered
+from cosched.service.api.answering import ApiFor, Context, answered
 from cosched.service.api.explain_api import Explained
 from cosched.service.api.reads import Usage
 from cosched.service.api.requests import checked_reader
 from cosched.service.domain.charges import HOUR
-from cosched.service.wire.callers import Identify
 from cosched.service.wire.fields import FieldError, check_time
 from cosched.v1 import explain_pb2, usage_pb2
 from cosched.v1.usage_pb2_grpc import UsageServiceServicer
@@ -21,13 +20,8 @@ BY = {
 }
 
 
-class UsageApi(UsageServiceServicer):
+class UsageApi(ApiFor[Explained], UsageServiceServicer):
     """The API for callers of one listener."""
-
-    def __init__(self, serving: Explained, identify: Identify) -> None:
-        self._serving = serving
-        self.domain = serving.domain
-        self._identify = identify
 
     @answered
     async def ListUsage(self, request: usage_pb2.ListUsageRequest, context: Context) -> usage_pb2.ListUsageResponse:
