@@ -250,13 +250,15 @@ class Allocations:
     def finished(self, job: PairedJob, event: Finished, now: int) -> list[Effect]:
         """The job ended, or was cancelled."""
         effects = self.end_hold(job, now) if job.state is HOLDING else []
-        effects += self.slots.drop(job, Why.ENDED)
+        if job.slot is not None:
+            effects += self.slots.drop(job, Why.ENDED)
         if job.wanted and job.state is QUEUED:
             effects.append(Want(job.id, False))
         job.state = event.how
         self.ledger.wanted.pop(job.id, None)
         job.call = None
-        return [*self.ledger.note(job, ENDED[event.how]), *effects, ClearTimer(job.id, Timer.PATIENCE)]
+        noted = self.ledger.note(job, ENDED[event.how]) if self.ledger.story else []
+        return [*noted, *effects, ClearTimer(job.id, Timer.PATIENCE)]
 
     def requeued(self, job: PairedJob, event: Requeued, now: int) -> list[Effect]:
         """The running job is queued again. Mates that ask are told so from now on."""
