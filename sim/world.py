@@ -31,7 +31,7 @@ from cosched.core.events import (
     Submitted,
 )
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, Failure, GetMateJobId, GetMateStatus, JobId, Named, Reply, Request
+from cosched.core.protocol import Domain, Failure, GetMateJobId, GetMateStatus, JobId, Named, Reply, Request, named_mate
 from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, new_tables
 from cosched.core.scheduling.scheduler import ClusterSettings
@@ -272,8 +272,7 @@ class World:
         for number, sides, jobs in zip(pairing.row, pairing.domain.tolist(), pairing.job.tolist(), strict=True):
             for side, name in enumerate(domains[side].name for side in sides):
                 if name in self.index:
-                    mate = Named((domains[sides[1 - side]].name,), str(number), is_pair=True)
-                    self._link(self.index[name], jobs[side], mate)
+                    self._link(self.index[name], jobs[side], named_mate(domains[sides[1 - side]].name, str(number)))
         names = [domain.name for domain in domains]
         for group in pairing.groups:
             _check_slots(group, domains)

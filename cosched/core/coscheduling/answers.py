@@ -50,11 +50,10 @@ class Answers:
     ) -> list[Effect]:
         """Answer a call, after its effects, and keep the answer for a retry."""
         self.last[peer, request.caller] = request.request_id, answer
-        told = Answer(peer, request, answer)
-        if not self.ledger.story:
-            return [*effects, told]
-        noted = self.ledger.note(job, What.ANSWERS, request=request.request_id, started=answer.started)
-        return [*noted, *effects, told]
+        noted: list[Effect] = []
+        if self.ledger.story:
+            noted = self.ledger.note(job, What.ANSWERS, request=request.request_id, started=answer.started)
+        return [*noted, *effects, Answer(peer, request, answer)]
 
     def last_answer(self, peer: Domain, caller: JobId) -> tuple[str, MutatingReply] | None:
         """Id of the last mutating call of the peer's job `caller`, and what it was answered."""

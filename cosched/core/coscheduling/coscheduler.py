@@ -179,7 +179,7 @@ class Coscheduler:
         event = event if event.peer else replace(event, peer=job.peer)
         told = self.telling.handle(job, event, now) if job.untold else []
         group, request = job.group, event.request
-        is_open = group is not None and group.asked.get(event.peer) is request  # as most often
+        is_open = group is not None and group.asked.get(event.peer) is request  # the usual case
         if group is None or not (is_open or self.awaits(job, event.peer, request)):
             return told
         if group.unanswered:

@@ -30,8 +30,6 @@ from cosched.core.protocol import (
 from cosched.core.settings import OnUnreachable, Scheme
 from cosched.core.story import Detail, What, Why
 
-MATE_HOLDS = Status.HOLDING
-
 
 @dataclass
 class Algorithm1:
@@ -45,7 +43,7 @@ class Algorithm1:
 
     def propose(self, job: PairedJob, mate: MateStatus, now: int) -> list[Effect]:
         """The mate holds, or queues: start it, or try to."""
-        if mate.status is MATE_HOLDS:
+        if mate.status is Status.HOLDING:
             return self._start_mate(job, mate.generation, now)
         return self._try_mate(job, now)
 
@@ -58,10 +56,8 @@ class Algorithm1:
         job.will_hold = self.allocations.would_hold(job, now)
         until = job.held_until if job.will_hold else 0
         request = TryStartMate(self.ledger.request_id(job), _mate_of(job), job.id, until)
-        called = self._call(job, request, now)
-        if not self.ledger.story:
-            return called
-        return self.ledger.note(job, What.ASKS_TO_TRY_MATE, request=request.request_id) + called
+        noted = self.ledger.note(job, What.ASKS_TO_TRY_MATE, request=request.request_id)
+        return noted + self._call(job, request, now)
 
     @staticmethod
     def _call(job: PairedJob, request: MutatingRequest, now: int) -> list[Effect]:

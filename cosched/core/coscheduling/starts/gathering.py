@@ -37,7 +37,6 @@ from cosched.core.protocol import (
 from cosched.core.settings import OnMateUnknown, OnMemberLost, OnUnreachable, Scheme
 from cosched.core.story import Detail, Why
 
-UNSUBMITTED = Status.UNSUBMITTED
 STARTED = (Status.RUNNING, Status.ENDED)
 WAITS = (Status.HOLDING, Status.QUEUING)
 APART = (MateProblem.OFF, MateProblem.UNLINKED)  # somebody there has decided that the job goes on without
@@ -119,7 +118,7 @@ class Gathering:
         begun = group.has_begun
         lacking, lost, left = [], [], []
         for peer, told in group.told.items():
-            if not isinstance(told, MateStatus) or told.status is UNSUBMITTED:
+            if not isinstance(told, MateStatus) or told.status is Status.UNSUBMITTED:
                 lacking.append(peer)
             elif told.status in WAITS:
                 left.append(peer)
