@@ -1,14 +1,15 @@
 """Puts the machines of a map in an order in which neighbours exchange data. Pure.
 
-Machines of a site stay together, as they are ranked. The sites come in the order for which the exchanges between the
-last machine of each and the first of the next take the least time together; of equal ones, in the first by the order of
-sites (Dail et al. 2002, IV.A: mappers "re-arrange machine ordering to limit wide-area communication costs").
+Machines of a site stay together, as they are ranked. The sites come in an order for which the exchanges between the
+last machine of each and the first of the next take the least time together (Dail et al. 2002, IV.A: mappers "re-arrange
+machine ordering to limit wide-area communication costs"). Often there are several: where links are by site, each
+reversed is one, too. Which machines exchange data with other sites differs, so it is left to the mapper to choose.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from cosched.planning.grid import MBIT, Grid, Machine
 from cosched.planning.sites import Site
 
 Run = Sequence[Machine]  # machines of one site, as they are ranked
-_EQUAL = 1 + 1e-12  # sums within this ratio are a tie
+EQUAL = 1 + 1e-12  # sums within this ratio are a tie
 
 
 class Ends(NamedTuple):
@@ -35,6 +36,10 @@ class Place(NamedTuple):
     after: float
 
 
+Order = tuple[Place, ...]
+_Paths = dict[tuple[float, frozenset[tuple[int, float, float]]], tuple[int, ...]]  # runs by number, see Chain._paths
+
+
 class Chain:
     """Orders machines whose neighbours send each other `size` bytes in each direction."""
 
@@ -46,8 +51,9 @@ class Chain:
         self._seconds: dict[tuple[str, str], float] = {}
         self._numbers: dict[Ends, int] = {}  # of runs: a set of them is a number with these bits
         self._runs: list[Ends] = []  # by number
-        self._rest: dict[tuple[int, int], float] = {}
-        self._places: dict[tuple[Ends, ...], tuple[Place, ...]] = {}
+        self._rest: dict[tuple[int, int | None], float] = {}
+        self._tied: dict[tuple[int, int | None], _Paths] = {}
+        self._orders: dict[tuple[Ends, ...], list[Order]] = {}
 
     def runs(self, group: Iterable[Machine]) -> list[Run]:
         """Return the machines of each site, in the order of sites."""
@@ -57,39 +63,30 @@ class Chain:
         return [runs[site] for site in sorted(runs)]
 
     def ordered(self, group: Iterable[Machine]) -> list[Machine]:
-        """Return the machines of a group in the order of their map."""
+        """Return the machines of a group in the first of their orders."""
         runs = self.runs(group)
-        places = self.places(tuple(self.ends(run[0], run[-1]) for run in runs))
-        return [machine for place in places for machine in runs[place.run]]
+        order = self.orders(tuple(self.ends(run[0], run[-1]) for run in runs))[0]
+        return [machine for place in order for machine in runs[place.run]]
 
     def ends(self, first: Machine, last: Machine) -> Ends:
         """Return what matters for the order of sites of a run with these ends."""
         return Ends(self._site_of[first], self._grid.end(first), self._grid.end(last))
 
-    def places(self, runs: tuple[Ends, ...]) -> tuple[Place, ...]:
-        """Return the order of sites whose runs have these ends; the runs are in the order of sites."""
-        if runs not in self._places:
-            path = self._least_path(runs)
-            between = [self._exchange(runs[one].last, runs[other].first) for one, other in pairwise(path)]
-            self._places[runs] = tuple(map(Place, path, [0.0, *between], [*between, 0.0]))
-        return self._places[runs]
+    def orders(self, runs: tuple[Ends, ...]) -> list[Order]:
+        """Return the orders with the least sum of sites whose runs have these ends, by the order of sites.
 
-    def _least_path(self, runs: Sequence[Ends]) -> list[int]:
-        """Return the path through all runs, by their places, with the least sum; of equal ones, the first by order."""
-        numbers = [self._number(run) for run in runs]
-        path: list[int] = []
-        left = sum(1 << number for number in numbers)
-        while left:
-            further = {
-                place: self._further(left ^ 1 << number, number)
-                + (self._exchange(runs[path[-1]].last, runs[place].first) if path else 0.0)
-                for place, number in enumerate(numbers)
-                if left >> number & 1
-            }
-            least = min(further.values())
-            path.append(next(place for place, cost in further.items() if cost <= least * _EQUAL))
-            left ^= 1 << numbers[path[-1]]
-        return path
+        The runs are in the order of sites. Of orders in which each run spends the same on exchanges, only the first is
+        there, and of those that use an unknown link, only the first of all.
+        """
+        if runs not in self._orders:
+            numbers = [self._number(run) for run in runs]
+            paths = self._paths(sum(1 << number for number in numbers), None).values()
+            self._orders[runs] = [self._placed([numbers.index(number) for number in path], runs) for path in paths]
+        return self._orders[runs]
+
+    def _placed(self, path: Sequence[int], runs: Sequence[Ends]) -> Order:
+        between = [self._exchange(runs[one].last, runs[other].first) for one, other in pairwise(path)]
+        return tuple(map(Place, path, [0.0, *between], [*between, 0.0]))
 
     def _number(self, run: Ends) -> int:
         if run not in self._numbers:
@@ -97,19 +94,40 @@ class Chain:
             self._runs.append(run)
         return self._numbers[run]
 
-    def _further(self, runs: int, start: int) -> float:
-        """Return the least sum of a path from a run through a set of others (Held and Karp 1962)."""
+    def _further(self, runs: int, start: int | None) -> float:
+        """Return the least sum of a path through a set of runs, from another run if any (Held and Karp 1962)."""
         if not runs:
             return 0.0
         if (runs, start) not in self._rest:
-            last = self._runs[start].last
-            costs, left = [], runs
-            while left:
-                to = (left & -left).bit_length() - 1
-                left &= left - 1
-                costs.append(self._exchange(last, self._runs[to].first) + self._further(runs ^ 1 << to, to))
+            costs = (self._between(start, to) + self._further(runs ^ 1 << to, to) for to in self._members(runs))
             self._rest[runs, start] = min(costs)
         return self._rest[runs, start]
+
+    def _paths(self, runs: int, start: int | None) -> _Paths:
+        """Return the paths with the least sum through a set of runs, from another run if any.
+
+        Each is the first by the order of sites of those with its key: what the start exchanges with the next run, and
+        what each of the runs does before and after itself.
+        """
+        if not runs:
+            return {(0.0, frozenset()): ()}
+        if (runs, start) not in self._tied:
+            found: _Paths = {}
+            least = self._further(runs, start) * EQUAL
+            for to in sorted(self._members(runs), key=self._runs.__getitem__):
+                before = self._between(start, to)
+                if before + self._further(runs ^ 1 << to, to) <= least and not (found and least == math.inf):
+                    for (after, others), path in self._paths(runs ^ 1 << to, to).items():
+                        found.setdefault((before, others | {(to, before, after)}), (to, *path))
+            self._tied[runs, start] = found
+        return self._tied[runs, start]
+
+    def _members(self, runs: int) -> Iterator[int]:
+        return (number for number in range(runs.bit_length()) if runs >> number & 1)
+
+    def _between(self, one: int | None, other: int) -> float:
+        """Return what the last machine of a run exchanges with the first of another; nothing before the first run."""
+        return 0.0 if one is None else self._exchange(self._runs[one].last, self._runs[other].first)
 
     def exchange(self, one: Machine, other: Machine) -> float:
         """Return the seconds that an exchange takes, there and back; infinite if a link is not known."""

@@ -9,7 +9,7 @@ Life sends half as many bytes as Jacobi is assumed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 
 from pydantic import BaseModel, Field
@@ -25,7 +25,7 @@ from cosched.planning.application import (
     Prediction,
 )
 from cosched.planning.balancing import Load, shared, units_within
-from cosched.planning.chain import Chain, Ends, Run
+from cosched.planning.chain import EQUAL, Chain, Ends, Run
 from cosched.planning.grid import MB, MHZ, Grid, Machine
 from cosched.planning.sites import Site
 from cosched.validation.types import Settings
@@ -80,6 +80,9 @@ class StripModel:
         return Prediction(max(load.time(rows) for load, rows in zip(loads, map.shares, strict=True)), costs)
 
 
+_Around = tuple[float, float]  # seconds that the first and the last machine of a run exchange with other sites
+
+
 class _Filled:
     """How many rows the first machines of a site, as ranked, can do within a limit: -inf if one cannot do any."""
 
@@ -110,6 +113,10 @@ class _Filled:
         ends = self._within(0, before + self._exchanges[1]) + self._within(last, self._exchanges[last] + after)
         return self._inner[count] + ends
 
+    def rows_by(self, count: int, around: Iterable[_Around]) -> dict[_Around, float]:
+        """Return it by what may be spent on exchanges with other sites."""
+        return {each: self.rows(count, *each) for each in around}
+
     def _within(self, place: int, exchanging: float) -> float:
         key = (place, exchanging)
         if key not in self._rows:
@@ -119,7 +126,7 @@ class _Filled:
 
 
 class _First:
-    """How many rows the first machines of an order can do within a limit, as their number grows."""
+    """The first machines of an order as their number grows: in which orders of sites they do all rows in time."""
 
     def __init__(self, runs: Sequence[_Filled], chain: Chain) -> None:
         self._chain = chain
@@ -127,8 +134,8 @@ class _First:
         self._counts = dict.fromkeys(runs, 0)
         self._changed: set[_Filled] = set()
         self._ends: tuple[Ends, ...] = ()
-        self._around: dict[_Filled, tuple[float, float]] = {}  # what the ends of a run exchange with other sites
-        self._rows: dict[_Filled, float] = {}
+        self._orders: list[list[tuple[_Filled, _Around]]] = []
+        self._rows: dict[_Filled, dict[_Around, float]] = {}
 
     def grow(self, machines: Iterable[Machine]) -> None:
         """Add the next machines; those without a run take no part."""
@@ -142,22 +149,30 @@ class _First:
         """How many machines take part."""
         return sum(self._counts.values())
 
-    def rows(self) -> float:
-        """Return how many rows they can do: -inf if one cannot do any."""
+    def orders_for(self, rows: int) -> Iterator[list[Machine]]:
+        """Yield the orders of sites in which they can do so many rows.
+
+        They are looked at only if it would be enough with the best place for each run.
+        """
         runs = [filled for filled, count in self._counts.items() if count]
         ends = tuple([filled.ends[self._counts[filled] - 1] for filled in runs])
         if ends != self._ends:
             self._ends = ends
-            self._around = {runs[run]: (before, after) for run, before, after in self._chain.places(ends)}
-            self._changed.update(runs)
+            orders = self._chain.orders(ends)
+            self._orders = [[(runs[run], (before, after)) for run, before, after in order] for order in orders]
+            around = {filled: {own for order in self._orders for run, own in order if run is filled} for filled in runs}
+            self._rows = {filled: filled.rows_by(self._counts[filled], around[filled]) for filled in runs}
         for filled in self._changed:
-            self._rows[filled] = filled.rows(self._counts[filled], *self._around[filled])
+            self._rows[filled] = filled.rows_by(self._counts[filled], self._rows[filled])
         self._changed.clear()
-        return sum(self._rows.values())
+        if sum([max(by.values()) for by in self._rows.values()]) >= rows:
+            for order in self._orders:
+                if sum([self._rows[filled][around] for filled, around in order]) >= rows:
+                    yield [machine for filled, _ in order for machine in filled.run[: self._counts[filled]]]
 
 
 class StripMapper:
-    """Balances the time of the machines of a chain."""
+    """Balances the time of the machines of a chain; of orders of sites that exchange alike, it takes the fastest."""
 
     def __init__(self, model: StripModel) -> None:
         self._model = model
@@ -178,6 +193,21 @@ class StripMapper:
         for one, other in pairwise(machines):
             if self._chain.exchange(one, other) == math.inf:
                 raise NoMapError(f"the link between {one.name} and {other.name} is not known")
+        return self._fastest(machines)
+
+    def _fastest(self, machines: Sequence[Machine]) -> Map:
+        """Return the best map in any order of sites that exchange as little as in this one."""
+        order: Sequence[Machine] | None = machines
+        runs = self._chain.runs(machines)
+        while order is not None:
+            found = self._balanced(order)
+            limit = self._model.predict(found).time / EQUAL
+            faster = _First([_Filled(run, self._model, limit) for run in runs], self._chain)
+            faster.grow(machines)
+            order = next(faster.orders_for(self._rows), None)
+        return found
+
+    def _balanced(self, machines: Sequence[Machine]) -> Map:
         loads = [self._model.load(*each) for each in zip(machines, self._model.exchanges(machines), strict=True)]
         return Map(tuple(machines), tuple(shared(loads, self._rows)))
 
@@ -209,7 +239,7 @@ class StripMapper:
         found: list[int] = []
         for before, size in pairwise([0, *enough]):
             first.grow(order[before:size])
-            if first.taking_part <= self._rows <= first.rows():
+            if first.taking_part <= self._rows and any(first.orders_for(self._rows)):
                 found.append(size)
         return found
 

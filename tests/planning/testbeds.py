@@ -32,8 +32,13 @@ def grid(machines, links=()) -> Grid:
     return Grid(made, [{pair: mbits for pair, mbits, _ in both}], [{pair: s for pair, _, s in both}])
 
 
-def drawn(seed: int, machines: int = 7, sites: int = 3, size: int = 60, *, by_machine: bool = False) -> Grid:
-    """Random machines at random sites, whose memory is scarce for N = `size`, with links by site or by machine."""
+def drawn(
+    seed: int, machines: int = 7, sites: int = 3, size: int = 60, *, by_machine: bool = False, alike: bool = False
+) -> Grid:
+    """Random machines at random sites, whose memory is scarce for N = `size`, with links by site or by machine.
+
+    `alike`: all links are equal.
+    """
     draw = random.Random(seed)
     whole = 9.6 * size * size / (1 << 20)
     made = []
@@ -49,4 +54,6 @@ def drawn(seed: int, machines: int = 7, sites: int = 3, size: int = 60, *, by_ma
             if draw.random() < 0.93:
                 bandwidth[one, other] = draw.choice((0.2, 1, 10, 60))
                 latency[one, other] = draw.choice((0.0001, 0.0005, 0.02))
+    if alike:
+        bandwidth, latency = (dict.fromkeys(each, min(each.values(), default=0)) for each in (bandwidth, latency))
     return Grid(made, [bandwidth], [latency])

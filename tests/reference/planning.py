@@ -32,24 +32,30 @@ class Strips:
             seconds += latency + 8 * self.sent * self.size / (bandwidth * 1e6)
         return seconds
 
-    def order(self, group):
-        """All orders of the sites; the least sum of the exchanges between them, of equal ones the first."""
+    def orders(self, group):
+        """All orders of the sites that have the least sum of the exchanges between them."""
         sites = [site for site in self.sites if site in {machine[1] for machine in group}]
-        best, least = None, None
+        found = []
         for order in permutations(sites):
             parts = [[machine for machine in group if machine[1] == site] for site in order]
             between = [self.exchange(a[-1], b[0]) for a, b in pairwise(parts)]
-            if None in between:
-                continue
-            if least is None or sum(between) < least * (1 - EQUAL):
-                best, least = list(chain.from_iterable(parts)), sum(between)
-        return best
+            if None not in between:
+                found.append((sum(between), list(chain.from_iterable(parts))))
+        return [machines for seconds, machines in found if seconds <= min(found)[0] * (1 + EQUAL)]
 
     def schedule(self, group):
-        """(time, machines, rows), or None: every row in turn goes to the machine that would end it first."""
+        """(time, machines, rows) of the order of sites that takes least, of equal ones of the first, or None."""
         group = [m for m in group if m[3] > 0 and self.most(m) >= 1]
-        machines = self.order(group) if group else None
-        if machines is None or not len(machines) <= self.size <= sum(map(self.most, machines)):
+        best = None
+        for machines in self.orders(group) if group else ():
+            found = self.shared(machines)
+            if found is not None and (best is None or found[0] < best[0] * (1 - EQUAL)):
+                best = found
+        return best
+
+    def shared(self, machines):
+        """(time, machines, rows), or None: every row in turn goes to the machine that would end it first."""
+        if not len(machines) <= self.size <= sum(map(self.most, machines)):
             return None
         fixed = []
         for place in range(len(machines)):
