@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError, model_validator
 
 from cosched.core.protocol import MAX_MEMBERS
-from cosched.schedulers.keys import SchedulerKeys
+from cosched.schedulers.keys import SchedulerKeys, check_place
 from cosched.schedulers.kind import MachineSettings
 from cosched.sim.mistakes import Locate, input_error, inside
 from cosched.validation.mistakes import KeyedError
@@ -36,6 +36,7 @@ class Domain(CoschedulingFields, SchedulerKeys, JobLog):
 
     @model_validator(mode="after")
     def _coherent(self) -> Domain:
+        check_place(self, self.scheduler_kind, replays=True)
         partitions = self.partitions
         if partitions and self.nodes not in (None, partitions.nodes):
             raise ValueError(f"nodes: {self.node_pool} has {partitions.nodes} nodes, not {self.nodes}")

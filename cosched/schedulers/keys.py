@@ -45,6 +45,13 @@ def refusals(chosen: SchedulerKind, section: Settings) -> Iterator[tuple[str, st
         yield "scheme", f"meet needs slots, and {chosen.title} has none: give hold or yield, or scheduler={DEFAULT}"
 
 
+def check_place(section: Settings, kind: SchedulerKind, *, replays: bool) -> None:
+    """KeyedError: a key means nothing to jobs of a log, or else (not `replays`) to those that users submit."""
+    for key, reason in (kind.only_live if replays else kind.not_live).items():
+        if key in section.model_fields_set:
+            raise KeyedError((key,), reason)
+
+
 def not_of(chosen: SchedulerKind, owner: SchedulerKind) -> str:
     """Return why a key of the kind `owner` is refused where another one was chosen."""
     if chosen.name == DEFAULT:

@@ -65,6 +65,7 @@ class SchedulerKind(ABC):
     keys_of_logs: ClassVar[tuple[str, ...]] = ()  # those that say of jobs what their log does not
     implied: ClassVar[Mapping[str, str]] = {}  # columns that a CSV log need not have, and what all jobs then have there
     not_live: ClassVar[Mapping[str, str]] = {}  # those that only replays have, each with the reason
+    only_live: ClassVar[Mapping[str, str]] = {}  # those that replays do not have, such as one about owners: likewise
     capabilities: ClassVar[Capabilities] = Capabilities()
     of_batch_systems: ClassVar[bool] = False  # it stands for those that schedule by themselves; no key chooses it
 
@@ -95,7 +96,7 @@ class SchedulerKind(ABC):
         """Return a scheduler whose jobs come and go."""
 
     def facts(self, keys: Any, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:  # noqa: ARG002
-        """Return what is special to a domain's part of a summary.
+        """Return what is special to a domain's part of a summary, which has the values as `json_value` makes them.
 
         That is `policy`, `backfill` and `node_pool`; all else stands under the name of the kind.
         """

@@ -185,8 +185,6 @@ class MoldingKind(SchedulerKind):
     def facts(self, keys: MoldingKeys, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:  # noqa: ARG002
         """See SchedulerKind."""
         own = {key: getattr(keys, key) for key in MoldingKeys.model_fields if key not in self.shares}
-        own = {key: float(value) if isinstance(value, Decimal) else value for key, value in own.items()}
-        own["sizes"] = [float(share) for share in keys.sizes]
         return {"policy": "classes", "backfill": keys.backfill, "node_pool": "flat", self.name: {**own, **counts}}
 
     def words(self, facts: Mapping[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 from cosched.adapters.loading import load_batch_system
 from cosched.adapters.local.settings import NAMES
 from cosched.core.settings import MAX_INTERVAL, OnMateUnknown, OnMemberLost
-from cosched.schedulers.keys import SchedulerKeys, not_of
+from cosched.schedulers.keys import SchedulerKeys, check_place, not_of
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.loading import kind_of_batch_systems, kinds
 from cosched.validation.addresses import Address, ListenAddress, Uri, is_loopback
@@ -291,7 +291,5 @@ class Manager(SchedulerKeys):
         for key in RESIZING if not chosen.capabilities.resize else ():
             if key in self.model_fields_set:
                 raise KeyedError((key,), not_of(chosen, resizing))
-        for key, reason in chosen.not_live.items():
-            if key in self.model_fields_set and self.kind != "replay":
-                raise KeyedError((key,), reason)
+        check_place(self, chosen, replays=self.kind == "replay")
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,11 +13,9 @@ from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.terminal import NARROWEST, Progress, progress, show, show_json
 from cosched.extras import SIMULATOR, needing
 from cosched.sim.commands.live_demo import PairOfProcesses, live_json, live_parts, run_live
-from cosched.sim.commands.replay import run_all, run_info
+from cosched.sim.commands.replay import draw_report, run_all, run_info
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cosched.sim.replaying import Replay
 
 SEED = 1
@@ -61,7 +60,9 @@ def demo(ctx: click.Context, out: str | None, no_report: bool, as_json: bool) ->
         with staged(out) if out is not None else nullcontext() as stage:
             if stage:
                 _write_inputs(ready, stage)
-            said = run_all(ready, run_info(ctx, SEED), stage, not no_report, doing)
+            said = run_all(ready, run_info(ctx, SEED), stage, doing)
+        if out is not None and not no_report:
+            draw_report(Path(out), doing)
         live = _run_live(doing)
     if as_json:
         show_json({**said, "live": live_json(live)})

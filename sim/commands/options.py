@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from cosched.schedulers.kind import SchedulerKind
 
 KINDS = "(keys of schedulers)"  # where they are in a text
 WIDTH = 49  # characters of a key's help
@@ -81,16 +81,17 @@ def _keys_of_kinds() -> Iterator[str]:
     from cosched.schedulers.loading import DEFAULT, kinds
 
     others = [kind for kind in kinds().values() if kind.name != DEFAULT]
-    yield from _keys("", kinds()[DEFAULT].keys)
+    yield from _keys("", kinds()[DEFAULT])
     purposes = "; ".join([DEFAULT, *(f"{kind.name}: {kind.purpose}" for kind in others)])
     yield from _key("scheduler", f"{purposes} ({DEFAULT})")
     for kind in others:
-        yield from _keys(f"{kind.name}: ", kind.keys)
+        yield from _keys(f"{kind.name}: ", kind)
 
 
-def _keys(prefix: str, keys: type[BaseModel]) -> Iterator[str]:
-    for name, field in keys.model_fields.items():
-        yield from _key(name, f"{prefix}{field.description or ''}")
+def _keys(prefix: str, kind: SchedulerKind) -> Iterator[str]:
+    for name, field in kind.keys.model_fields.items():
+        if name not in kind.only_live:
+            yield from _key(name, f"{prefix}{field.description or ''}")
 
 
 def _key(name: str, text: str) -> Iterator[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,8 +20,6 @@ from cosched.sim.commands.options import DOMAIN_HELP, DomainCommand, replay_opti
 from cosched.sim.flags import check_files, replay_settings
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cosched.sim.configuration import ReplayConfig
     from cosched.sim.replaying import Replay
     from cosched.sim.results.output import RunInfo
@@ -82,8 +82,10 @@ def replay(
 
         ready = _replay(live)(settings, doing.say, doing.go_on, compares=compare)
         info = run_info(ctx, settings.seed)
-        with staged(out) if out is not None else nullcontext() as stage, _deaths_told(live):
-            said = (run_all if compare else _run)(ready, info, stage, not no_report, doing)
+        with _deaths_told(live), staged(out) if out is not None else nullcontext() as stage:
+            said = (run_all if compare else _run)(ready, info, stage, doing)
+        if out is not None and not no_report:
+            draw_report(Path(out), doing)
     _tell(said, as_json)
 
 
@@ -118,7 +120,7 @@ def _deaths_told(live: bool) -> Iterator[None]:
     try:
         yield
     except ServiceDiedError as error:
-        raise Failure(str(error), FAILED) from None
+        raise Failure("; ".join([str(error), *getattr(error, "__notes__", ())]), FAILED) from None
 
 
 def run_info(ctx: click.Context, seed: int) -> RunInfo:
@@ -128,11 +130,10 @@ def run_info(ctx: click.Context, seed: int) -> RunInfo:
     return RunInfo(ctx.meta[COMMAND], seed, ctx.meta[BEGAN])
 
 
-def run_all(ready: Replay, info: RunInfo, stage: Path | None, report: bool, doing: Progress) -> dict[str, Any]:
+def run_all(ready: Replay, info: RunInfo, stage: Path | None, doing: Progress) -> dict[str, Any]:
     """Simulate every combination of schemes and return what --json prints.
 
-    The files of each go to a folder of its own in `stage`. `report` makes a report for each, and one that compares
-    them.
+    The files of each go to a folder of its own in `stage`.
     """
     from cosched.sim.combinations import compared
     from cosched.sim.comparison import compare
@@ -157,12 +158,10 @@ def run_all(ready: Replay, info: RunInfo, stage: Path | None, report: bool, doin
     said |= {"combinations": summaries, "differences": from_none}
     if stage:
         write_json(stage / COMPARISON, said)
-        if report:
-            _report(stage, doing)
     return said
 
 
-def _run(ready: Replay, info: RunInfo, stage: Path | None, report: bool, doing: Progress) -> dict[str, Any]:
+def _run(ready: Replay, info: RunInfo, stage: Path | None, doing: Progress) -> dict[str, Any]:
     from cosched.sim.results.output import summary, write_files
 
     doing.step("replaying ...")
@@ -170,17 +169,22 @@ def _run(ready: Replay, info: RunInfo, stage: Path | None, report: bool, doing: 
     if not stage:
         return summary(result, info)
     doing.step("writing ...")
-    said = write_files(result, stage, info)
-    if report:
-        _report(stage, doing)
-    return said
+    return write_files(result, stage, info)
 
 
-def _report(folder: Path, doing: Progress) -> None:
+def draw_report(folder: Path, doing: Progress) -> None:
+    """Draw the report of a run, or of a comparison and each of its runs; without it, their other files are complete."""
     doing.step("drawing the report ...")
     from cosched.sim.reports.rebuilding import rebuild
 
-    rebuild(folder)
+    later = f"all but the report is written: cosched report {shlex.quote(str(folder))} draws it"
+    try:
+        rebuild(folder)
+    except OSError as error:
+        raise Failure(f"{folder}: {error.strerror}; {later}", FAILED) from None
+    except Exception as error:
+        error.add_note(later)
+        raise
 
 
 def _tell(said: dict[str, Any], as_json: bool) -> None:

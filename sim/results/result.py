@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosched.core.job import JobState
+from cosched.plain_json import json_value
 from cosched.schedulers.kind import Ended
 from cosched.sim.configuration import Domain
 from cosched.sim.holds_and_yields import HoldEnd, Holds, Yields
@@ -113,10 +114,11 @@ class DomainResult:
 
     @property
     def _scheduler(self) -> dict[str, Any]:
-        """How jobs are scheduled."""
+        """How jobs are scheduled, as plain values, whatever the kind of scheduler tells."""
         ended, submit = self.jobs.end != UNKNOWN, self.workload.submit
         of = Ended(submit[ended], self.jobs.run[ended], self.jobs.end[ended], int(submit.min()))
-        return self.settings.scheduler_kind.facts(self.settings, self.counts, of)
+        told: dict[str, Any] = json_value(self.settings.scheduler_kind.facts(self.settings, self.counts, of))
+        return told
 
     @property
     def _lost(self) -> dict[str, int]:

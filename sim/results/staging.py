@@ -11,10 +11,13 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from cosched.errors import InputError
+
 SUMMARY = "summary.json"
 COMPARISON = "comparison.json"  # the summaries of several runs, by the name of their folders beside it
 # Files that belong to a summary or a comparison, if the run wrote them.
 COMPANIONS = ("jobs.csv", "allocations.csv", "holds.csv", "yields.csv", "events.jsonl", "report.html")
+UNFINISHED = "unfinished-run"  # the folder of what a run had written when it failed
 FIGURES, FIGURE_FILES = "figures", (".svg", ".png", ".csv")
 
 
@@ -32,8 +35,10 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 def staged(folder: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a new folder inside `folder` to write to; its files move to `folder` when the block ends.
 
-    After an error the new folder is gone, with all parents that had to be made. Summaries move last, so the files
-    beside a summary are complete and belong to it. An OSError of the block names `folder`.
+    Summaries move last, so the files beside a summary are complete and belong to it. If it cannot be written, or is
+    interrupted, the new folder is gone, with all parents that had to be made; an OSError of the block names `folder`.
+    After a fault of the program, or of a package, what was written stays in `folder`/unfinished-run, as a note of the
+    exception says: a replay may have taken hours.
     """
     target = Path(folder)
     stage = target / f".{secrets.token_hex(8)}.part"
@@ -44,13 +49,23 @@ def staged(folder: str | os.PathLike[str]) -> Iterator[Path]:
             stage.mkdir()
             yield stage
             _move(stage, target, made)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, Exception) and not isinstance(error, OSError | InputError):
+            _keep(stage, target / UNFINISHED, error)
         shutil.rmtree(stage, ignore_errors=True)
         with contextlib.suppress(OSError):
             for path in reversed(made):
                 path.rmdir()
         raise
     shutil.rmtree(stage, ignore_errors=True)
+
+
+def _keep(stage: Path, kept: Path, error: Exception) -> None:
+    """Keep what a run has written before it failed."""
+    if any(stage.iterdir()):
+        shutil.rmtree(kept, ignore_errors=True)
+        stage.rename(kept)
+        error.add_note(f"What was written before is in {kept}")
 
 
 def _make(folder: Path, made: list[Path]) -> None:
@@ -83,6 +98,7 @@ def _forget_older_run(folder: Path) -> None:
         _forget_older_run(folder / name)
         with contextlib.suppress(OSError):
             (folder / name).rmdir()
+    shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
     figures = folder / FIGURES
     drawn = [file for file in figures.iterdir() if file.suffix in FIGURE_FILES] if figures.is_dir() else []
     for file in (folder / SUMMARY, folder / COMPARISON, *(folder / name for name in COMPANIONS), *drawn):

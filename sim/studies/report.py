@@ -10,7 +10,7 @@ from typing import Any
 from polars import DataFrame
 
 from cosched.quantities import count as counted
-from cosched.sim.reports.page import REPORT, Page, Section, Tile, write_page
+from cosched.sim.reports.page import FIGURES, REPORT, Page, Section, Tile, write_page
 from cosched.sim.studies.measured import LEAST
 from cosched.sim.studies.tables import in_markdown
 from cosched.sim.sweeps.storage import RESULTS
@@ -97,10 +97,16 @@ class Report:
 
 
 def sections_in_markdown(sections: Iterable[Section]) -> Iterator[str]:
-    """Yield the lines of sections: one of text has its title, and each table has its own, if that is another one."""
+    """Yield the lines of sections: one of text has its title, and each table has its own, if that is another one.
+
+    A section of figures alone names their files.
+    """
     for section in sections:
         if section.text or not section.tables:
             yield from (f"## {section.title}", "")
+        figures = [*section.figures, *(widget.still for widget in section.widgets)]
+        for figure in figures if not section.text and not section.tables else ():
+            yield from (f"{figure.title}: see {FIGURES}/{figure.name}.svg", "")
         for paragraph in filter(None, section.text.split("\n\n")):
             yield from (paragraph, "")
         for table in section.tables:

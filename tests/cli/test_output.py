@@ -2,13 +2,21 @@
 
 import json
 import time
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+from cosched.schedulers.batch import BATCH
+from cosched.schedulers.kind import SchedulerKind
 from cosched.sim import Domain, replay
+from cosched.sim.reports import of_replay
 from cosched.sim.results import output
 from cosched.sim.results.output import RunInfo, summary, write_run
 from cosched.sim.results.staging import staged
+from cosched.validation.types import Number, Settings
 from tests.cli.conftest import tree
 
 INFO = RunInfo("a test", 5, time.perf_counter())
@@ -37,16 +45,66 @@ def test_the_summary(result, tmp_path):
     assert {**without_files, "timing": 0} == {**said, "timing": 0}
 
 
-def _fail_half_way(folder):
+def test_the_summary_has_plain_values_whatever_a_kind_of_scheduler_tells(result, tmp_path, monkeypatch):
+    class NumberKeys(Settings):
+        share: Number = Decimal("0.25")
+
+    class NumberKind(type(BATCH)):
+        name, keys = "numbers", NumberKeys
+
+        def facts(self, _, counts, ended):
+            told = {"third": Fraction(1, 4), "counted": np.int64(3), "each": np.array([1, 2]), "file": Path("a.toml")}
+            return SchedulerKind.facts(self, NumberKeys(), {**counts, **told, "endless": Decimal("inf")}, ended)
+
+    monkeypatch.setattr(Domain, "scheduler_kind", NumberKind())
+    write_run(result, tmp_path / "run", INFO)
+    said = json.loads((tmp_path / "run/summary.json").read_text())["domains"]["a"]["numbers"]
+    assert said == {"share": 0.25, "third": 0.25, "counted": 3, "each": [1, 2], "file": "a.toml", "endless": None}
+
+
+def _fail(*_):
+    raise ZeroDivisionError
+
+
+def test_a_run_that_fails_half_way_keeps_what_it_has_written(result, tmp_path, monkeypatch):
+    with monkeypatch.context() as broken:
+        broken.setattr(type(BATCH), "facts", _fail)
+        with pytest.raises(ZeroDivisionError) as caught:
+            write_run(result, tmp_path / "run", INFO)
+    kept = tmp_path / "run/unfinished-run"
+    assert caught.value.__notes__ == [f"What was written before is in {kept}"]
+    assert (kept / "jobs.csv").read_text() == result.jobs.drop("wait_s").write_csv()
+    write_run(result, tmp_path / "run", INFO)
+    assert not kept.exists()
+
+
+def _fail_half_way(folder, error):
     with staged(folder) as stage:
         (stage / "file").write_text("half")
-        raise ZeroDivisionError
+        raise error
 
 
-def test_an_error_while_staged_leaves_nothing(tmp_path):
-    with pytest.raises(ZeroDivisionError):
-        _fail_half_way(tmp_path / "x/y")
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_a_run_that_is_interrupted_or_cannot_be_written_leaves_nothing(tmp_path, error):
+    with pytest.raises(error):
+        _fail_half_way(tmp_path / "x/y", error)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), ZeroDivisionError()])
+def test_a_report_that_fails_loses_no_replay(cosched, logs, tmp_path, monkeypatch, error):
+    def fail(_):
+        raise error
+
+    monkeypatch.setattr(of_replay, "write_report", fail)
+    later = "all but the report is written: cosched report run draws it"
+    if isinstance(error, OSError):
+        said = cosched("replay", *logs, "--out", "run", exit_code=1).stderr
+        assert said.splitlines()[-1] == f"cosched: run: No space left on device; {later}"
+    else:
+        cosched("replay", *logs, "--out", "run", exit_code=1)
+        assert error.__notes__ == [later]
+    assert tree(tmp_path / "run") == ["holds.csv", "jobs.csv", "summary.json", "yields.csv"]
 
 
 def test_staged_files_replace_others_and_only_those(tmp_path):

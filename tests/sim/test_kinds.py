@@ -13,7 +13,9 @@ from cosched.schedulers import loading
 from cosched.schedulers.fluid import FLUID, FluidKind
 from cosched.schedulers.kind import SchedulerKind
 from cosched.service.configuration import Configuration
-from cosched.sim.configuration import Domain
+from cosched.sim.commands.options import DOMAIN_HELP, DomainCommand
+from cosched.sim.configuration import Domain, replay_config
+from cosched.sim.sweeps.checking import checked_sweep
 
 TOP = Path(__file__).resolve().parents[2]
 OWN = ("cosched/core/scheduling/fluid/", "cosched/schedulers/", "sim/studies/")
@@ -96,9 +98,9 @@ def of_a_replay(scheme: str) -> None:
     Domain(name="a", trace=".", scheduler="fluid", scheme=scheme)
 
 
-def of_a_service(scheme: str) -> None:
+def of_a_service(scheme: str, kind: str = "local", **keys: object) -> None:
     domain = {"name": "a", "listen": "127.0.0.1:1", "plaintext": True, "state": "a.db"}
-    manager = {"kind": "local", "scheduler": "fluid"}
+    manager = {"kind": kind, "scheduler": "fluid", **keys}
     Configuration(domain=domain, coscheduling={"scheme": scheme}, manager=manager)
 
 
@@ -109,6 +111,22 @@ def test_a_domain_without_slots_that_is_to_meet_is_refused(monkeypatch, read):
     with pytest.raises(ValueError, match=said):
         read("meet")
     read("hold")
+
+
+def test_a_key_that_acts_only_live_is_refused_in_replays_and_sweeps(monkeypatch):
+    said = "level: jobs of a log have no owners"
+    monkeypatch.setattr(FluidKind, "only_live", {"level": "jobs of a log have no owners"})
+    replayed = {"name": "a", "trace": "generated:eureka/days=1", "scheduler": "fluid"}
+    with pytest.raises(InputError, match=f"a.toml:domain.a.{said}"):
+        replay_config("a.toml", {"domains": [{**replayed, "level": 4}]})
+    with pytest.raises(InputError, match=f"a.toml:grid.{said}"):
+        checked_sweep("a.toml", {"domains": [replayed]}, {"level": [4, 5]}, 1, 0)
+    with pytest.raises(ValueError, match="jobs of a log have no owners"):
+        of_a_service("hold", "replay", level=4)
+    of_a_service("hold", level=4)
+    help_of_keys = DomainCommand("replay", epilog=DOMAIN_HELP).epilog
+    assert re.search("^  max_harvests ", help_of_keys, re.MULTILINE)
+    assert not re.search("^  level ", help_of_keys, re.MULTILINE)
 
 
 def product() -> Iterator[tuple[str, str]]:

@@ -9,9 +9,11 @@ import polars
 import pytest
 
 from cosched.errors import InputError
+from cosched.sim.reports.figures.figure import Figure
+from cosched.sim.reports.page import Section
 from cosched.sim.studies import loading, running
 from cosched.sim.studies.loading import OWN, studies
-from cosched.sim.studies.report import FIRST
+from cosched.sim.studies.report import FIRST, sections_in_markdown
 from cosched.sim.studies.running import carry_out, found_in, rebuild
 from cosched.sim.studies.study import Study, Told, words_of
 from cosched.sim.sweeps.local_workers import local_workers
@@ -61,6 +63,13 @@ def test_a_study_of_a_package_of_its_own(example, tmp_path, monkeypatch):
         "averages.csv", "comparisons.csv", "paper.csv", "claims.csv"
     }  # fmt: skip
     assert "Of its 1 claims" in "\n".join(map(str, report.summary(tmp_path)))
+
+
+def test_a_section_of_figures_alone_says_on_the_page_where_they_are():
+    figures = [Figure(f"waits-{name}", f"Waits, {name}", "", polars.DataFrame(), print) for name in "ab"]
+    assert list(sections_in_markdown([Section("Waits", figures=figures)])) == [
+        "## Waits", "", "Waits, a: see figures/waits-a.svg", "", "Waits, b: see figures/waits-b.svg", ""
+    ]  # fmt: skip
 
 
 @pytest.fixture
