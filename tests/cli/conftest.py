@@ -1,6 +1,8 @@
 """Ways to run the command, and small job logs to give it."""
 
 import gzip
+import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,9 @@ import pytest
 from cosched.sim.warm_up import run_all_kernels
 
 CONSOLE_SCRIPT = Path(sys.executable).with_name("cosched")
+PROGRESS = re.compile(
+    r"^(?:reading|generating|replaying|writing|drawing|choosing|asking)\b.*(?: \.\.\.| %)\n", re.MULTILINE
+)
 SWF = "{id} {submit} -1 {run} {procs} -1 -1 {procs} {requested} -1 1 1 -1 -1 -1 -1 -1 -1\n"
 
 
@@ -17,6 +22,17 @@ SWF = "{id} {submit} -1 {run} {procs} -1 -1 {procs} {requested} -1 1 1 -1 -1 -1 
 def kernels():
     """Compiled, so that no message about compiling is among what a command says."""
     run_all_kernels()
+
+
+@pytest.fixture(autouse=True)
+def silence(monkeypatch):
+    """No command in this process takes so long that it says what it does."""
+    monkeypatch.setattr("cosched.cli.output.terminal.SILENCE_S", math.inf)
+
+
+def without_progress(said):
+    """What a process of its own has said, without the lines by which it says each minute what it does."""
+    return PROGRESS.sub("", said)
 
 
 @pytest.fixture
@@ -39,7 +55,9 @@ def console(tmp_path):
 
     def run(*args, **options):
         options = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 600, **options}
-        return subprocess.run([CONSOLE_SCRIPT, *map(str, args)], check=False, **options)
+        ran = subprocess.run([CONSOLE_SCRIPT, *map(str, args)], check=False, **options)
+        ran.stderr = without_progress(ran.stderr) if isinstance(ran.stderr, str) else ran.stderr
+        return ran
 
     return run
 

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from cosched.cli.output.terminal import Progress
-from tests.cli.conftest import CONSOLE_SCRIPT
+from tests.cli.conftest import CONSOLE_SCRIPT, without_progress
 
 ESCAPE = "\x1b["
 
@@ -36,7 +36,7 @@ def on_terminal(tmp_path):
         reader.join(600)
         os.close(master)
         assert process.returncode == 0
-        return b"".join(written).decode(), "".join(other)
+        return b"".join(written).decode(), without_progress("".join(other))
 
     return run
 
@@ -59,6 +59,7 @@ def test_progress_on_standard_error_only(on_terminal, logs):
 
 def test_a_long_run_without_a_terminal_says_each_minute_what_it_does(monkeypatch, capsys):
     now = [0.0]
+    monkeypatch.setattr("cosched.cli.output.terminal.SILENCE_S", 60)
     monkeypatch.setattr("cosched.cli.output.terminal.time.monotonic", lambda: now[0])
     doing = Progress(None)
     doing.step("replaying ...")

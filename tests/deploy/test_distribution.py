@@ -26,7 +26,7 @@ def sources() -> Iterator[tuple[str, str]]:
     for folder, _, files in os.walk(TOP / "cosched", followlinks=True):
         for name in files:
             path = Path(folder, name).relative_to(TOP)
-            if path.suffix not in (".py", ".pyc"):
+            if path.suffix != ".py" and path.parent.name != "__pycache__":
                 owners = [".".join(parent.parts) for parent in path.parents if ".".join(parent.parts) in data]
                 owner = owners[0] if owners else ""
                 yield owner, str(path.relative_to(Path(*owner.split("."))))

@@ -103,8 +103,7 @@ def test_a_peer_with_a_wrong_certificate_is_refused_until_it_has_a_right_one(mak
     for trouble, other in others.items():
         wait_until(lambda other=other: waits(good, jobs[other.name][0]) and waits(other, jobs[other.name][1]))
         for service, peer, problem in ((good, other, SAID[trouble][0]), (other, good, SAID[trouble][1])):
-            seen = peer_of(service, peer.name)
-            assert (seen.state, problem in seen.problem) == ("refused", True), seen.problem
+            wait_until(lambda at=(service, peer.name, problem): is_refused(*at), problem)  # unreachable at first
             assert f"peer {peer.name} is refused" in service.log
     for service, count in ((good, len(others)), *((other, 1) for other in others.values())):
         wait_until(lambda: len(re.findall(r"\brefused\b", service.run("domains").stdout)) >= count)  # noqa: B023
@@ -117,6 +116,11 @@ def test_a_peer_with_a_wrong_certificate_is_refused_until_it_has_a_right_one(mak
             wait_until(lambda service=service, job=job: started_why(service, job), f"{other.name} starts")
             assert started_why(service, job) in ("asked by good", f"asked by {other.name}", *TOGETHER)
     wait_until(lambda: len(noted(tmp_path)) == 2 * len(others), "they run")
+
+
+def is_refused(service: Service, name: str, problem: str) -> bool:
+    seen = peer_of(service, name)
+    return seen.state == "refused" and problem in seen.problem
 
 
 def start_all(services: list[Service]) -> None:

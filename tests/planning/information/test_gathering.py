@@ -1,12 +1,16 @@
 """Sources in the order of preference, what is too old or wrong, and sources that fail or hang."""
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 from cosched.planning.facts import Facts, Listed, grid_of
+from cosched.planning.information import patience
 from cosched.planning.information.gathering import Asked, gather
 from cosched.planning.information.source import Reading, SourceError
+from tests.planning.information.waited import threads_that_end
+from tests.waiting import wait_until
 
 MACHINES = [Listed("a.x", "x"), Listed("b.x", "x"), Listed("c.y", "y")]
 
@@ -133,9 +137,12 @@ def test_a_source_that_returns_no_readings_knows_nothing():
     assert asked.problems == ["source 1: has failed: ValueError: could not convert string to float: 'fast'"]
 
 
-def test_a_source_that_hangs_is_asked_once_and_knows_nothing_even_if_it_answers_late():
+def test_a_source_that_hangs_is_asked_once_and_knows_nothing_even_if_it_answers_late(monkeypatch):
     hanging, known = Hanging(), Known(Reading("speed", "a.x", 2.0))
+    hangs = iter((True, False))
+    monkeypatch.setattr(patience, "threading", SimpleNamespace(Thread=threads_that_end(lambda _: next(hangs))))
     first, second = gathered(hanging, known, timeout=0.2)
+    wait_until(lambda: hanging.asked)
     hanging.end.set()
     assert (hanging.asked, known.asked) == (1, 1)
     assert (first.facts, first.problems) == (Facts(), ["source 1: no answer within 0.2 s"])
