@@ -69,7 +69,7 @@ tools: setup java psij
 # In an environment of its own: it allows no versions of `packaging` and `psutil` as new as those of requirements.lock.
 psij: setup
 	@.venv/psij/bin/python -c "import psij" 2>/dev/null || { $(PYTHON) -m venv .venv/psij && \
-	    .venv/psij/bin/pip install -q --disable-pip-version-check psij-python==0.9.11; } || \
+	    .venv/psij/bin/pip install -qq --disable-pip-version-check psij-python==0.9.11; } || \
 	    echo "without psij-python its walk-through is not tested" >&2
 
 java:
@@ -119,7 +119,7 @@ deb:
 	@sh deploy/debian/build.sh dist $(EXTRA)
 
 lock: setup
-	$(BIN)/pip install --quiet pip-tools
+	$(BIN)/pip install -qq --disable-pip-version-check pip-tools
 	$(BIN)/pip-compile --quiet --extra dev --strip-extras --generate-hashes --unsafe-package coscheduling --no-header \
 	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o requirements.lock pyproject.toml
 	@sed -i '/^# WARNING/,$$d' requirements.lock  # that this package, whose extras name each other, is not pinned

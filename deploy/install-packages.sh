@@ -17,4 +17,6 @@ if [ ! -e "$policy" ]; then
     $as_root chmod 755 "$policy"
 fi
 $as_root apt-get update -qq
-$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+# Nothing is asked, so nothing is lost where debconf cannot ask beforehand, of which it would warn.
+$as_root env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes \
+    apt-get install -y -qq --no-install-recommends "$@" >/dev/null

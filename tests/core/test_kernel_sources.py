@@ -1,6 +1,9 @@
 """What compiled kernels depend on, so that a change of it compiles them again (`cosched.compilation`)."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 from cosched.core.scheduling import primitives
@@ -15,3 +18,11 @@ def test_kernels_are_made_of_kernels_and_of_job_states_only():
     imported = {name for source in sources for name in re.findall(r"from (cosched\S+) import", source.read_text())}
     ours = tuple(f"{package.__name__}." for package in PACKAGES)
     assert {name for name in imported if not name.startswith(ours)} == {"cosched.core.job"}
+
+
+def test_kernels_are_never_kept_beside_their_sources():
+    """A program that names no folder for them, as `cosched.compilation` does, compiles them anew."""
+    code = "from cosched.core.scheduling.primitives import steps; print(type(steps.begin_steps._cache).__name__)"
+    without = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    ran = subprocess.run([sys.executable, "-c", code], env=without, capture_output=True, text=True, check=True)
+    assert ran.stdout == "NullCache\n"

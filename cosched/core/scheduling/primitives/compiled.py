@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar, cast
 
-from numba import njit
+from numba import config, njit
 
 F = TypeVar("F", bound=Callable[..., object])
 
+# Without a folder for its cache numba would write beside the sources (see cosched.compilation, which names one).
+CACHED = bool(config.CACHE_DIR)
+
 
 def kernel(function: F) -> F:
-    """Compile `function` at its first call; cached on disk, IEEE arithmetic (1/0 is infinite, not an exception).
+    """Compile `function` at its first call, with IEEE arithmetic (1/0 is infinite, not an exception).
 
-    It becomes part of every kernel that calls it.
+    The code is cached on disk, if there is a folder for it, and becomes part of every kernel that calls it.
     """
-    return cast(F, njit(cache=True, error_model="numpy", _nrt=False, forceinline=True)(function))
+    return cast(F, njit(cache=CACHED, error_model="numpy", _nrt=False, forceinline=True)(function))
 
 
 def part(function: F) -> F:
@@ -35,4 +38,4 @@ def direct(kernel: F) -> F:
 
 def shared_kernel(function: F) -> F:
     """Compile `function` once for all kernels that call it: where its parts would be repeated too often."""
-    return cast(F, njit(cache=True, error_model="numpy", _nrt=False)(function))
+    return cast(F, njit(cache=CACHED, error_model="numpy", _nrt=False)(function))
