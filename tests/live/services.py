@@ -8,17 +8,19 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import cycle, permutations
 from pathlib import Path
 from typing import Any, Self
 
 from cosched.client import Client, Job, Unreachable
+from cosched.core.story import Why
 from tests.live.forked import Forked
 from tests.waiting import PATIENCE, wait_until
 
 COMMAND = (str(Path(sys.executable).with_name("cosched")),)
+WITH_MATES = (Why.ASKED_BY_PEER, Why.MATE_COULD_START, Why.HOLDING_MATE_STARTED, Why.AT_SLOT, Why.ALL_BOOKED)
 
 
 def _ports() -> Iterator[int]:
@@ -265,6 +267,15 @@ while time.monotonic() < end:
     if job.boundary():
         job.adapted()
 """
+
+
+def start_together(services: Iterable[Service]) -> bool:
+    """Whether all jobs that have started did so with their mates: by the records, whatever the pace of the machine."""
+    whys: list[str] = []
+    for service in services:
+        with service.client() as client:
+            whys += [event.detail["why"] for event in client.events(0, kinds=["started"], until_now=True)]
+    return bool(whys) and all(why.startswith(WITH_MATES) for why in whys)
 
 
 def noted(folder: Path) -> list[tuple[str, str, str, float]]:

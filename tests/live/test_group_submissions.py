@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cosched.client import ClientError
-from tests.live.services import COMMAND, noted, script_that_notes, wait_until
+from tests.live.services import COMMAND, noted, script_that_notes, start_together, wait_until
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "deploy" / "examples" / "rendezvous"
 
@@ -49,9 +49,8 @@ def test_a_group_starts_together_and_bad_ones_are_refused_in_a_line(trio, tmp_pa
         c.submit(script, group="g", members=["a", "b"])
         wait_until(lambda: all(client.jobs(["completed"], group="g") for client in (a, b, c)))
         assert [str(member) for member in a.job(first).group.members] == ["b:3", "c:2"]
-    starts = [at for _, _, _, at in noted(tmp_path)]
-    assert len(starts) == 3
-    assert max(starts) - min(starts) < 1.0
+    assert len(noted(tmp_path)) == 3
+    assert start_together(trio)
 
 
 def test_a_job_that_waits_joins_a_group_and_leaves_it(trio, tmp_path):
@@ -78,9 +77,8 @@ def test_a_job_that_waits_joins_a_group_and_leaves_it(trio, tmp_path):
         wait_until(lambda: all(client.jobs(["completed"], group="h") for client in (first, second, third)))
         told = [event.text for event in third.events(after=0, jobs=[alone], until_now=True)]
     assert [text for text in told if "group" in text][:3] == ["joins group h", "unlinked from group h", "joins group h"]
-    starts = [at for _, _, _, at in noted(tmp_path)]
-    assert len(starts) == 3
-    assert max(starts) - min(starts) < 1.0
+    assert len(noted(tmp_path)) == 3
+    assert start_together(trio)
 
 
 def test_one_job_names_the_others_by_their_ids_and_a_member_with_nodes_is_linked_anew(trio, tmp_path):
@@ -108,9 +106,8 @@ def test_one_job_names_the_others_by_their_ids_and_a_member_with_nodes_is_linked
             assert client.job(job).group.name == "g"
             client.release(job)
         wait_until(lambda: all(client.jobs(["completed"], group="g") for client in (first, second, third)))
-    starts = [at for _, _, _, at in noted(tmp_path)]
-    assert len(starts) == 3
-    assert max(starts) - min(starts) < 1.0
+    assert len(noted(tmp_path)) == 3
+    assert start_together(trio)
 
 
 def test_a_job_of_a_pair_joins_a_group_whatever_its_mates_domain_answers(trio, tmp_path):
@@ -215,9 +212,8 @@ def test_a_cancelled_member_is_replaced_while_none_has_started(trio, tmp_path):
         assert any(event.text == "linked with a:2 instead of a:1" for event in b.events(after=0, until_now=True))
         c.submit(script, group="g", members=["a", "b"])
         wait_until(lambda: all(client.jobs(["completed"], group="g") for client in (a, b, c)))
-    starts = [at for _, _, _, at in noted(tmp_path)]
-    assert len(starts) == 3
-    assert max(starts) - min(starts) < 1.0
+    assert len(noted(tmp_path)) == 3
+    assert start_together(trio)
 
 
 def test_groups_that_cannot_be_are_refused_by_the_command_in_one_line(trio, tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.live.kill_campaign import campaign
-from tests.live.services import noted, script_that_notes, wait_until
+from tests.live.services import noted, script_that_notes, start_together, wait_until
 from tests.live.workloads import contended, outcome
 from tests.tiers import SEED, soaked
 
@@ -38,7 +38,7 @@ def test_three_jobs_of_a_group_start_together(make_federation, schemes):
     wait_until(lambda: len(noted(federation.folder)) == len(DOMAINS), "all have started")
     starts = noted(federation.folder)
     assert sorted(start[:3] for start in starts) == [(name, "1", "run7") for name in DOMAINS]
-    assert max(at for *_, at in starts) - min(at for *_, at in starts) < SKEW
+    assert start_together(federation.services)
 
 
 @pytest.mark.soak
