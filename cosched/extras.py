@@ -15,7 +15,7 @@ DISTRIBUTION = "coscheduling"  # our name in the package index, where `cosched` 
 SCHEDULER, SIMULATOR, DASK, HOST, PAGE = "scheduler", "sim", "dask", "host", "page"
 PACKAGES = {
     SCHEDULER: ("numba", "numpy"),
-    SIMULATOR: ("jinja2", "matplotlib", "numba", "numpy", "PIL", "polars", "scipy"),
+    SIMULATOR: ("jinja2", "matplotlib", "numba", "numpy", "PIL", "polars", "scipy", "zstandard"),
     DASK: ("distributed",),
     HOST: ("psutil",),
     PAGE: ("jinja2", "starlette", "uvicorn"),

@@ -1,6 +1,7 @@
 """The settings of the replay manager: its own keys of [manager].
 
-    trace = "FILE"           job log; also format, nodes, procs_per_node, cut, load, scale, overrun, as for a replay
+    trace = "FILE"           job log; also format, skip_bad, columns, timezone, runs, partition_limit, nodes,
+                             procs_per_node, cut, load, scale, overrun, as for a replay
     pairs = "FILE"           CSV: a column for each domain, a row of two job ids for each pair
     off = ["NAME", ...]      other domains that do not coschedule, though pairs name them: their jobs are no mates
     clock = "real"           the wall clock, from `start` on `speed` times as fast
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 MAX_SPEED = 10_000.0
 SCHEDULER = "scheduler"  # set by a service, in no file: the keys of its scheduler, as SchedulerKeys
-MACHINE = ("trace", "format", "nodes", "procs_per_node", "cut", "load", "scale")
+READING = ("format", "skip_bad", "columns", "timezone", "runs", "partition_limit")
+MACHINE = ("trace", *READING, "nodes", "procs_per_node", "cut", "load", "scale")
 CLOCKS = {"real": ("start", "speed"), "lockstep": ("time",)}
 KEYS = (*MACHINE, "overrun", "pairs", "off", "clock", *CLOCKS["real"], *CLOCKS["lockstep"])
 

@@ -230,14 +230,14 @@ class MoldingKind(SchedulerKind):
                 return workload
             none = dict.fromkeys(CURVE, np.full(len(workload), UNKNOWN, np.int64))
             said = f"{workload.source}: downey_a and downey_sigma count with speedup=downey only: they are not used"
-            return replace(workload, columns={**workload.columns, **none}, remarks=(said,))
+            return replace(workload, columns={**workload.columns, **none}, remarks=(*workload.remarks, said))
         without = (workload.columns["moldable"] == 1) & (a == UNKNOWN) & (sigma == UNKNOWN) & (times == UNKNOWN)
         if not without.any():
             return workload
         from cosched.schedulers.drawn_curves import with_curves
 
         said = f"{workload.source}: moldable jobs without a curve: {without.sum():,}; each has one drawn"
-        return replace(with_curves(workload, without, nodes, seed), remarks=(said,))
+        return replace(with_curves(workload, without, nodes, seed), remarks=(*workload.remarks, said))
 
     def jobs(self, keys: MoldingKeys, workload: Workload, nodes: int) -> MoldingJobs:
         """See SchedulerKind."""

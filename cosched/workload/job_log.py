@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -18,6 +18,7 @@ from cosched.workload import traces
 from cosched.workload.columns import Reading
 from cosched.workload.generated import is_generated, parse_generated, read_generated
 from cosched.workload.jobs import TraceLog, Workload
+from cosched.workload.log_options import LogOptions, Runs, check_timezone, parse_columns, parse_partition_limit
 
 MAX_NODES = 10**9
 AS_LOGGED = Reading()
@@ -33,8 +34,19 @@ def _trace(value: str | Path | Workload) -> str | Path | Workload:
     return value
 
 
+def _columns(value: object) -> object:
+    return parse_columns(value) if isinstance(value, str) else value
+
+
+def _partition_limit(value: object) -> object:
+    return parse_partition_limit(value) if isinstance(value, str) else value
+
+
 Trace = Annotated[str | Path | Workload, AfterValidator(_trace)]
 Window = Annotated[tuple[int | None, int | None], BeforeValidator(_window)]
+ColumnNames = Annotated[tuple[str, ...], BeforeValidator(_columns)]
+PartitionLimit = Annotated[dict[str, Annotated[Seconds, Field(gt=0)]], BeforeValidator(_partition_limit)]
+TimeZone = Annotated[str, AfterValidator(check_timezone)]
 Overrun = Literal["extend", "kill"]
 
 
@@ -45,7 +57,8 @@ class JobLog(Settings):
     seconds or text such as '20m'. `cut` keeps the jobs submitted in a time window ('0..20d'); `load` scales the
     arrivals to an offered load; `scale` multiplies the times between arrivals. After that `shift` moves all arrivals by
     a time, or `start` moves them so that the first job is submitted then. `estimates` multiplies the excess of the
-    requested times over the run times (0: users know their run times exactly).
+    requested times over the run times (0: users know their run times exactly). `skip_bad`, `columns`, `timezone`,
+    `runs` and `partition_limit` say how a file is read (LogOptions).
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -61,6 +74,16 @@ class JobLog(Settings):
     shift: Offset | None = None
     start: Seconds | None = None
     estimates: Annotated[Number, Field(ge=0, le=1000)] = Decimal(1)
+    skip_bad: Annotated[Whole, Field(ge=0)] = 0
+    columns: ColumnNames = ()
+    timezone: TimeZone = ""
+    runs: Runs = "last"
+    partition_limit: PartitionLimit = Field(default_factory=dict)
+
+    @property
+    def options(self) -> LogOptions:
+        """How the file is read."""
+        return LogOptions(**{field.name: getattr(self, field.name) for field in fields(LogOptions)})
 
     @model_validator(mode="after")
     def _shaped_in_one_way(self) -> Self:
@@ -105,7 +128,7 @@ def _read(job_log: JobLog, seed: int, reading: Reading) -> TraceLog:
     if is_generated(job_log.trace):
         return read_generated(str(job_log.trace), seed, f"--domain {job_log.name}")
     assert not isinstance(job_log.trace, Workload)
-    return traces.read_trace(job_log.trace, job_log.format, reading.columns, reading.implied)
+    return traces.read_trace(job_log.trace, job_log.format, reading.columns, reading.implied, job_log.options)
 
 
 def _nodes(job_log: JobLog, log: TraceLog | None, partitions: Partitions | None) -> int:

@@ -25,6 +25,8 @@ class TraceLog:
     `allocated` and `requested_procs` count processors; `status` and `user` are the SWF columns 11 and 12.
     `header` holds the facts about the machine that the file states (for SWF its `; Key: value` lines).
     `line` is the line number of each row, for messages. `columns`: what else the log says, for some schedulers.
+    `remarks`: what a user should know of how the log was read. `local_times`: the time zone of the times that
+    name none; empty if there are no such times.
     """
 
     source: str
@@ -40,6 +42,8 @@ class TraceLog:
     line: Ints
     header: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, Values] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+    local_times: str = ""
 
     def __len__(self) -> int:
         """The number of jobs."""
@@ -53,8 +57,8 @@ class Workload:
     `rejected` counts the jobs left out, by reason. `left_out_ids` are their ids: they tell a pair that names such
     a job from one that names an unknown job. `first_rejected_line` is the line of the first job left out, by
     reason. `stated_nodes` is the number of nodes that the log states, if sizes here are its processors. `columns`:
-    what the machine's scheduler knows of the jobs beyond that. `remarks`: what a user should know of how they were
-    adapted to it.
+    what the machine's scheduler knows of the jobs beyond that. `remarks`: what a user should know of how the log was
+    read, and its jobs adapted to the machine.
     """
 
     source: str

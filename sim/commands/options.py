@@ -18,7 +18,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 DOMAIN_HELP = f"""\b
 Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
-  trace                job log, plain or gzip; - is standard input;
+  trace                job log, plain or gzip, bzip2, xz, zstd; - is
+                       standard input;
                        generated:MODEL/jobs=N/days=D/utilisation=U/seed=S
                        draws jobs (MODEL: intrepid, eureka; all values
                        are optional; the default seed is that of --seed);
@@ -34,6 +35,14 @@ Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
                        like those of a log; generated:sdsc/... like those
                        of SDSC's SP2
   format               swf, accounting, sacct, csv (by its first line)
+  skip_bad             skip up to so many lines in error (0: refuse)
+  columns              of a log without a header, in parentheses, as
+                       (JobID,Submit,Elapsed,NNodes)
+  timezone             zone of times that name none, as Europe/Berlin (UTC)
+  runs                 of requeued jobs: last, all (last)
+  partition_limit      time that jobs without a limit request, by
+                       partition or queue, as (batch=24h,*=7d) (the
+                       longest in the log)
   nodes                size of the machine (stated by the trace)
   procs_per_node       processors of the trace that make a node (1)
   cut                  only jobs submitted in START..END, as 0..20d

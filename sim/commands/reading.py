@@ -10,6 +10,7 @@ import click
 
 from cosched.errors import InputError
 from cosched.validation.durations import parse_window
+from cosched.workload.log_options import RUNS, LogOptions, check_timezone, parse_columns, parse_partition_limit
 
 if TYPE_CHECKING:
     from cosched.workload.column import Column
@@ -22,11 +23,23 @@ FORMATS = ("swf", "accounting", "sacct", "csv")
 MOST = 10**9  # nodes
 
 
-def _window(_context: click.Context, _option: click.Parameter, text: str | None) -> Bounds | None:
+def _parsed(parse: Callable[[str], Any]) -> Callable[..., Any]:
+    """Return the callback of an option whose text is parsed so; a ValueError names the option."""
+
+    def callback(_context: click.Context, option: click.Parameter, text: str | None) -> Any:
+        try:
+            return None if text is None else parse(text)
+        except ValueError as error:
+            raise InputError(option.opts[0], None, str(error)) from None
+
+    return callback
+
+
+def _limits(_context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, int]:
     try:
-        return None if text is None else parse_window(text)
+        return parse_partition_limit(",".join(texts)) if texts else {}
     except ValueError as error:
-        raise InputError("--cut", None, str(error)) from None
+        raise InputError(option.opts[0], None, str(error)) from None
 
 
 def _count(_context: click.Context, option: click.Parameter, number: int | None) -> int | None:
@@ -41,12 +54,40 @@ OPTIONS = (
     click.option(
         "--procs-per-node", type=int, callback=_count, default=1, metavar="K", help="Processors of a node (1)."
     ),
-    click.option("--cut", callback=_window, metavar="START..END", help="Only jobs submitted then, as 0..20d."),
+    click.option(
+        "--cut", callback=_parsed(parse_window), metavar="START..END", help="Only jobs submitted then, as 0..20d."
+    ),
     click.option(
         "--overrun",
         type=click.Choice(["extend", "kill"]),
         default="extend",
         help="Jobs that ran past their request: extend it, or kill them (extend).",
+    ),
+    click.option(
+        "--skip-bad",
+        type=click.IntRange(min=0),
+        default=0,
+        metavar="N",
+        help="Skip up to N lines in error (0: refuse).",
+    ),
+    click.option(
+        "--columns", callback=_parsed(parse_columns), metavar="NAME,...", help="Columns of a log that has no header."
+    ),
+    click.option(
+        "--timezone", callback=_parsed(check_timezone), metavar="ZONE", help="Zone of times that name none (UTC)."
+    ),
+    click.option(
+        "--runs",
+        type=click.Choice(RUNS),
+        default="last",
+        help="Of requeued jobs: their last run, or all runs as jobs (last).",
+    ),
+    click.option(
+        "--partition-limit",
+        callback=_limits,
+        multiple=True,
+        metavar="NAME=TIME",
+        help="Requested time, in a partition or queue (*: others), of jobs without a limit (the longest in the log).",
     ),
 )
 
@@ -84,15 +125,20 @@ def read(
     cut: Bounds | None,
     overrun: str,
     more: Sequence[Column] = (),
+    **options: Any,
 ) -> Source:
     """Read a log as the options say, or draw one with seed 0, if it states no other; InputError.
 
-    `more`: see `read_table`.
+    `more`: see `read_table`. `options`: those of a LogOptions, None where not given.
     """
     from cosched.workload import traces
     from cosched.workload.generated import is_generated
 
-    log = drawn(path, 0) if is_generated(path) else traces.read_trace(path, form, more)
+    if is_generated(path):
+        log = drawn(path, 0)
+    else:
+        given = {key: value for key, value in options.items() if value is not None}
+        log = traces.read_trace(path, form, more, options=LogOptions(**given))
     if cut is not None:
         try:
             log = traces.cut(log, *cut)

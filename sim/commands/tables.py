@@ -149,6 +149,10 @@ def _facts(found: Summary) -> Iterator[tuple[str, str]]:
     since = f"; time 0 is {found['start']}" if found["start"] else ""
     submits = f"{duration(found['first_submit_s'])} to {duration(found['last_submit_s'])}"
     yield "submitted", f"{submits}, a span of {duration(found['span_s'])}{since}"
+    if found["local_times"]:
+        yield "time zone", f"times that name none are taken as {found['local_times']} (--timezone)"
+    for remark in found["remarks"]:
+        yield "as read", remark
     if found["offered_load"] is not None:
         yield "offered load", percent(found["offered_load"])
     if found["without_request"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from cosched.extras import SIMULATOR, needing
 from cosched.sim.commands.options import DOMAIN_HELP, DomainCommand, replay_options
 from cosched.sim.commands.reading import Source, drawn, read, reading_options
 from cosched.sim.flags import replay_settings
+from cosched.workload.column import UNKNOWN
 
 if TYPE_CHECKING:
     from cosched.workload.column import Column
@@ -29,8 +31,8 @@ def trace() -> None:
     """Look at job logs, convert, generate and pair them.
 
     Logs are read in the Standard Workload Format, as Cobalt or PBS accounting logs, as output of `sacct
-    --parsable2`, or as CSV with the columns job_id, submit, run, nodes or procs; plain or gzip; - is standard
-    input. generated:... and fitted:... are drawn, as the trace of a domain.
+    --parsable2` or `--json`, or as CSV with the columns job_id, submit, run, nodes or procs; plain, gzip, bzip2, xz
+    or zstd; - is standard input. generated:... and fitted:... are drawn, as the trace of a domain.
     """
 
 
@@ -77,7 +79,9 @@ def convert(path: str, target: str, clean: bool, scale: str | None, load: str | 
     if scale is not None and load is not None:
         raise click.UsageError("--scale and --load exclude each other.")
     source = read(path, **reading, more=[*_columns(target).values()])
-    jobs = _cleaned(source) if clean else source.log
+    for remark in source.log.remarks:
+        say(f"{source.log.source}: {remark}")
+    jobs = _cleaned(source) if clean else replace(source.log, run=source.log.run.clip(min=UNKNOWN))
     if clean and source.log.columns:
         say(f"{target}: --clean keeps no column {', '.join(source.log.columns)}")
     jobs = _scaled(jobs, source, scale, load)

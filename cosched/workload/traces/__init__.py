@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from cosched.errors import InputError
 from cosched.workload.column import Column
 from cosched.workload.jobs import TraceLog
-from cosched.workload.traces.accounting import LINE_START, read_accounting
+from cosched.workload.log_options import PLAIN, LogOptions
+from cosched.workload.traces.accounting import read_accounting
 from cosched.workload.traces.cleaning import REASONS, clean, left_out_messages, machine_nodes, size_message
-from cosched.workload.traces.opening import Block, StrPath, numbered, read_blocks, source_name
-from cosched.workload.traces.sacct import ID_COLUMNS, SEPARATOR, read_sacct
+from cosched.workload.traces.detection import detected
+from cosched.workload.traces.notes import Notes
+from cosched.workload.traces.opening import StrPath, read_blocks, source_name
+from cosched.workload.traces.sacct import read_sacct
 from cosched.workload.traces.shaping import (
     cut,
     load_factor,
@@ -23,14 +26,14 @@ from cosched.workload.traces.shaping import (
     shift,
     with_estimates,
 )
-from cosched.workload.traces.swf import COLUMNS, read_swf
+from cosched.workload.traces.swf import read_swf
 from cosched.workload.traces.swf_writer import write_swf
 from cosched.workload.traces.table import read_table
-from cosched.workload.traces.values import number
 
 __all__ = [
     "FORMATS",
     "REASONS",
+    "LogOptions",
     "clean",
     "cut",
     "left_out_messages",
@@ -46,52 +49,40 @@ __all__ = [
     "write_swf",
 ]
 
-Reader = Callable[[Iterable[Block], str], TraceLog]
-
-FORMATS: Mapping[str, Reader] = MappingProxyType(
+FORMATS: Mapping[str, Callable[..., TraceLog]] = MappingProxyType(
     {"swf": read_swf, "accounting": read_accounting, "sacct": read_sacct, "csv": read_table}
 )
+_OPTIONS = {  # that are for logs of some formats only
+    "columns": ("sacct", "csv"),
+    "timezone": ("sacct", "accounting"),
+    "runs": ("sacct", "accounting"),
+    "partition_limit": ("sacct", "accounting"),
+}
 
 
 def read_trace(
-    path: StrPath, format: str | None = None, more: Sequence[Column] = (), implied: Mapping[str, str] | None = None
+    path: StrPath,
+    format: str | None = None,
+    more: Sequence[Column] = (),
+    implied: Mapping[str, str] | None = None,
+    options: LogOptions = PLAIN,
 ) -> TraceLog:
-    """Read a job log, plain or gzip ('-': standard input), in one of `FORMATS` (None: detected from the first line).
+    """Read a job log, plain or packed ('-': standard input), in one of `FORMATS` (None: detected from the first line).
 
     `more`, `implied`: see `read_table`.
 
-    InputError names the file, the line and the reason if the file cannot be read or used. ValueError if there is
-    no such format.
+    InputError names the file, the line and the reason if the file cannot be read or used, or an option that logs of its
+    format do not have. ValueError if there is no such format.
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"{format!r} is no trace format; there are {', '.join(FORMATS)}")
     name = source_name(path)
-    with contextlib.closing(read_blocks(path)) as blocks:
+    notes = Notes(name, options.skip_bad)
+    with contextlib.closing(read_blocks(path, notes=notes)) as blocks:
         first = list(itertools.islice(blocks, 1))
-        found, lines = format or _detect(first, name), itertools.chain(first, blocks)
-        return read_table(lines, name, more, implied) if found == "csv" else FORMATS[found](lines, name)
-
-
-def _detect(blocks: list[Block], source: str) -> str:
-    """Detect the format from the first line that is not blank."""
-    line, text = next(numbered(blocks), (None, ""))
-    if line is None:
-        raise InputError(source, None, "no jobs: the file is empty")
-    if LINE_START.match(text):
-        return "accounting"
-    if SEPARATOR in text and any(name.lower() in text.lower() for name in ID_COLUMNS):
-        return "sacct"
-    cells = text.split()
-    if text.lstrip().startswith(";") or len(cells) == len(COLUMNS) or _is_number(cells[0]):
-        return "swf"
-    if "," in text:
-        return "csv"
-    raise InputError(source, line, f"not in a format that can be read here ({', '.join(FORMATS)})")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        number(text)
-    except ValueError:
-        return False
-    return True
+        found, lines = format or detected(first, name, options), itertools.chain(first, blocks)
+        for option, formats in _OPTIONS.items():
+            if found not in formats and getattr(options, option) != getattr(PLAIN, option):
+                raise InputError(name, option, f"is for logs of {' and '.join(formats)}; this one is {found}")
+        columns = {"more": more, "implied": implied} if found == "csv" else {}
+        return FORMATS[found](lines, name, options=options, notes=notes, **columns)

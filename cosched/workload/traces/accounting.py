@@ -4,53 +4,76 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, tzinfo
 
 from cosched.errors import InputError
+from cosched.quantities import count
 from cosched.validation.text import shown
 from cosched.workload.jobs import UNKNOWN, TraceLog
+from cosched.workload.log_options import PLAIN, LogOptions, Runs
 from cosched.workload.traces.builder import LogBuilder
+from cosched.workload.traces.limits import NO_LIMIT
+from cosched.workload.traces.notes import Notes
 from cosched.workload.traces.opening import Block, numbered
-from cosched.workload.traces.values import duration, known, seconds, whole
+from cosched.workload.traces.runs import each_counts, last_counts, run_id
+from cosched.workload.traces.values import duration, instants, known, seconds, whole
 
 LINE_START = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d)(?:\.\d+)?;", re.ASCII)
 _LINE = re.compile(LINE_START.pattern + r"([A-Za-z]{1,2});([^;]*);?(.*)", re.ASCII | re.DOTALL)
 _FIELD = re.compile(r'([^\s=]+)=("(?:[^"\\]|\\.)*"|\S*)')
 
-# Queued, started, ended, deleted, aborted. Other records (reservations, tasks, holds, licences) are ignored.
-_KINDS = frozenset("QSEDA")
+# Queued, started, rerun, ended, deleted, aborted. Other records (reservations, tasks, holds, licences) are ignored.
+_KINDS = frozenset("QSREDA")
 _COMPLETED, _FAILED, _CANCELLED = 1, 0, 5
+_ARRAY = "[]"  # in the id of an array; its subjobs have a number there
+_VNODE_END = re.compile(r"[:\[]")
+_OF_RUN = ("start", "end", "used", "exit", "hosts")
+_MAY_BE_ZERO = frozenset({"used", "exit"})  # elsewhere PBS writes 0 for what is not known
 
 
-def read_accounting(blocks: Iterable[Block], source: str) -> TraceLog:
+def read_accounting(
+    blocks: Iterable[Block], source: str, options: LogOptions = PLAIN, notes: Notes | None = None
+) -> TraceLog:
     """Read an accounting log from its blocks of lines; `source` names it in messages.
 
-    Submission is ctime, else qtime, else etime, else the stamp of the Q record (taken as UTC); run is end -
-    start, else resources_used.walltime. Sizes are nodes (Resource_List.nodect, else the nodes of .nodes or
-    .select) if any job states them, else processors (.ncpus): `header["Unit"]` says which. Times count from the
-    earliest submission, `header["UnixStartTime"]`. A job without an end has no run time. There is one row a job,
-    in the order of first mention. InputError names the line of a record that cannot be read.
+    Submission is ctime, else qtime, else etime, else the stamp of the Q record (in the time zone of the options, else
+    UTC); run is end - start, else resources_used.walltime. Sizes are nodes if any job states them: the hosts of
+    exec_vnode or exec_host if these name all chunks, else Resource_List.nodect, else the nodes of .nodes or .select.
+    Otherwise they are processors (.ncpus): `header["Unit"]` says which. Times count from the earliest submission,
+    `header["UnixStartTime"]`. A job without an end has no run time. There is one row a job, in the order of first
+    mention; with runs='all' one a run. Arrays are no jobs, their subjobs are. InputError names the line of a record
+    that cannot be read.
     """
-    jobs = list(_collect(_records(blocks, source)))
-    builder = LogBuilder(source)
-    by_nodes = any(job.numbers.get("nodes", 0) > 0 for job in jobs)
+    notes = notes or Notes(source, options.skip_bad)
+    jobs = _collect(_records(blocks, notes, options.zone or UTC), options.runs, notes)
+    builder = LogBuilder(notes, options)
+    by_nodes = any(job.nodes != UNKNOWN for job in jobs)
+    unstated = NO_LIMIT if any("requested_time" in job.numbers for job in jobs) else UNKNOWN
     for job in jobs:
-        size = job.numbers.get("nodes" if by_nodes else "procs", UNKNOWN)
-        builder.add(
-            job.line,
-            job.job_id,
-            submit=job.submit,
-            run=job.run,
-            wait=job.wait,
-            allocated=size if job.start != UNKNOWN else UNKNOWN,
-            requested_procs=size,
-            requested_time=job.numbers.get("requested_time", UNKNOWN),
-            status=job.status,
-            user=job.user,
-        )
+        size = job.nodes if by_nodes else job.numbers.get("procs", UNKNOWN)
+        try:
+            builder.add(
+                job.line,
+                job.job_id,
+                submit=job.submit,
+                run=job.run,
+                wait=job.wait,
+                allocated=size if job.start != UNKNOWN else UNKNOWN,
+                requested_procs=size,
+                requested_time=job.numbers.get("requested_time", unstated),
+                status=job.status,
+                user=job.user,
+                partition=job.queue,
+            )
+        except InputError as error:
+            notes.bad(error)
     start = _first_submission(jobs)
     header = {"UnixStartTime": str(start), "Unit": "nodes" if by_nodes else "processors"}
+    if any(job.stated_submit == UNKNOWN for job in jobs):
+        notes.local_times = options.timezone or "UTC"
+        if options.timezone:
+            header["TimeZoneString"] = options.timezone
     return builder.build(header, start)
 
 
@@ -62,6 +85,7 @@ class _Record:
     stamp: int
     numbers: dict[str, int]
     user: str
+    queue: str
 
 
 @dataclass(slots=True)
@@ -74,17 +98,40 @@ class _Job:
     numbers: dict[str, int] = field(default_factory=dict)
     kinds: set[str] = field(default_factory=set)
     user: str = ""
+    queue: str = ""
+    earlier: tuple[_Job, ...] = ()  # its runs before it was requeued
+    stands_alone: bool = True  # whether it is all there is of the job: else it was submitted when it was requeued
 
     def update(self, record: _Record) -> None:
         self.numbers.update(record.numbers)
         self.kinds.add(record.kind)
         self.user = record.user or self.user
+        self.queue = record.queue or self.queue
+
+    def rerun(self) -> _Job:
+        """Return the job as it is requeued."""
+        numbers = {name: number for name, number in self.numbers.items() if name not in _OF_RUN}
+        runs = (*self.earlier, self)
+        return _Job(self.line, self.job_id, self.stamp, numbers, user=self.user, queue=self.queue, earlier=runs)
+
+    @property
+    def nodes(self) -> int:
+        return self.numbers.get("hosts", self.numbers.get("nodes", UNKNOWN))
+
+    @property
+    def last_run(self) -> _Job:
+        return next((run for run in (self, *reversed(self.earlier)) if run.run > 0), self)
+
+    def each_run(self) -> Iterator[_Job]:
+        for number, run in enumerate(self.earlier, 1):
+            yield replace(run, job_id=run_id(self.job_id, number), stands_alone=number == 1)
+        yield replace(self, stands_alone=not self.earlier)
 
     @property
     def stated_submit(self) -> int:
-        """The submit time that a key states; PBS writes 0 for an unknown time."""
-        times = (self.numbers.get(key, 0) for key in ("ctime", "qtime", "etime"))
-        return next((time for time in times if time > 0), UNKNOWN)
+        """The submit time that a key states."""
+        keys = ("ctime", "qtime", "etime") if self.stands_alone else ("qtime", "etime", "ctime")
+        return next((self.numbers[key] for key in keys if key in self.numbers), UNKNOWN)
 
     @property
     def submit(self) -> int:
@@ -92,6 +139,8 @@ class _Job:
 
     @property
     def start(self) -> int:
+        if "start" not in self.numbers and {"end", "used"} <= self.numbers.keys():
+            return self.numbers["end"] - self.numbers["used"]
         return self.numbers.get("start", UNKNOWN)
 
     @property
@@ -101,10 +150,10 @@ class _Job:
 
     @property
     def run(self) -> int:
-        if "E" not in self.kinds:
+        if not self.kinds & {"E", "R"}:
             return UNKNOWN
-        if self.start != UNKNOWN and "end" in self.numbers:
-            return self.numbers["end"] - self.start
+        if 0 < self.numbers.get("start", 0) <= self.numbers.get("end", 0):
+            return self.numbers["end"] - self.numbers["start"]
         return self.numbers.get("used", UNKNOWN)
 
     @property
@@ -118,18 +167,32 @@ class _Job:
         return _FAILED if "exit" in self.numbers else UNKNOWN
 
 
-def _collect(records: Iterable[_Record]) -> Iterator[_Job]:
-    """Merge the records into jobs, in the order of their first records."""
+def _collect(records: Iterable[_Record], runs: Runs, notes: Notes) -> list[_Job]:
+    """Merge the records into jobs, or runs of jobs, in the order of their first records."""
     jobs: list[_Job] = []
-    latest: dict[str, _Job] = {}
+    places: dict[str, int] = {}
+    arrays = set()
     for record in records:
-        job = latest.get(record.job_id)
+        if _ARRAY in record.job_id:
+            arrays.add(record.job_id)
+            continue
+        place = places.get(record.job_id)
         # Job numbers are reused one day: a job that is queued after its end is another job.
-        if job is None or (record.kind == "Q" and "E" in job.kinds):
-            job = latest[record.job_id] = _Job(record.line, record.job_id, record.stamp)
-            jobs.append(job)
-        job.update(record)
-    yield from jobs
+        if place is None or (record.kind == "Q" and "E" in jobs[place].kinds):
+            place = places[record.job_id] = len(jobs)
+            jobs.append(_Job(record.line, record.job_id, record.stamp))
+        jobs[place].update(record)
+        if record.kind == "R":
+            jobs[place] = jobs[place].rerun()
+    if arrays:
+        notes.say(f"left out {count(len(arrays), 'array')}: the subjobs are the jobs")
+    if (earlier := sum(len(job.earlier) for job in jobs)) == 0:
+        return jobs
+    if runs == "all":
+        notes.say(each_counts(earlier))
+        return [run for job in jobs for run in job.each_run()]
+    notes.say(last_counts(earlier))
+    return [job.last_run for job in jobs]
 
 
 def _first_submission(jobs: list[_Job]) -> int:
@@ -138,23 +201,33 @@ def _first_submission(jobs: list[_Job]) -> int:
     return min(stated or [job.stamp for job in jobs], default=0)
 
 
-def _records(blocks: Iterable[Block], source: str) -> Iterator[_Record]:
+def _records(blocks: Iterable[Block], notes: Notes, zone: tzinfo) -> Iterator[_Record]:
     for line, text in numbered(blocks):
-        match = _LINE.fullmatch(text.strip())
-        if not match:
-            raise InputError(source, line, f"{shown(text)} is not DATE TIME;TYPE;ID;key=value ...")
-        stamp, kind, job_id, message = match.groups()
-        if kind in _KINDS:
-            try:
-                numbers, user = _fields(message)
-                yield _Record(line, kind, job_id, _stamp(stamp), numbers, user)
-            except ValueError as error:
-                raise InputError(source, line, str(error)) from None
+        try:
+            record = _record(line, text, zone)
+        except ValueError as error:
+            notes.bad(InputError(notes.source, line, str(error)))
+            continue
+        if record is not None:
+            yield record
 
 
-def _stamp(text: str) -> int:
+def _record(line: int, text: str, zone: tzinfo) -> _Record | None:
+    """Return the record of a line, None if it is of no use here; ValueError."""
+    match = _LINE.fullmatch(text.strip())
+    if not match:
+        raise ValueError(f"{shown(text)} is not DATE TIME;TYPE;ID;key=value ...")
+    stamp, kind, job_id, message = match.groups()
+    if kind not in _KINDS:
+        return None
+    fields = dict(_FIELD.findall(message))
+    user, queue = (fields.get(key, "").strip('"') for key in ("user", "queue"))
+    return _Record(line, kind, job_id, _stamp(stamp, zone), _numbers(fields), user, queue)
+
+
+def _stamp(text: str, zone: tzinfo) -> int:
     try:
-        return int(datetime.strptime(text, "%m/%d/%Y %H:%M:%S").replace(tzinfo=UTC).timestamp())
+        return instants(f"{text[6:10]}-{text[:2]}-{text[3:5]}T{text[11:]}", zone)[0]
     except ValueError:
         raise ValueError(f"{shown(text)} is not a time") from None
 
@@ -165,7 +238,22 @@ def _node_count(text: str) -> int:
     return sum(whole(count) if count.isdecimal() else 1 for count in counts)
 
 
-# By key in the log: our name, and the parser of its value. If two keys have one name, the later one here wins.
+def _hosts(fields: dict[str, str], chunks: int) -> int:
+    """Count the hosts that a job of so many chunks ran on; UNKNOWN if the record does not name them all.
+
+    '(n1:ncpus=4+n1[1]:ncpus=4)+(n2:ncpus=8)' is two chunks on two hosts, as n1[1] is a part of n1; 'n1/0*4+n1/1*4' is
+    two on one. Cobalt writes ranges and blocks of nodes, which are no hosts.
+    """
+    vnodes, hosts = (fields.get(key, "").strip('"') for key in ("exec_vnode", "exec_host"))
+    if known(vnodes) and vnodes.count("(") >= chunks:
+        return len({_VNODE_END.split(part.lstrip("("), 1)[0] for part in vnodes.split("+")})
+    if "/" in hosts and hosts.count("+") + 1 >= chunks:
+        return len({part.split("/")[0] for part in hosts.split("+")})
+    return UNKNOWN
+
+
+# By key in the log: our name, and the parser of its value. If two keys have one name, the later one that says something
+# here wins.
 _KEYS: dict[str, tuple[str, Callable[[str], int]]] = {
     "ctime": ("ctime", seconds),
     "qtime": ("qtime", seconds),
@@ -182,15 +270,19 @@ _KEYS: dict[str, tuple[str, Callable[[str], int]]] = {
 }
 
 
-def _fields(message: str) -> tuple[dict[str, int], str]:
-    """Return the numbers that we need, by our names, and the user."""
-    fields = dict(_FIELD.findall(message))
+def _numbers(fields: dict[str, str]) -> dict[str, int]:
+    """Return the numbers that we need, by our names."""
     numbers = {}
     for key, (name, parse) in _KEYS.items():
         text = fields.get(key, "").strip('"')
-        if known(text):
-            try:
-                numbers[name] = parse(text)
-            except ValueError as error:
-                raise ValueError(f"{key}: {error}") from None
-    return numbers, fields.get("user", "").strip('"')
+        if not known(text):
+            continue
+        try:
+            value = parse(text)
+        except ValueError as error:
+            raise ValueError(f"{key}: {error}") from None
+        if value > 0 or name in _MAY_BE_ZERO:
+            numbers[name] = value
+    if (hosts := _hosts(fields, numbers.get("nodes", 1))) > 0:
+        numbers["hosts"] = hosts
+    return numbers

@@ -13,6 +13,10 @@ from cosched.errors import InputError
 from cosched.validation.text import shown
 from cosched.workload.column import Column
 from cosched.workload.jobs import UNKNOWN, Ints, JobIds, TraceLog, Values
+from cosched.workload.log_options import PLAIN, LogOptions
+from cosched.workload.traces.limits import NO_LIMIT, with_limits
+from cosched.workload.traces.notes import Notes
+from cosched.workload.traces.runs import chosen
 
 LONGEST_ID = 200
 
@@ -32,11 +36,13 @@ _COLUMNS = (
 class LogBuilder:
     """A TraceLog under construction."""
 
-    def __init__(self, source: str, more: Sequence[Column] = ()) -> None:
-        """`source` names the file in messages; `more`: columns that only some schedulers read."""
-        self._source = source
+    def __init__(self, notes: Notes, options: LogOptions = PLAIN, more: Sequence[Column] = ()) -> None:
+        """`notes` are those on the log; `more`: columns that only some schedulers read."""
+        self._notes = notes
+        self._options = options
         self._ids: list[str] = []
         self._users: dict[str, int] = {}
+        self._partitions: dict[int, str] = {}  # of the rows without a limit
         self._columns = {name: array("q") for name in _COLUMNS}
         self._more: dict[str, MutableSequence[Any]] = {
             column.name: array("q") if column.whole else [] for column in more
@@ -55,21 +61,31 @@ class LogBuilder:
         requested_time: int = UNKNOWN,
         status: int = UNKNOWN,
         user: str = "",
+        partition: str = "",
         more: Sequence[Any] = (),
     ) -> None:
-        """Add one job: times in seconds, sizes in processors, status as in SWF; `user` is a name or a number."""
+        """Add one job: times in seconds, sizes in processors, status as in SWF; `user` is a name or a number.
+
+        A requested time of NO_LIMIT: the job had none of its own; then `partition` counts. InputError.
+        """
         if not 0 < len(job_id) <= LONGEST_ID:
-            raise InputError(self._source, line, f"{shown(job_id)} cannot be a job id")
+            raise InputError(self._notes.source, line, f"{shown(job_id)} cannot be a job id")
+        if requested_time == NO_LIMIT:
+            self._partitions[len(self._ids)] = partition
         self._ids.append(job_id)
+        run, wait = max(run, UNKNOWN), max(wait, UNKNOWN)  # clocks that were set back
         user_index = self._users.setdefault(user, len(self._users)) if user else UNKNOWN
         row = (submit, run, wait, allocated, requested_procs, requested_time, status, user_index, line)
         for column, value in zip(chain(self._columns.values(), self._more.values()), chain(row, more), strict=True):
             column.append(value)
 
-    def build(self, header: Mapping[str, str], start: int | None = None) -> TraceLog:
-        """Return the log, with known submit times counted from `start` if given; InputError if there is no job."""
+    def build(self, header: Mapping[str, str], start: int | None = None, *, has_runs: bool = False) -> TraceLog:
+        """Return the log, with known submit times counted from `start` if given; InputError if there is no job.
+
+        `has_runs`: rows with one id are runs of one job.
+        """
         if not self._ids:
-            raise InputError(self._source, None, "no jobs")
+            raise InputError(self._notes.source, None, "no jobs")
         columns, more = (
             {name: _array(column) for name, column in each.items()} for each in (self._columns, self._more)
         )
@@ -77,7 +93,26 @@ class LogBuilder:
             submit = columns["submit"]
             submit[submit != UNKNOWN] -= start
         columns["user"] = self._user_numbers(columns["user"])
-        return TraceLog(source=self._source, job_id=job_ids(self._ids), header=header, columns=more, **columns)
+        ids = self._ids
+        if has_runs:
+            rows, ids = chosen(ids, columns["submit"], columns["wait"], columns["run"], self._options.runs, self._notes)
+            if len(rows) < len(ids):
+                columns, more = ({name: each[rows] for name, each in of.items()} for of in (columns, more))
+                ids = [ids[row] for row in rows.tolist()]
+                self._partitions = {
+                    place: self._partitions[row] for place, row in enumerate(rows.tolist()) if row in self._partitions
+                }
+        limits = self._options.partition_limit
+        with_limits(columns["requested_time"], columns["run"], self._partitions, limits, self._notes)
+        return TraceLog(
+            source=self._notes.source,
+            job_id=job_ids(ids),
+            header=header,
+            columns=more,
+            remarks=self._notes.remarks(),
+            local_times=self._notes.local_times,
+            **columns,
+        )
 
     def _user_numbers(self, index: Ints) -> Ints:
         """Return users as numbers: their own if all are numbers, else 1, 2, ... by first appearance."""

@@ -74,6 +74,7 @@ def clean(
         first_rejected_line=left_out.lines,
         stated_nodes=_nodes_of_processors(log) if procs_per_node == 1 else None,
         columns=taken(columns, rows),
+        remarks=tuple(f"{log.source}: {remark}" for remark in log.remarks),
     )
 
 

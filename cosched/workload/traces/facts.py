@@ -29,6 +29,8 @@ def facts(log: TraceLog, workload: Workload, nodes: int | None) -> dict[str, Any
         "source": log.source,
         "computer": log.header.get("Computer") or log.header.get("Installation"),
         "start": _start(log.header),
+        "local_times": log.local_times or None,
+        "remarks": list(log.remarks),
         "nodes": nodes,
         "stated_nodes": workload.stated_nodes,
         "jobs_in_file": len(log),

@@ -1,17 +1,17 @@
-"""Opens a job log, plain or gzip, from a file or standard input, as numbered blocks of text lines."""
+"""Opens a job log, plain or packed, from a file or standard input, as numbered blocks of text lines."""
 
 from __future__ import annotations
 
 import contextlib
-import gzip
 import io
 import os
 import sys
-import zlib
 from collections.abc import Generator, Iterable, Iterator
 from typing import BinaryIO, NamedTuple, cast
 
 from cosched.errors import InputError
+from cosched.workload.traces.notes import Notes
+from cosched.workload.traces.unpacking import LONGEST_MAGIC, Unpacked
 
 StrPath = str | os.PathLike[str]
 
@@ -19,12 +19,8 @@ BLOCK_BYTES = 1 << 20
 # Bytes. An accounting record names every processor of a job, so lines can be long; a file with longer ones is not text.
 LONGEST_LINE = 16 << 20
 
-_GZIP = b"\x1f\x8b"
 _UTF8_MARK = b"\xef\xbb\xbf"
 _FOREIGN = {
-    b"\xfd7zXZ": "xz-compressed data: unpack it first",
-    b"BZh": "bzip2-compressed data: unpack it first",
-    b"\x28\xb5\x2f\xfd": "zstd-compressed data: unpack it first",
     b"PK\x03\x04": "a zip archive: unpack it first",
     b"\xff\xfe": "UTF-16 text: save it as UTF-8",
     b"\xfe\xff": "UTF-16 text: save it as UTF-8",
@@ -43,24 +39,23 @@ def source_name(path: StrPath) -> str:
     return "standard input" if path == "-" else os.fspath(path)
 
 
-def read_blocks(path: StrPath, block_bytes: int = BLOCK_BYTES) -> Generator[Block, None, None]:
+def read_blocks(
+    path: StrPath, block_bytes: int = BLOCK_BYTES, notes: Notes | None = None
+) -> Generator[Block, None, None]:
     """Yield the lines of a file ('-': standard input) in blocks of about `block_bytes`.
 
-    Gzip is recognised by the first bytes, not by the name. InputError if the file cannot be read, is a damaged gzip
-    file or is not UTF-8 text; SWF comments (lines that begin with ';') may also be Latin-1.
+    How it is packed is told by the first bytes, not by the name. Lines end with LF, CR LF or, if there is no LF, CR.
+    InputError if the file cannot be read, is damaged or is not UTF-8 text; SWF comments (lines that begin with ';') may
+    also be Latin-1. A line that is no text is empty instead if `notes` allow bad lines.
     """
     name = source_name(path)
     line = 1
     try:
         with _open(path) as stream:
             for data in _whole_lines(stream, name, block_bytes):
-                lines = _decode(data, name, line)
+                lines = _decode(data, notes or Notes(name), line)
                 yield Block(line, lines)
                 line += len(lines)
-    except EOFError:
-        raise InputError(name, None, "truncated gzip file: its end is missing") from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(name, None, f"damaged gzip file: {error}") from None
     except OSError as error:
         raise InputError(name, None, f"cannot be read: {error.strerror or error}") from None
 
@@ -92,11 +87,11 @@ class _Rejoined(io.RawIOBase):
 
 
 @contextlib.contextmanager
-def _open(path: StrPath) -> Iterator[BinaryIO]:
+def _open(path: StrPath) -> Iterator[Unpacked]:
     with _open_raw(path) as raw:
-        head = raw.read(len(_GZIP))
+        head = raw.read(LONGEST_MAGIC)
         stream = io.BufferedReader(_Rejoined(head, raw), BLOCK_BYTES)
-        yield cast(BinaryIO, gzip.GzipFile(fileobj=stream) if head == _GZIP else stream)
+        yield Unpacked(cast(BinaryIO, stream), head, source_name(path))
 
 
 def _open_raw(path: StrPath) -> contextlib.AbstractContextManager[BinaryIO]:
@@ -110,14 +105,18 @@ def _open_raw(path: StrPath) -> contextlib.AbstractContextManager[BinaryIO]:
     return contextlib.nullcontext(sys.stdin.buffer)
 
 
-def _whole_lines(stream: BinaryIO, name: str, block_bytes: int) -> Iterator[bytes]:
-    """Cut the stream into pieces that end with a line end; the last piece may lack it."""
+def _whole_lines(stream: Unpacked, name: str, block_bytes: int) -> Iterator[bytes]:
+    """Cut the stream into pieces that end with a line end, which becomes LF; the last piece may lack it."""
     pieces: list[bytes] = []
     line_bytes = 0
+    line_end = b""  # not known yet
     chunk = stream.read(block_bytes)
     _refuse_foreign(chunk, name)
     chunk = chunk.removeprefix(_UTF8_MARK)
     while chunk:
+        line_end = line_end or _line_end(b"".join([*pieces[-1:], chunk]))
+        if line_end == b"\r":
+            pieces, chunk = [piece.replace(b"\r", b"\n") for piece in pieces], chunk.replace(b"\r", b"\n")
         end = chunk.rfind(b"\n") + 1
         if end:
             yield b"".join([*pieces, chunk[:end]])
@@ -131,30 +130,40 @@ def _whole_lines(stream: BinaryIO, name: str, block_bytes: int) -> Iterator[byte
         yield b"".join(pieces)
 
 
+def _line_end(start: bytes) -> bytes:
+    """Return which byte ends the lines of a text that begins so; empty if that is not known yet."""
+    if b"\n" in start:
+        return b"\n"
+    return b"\r" if b"\r" in start[:-1] else b""
+
+
 def _refuse_foreign(start: bytes, name: str) -> None:
     for magic, what in _FOREIGN.items():
         if start.startswith(magic):
             raise InputError(name, None, what)
 
 
-def _decode(data: bytes, name: str, first: int) -> list[str]:
-    nul = data.find(b"\0")
-    if nul >= 0:
-        raise InputError(name, first + data.count(b"\n", 0, nul), "binary data (a NUL byte), not text")
+def _decode(data: bytes, notes: Notes, first: int) -> list[str]:
     try:
-        text = data.decode()
+        text = data.decode() if b"\0" not in data else ""
     except UnicodeDecodeError:
-        text = "\n".join(_decode_line(line, name, n) for n, line in enumerate(data.split(b"\n"), first))
+        text = ""
+    if not text:
+        text = "\n".join(_decode_line(line, notes, n) for n, line in enumerate(data.split(b"\n"), first))
     lines = text.replace("\r\n", "\n").split("\n")
     if not lines[-1]:
         lines.pop()
     return lines
 
 
-def _decode_line(line: bytes, name: str, number: int) -> str:
+def _decode_line(line: bytes, notes: Notes, number: int) -> str:
     try:
-        return line.decode()
+        if b"\0" not in line:
+            return line.decode()
+        notes.bad(InputError(notes.source, number, "binary data (a NUL byte), not text"))
     except UnicodeDecodeError as error:
         if line.lstrip().startswith(b";"):
             return line.decode("latin-1")
-        raise InputError(name, number, f"not text: byte 0x{line[error.start]:02x} is not UTF-8") from None
+        reason = f"not text: byte 0x{line[error.start]:02x} is not UTF-8"
+        notes.bad(InputError(notes.source, number, reason))
+    return ""

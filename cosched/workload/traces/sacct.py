@@ -1,88 +1,158 @@
-"""Reads the output of Slurm's `sacct --parsable2`: a line of column names, then one line a job or step."""
+"""Reads the output of Slurm's `sacct`: `--parsable2`, with any delimiter, with a header or without; or `--json`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import csv
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC
+from itertools import chain
+from typing import TypeVar
 
 from cosched.errors import InputError
 from cosched.workload.jobs import UNKNOWN, TraceLog
+from cosched.workload.log_options import PLAIN, LogOptions
 from cosched.workload.traces.builder import LogBuilder
+from cosched.workload.traces.limits import NO_LIMIT
+from cosched.workload.traces.local_times import Instants, settled
+from cosched.workload.traces.notes import Notes
 from cosched.workload.traces.opening import Block, numbered
-from cosched.workload.traces.values import duration, instant, known, number, optional, whole
+from cosched.workload.traces.sacct_json import JSON_COLUMNS, json_rows, looks_like_json
+from cosched.workload.traces.values import duration, instants, is_local, known, number, whole
 
-SEPARATOR = "|"
+T = TypeVar("T")
+
+SEPARATORS = "|,;\t"
 ID_COLUMNS = ("JobIDRaw", "JobID")
 
 _ALLOCATED_NODES, _REQUESTED_NODES = ("AllocNodes", "NNodes"), ("ReqNodes",)
 _ALLOCATED_CPUS, _REQUESTED_CPUS = ("AllocCPUS", "NCPUS"), ("ReqCPUS",)
 _SWF_STATUS = {"COMPLETED": 1, "CANCELLED": 5, "DEADLINE": 5}
-_UNFINISHED = frozenset(
-    {"PENDING", "RUNNING", "SUSPENDED", "REQUEUED", "REQUEUE_HOLD", "RESIZING", "CONFIGURING", "COMPLETING"}
-)
+# A run that was requeued, or a part of one that was resized, has ended if its record has an end.
+_UNFINISHED = frozenset({"PENDING", "RUNNING", "SUSPENDED", "REQUEUE_HOLD", "CONFIGURING", "COMPLETING"})
 _FAILED = 0
+_IDS = frozenset(name.lower() for name in ID_COLUMNS)
 
 
-def read_sacct(blocks: Iterable[Block], source: str) -> TraceLog:
+def is_id_column(name: str) -> bool:
+    """Whether a column of this name has the ids of jobs."""
+    return name.strip().lower() in _IDS
+
+
+def header_separator(text: str) -> str | None:
+    """Return what separates the names if the line is a header of sacct's, else None."""
+    return next((each for each in SEPARATORS if each in text and any(map(is_id_column, text.split(each)))), None)
+
+
+def read_sacct(
+    blocks: Iterable[Block], source: str, options: LogOptions = PLAIN, notes: Notes | None = None
+) -> TraceLog:
     """Read sacct output from its blocks of lines; `source` names it in messages.
 
     Columns are found by name: JobIDRaw or JobID; Submit; ElapsedRaw, Elapsed, or Start and End; a size; and
-    optionally Timelimit(Raw), Start, End, State, User. Sizes are nodes (AllocNodes, NNodes, ReqNodes) if there is
-    such a column, else CPUs: `header["Unit"]` says which. ReqNodes is only the minimum that a job asked for, so a
-    job's size is what it was allocated; its request is used only if nothing was allocated. Times without a zone are
-    taken as UTC and count from the earliest submission, `header["UnixStartTime"]`. Steps are skipped; a job that has
-    not ended has no run time. InputError names a missing column, or the line and column of a value that cannot be
-    read.
+    optionally Timelimit(Raw), Start, End, State, User, Partition. Sizes are nodes (AllocNodes, NNodes, ReqNodes) if
+    there is such a column, else CPUs: `header["Unit"]` says which. ReqNodes is only the minimum that a job asked for,
+    so a job's size is what it was allocated; its request is used only if nothing was allocated. Times without a zone
+    are those of the option `timezone`, else UTC, and count from the earliest submission, `header["UnixStartTime"]`.
+    Steps are skipped; a job that has not ended has no run time. Records with the same id are runs of a job.
+    InputError names a missing column, or the line and column of a value that cannot be read.
     """
-    rows = numbered(blocks)
-    first = next(rows, None)
-    if first is None:
-        raise InputError(source, None, "no jobs")
-    table = _Table(source, first[0], first[1])
-    builder = LogBuilder(source)
+    notes = notes or Notes(source, options.skip_bad)
+    table, rows = _open(numbered(blocks), source, options)
+    builder = LogBuilder(notes, options)
     start: int | None = None
-    for line, text in rows:
-        row = table.row(line, text)
-        job_id = row.text(*ID_COLUMNS)
-        if "." in job_id:
+    for line, cells in rows:
+        try:
+            submit = _add(builder, table.row(line, cells))
+        except InputError as error:
+            notes.bad(error)
             continue
-        submit = row.value(instant, "Submit")
         if submit != UNKNOWN:
             start = submit if start is None else min(start, submit)
-        _add(builder, row, job_id, submit, table.unit_nodes)
+    if table.local_times:
+        notes.local_times = options.timezone or "UTC"
     header = {"UnixStartTime": str(start or 0), "Unit": "nodes" if table.unit_nodes else "processors"}
-    return builder.build(header, start or 0)
+    if options.timezone and table.local_times:
+        header["TimeZoneString"] = options.timezone
+    return builder.build(header, start or 0, has_runs=True)
+
+
+def _open(
+    lines: Iterator[tuple[int, str]], source: str, options: LogOptions
+) -> tuple[_Table, Iterator[tuple[int, list[str]]]]:
+    """Return the table, and its rows with their line numbers, or in JSON the numbers of the jobs."""
+    first = next(lines, None)
+    if first is None:
+        raise InputError(source, None, "no jobs")
+    line, text = first
+    if looks_like_json(text):
+        return _Table(source, 1, JSON_COLUMNS, options), json_rows((text for _, text in (first, *lines)), source)
+    separator = header_separator(text)
+    if options.columns:
+        separator = separator or _separator(text, len(options.columns))
+        # A header is skipped below, as it is where several logs follow each other.
+        return _Table(source, line, options.columns, options), _rows(chain([first], lines), separator)
+    separator = separator or SEPARATORS[0]
+    names = [name.strip() for name in text.strip().removesuffix(separator).split(separator)]
+    return _Table(source, line, names, options), _rows(lines, separator)
+
+
+def _separator(row: str, width: int) -> str:
+    """Return what separates a row into so many cells; the usual separator if nothing does."""
+    return next((each for each in SEPARATORS if len(row.split(each)) in (width, width + 1)), SEPARATORS[0])
+
+
+def _rows(lines: Iterable[tuple[int, str]], separator: str) -> Iterator[tuple[int, list[str]]]:
+    for line, text in lines:
+        quoted = separator != SEPARATORS[0] and '"' in text
+        cells = next(csv.reader([text], delimiter=separator)) if quoted else text.strip("\r").split(separator)
+        yield line, cells
+
+
+Column = tuple[str, int]  # its name, and its place
 
 
 class _Table:
-    """The column names and their positions."""
+    """The columns that are read, and what they mean."""
 
-    def __init__(self, source: str, line: int, text: str) -> None:
+    def __init__(self, source: str, line: int, names: Sequence[str], options: LogOptions) -> None:
         self.source = source
-        names = [name.strip().lower() for name in text.removesuffix(SEPARATOR).split(SEPARATOR)]
         self.width = len(names)
-        self.index = {name: i for i, name in enumerate(names)}
-        self._require(line, ID_COLUMNS)
-        self._require(line, ("Submit",))
-        if not self._has("Start", "End"):
-            self._require(line, ("Elapsed", "ElapsedRaw"))
-        self.unit_nodes = any(self._has(name) for name in _ALLOCATED_NODES + _REQUESTED_NODES)
-        self._require(line, _ALLOCATED_NODES + _REQUESTED_NODES + _ALLOCATED_CPUS + _REQUESTED_CPUS)
+        self._named_by = "the option columns" if options.columns else "the first line"
+        self.zone = options.zone or UTC
+        self.local_times = False
+        self._line = line
+        self._places = {name.lower(): place for place, name in enumerate(names)}
+        self.id = self._needed(*ID_COLUMNS)
+        self.submit = self._needed("Submit")
+        self.start, self.end = self._columns("Start"), self._columns("End")
+        self.elapsed = self._columns("ElapsedRaw", "Elapsed")
+        if not (self.start and self.end):
+            self._needed("Elapsed", "ElapsedRaw")
+        nodes = self._columns(*_ALLOCATED_NODES), self._columns(*_REQUESTED_NODES)
+        self.unit_nodes = any(nodes)
+        if not self.unit_nodes:
+            self._needed(*_ALLOCATED_NODES, *_REQUESTED_NODES, *_ALLOCATED_CPUS, *_REQUESTED_CPUS)
+        cpus = self._columns(*_ALLOCATED_CPUS), self._columns(*_REQUESTED_CPUS)
+        self.allocated, self.requested = nodes if self.unit_nodes else cpus
+        self.minutes, self.limit = self._columns("TimelimitRaw"), self._columns("Timelimit")
+        self.state, self.user, self.partition = map(self._columns, ("State", "User", "Partition"))
 
-    def _has(self, *names: str) -> bool:
-        return all(name.lower() in self.index for name in names)
+    def _columns(self, *names: str) -> list[Column]:
+        return [(name, self._places[name.lower()]) for name in names if name.lower() in self._places]
 
-    def _require(self, line: int, names: Sequence[str]) -> None:
-        if not any(self._has(name) for name in names):
-            raise InputError(self.source, line, f"the column {' or '.join(names)} is missing")
+    def _needed(self, *names: str) -> list[Column]:
+        if not (found := self._columns(*names)):
+            raise InputError(self.source, self._line, f"the column {' or '.join(names)} is missing")
+        return found
 
-    def row(self, line: int, text: str) -> _Row:
-        cells = text.strip("\r").split(SEPARATOR)
+    def row(self, line: int, cells: list[str]) -> _Row:
         # --parsable (without the 2) ends every line with a separator.
         if len(cells) == self.width + 1 and not cells[-1]:
             cells.pop()
         if len(cells) != self.width:
-            raise InputError(self.source, line, f"{len(cells)} columns, but the first line names {self.width}")
+            reason = f"{len(cells)} columns, but {self._named_by} names {self.width}"
+            raise InputError(self.source, line, reason)
         return _Row(self, line, cells)
 
 
@@ -92,54 +162,69 @@ class _Row:
     line: int
     cells: list[str]
 
-    def text(self, *names: str) -> str:
-        """Return the value of the first of these columns that exists and is known, else ''."""
-        return self._find(names)[1]
+    def text(self, columns: list[Column]) -> str:
+        """Return the value of the first of these columns that is known, else ''."""
+        for _, place in columns:
+            if known(text := self.cells[place].strip()):
+                return text
+        return ""
 
-    def value(self, parse: Callable[[str], int], *names: str) -> int:
-        """Return the same value read by `parse`; UNKNOWN if there is none."""
-        name, text = self._find(names)
-        try:
-            return optional(parse, text)
-        except ValueError as error:
-            raise InputError(self.table.source, self.line, f"column {name}: {error}") from None
+    def value(self, parse: Callable[[str], T], columns: list[Column], otherwise: T) -> T:
+        """Return the same value read by `parse`."""
+        for name, place in columns:
+            if known(text := self.cells[place].strip()):
+                try:
+                    return parse(text)
+                except ValueError as error:
+                    raise InputError(self.table.source, self.line, f"column {name}: {error}") from None
+        return otherwise
 
-    def _find(self, names: Sequence[str]) -> tuple[str, str]:
-        for name in names:
-            index = self.table.index.get(name.lower())
-            if index is not None and known(text := self.cells[index].strip()):
-                return name, text
-        return names[0], ""
+    def instants(self, columns: list[Column]) -> Instants:
+        """Return when something was, twice if a clock showed that time twice."""
+        table = self.table
+        if not table.local_times and is_local(self.text(columns)):
+            table.local_times = True
+        return self.value(lambda text: instants(text, table.zone), columns, (UNKNOWN,))
 
 
 def _minutes(text: str) -> int:
     return int(number(text) * 60)
 
 
-def _add(builder: LogBuilder, row: _Row, job_id: str, submit: int, unit_nodes: bool) -> None:
-    start = row.value(instant, "Start")
-    allocated, requested = _size(row, unit_nodes)
-    status = _status(row.text("State"))
-    requested_time = row.value(_minutes, "TimelimitRaw")
+def _add(builder: LogBuilder, row: _Row) -> int:
+    """Add a row, unless it is a step or a header; return when it was submitted."""
+    table = row.table
+    job_id = row.text(table.id)
+    if "." in job_id or is_id_column(job_id):
+        return UNKNOWN
+    elapsed = row.value(duration, table.elapsed, UNKNOWN)
+    times = row.instants(table.submit), row.instants(table.start), row.instants(table.end)
+    submit, start, end = settled(*times, elapsed)
+    allocated, requested = row.value(whole, table.allocated, UNKNOWN), row.value(whole, table.requested, UNKNOWN)
+    state = _state(row.text(table.state))
     builder.add(
         row.line,
         job_id,
         submit=submit,
-        run=_run(row, start),
+        run=_run(state, start, end, elapsed, bool(table.end)),
         wait=start - submit if UNKNOWN not in (start, submit) else UNKNOWN,
         allocated=allocated,
         requested_procs=allocated if allocated > 0 else requested,
-        requested_time=requested_time if requested_time != UNKNOWN else row.value(duration, "Timelimit"),
-        status=status,
-        user=row.text("User"),
+        requested_time=_limit(row),
+        status=UNKNOWN if not state or state in _UNFINISHED else _SWF_STATUS.get(state, _FAILED),
+        user=row.text(table.user),
+        partition=row.text(table.partition),
     )
+    return submit
 
 
-def _size(row: _Row, unit_nodes: bool) -> tuple[int, int]:
-    """Return the allocated and requested nodes or CPUs."""
-    if unit_nodes:
-        return row.value(whole, *_ALLOCATED_NODES), row.value(whole, *_REQUESTED_NODES)
-    return row.value(whole, *_ALLOCATED_CPUS), row.value(whole, *_REQUESTED_CPUS)
+def _limit(row: _Row) -> int:
+    """Return the requested time; NO_LIMIT for UNLIMITED, Partition_Limit and the like."""
+    table = row.table
+    if not (table.minutes or table.limit):
+        return UNKNOWN
+    minutes = row.value(_minutes, table.minutes, NO_LIMIT)
+    return minutes if minutes != NO_LIMIT else row.value(duration, table.limit, NO_LIMIT)
 
 
 def _state(text: str) -> str:
@@ -147,17 +232,8 @@ def _state(text: str) -> str:
     return text.split(" ")[0].rstrip("+").upper()
 
 
-def _status(text: str) -> int:
-    state = _state(text)
-    return UNKNOWN if not state or state in _UNFINISHED else _SWF_STATUS.get(state, _FAILED)
-
-
-def _run(row: _Row, start: int) -> int:
+def _run(state: str, start: int, end: int, elapsed: int, has_ends: bool) -> int:
     """Return the seconds that the job ran; UNKNOWN if it has not ended, whatever has elapsed so far."""
-    end = row.value(instant, "End")
-    if _state(row.text("State")) in _UNFINISHED or ("end" in row.table.index and end == UNKNOWN):
+    if state in _UNFINISHED or (has_ends and end == UNKNOWN):
         return UNKNOWN
-    elapsed = row.value(duration, "ElapsedRaw", "Elapsed")
-    if elapsed == UNKNOWN and UNKNOWN not in (start, end):
-        return end - start
-    return elapsed
+    return end - start if elapsed == UNKNOWN and UNKNOWN not in (start, end) else elapsed

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from cosched.errors import InputError
 from cosched.workload.jobs import Ints, TraceLog
+from cosched.workload.log_options import PLAIN, LogOptions
+from cosched.workload.traces.notes import Notes
 from cosched.workload.traces.opening import Block
 from cosched.workload.traces.values import LIMIT, number, seconds, whole
 
@@ -61,26 +63,27 @@ _KEPT_WHOLE = np.array([parse is not seconds for _, parse in _KEPT.values()])
 _HEADER_LINE = re.compile(r";+\s*([A-Za-z]\w*)\s*:(?!//)\s*(.*)", re.ASCII)
 
 
-def read_swf(blocks: Iterable[Block], source: str) -> TraceLog:
+def read_swf(blocks: Iterable[Block], source: str, options: LogOptions = PLAIN, notes: Notes | None = None) -> TraceLog:
     """Read an SWF file from its blocks of lines; `source` names it in messages.
 
     Fractions of seconds are rounded down; columns that are not kept may hold any number. The value of a repeated
     header key has one line per occurrence; a line of the value that begins with a blank continues the one before.
     InputError names the line and the column of anything that is not a number.
     """
+    notes = notes or Notes(source, options.skip_bad)
     header: dict[str, str] = {}
     comments = _Comments(header)
     parts: list[Ints] = []
     for block in blocks:
         lines, rows = _split(block, comments)
-        if rows:
-            parts.append(np.vstack([_columns(rows, lines, source), lines]))
+        if rows and (part := _columns(rows, lines, notes)).size:
+            parts.append(part)
     if not parts:
         raise InputError(source, None, "no jobs")
     # Column by column, so that memory holds no third copy beside the parts and the result.
     *kept, line = (np.concatenate([part[i] for part in parts]) for i in range(len(_KEPT) + 1))
     columns: dict[str, Any] = dict(zip(_KEPT, kept, strict=True))
-    return TraceLog(source=source, line=line, header=header, **columns)
+    return TraceLog(source=source, line=line, header=header, remarks=notes.remarks(), **columns)
 
 
 class _Comments:
@@ -118,13 +121,16 @@ def _split(block: Block, comments: _Comments) -> tuple[Ints, list[str]]:
     return np.array(kept, dtype=np.int64) + block.first, [lines[i] for i in kept]
 
 
-def _columns(rows: list[str], lines: Ints, source: str) -> Ints:
-    """Return the kept columns, shape (columns, rows), by NumPy's reader, or row by row where that one fails."""
+def _columns(rows: list[str], lines: Ints, notes: Notes) -> Ints:
+    """Return the kept columns and the lines, shape (columns, rows).
+
+    They come from NumPy's reader, or row by row where that one fails.
+    """
     for fast in (_whole_numbers, _any_numbers):
         columns = fast(rows)
         if columns is not None and _within_limit(columns[1:]):
-            return columns
-    return _row_by_row(rows, lines, source)
+            return np.vstack([columns, lines])
+    return _row_by_row(rows, lines, notes)
 
 
 def _within_limit(values: Ints) -> bool:
@@ -156,9 +162,14 @@ def _any_numbers(rows: list[str]) -> Ints | None:
     return columns
 
 
-def _row_by_row(rows: list[str], lines: Ints, source: str) -> Ints:
+def _row_by_row(rows: list[str], lines: Ints, notes: Notes) -> Ints:
     """Read slowly but exactly what the fast readers cannot; InputError names the line and column of a mistake."""
-    values = [_row(text.split(), int(line), source) for text, line in zip(rows, lines, strict=True)]
+    values = []
+    for text, line in zip(rows, lines.tolist(), strict=True):
+        try:
+            values.append([*_row(text.split(), line, notes.source), line])
+        except InputError as error:
+            notes.bad(error)
     return np.array(values, dtype=np.int64).T
 
 

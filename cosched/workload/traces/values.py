@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import TypeVar
 
 from cosched.validation.text import shown
@@ -32,6 +32,11 @@ def number(text: str) -> int | float:
         raise ValueError(f"{shown(text)} is too large")
     # Beyond 2**53 a float would lose digits, and job ids can be that long.
     return int(text) if abs(value) < 2**64 and _WHOLE.fullmatch(text) else value
+
+
+def is_number(text: str) -> bool:
+    """Whether `number` can parse the text."""
+    return bool(_NUMBER.fullmatch(text)) and math.isfinite(float(text))
 
 
 def whole(text: str, limit: int = LIMIT) -> int:
@@ -63,15 +68,36 @@ def duration(text: str) -> int:
     return _within(text, ((days * 24 + hours) * 60 + minutes) * 60 + secs, LIMIT)
 
 
-def instant(text: str) -> int:
-    """Parse an ISO time (UTC if it names no zone) or seconds since 1970 to whole seconds since 1970 UTC."""
+def instants(text: str, zone: tzinfo = UTC) -> tuple[int, ...]:
+    """Parse an ISO time, of `zone` if it names none, or seconds since 1970 to whole seconds since 1970 UTC.
+
+    These are two in the hour that a clock repeats when it is set back, the earlier one first.
+    """
     if _NUMBER.fullmatch(text):
-        return seconds(text)
+        return (seconds(text),)
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(f"{shown(text)} is not a time") from None
-    return math.floor((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    if moment.tzinfo:
+        return (math.floor(moment.timestamp()),)
+    return _of_zone(moment, zone)
+
+
+def is_local(text: str) -> bool:
+    """Whether `text` is a time that `instants` takes as one of its `zone`."""
+    try:
+        return not _NUMBER.fullmatch(text) and datetime.fromisoformat(text).tzinfo is None
+    except ValueError:
+        return False
+
+
+def _of_zone(moment: datetime, zone: tzinfo) -> tuple[int, ...]:
+    first = math.floor(moment.replace(tzinfo=zone).timestamp())
+    if zone is UTC:
+        return (first,)
+    again = math.floor(moment.replace(tzinfo=zone, fold=1).timestamp())
+    return (first, again) if again > first else (first,)
 
 
 def optional(parse: Callable[[str], T], text: str) -> T | int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,9 +15,11 @@ from cosched.sim.replaying import read_machine
 from cosched.sim.studies.tang2011.setup import LOADS, MACHINES, MEDIUM, GeneratedMonths, Settings
 from cosched.workload import traces
 from cosched.workload.jobs import Workload
+from cosched.workload.log_options import LogOptions
 
 DAY_S = 86_400
-KEYS = ("trace", "nodes", "procs_per_node", "format", "cut")  # the settings of a log, as in --domain
+KEYS = ("trace", "nodes", "procs_per_node", "format", "cut", *(field.name for field in fields(LogOptions)))
+"""The settings of a log, as in --domain."""
 RACKS_NODES = 40_960  # the nodes of Intrepid, whose partitions are known
 
 
@@ -40,7 +42,7 @@ def read_log(option: str, settings: Mapping[str, str], say: Callable[[str], None
     except InputError as error:
         source = option if error.source == "--domain log" else error.source
         raise InputError(source, error.where, error.reason) from None
-    for message in traces.left_out_messages(jobs):
+    for message in (*traces.left_out_messages(jobs), *jobs.remarks):
         say(message)
     return Log(_in_order(jobs), nodes)
 
