@@ -101,6 +101,21 @@ async def test_a_start_is_a_number_or_a_date(make, start):
 # Jobs
 
 
+async def test_a_log_is_read_as_in_a_replay(make, tmp_path):
+    (tmp_path / "log").write_text("1|0|100|1|UNLIMITED|a\nbad\n1|200|50|1|UNLIMITED|a\n")
+    columns = ["JobID", "Submit", "Elapsed", "NNodes", "Timelimit", "Partition"]
+    how = {
+        "skip_bad": 1,
+        "columns": columns,
+        "timezone": "Europe/Berlin",
+        "runs": "all",
+        "partition_limit": {"a": "2m"},
+    }
+    manager = make(trace="log", **how)
+    await manager.open()
+    assert [(job.name, job.run, job.requested) for job in manager.jobs] == [("1-run1", 100, 120), ("1", 50, 120)]
+
+
 async def test_jobs_are_those_that_fit_in_order_with_their_mates(make, tmp_path):
     (tmp_path / "pairs.csv").write_text("b,a,c\n,z,8\n,x,7\n1,,2\n3,y,\n")
     manager = await opened(make(pairs="pairs.csv", off=["c"]))

@@ -13,6 +13,7 @@ from cosched.schedulers.heterogeneous import HeterogeneousKeys
 from cosched.schedulers.molding import MoldingKeys
 from cosched.sim.flags import parse_domain, replay_settings
 from cosched.validation.schemes import SchemeChoice
+from cosched.workload.log_options import LogOptions
 
 NONE = {
     "pairs": None,
@@ -78,8 +79,10 @@ def test_every_key_of_a_domain():
         "a,trace=x,format=csv,nodes=8,procs_per_node=2,cut=1h..2d,load=0.5,estimates=2,policy=fcfs,"
         "backfill=none,node_pool=partitioned:4x2,scheme=yield,release_interval=90s,release_jitter=0.1,release_order=last,"
         "max_held_fraction=1,max_yields=3,yield_boost=0.2,on_peer_unreachable=hold,mate_patience=1w,"
-        "peer_grace=2m,mate_budget=0.25,slots=on,shift=-2d"
+        "peer_grace=2m,mate_budget=0.25,slots=on,shift=-2d,skip_bad=3,columns=(JobID,Submit%20),timezone=Europe/Berlin,"
+        "runs=all,partition_limit=(batch=24h,*=7d)"
     ).domains[0]
+    assert domain.options == LogOptions(3, ("JobID", "Submit"), "Europe/Berlin", "all", {"batch": 86_400, "*": 604_800})
     assert domain.cut == (3600, 172_800)
     assert domain.scheme is SchemeChoice.YIELD
     assert (domain.mate_budget, domain.slots) == (Decimal("0.25"), True)
@@ -133,6 +136,12 @@ def test_every_key_of_a_fluid_domain():
         ("slots=1", "slots: '1' is neither true nor false"),
         ("backfill=lots", "backfill: 'lots' is not 'easy', 'conservative' or 'none'"),
         ("format=xls", "format: 'xls' is not 'swf', 'accounting', 'sacct' or 'csv'"),
+        ("skip_bad=-1", "skip_bad: '-1' is below 0"),
+        ("runs=first", "runs: 'first' is not 'last' or 'all'"),
+        ("timezone=Mars", "timezone: 'Mars' is no time zone that is known here"),
+        ("columns=(a,a)", "columns: the column a occurs twice"),
+        ("partition_limit=24h", "partition_limit: '24h' is not NAME=TIME, as batch=24h"),
+        ("partition_limit=(a=1h,a=2h)", "partition_limit: the partition a occurs twice"),
         ("node_pool=torus", "node_pool: 'torus' is neither flat"),
         ("node_pool=partitioned:4x2,nodes=7", "nodes: partitioned:4x2 has 8 nodes, not 7"),
         ("polcy=fcfs", "polcy: no such key; did you mean policy?"),

@@ -213,6 +213,74 @@ def test_what_is_left_out_is_said_and_counted(cosched, tmp_path):
     assert "left out: 1 no run time, 2 larger than the machine, 1 negative submit time\n" in table
 
 
+SACCT = """\
+JobID|Submit|Start|End|Elapsed|Timelimit|State|NNodes|Partition
+1_4|2026-07-29T10:00:00|2026-07-29T10:00:00|2026-07-29T11:00:00|01:00:00|01:00:00|COMPLETED|6|a
+2|2026-07-29T10:00:10|2026-07-29T11:00:00|2026-07-29T12:00:00|01:00:00|01:00:00|COMPLETED|10|a
+00123|2026-07-29T10:00:20|2026-07-29T11:59:00|2026-07-29T12:30:00|00:31:00|UNLIMITED|COMPLETED|4|b
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "start", "said"),
+    [
+        ("", 7200, "1 get the longest limit in the log, 1 h (partition_limit states another)"),
+        (",partition_limit=b=2h", 7200, "1 get that of partition_limit"),
+        (",partition_limit=(a=1h,b=40m)", 20, "1 get that of partition_limit"),
+    ],
+)
+def test_a_job_without_a_limit_is_backfilled_by_a_stated_one_not_by_its_run(cosched, tmp_path, limit, start, said):
+    (tmp_path / "log").write_text(SACCT)
+    result = cosched("replay", "--domain", f"x,trace=log,nodes=10,policy=fcfs{limit}", "--out", "o", "--no-report")
+    assert f"log: jobs without a time limit of their own: {said}" in result.stderr.splitlines()
+    rows = {row["job_id"]: row for row in csv.DictReader((tmp_path / "o/jobs.csv").read_text().splitlines())}
+    assert {job: int(row["start"]) for job, row in rows.items()} == {"1_4": 0, "2": 3600, "00123": start}
+
+
+def test_a_record_without_a_start_runs_as_long_as_it_has_used(cosched, tmp_path):
+    (tmp_path / "log").write_text(
+        "04/16/2025 10:19:48;E;1.pbs;ctime=1000 start=0 exec_host=c15/3 Resource_List.select=3:ncpus=1"
+        " end=4375 resources_used.walltime=00:55:26 Resource_List.walltime=04:00:00\n"
+        "04/16/2025 11:19:48;E;2.pbs;ctime=1087 start=4387 exec_host=c15/3 Resource_List.select=4:ncpus=1"
+        " end=7987 resources_used.walltime=01:00:00 Resource_List.walltime=04:00:00\n"
+    )
+    cosched("replay", "--domain", "x,trace=log,nodes=4,policy=fcfs", "--out", "o", "--no-report")
+    rows = list(csv.DictReader((tmp_path / "o/jobs.csv").read_text().splitlines()))
+    assert [(row["job_id"], row["start"], row["end"]) for row in rows] == [
+        ("1.pbs", "0", "3326"),
+        ("2.pbs", "3326", "6926"),
+    ]
+
+
+def test_keys_that_say_how_a_log_is_read_may_stand_in_a_file(cosched, tmp_path):
+    (tmp_path / "log").write_text("\n".join(SACCT.splitlines()[1:]) + "\nbad\n")
+    names = SACCT.splitlines()[0].replace("|", '", "')
+    (tmp_path / "r.toml").write_text(
+        f'[[domain]]\nname = "x"\ntrace = "log"\nnodes = 10\npolicy = "fcfs"\ncolumns = ["{names}"]\n'
+        'skip_bad = 1\npartition_limit = { b = "40m" }\ntimezone = "Europe/Berlin"\nruns = "all"\n'
+    )
+    result = cosched("replay", "--config", "r.toml", "--json")
+    assert summary_of(result)["domains"]["x"]["jobs"] == 3
+    assert result.stderr.startswith("log: skipped 1 bad line: 4 (1 columns, but the option columns names 9)\n")
+
+
+@pytest.mark.parametrize("live", [(), ("--live",)])
+def test_ids_are_text_from_the_log_to_the_report(cosched, tmp_path, live):
+    ids = ["1_4", "00123", "11[2].pbs-server"]
+    for name in "ab":
+        rows = "".join(f"{job},{60 * row},100,2\n" for row, job in enumerate(ids))
+        (tmp_path / f"{name}.csv").write_text(f"job_id,submit,run,nodes\n{rows}")
+    domains = [f"--domain={name},trace={name}.csv,nodes=4" for name in "ab"]
+    cosched("trace", "pair", *domains, "--pair-window", "10s", "pairs.csv")
+    assert (tmp_path / "pairs.csv").read_text().splitlines() == ["a,b", *(f"{job},{job}" for job in ids)]
+    report = () if not live else ("--no-report",)
+    cosched("replay", *domains, "--pairs", "pairs.csv", "--out", "o", *report, *live)
+    rows = list(csv.DictReader((tmp_path / "o/jobs.csv").read_text().splitlines()))
+    assert [(row["job_id"], row["mate_job_id"]) for row in rows] == 2 * [(job, job) for job in ids]
+    if not live:
+        assert all(f'"{job}"' in (tmp_path / "o/report.html").read_text() for job in ids)
+
+
 def test_pairs_that_name_a_job_left_out_are_counted(cosched, logs, tmp_path):
     (tmp_path / "a.swf").write_text(swf(*hourly(8), (9, 8000, 9000, 99)))
     (tmp_path / "pairs.csv").write_text("a,b\n1,1\n9,2\n3,3\n")

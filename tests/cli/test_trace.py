@@ -102,6 +102,59 @@ def test_info_refuses(refused, table, arguments, reason):
     assert refused("trace", "info", table, *arguments) == reason
 
 
+RUNS = """\
+JobID|Submit|Start|End|ElapsedRaw|State|NNodes|Timelimit
+101|2026-10-25T00:05:00|2026-10-25T00:05:10|2026-10-25T00:10:00|290|REQUEUED|4|02:00:00
+101|2026-10-25T00:10:00|2026-10-25T00:12:10|2026-10-25T01:12:10|3600|COMPLETED|4|UNLIMITED
+bad
+102|2026-10-25T02:50:00|2026-10-25T02:10:00|2026-10-25T03:10:00||COMPLETED|1|00:30:00
+"""
+
+
+def test_info_says_how_a_log_was_read(cosched, tmp_path):
+    (tmp_path / "log").write_text(RUNS)
+    result = cosched("trace", "info", "log", "--skip-bad", 1)
+    said = [line for line in result.stdout.splitlines() if line.startswith(("time zone", "as read"))]
+    assert said == [
+        "time zone  times that name none are taken as UTC (--timezone)",
+        "as read    skipped 1 bad line: 4 (1 columns, but the first line names 8)",
+        "as read    left out 1 earlier run: the last run of a job counts (runs=all: each)",
+        "as read    jobs without a time limit of their own: 1 get the longest run in the log, 1 h "
+        "(partition_limit states another)",
+    ]
+    options = "--timezone", "Europe/Berlin", "--runs", "all", "--partition-limit", "*=3h", "--partition-limit", "a=1h"
+    found = json.loads(cosched("trace", "info", "log", "--skip-bad", 2, *options, "--json").stdout)
+    assert (found["jobs"], found["local_times"], found["start"]) == (3, "Europe/Berlin", "2026-10-24T22:05:00Z")
+    assert (found["run_s"]["max"], found["requested_s"]["max"]) == (3600, 10_800)
+    assert len(found["remarks"]) == 4
+
+
+def test_info_of_a_log_without_a_header(cosched, tmp_path):
+    (tmp_path / "log").write_text("\n".join(RUNS.splitlines()[1:3]))
+    names = "JobID,Submit,Start,End,ElapsedRaw,State,NNodes,Timelimit"
+    assert json.loads(cosched("trace", "info", "log", "--columns", names, "--json").stdout)["jobs"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--columns", "a,a"], "--columns: the column a occurs twice"),
+        (["--columns", "a,"], "--columns: 'a,' is no list of columns such as JobID,Submit,Elapsed,NNodes"),
+        (
+            ["--timezone", "Europe/Bonn"],
+            "--timezone: 'Europe/Bonn' is no time zone that is known here, as Europe/Berlin",
+        ),
+        (["--timezone", "../x"], "--timezone: '../x' is no time zone that is known here, as Europe/Berlin"),
+        (["--partition-limit", "24h"], "--partition-limit: '24h' is not NAME=TIME, as batch=24h"),
+        (["--partition-limit", "a=x"], "--partition-limit: 'x' is not a duration such as 90, 20m, 12h or 3d"),
+        (["--partition-limit", "a=0"], "--partition-limit: 'a=0': a time limit is above 0"),
+        (["--runs", "all"], "jobs.csv:runs: is for logs of sacct and accounting; this one is csv"),
+    ],
+)
+def test_info_refuses_how_a_log_cannot_be_read(refused, table, arguments, reason):
+    assert refused("trace", "info", table, *arguments) == reason
+
+
 # convert
 
 
@@ -131,6 +184,21 @@ def test_convert_clean_is_what_a_replay_takes(cosched, traces, tmp_path):
     for number, domain in enumerate(runs):
         cosched("replay", "--domain", domain, "--out", str(number), "--no-report")
     assert (tmp_path / "0/jobs.csv").read_bytes() == (tmp_path / "1/jobs.csv").read_bytes()
+
+
+@pytest.mark.parametrize(("runs", "kept"), [("last", [3600, 3600]), ("all", [290, 3600, 3600])])
+def test_convert_tells_what_it_leaves_out(cosched, tmp_path, runs, kept):
+    (tmp_path / "log").write_text(RUNS)
+    result = cosched("trace", "convert", "log", "out.swf", "--skip-bad", 1, "--runs", runs)
+    assert read_trace("out.swf").run.tolist() == kept
+    assert result.stderr.splitlines()[0].startswith("log: skipped 1 bad line: 4 (")
+    assert len(result.stderr.splitlines()) == 4
+
+
+def test_convert_writes_no_negative_times(cosched, tmp_path):
+    (tmp_path / "a.swf").write_text(swf((1, 0, -5, 4), (2, 5, 10, 4)))
+    cosched("trace", "convert", "a.swf", "out.swf")
+    assert read_trace("out.swf").run.tolist() == [-1, 10]
 
 
 def test_convert_leaves_the_machine_of_the_header_alone(cosched, traces):

@@ -3,6 +3,7 @@ import gzip
 import pytest
 
 from cosched.errors import InputError
+from cosched.workload.log_options import LogOptions
 from cosched.workload.traces import clean, read_trace
 from cosched.workload.traces.accounting import read_accounting
 from cosched.workload.traces.opening import Block
@@ -43,8 +44,25 @@ resources_used.walltime=00:09:50
 """
 
 
-def read(text):
-    return read_accounting([Block(1, text.split("\n"))], "acct")
+ARRAY = """\
+03/01/2024 00:02:00;Q;11[].pbs;user=bob ctime=120 array_indices=1-3 Resource_List.nodect=1
+03/01/2024 00:13:00;E;11[1].pbs;user=bob ctime=120 start=180 end=780 exec_host=n3/0*4 Resource_List.nodect=1
+03/01/2024 00:13:00;E;11[2].pbs;user=bob ctime=120 start=180 end=780 exec_host=n3/1*4 Resource_List.nodect=1
+03/01/2024 00:13:10;E;11[].pbs;user=bob ctime=120 start=180 end=790 Resource_List.nodect=1
+"""
+
+RERUN = """\
+03/01/2024 00:00:10;Q;10.pbs;user=ann ctime=10 qtime=10 Resource_List.nodect=2
+03/01/2024 00:01:00;S;10.pbs;user=ann ctime=10 qtime=10 start=60 exec_host=n1/0 Resource_List.nodect=1
+03/01/2024 00:05:00;R;10.pbs;user=ann ctime=10 qtime=10 start=60 end=300 Exit_status=-11
+03/01/2024 00:10:00;S;10.pbs;user=ann ctime=10 qtime=300 start=600 exec_host=n1/0+n2/0 Resource_List.nodect=2
+03/01/2024 00:30:00;E;10.pbs;user=ann ctime=10 qtime=300 start=600 end=1800 Exit_status=0 exec_host=n1/0+n2/0
+03/01/2024 00:30:00;E;12.pbs;user=ann ctime=20 start=600 end=1800 Exit_status=0 Resource_List.nodect=2
+"""
+
+
+def read(text, **options):
+    return read_accounting([Block(1, text.split("\n"))], "acct", LogOptions(**options))
 
 
 def refusal(text):
@@ -99,6 +117,21 @@ def test_a_stamp_of_another_time_zone_does_not_move_the_origin():
         ("Resource_List.nodect=5 Resource_List.nodes=4:ppn=8", "nodes", 5),
         ("Resource_List.ncpus=12", "processors", 12),
         ("user=x", "processors", -1),
+        # A chunk for each entry: eight on one host, two on two.
+        (f"exec_host={'+'.join(f'n1/{i}' for i in range(8))} Resource_List.nodect=8", "nodes", 1),
+        ("exec_host=n1/0*4+n2/0*4 Resource_List.select=2:ncpus=4", "nodes", 2),
+        ("exec_host=n1/0-3+n2/0-3 Resource_List.nodes=2:ppn=4", "nodes", 2),
+        ("exec_host=n1/0*4 Resource_List.ncpus=4", "nodes", 1),
+        # A chunk in parentheses: parts of a host are no hosts.
+        ("exec_vnode=(n1:ncpus=4:mem=1kb)+(n2:ncpus=4) Resource_List.nodect=2", "nodes", 2),
+        ("exec_vnode=(n1[0]:ncpus=4+n1[1]:ncpus=4)+(n1[1]:ncpus=8) Resource_List.nodect=2", "nodes", 1),
+        ("exec_host=mom/0*0+mom/1*0 exec_vnode=(x1:ncpus=2)+(x2:ncpus=2) Resource_List.nodect=2", "nodes", 2),
+        # Fewer entries than chunks: not all hosts are named.
+        ("exec_host=n1/3 Resource_List.select=3:ncpus=1", "nodes", 3),
+        ("exec_host=n1/0+n2/0 exec_vnode=(n1:ncpus=1) Resource_List.nodect=2", "nodes", 2),
+        # Cobalt names ranges or blocks.
+        ('exec_host="0-4,6-7" Resource_List.nodect=7', "nodes", 7),
+        ("exec_host=MIR-00000-73FF1-2048 Resource_List.nodect=2048", "nodes", 2048),
     ],
 )
 def test_sizes(fields, unit, size):
@@ -111,6 +144,78 @@ def test_the_run_time_without_start_or_end_is_the_one_used():
     log = read("01/01/2020 00:00:00;E;1;qtime=5 resources_used.walltime=1:02:03:04\n")
     assert log.run.tolist() == [93784]
     assert log.submit.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("times", "run", "wait"),
+    [
+        ("start=100 end=400 resources_used.walltime=00:04:50", 300, 90),
+        ("start=0 end=400 resources_used.walltime=00:04:50", 290, 100),
+        ("start=100 end=0 resources_used.walltime=00:04:50", 290, 90),
+        ("start=0 end=0 resources_used.walltime=00:04:50", 290, -1),
+        ("start=400 end=100 resources_used.walltime=00:04:50", 290, 390),
+        ("start=0 end=400", -1, -1),
+        ("start=100 end=0", -1, 90),
+        ("start=400 end=100", -1, 390),
+    ],
+)
+def test_a_time_of_0_is_unknown(times, run, wait):
+    log = read(f"01/01/2020 00:00:00;E;1;ctime=10 {times} Resource_List.nodect=1\n")
+    assert (log.run.tolist(), log.wait.tolist()) == ([run], [wait])
+
+
+def test_a_start_of_0_does_not_hide_the_one_of_the_start_record():
+    log = read("01/01/2020 00:00:00;S;1;ctime=10 start=60\n01/01/2020 00:00:00;E;1;ctime=10 start=0 end=100\n")
+    assert (log.run.tolist(), log.wait.tolist()) == ([40], [50])
+
+
+def test_an_array_is_no_job_and_its_subjobs_are():
+    log = read(ARRAY)
+    assert log.job_id.tolist() == ["11[1].pbs", "11[2].pbs"]
+    assert (log.run.tolist(), log.wait.tolist()) == ([600, 600], [60, 60])
+    assert log.remarks == ("left out 1 array: the subjobs are the jobs",)
+
+
+def test_of_a_job_that_ran_again_the_last_run_counts():
+    log = read(RERUN)
+    assert log.job_id.tolist() == ["10.pbs", "12.pbs"]
+    assert (log.run.tolist(), log.wait.tolist()) == ([1200, 1200], [590, 580])
+    assert log.requested_procs.tolist() == [2, 2]
+    assert log.remarks == ("left out 1 earlier run: the last run of a job counts (runs=all: each)",)
+
+
+def test_or_each_run_as_a_job_that_was_submitted_when_it_was_requeued():
+    log = read(RERUN, runs="all")
+    assert log.job_id.tolist() == ["10.pbs-run1", "10.pbs", "12.pbs"]
+    assert (log.submit.tolist(), log.wait.tolist()) == ([0, 290, 10], [50, 300, 580])
+    assert (log.run.tolist(), log.requested_procs.tolist()) == ([240, 1200, 1200], [1, 2, 2])
+    assert log.remarks == ("1 earlier run counted as jobs, ID-run1, ... (runs=all)",)
+
+
+def test_a_job_that_was_deleted_while_it_waited_to_run_again_has_run():
+    lines = RERUN.splitlines()[:3]
+    log = read("\n".join([*lines, "03/01/2024 00:06:00;D;10.pbs;requestor=ann", ""]))
+    assert log.run.tolist() == [240]
+
+
+def test_a_job_without_a_walltime_has_the_limit_of_its_queue_or_the_longest():
+    text = "".join(
+        f"01/01/2020 00:00:00;E;{job};ctime=5 start=10 end=20 Resource_List.nodect=1 queue={queue} {limit}\n"
+        for job, queue, limit in ((1, "a", "Resource_List.walltime=1:00:00"), (2, "a", ""), (3, "b", ""))
+    )
+    assert read(text).requested_time.tolist() == [3600, 3600, 3600]
+    log = read(text, partition_limit={"b": 50})
+    assert log.requested_time.tolist() == [3600, 3600, 50]
+    none = text.replace("Resource_List.walltime=1:00:00", "")
+    assert read(none).requested_time.tolist() == [-1, -1, -1]
+
+
+def test_the_time_zone_of_stamps():
+    log = read("07/02/2026 00:00:10;Q;7;queue=a\n", timezone="Europe/Berlin")
+    assert log.header["UnixStartTime"] == "1782943210"  # two hours before 00:00:10 UTC
+    assert log.local_times == log.header["TimeZoneString"] == "Europe/Berlin"
+    assert read("07/02/2026 00:00:10;Q;7;queue=a\n").local_times == "UTC"
+    assert read(COBALT).local_times == ""
 
 
 def test_job_numbers_that_start_again():
@@ -136,6 +241,16 @@ def test_job_numbers_that_start_again():
 )
 def test_mistakes_name_the_line(line, reason):
     assert refusal(COBALT + line) == f"acct:6: {reason}"
+
+
+def test_bad_lines_may_be_skipped():
+    bad = "hello\n01/01/2020 00:00:00;E;1;start=soon\n01/01/2020 00:00:00;E;;ctime=1\n"
+    log = read(COBALT + bad, skip_bad=3)
+    assert len(log) == 1
+    lines = "6 ('hello' is not DATE TIME;TYPE;ID;key=value ...), 7 (start: 'soon' is not a number), "
+    assert log.remarks == (f"skipped 3 bad lines: {lines}8 ('' cannot be a job id)",)
+    with pytest.raises(InputError, match=r"^acct:8: '' cannot be a job id \(skip_bad=2 skips no more bad lines than"):
+        read(COBALT + bad, skip_bad=2)
 
 
 @pytest.mark.parametrize("text", ["", "\n", "04/16/2025 00:00:00;L;license;floating\n"])

@@ -4,9 +4,15 @@ import sys
 import pytest
 
 from cosched.errors import InputError
+from cosched.workload.log_options import LogOptions
 from cosched.workload.traces import FORMATS, read_trace
 
 SWF_ROW = "1 0 5 100 8 -1 -1 16 3600 -1 1 7 3 -1 2 -1 -1 -1\n"
+NO_HEADER = (
+    "a log without a header: say what is in its columns, as columns=JobID,Submit,Elapsed,NNodes for sacct, or"
+    " columns=job_id,submit,run,nodes"
+)
+FIXED_WIDTH = "sacct in columns of fixed width: write it with `sacct --parsable2`"
 
 
 def refusal(path, **options):
@@ -23,6 +29,9 @@ def refusal(path, **options):
         "\n\n  " + SWF_ROW,
         "01/01/2020 00:00:00;E;1;ctime=5 start=10 end=110\n",
         "JobID|Submit|Elapsed|NNodes\n1|2022-01-01T00:00:00|100|1\n",
+        "JobID,Submit,Elapsed,NNodes\n1,2022-01-01T00:00:00,100,1\n",
+        "JobID|Submit|Elapsed|NNodes\r1|2022-01-01T00:00:00|100|1\r",
+        '{"jobs": [{"job_id": 1, "allocation_nodes": 1, "time": {"submission": 5, "end": 105, "elapsed": 100}}]}',
         "job_id,submit,run,nodes\n1,0,100,1\n",
     ],
 )
@@ -42,6 +51,10 @@ def test_formats_are_told_by_content(tmp_path, text):
         ("a" + SWF_ROW[1:], "FILE:1: column 1 (job number): 'a' is not a number"),
         ("\nhello world\n", "FILE:2: not in a format that can be read here (swf, accounting, sacct, csv)"),
         ("id,when\n", "FILE:1: the column job_id is missing"),
+        ("7|2022-01-01T00:00:00|100|1\n", f"FILE:1: {NO_HEADER}"),
+        ("ann,7,2022-01-01T00:00:00,100,1\n", f"FILE:1: {NO_HEADER}"),
+        ("JobID  Submit  State\n------ ------ ------\n", f"FILE:1: {FIXED_WIDTH}"),
+        ('[{"a": 1}]', "FILE:1: not in a format that can be read here (swf, accounting, sacct, csv)"),
     ],
 )
 def test_what_is_no_trace(tmp_path, text, message):
@@ -56,6 +69,39 @@ def test_a_format_can_be_named(tmp_path):
     for name in FORMATS:
         (tmp_path / "empty").write_text("")
         assert refusal(tmp_path / "empty", format=name) == "FILE: no jobs"
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("7|2022-01-01T00:00:00|100|1\n", ("JobID", "Submit", "Elapsed", "NNodes")),
+        ("7,0,100,1\n", ("job_id", "submit", "run", "nodes")),
+    ],
+)
+def test_the_names_of_columns_tell_the_format_of_a_log_without_a_header(tmp_path, text, columns):
+    (tmp_path / "x").write_text(text)
+    log = read_trace(tmp_path / "x", options=LogOptions(columns=columns))
+    assert (log.job_id.tolist(), log.run.tolist(), log.line.tolist()) == ([7], [100], [1])
+    said = r":1: \d columns?, but the option columns names 5$"
+    with pytest.raises(InputError, match=said):
+        read_trace(tmp_path / "x", options=LogOptions(columns=(*columns, "more")))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "formats"),
+    [
+        ("columns", ("job_id",), "sacct and csv"),
+        ("timezone", "Europe/Berlin", "sacct and accounting"),
+        ("runs", "all", "sacct and accounting"),
+        ("partition_limit", {"a": 1}, "sacct and accounting"),
+    ],
+)
+def test_an_option_that_means_nothing_for_a_log_is_refused(tmp_path, option, value, formats):
+    (tmp_path / "x").write_text(SWF_ROW)
+    options = LogOptions(**{option: value})
+    assert refusal(tmp_path / "x", format="swf", options=options) == (
+        f"FILE:{option}: is for logs of {formats}; this one is swf"
+    )
 
 
 def test_an_unknown_format():

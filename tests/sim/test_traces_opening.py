@@ -1,14 +1,21 @@
 import bz2
 import gzip
 import io
+import lzma
 import os
 import sys
 
 import pytest
+import zstandard
 
 from cosched.errors import InputError
 from cosched.workload.traces import opening
+from cosched.workload.traces.notes import Notes
 from cosched.workload.traces.opening import read_blocks
+
+ZSTD = zstandard.ZstdCompressor(write_checksum=True)  # as the command writes it
+PACKERS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": ZSTD.compress}
+packings = pytest.mark.parametrize("name", PACKERS)
 
 
 def lines_of(path, block_bytes=1 << 20):
@@ -46,20 +53,34 @@ def test_a_file_of_one_byte(tmp_path):
     assert lines_of(write(tmp_path, b"x")) == ["x"]
 
 
-def test_gzip_is_told_by_its_first_bytes_not_by_the_name(tmp_path):
-    assert lines_of(write(tmp_path, gzip.compress(b"a\nb\n"), "trace.swf")) == ["a", "b"]
+@pytest.mark.parametrize("block_bytes", [1, 2, 3, 7, 1 << 20])
+def test_lines_may_end_with_cr_alone(tmp_path, block_bytes):
+    path = write(tmp_path, b"one\r\rthree\rfour")
+    assert lines_of(path, block_bytes) == ["one", "", "three", "four"]
+
+
+def test_a_cr_within_a_line_ends_none(tmp_path):
+    assert lines_of(write(tmp_path, b"a\rb\nc\n")) == ["a\rb", "c"]
+
+
+@packings
+def test_packing_is_told_by_the_first_bytes_not_by_the_name(tmp_path, name):
+    assert lines_of(write(tmp_path, PACKERS[name](b"a\nb\n"), "trace.swf")) == ["a", "b"]
     assert lines_of(write(tmp_path, b"a\nb\n", "trace.swf.gz")) == ["a", "b"]
 
 
-def test_gzip_of_several_members_reads_as_one(tmp_path):
-    assert lines_of(write(tmp_path, gzip.compress(b"a\n") + gzip.compress(b"b\n"))) == ["a", "b"]
+@packings
+def test_what_is_packed_in_several_parts_reads_as_one(tmp_path, name):
+    long = b"x" * 300_000 + b"\n"
+    pack = PACKERS[name]
+    assert lines_of(write(tmp_path, pack(b"a\n") + pack(long) + pack(b"b\n"))) == ["a", long.decode().strip(), "b"]
 
 
 def test_a_utf8_mark_is_no_part_of_the_text(tmp_path):
     assert lines_of(write(tmp_path, b"\xef\xbb\xbfa,b\n")) == ["a,b"]
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("pack", [bytes, *PACKERS.values()])
 def test_standard_input(monkeypatch, pack):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(pack(b"a\nb\n"))))
     assert lines_of("-") == ["a", "b"]
@@ -109,17 +130,26 @@ def test_a_name_with_a_nul():
     assert "cannot be read" in refusal("a\0b")
 
 
-@pytest.mark.parametrize("keep", [1, 2, 5, 17, 60])
-def test_truncated_gzip(tmp_path, keep):
-    whole = gzip.compress(os.urandom(5000).hex().encode())
+@packings
+@pytest.mark.parametrize("keep", [5, 17, 60])
+def test_a_truncated_file(tmp_path, name, keep):
+    whole = PACKERS[name](os.urandom(5000).hex().encode())
     path = write(tmp_path, whole[: keep * len(whole) // 61])
-    assert refusal(path) == f"{path}: truncated gzip file: its end is missing"
+    assert refusal(path) == f"{path}: truncated {name} file: its end is missing"
 
 
-def test_damaged_gzip(tmp_path):
-    data = bytearray(gzip.compress(os.urandom(500).hex().encode()))
-    data[len(data) // 2] ^= 0xFF
-    assert "damaged gzip file" in refusal(write(tmp_path, bytes(data)))
+@packings
+def test_a_damaged_file(tmp_path, name):
+    data = bytearray(PACKERS[name](b"".join(b"%d %d\n" % (i, i * i) for i in range(2000))))
+    data[len(data) // 2 : len(data) // 2 + 8] = bytes(8)
+    assert f": damaged {name} file: " in refusal(write(tmp_path, bytes(data)))
+
+
+def test_zstd_without_its_package(tmp_path, monkeypatch):
+    path = write(tmp_path, zstandard.compress(b"a\n"))
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    how = "pip install 'coscheduling[sim]', or unpack it first (zstd -d)"
+    assert refusal(path) == f"{path}: zstd-compressed data needs the package zstandard: {how}"
 
 
 def test_gzip_followed_by_something_else(tmp_path):
@@ -141,9 +171,7 @@ def test_latin1_is_tolerated_in_comments(tmp_path):
     assert lines_of(path) == ["; Installation: Högskolan", "1 2 3"]
 
 
-@pytest.mark.parametrize(
-    ("data", "what"), [(bz2.compress(b"a\n"), "bzip2"), ("a\n".encode("utf-16"), "UTF-16"), (b"PK\3\4", "zip")]
-)
+@pytest.mark.parametrize(("data", "what"), [("a\n".encode("utf-16"), "UTF-16"), (b"PK\3\4", "zip")])
 def test_other_packings_are_named(tmp_path, data, what):
     assert what in refusal(write(tmp_path, data))
 
@@ -152,3 +180,11 @@ def test_an_endless_line_is_not_read_into_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(opening, "LONGEST_LINE", 1 << 20)
     path = write(tmp_path, b"x" * (3 << 20))
     assert refusal(path) == f"{path}: not text: a line of more than 1 MiB"
+
+
+def test_lines_that_are_no_text_are_empty_if_bad_ones_are_skipped(tmp_path):
+    path = write(tmp_path, b"a\nb\xff\nc\0\nd\n")
+    notes = Notes("t", skip_bad=2)
+    assert [block.lines for block in read_blocks(path, notes=notes)] == [["a", "", "", "d"]]
+    bytes_said = "2 (not text: byte 0xff is not UTF-8), 3 (binary data (a NUL byte), not text)"
+    assert notes.remarks() == (f"skipped 2 bad lines: {bytes_said}",)

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.errors import InputError
+from cosched.workload.log_options import LogOptions
 from cosched.workload.traces.opening import Block
 from cosched.workload.traces.swf import COLUMNS, read_swf
 
@@ -17,8 +18,8 @@ def row(**changes):
     return " ".join(cells)
 
 
-def read(*lines):
-    return read_swf([Block(1, list(lines))], "t.swf")
+def read(*lines, **options):
+    return read_swf([Block(1, list(lines))], "t.swf", LogOptions(**options))
 
 
 def refusal(*lines):
@@ -166,3 +167,14 @@ def test_a_block_reads_the_same_as_its_lines_one_by_one(changes, extra):
     alone = [outcome(line) for line in lines]
     mistakes = [found for found in alone if isinstance(found, str)]
     assert outcome(*lines) == (mistakes[0] if mistakes else [job for jobs in alone for job in jobs])
+
+
+def test_bad_lines_may_be_skipped():
+    log = read(row(), "1 2 3", row(c1="2"), row(c4="long"), skip_bad=2)
+    assert (log.job_id.tolist(), log.line.tolist()) == ([1, 2], [1, 3])
+    said = "2 (3 columns, but an SWF line has 18), 4 (column 4 (run time): 'long' is not a number)"
+    assert log.remarks == (f"skipped 2 bad lines: {said}",)
+    with pytest.raises(InputError, match=r"^t.swf:4: .* \(skip_bad=1 skips no more bad lines than that\)$"):
+        read(row(), "1 2 3", row(c1="2"), row(c4="long"), skip_bad=1)
+    with pytest.raises(InputError, match=r"^t.swf: no jobs$"):
+        read("1 2 3", skip_bad=1)
