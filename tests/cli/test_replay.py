@@ -261,7 +261,7 @@ def test_keys_that_say_how_a_log_is_read_may_stand_in_a_file(cosched, tmp_path):
     )
     result = cosched("replay", "--config", "r.toml", "--json")
     assert summary_of(result)["domains"]["x"]["jobs"] == 3
-    assert result.stderr.startswith("log: skipped 1 bad line: 4 (1 columns, but the option columns names 9)\n")
+    assert result.stderr.startswith("log: skipped 1 bad line: 4 (1 column, but the option columns names 9)\n")
 
 
 @pytest.mark.parametrize("live", [(), ("--live",)])

@@ -8,6 +8,7 @@ from cosched.cli.main import main
 from cosched.errors import InputError
 from cosched.workload.column import UNKNOWN, Column
 from cosched.workload.columns import stated, taken
+from cosched.workload.log_options import LogOptions
 from cosched.workload.traces import read_trace
 from cosched.workload.traces.opening import Block
 from cosched.workload.traces.table import read_table
@@ -23,8 +24,8 @@ b"
 """
 
 
-def read(text):
-    return read_table([Block(1, text.split("\n"))], "t.csv")
+def read(text, **options):
+    return read_table([Block(1, text.split("\n"))], "t.csv", options=LogOptions(**options))
 
 
 def refusal(text):
@@ -128,3 +129,27 @@ def test_a_log_that_is_converted_to_csv_keeps_the_columns_of_schedulers(tmp_path
     assert kept == [("1", "", "4:9 5:8", False), ("2", "1", "", False)]
     said = CliRunner().invoke(main, ["trace", "convert", "--clean", str(log), str(again)]).output
     assert "--clean keeps no column moldable, run_times" in said
+
+
+def test_bad_lines_may_be_skipped():
+    rows = "1,0,10,1\n2,0\n3,soon,10,1\n4,5,10,1\n"
+    log = read("job_id,submit,run,nodes\n" + rows, skip_bad=2)
+    assert (log.job_id.tolist(), log.line.tolist()) == ([1, 4], [2, 5])
+    said = "3 (2 columns, but the first line names 4), 4 (column submit: 'soon' is not a number)"
+    assert log.remarks == (f"skipped 2 bad lines: {said}",)
+
+
+def test_all_lines_that_an_open_quote_swallows_are_bad():
+    text = 'job_id,submit,run,nodes\n1,0,10,1\n"2,0,10,1\n3,0,10,1\n4,0,10,1'
+    assert read(text, skip_bad=3).remarks == ("skipped 3 bad lines: 3 (not CSV: unexpected end of data), ...",)
+    with pytest.raises(InputError, match=r"^t.csv:3: not CSV: unexpected end of data \(skip_bad=2 skips"):
+        read(text, skip_bad=2)
+
+
+def test_columns_of_a_log_without_a_header():
+    log = read("7,0,10,1\n8,5,10,1\n", columns=["job_id", "submit", "run", "procs"])
+    assert (log.job_id.tolist(), log.line.tolist(), log.header) == ([7, 8], [1, 2], {"Unit": "processors"})
+
+
+def test_no_run_time_is_negative():
+    assert read("job_id,submit,run,nodes\n1,0,-5,1\n").run.tolist() == [UNKNOWN]

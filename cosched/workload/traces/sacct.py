@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TypeVar
 
 from cosched.errors import InputError
+from cosched.quantities import count
 from cosched.workload.jobs import UNKNOWN, TraceLog
 from cosched.workload.log_options import PLAIN, LogOptions
 from cosched.workload.traces.builder import LogBuilder
@@ -29,7 +30,10 @@ _ALLOCATED_NODES, _REQUESTED_NODES = ("AllocNodes", "NNodes"), ("ReqNodes",)
 _ALLOCATED_CPUS, _REQUESTED_CPUS = ("AllocCPUS", "NCPUS"), ("ReqCPUS",)
 _SWF_STATUS = {"COMPLETED": 1, "CANCELLED": 5, "DEADLINE": 5}
 # A run that was requeued, or a part of one that was resized, has ended if its record has an end.
-_UNFINISHED = frozenset({"PENDING", "RUNNING", "SUSPENDED", "REQUEUE_HOLD", "CONFIGURING", "COMPLETING"})
+_UNFINISHED = frozenset(
+    {"PENDING", "RUNNING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "REQUEUE_HOLD", "REQUEUE_FED"}
+    | {"CONFIGURING", "COMPLETING"}
+)
 _FAILED = 0
 _IDS = frozenset(name.lower() for name in ID_COLUMNS)
 
@@ -151,7 +155,7 @@ class _Table:
         if len(cells) == self.width + 1 and not cells[-1]:
             cells.pop()
         if len(cells) != self.width:
-            reason = f"{len(cells)} columns, but {self._named_by} names {self.width}"
+            reason = f"{count(len(cells), 'column')}, but {self._named_by} names {self.width}"
             raise InputError(self.source, line, reason)
         return _Row(self, line, cells)
 

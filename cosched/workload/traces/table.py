@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cosched.errors import InputError
+from cosched.quantities import count
 from cosched.workload.column import Column
 from cosched.workload.jobs import LEAST, TraceLog
 from cosched.workload.log_options import PLAIN, LogOptions
@@ -56,7 +57,7 @@ def read_table(
     for line, cells in rows:
         try:
             if len(cells) != len(names):
-                raise InputError(source, line, f"{len(cells)} columns, but {_names_of(options)} {len(names)}")
+                raise InputError(source, line, f"{count(len(cells), 'column')}, but {_names_of(options)} {len(names)}")
             row = _Row(source, line, {**(implied or {}), **{name: cells[i].strip() for name, i in index.items()}})
             _add(builder, row, size, there)
         except InputError as error:
@@ -69,18 +70,18 @@ def _names_of(options: LogOptions) -> str:
 
 
 def _add(builder: LogBuilder, row: _Row, size: str, more: Sequence[Column]) -> None:
-    count = row.value(whole, size)
+    number = row.value(whole, size)
     builder.add(
         row.line,
         row.text("job_id"),
         submit=row.value(seconds, "submit"),
         run=row.value(seconds, "run"),
         wait=row.value(seconds, "wait"),
-        allocated=count,
-        requested_procs=count,
+        allocated=number,
+        requested_procs=number,
         requested_time=row.value(seconds, "requested"),
         user=row.text("user"),
-        more=[row.more(column, count) for column in more],
+        more=[row.more(column, number) for column in more],
     )
 
 
