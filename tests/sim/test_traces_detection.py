@@ -87,6 +87,13 @@ def test_the_names_of_columns_tell_the_format_of_a_log_without_a_header(tmp_path
         read_trace(tmp_path / "x", options=LogOptions(columns=(*columns, "more")))
 
 
+def test_lines_before_a_log_that_are_none_of_it_may_be_skipped(tmp_path):
+    (tmp_path / "x").write_text("sacct: no such cluster\n\nJobID|Submit|Elapsed|NNodes\n7|0|100|1\n")
+    log = read_trace(tmp_path / "x", options=LogOptions(skip_bad=1))
+    assert (log.job_id.tolist(), log.line.tolist()) == ([7], [4])
+    assert log.remarks[0].startswith("skipped 1 bad line: 1 (not in a format that can be read here")
+
+
 @pytest.mark.parametrize(
     ("option", "value", "formats"),
     [

@@ -80,7 +80,7 @@ def read_trace(
     notes = Notes(name, options.skip_bad)
     with contextlib.closing(read_blocks(path, notes=notes)) as blocks:
         first = list(itertools.islice(blocks, 1))
-        found, lines = format or detected(first, name, options), itertools.chain(first, blocks)
+        found, lines = format or detected(first, options, notes), itertools.chain(first, blocks)
         for option, formats in _OPTIONS.items():
             if found not in formats and getattr(options, option) != getattr(PLAIN, option):
                 raise InputError(name, option, f"is for logs of {' and '.join(formats)}; this one is {found}")

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from cosched.errors import InputError
 from cosched.workload.log_options import LogOptions
 from cosched.workload.traces.accounting import LINE_START
-from cosched.workload.traces.opening import Block, numbered
+from cosched.workload.traces.notes import Notes
+from cosched.workload.traces.opening import Block
 from cosched.workload.traces.sacct import SEPARATORS, header_separator, is_id_column
 from cosched.workload.traces.sacct_json import looks_like_json
 from cosched.workload.traces.swf import COLUMNS
@@ -17,11 +18,24 @@ from cosched.workload.traces.values import is_number
 _FEWEST = 3  # columns of a log
 
 
-def detected(blocks: Sequence[Block], source: str, options: LogOptions) -> str:
-    """Return the format of the first line that is not blank; InputError if it is none, or one that is not read here."""
-    line, text = next(numbered(blocks), (None, ""))
-    if line is None:
-        raise InputError(source, None, "no jobs: the file is empty")
+def detected(blocks: Sequence[Block], options: LogOptions, notes: Notes) -> str:
+    """Return the format of the first line that is not blank; InputError if it is none, or one that is not read here.
+
+    Lines before it that `notes` take as bad ones become empty.
+    """
+    for first, lines in blocks:
+        for place, text in enumerate(lines):
+            if not text or text.isspace():
+                continue
+            try:
+                return _format(text, options)
+            except ValueError as error:
+                notes.bad(InputError(notes.source, first + place, str(error)))
+                lines[place] = ""
+    raise InputError(notes.source, None, "no jobs: the file is empty")
+
+
+def _format(text: str, options: LogOptions) -> str:
     if options.columns:
         return "sacct" if any(map(is_id_column, options.columns)) else "csv"
     if LINE_START.match(text):
@@ -32,10 +46,9 @@ def detected(blocks: Sequence[Block], source: str, options: LogOptions) -> str:
     if text.lstrip().startswith(";") or len(cells) == len(COLUMNS) or is_number(cells[0]):
         return "swf"
     if any(map(is_id_column, cells)):
-        raise InputError(source, line, "sacct in columns of fixed width: write it with `sacct --parsable2`")
+        raise ValueError("sacct in columns of fixed width: write it with `sacct --parsable2`")
     if text.count(SEPARATORS[0]) >= _FEWEST - 1:
-        raise InputError(source, line, NO_HEADER)
+        raise ValueError(NO_HEADER)
     if "," in text:
         return "csv"
-    formats = "swf, accounting, sacct, csv"
-    raise InputError(source, line, f"not in a format that can be read here ({formats})")
+    raise ValueError("not in a format that can be read here (swf, accounting, sacct, csv)")
