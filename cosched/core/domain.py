@@ -154,7 +154,7 @@ class PolicyDomain:
             if isinstance(event, SizeChanged):
                 self.coscheduler.resized(event)
             else:
-                left += self.handle(event, now)
+                self._tell(event, now, left)
 
     def _tell(self, event: Event, now: int, left: list[Change]) -> None:
         """Tell the rules what the scheduler has done."""

@@ -53,12 +53,15 @@ class Links:
         self._queue.check_name(record, named)
         self._check_linkable(record, named)
         answers = await self._agreed(record, named)
+        await until_linkable(self._domain, job)
         await self._queue.relink(job, named)
-        self._check_linkable(record, named)  # it may have started meanwhile
-        with self._domain.turns.take():
+        await until_linkable(self._domain, job)  # it may have asked its mate meanwhile
+        known = _known(named, answers)
+        self._check_linkable(record, known)  # it may have started meanwhile, or another job may have this mate
+        with self._domain.turns.requested():
             self._requests.on_record(request, record.id, str(named))
             if not names(record, named):
-                self._domain.decisions.feed(Linked(job, _known(named, answers)))
+                self._domain.decisions.feed(Linked(job, known))
                 record.lookup = record.mate_status = UNASKED
             if named.is_pair:
                 record.lookup = FOUND[answers[named.peer].found]
@@ -87,7 +90,6 @@ class Links:
         answers = answers_among(told)
         if (refusal := refusal_of(named, answers)) is not None:
             raise refusal
-        await until_linkable(self._domain, str(record.id))
         return answers
 
     def _check_linkable(self, record: JobRecord, named: Named) -> None:
@@ -110,10 +112,10 @@ class Links:
         record = self._linked(request, job, peer)
         await self._queue.part(job)
         self._linked(request, job, peer)  # it may have started meanwhile
-        with self._domain.turns.take():
+        with self._domain.turns.requested():
             self._requests.on_record(request, record.id, str(record.named))
-            record.lookup = record.mate_status = UNASKED
             self._domain.decisions.feed(Unlinked(job))
+            record.lookup = record.mate_status = UNASKED
         return record
 
 

@@ -184,10 +184,8 @@ class Operations:
             self._queue.check(record, wanted.script)
             self._domain.add(record, wanted.script)
         except ManagerError as error:
-            self._domain.journal.forget()
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "MANAGER_REFUSED", str(error)) from error
         except StoreError as error:
-            self._domain.journal.forget()
             raise Refusal(
                 grpc.StatusCode.UNAVAILABLE, "STALLED", f"the job cannot be recorded: {error.reason}"
             ) from error
@@ -249,7 +247,7 @@ class Operations:
                 f"only an operator may end a hold before its time; to end the wait of job {job}, "
                 "link it with another mate, unlink it (it then starts alone) or cancel it"
             )
-        with self._domain.turns.take():
+        with self._domain.turns.requested():
             self._requests.on_record(request, record.id, "")
             if record.user_hold:
                 record.user_hold = False

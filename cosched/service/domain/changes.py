@@ -126,10 +126,6 @@ class Journal:
         changes, self.changes = self.changes, Changes()
         return changes
 
-    def forget(self) -> None:
-        """What this turn has noted so far is not to be written: it ends in a Refusal, and nothing was done."""
-        self.changes = Changes()
-
     def save(self, record: JobRecord) -> None:
         """Write the record at the end of this turn."""
         self.changes.jobs[record.id] = record

@@ -90,7 +90,7 @@ class Decisions:
     def _illegal(self, event: Event, error: IllegalEvent) -> None:
         """An event that no rule allows, which has changed nothing. No peer can end this service by one."""
         if not self._speaker:
-            raise error
+            raise RuntimeError(f"the rules do not allow what the scheduler has done: {error}") from error
         self._records.metrics.peer_illegal(self._speaker).inc()
         _LOG.error("peer %s has said what cannot be: %s; it is ignored: %r", self._speaker, error, event)
 

@@ -48,7 +48,6 @@ class Questions:
             if audit is not None:
                 changes.audits.append(audit)
             if not self._decisions.hear(asked.peer, asked):
-                self._records.journal.forget()
                 raise Refusal(grpc.StatusCode.INVALID_ARGUMENT, "ILLEGAL", "the job is in no state that allows this")
         return self._explained(asked, changes.reply)
 

@@ -16,6 +16,7 @@ that does not know of its own decision any more would tell others that it has dr
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial, wraps
@@ -23,6 +24,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import grpc
 
+from cosched.core.coscheduling.ledger import IllegalEvent
 from cosched.core.effects import Answer, Call, ClearTimer, SetTimer
 from cosched.core.protocol import JobId
 from cosched.service.domain.changes import Changes, Journal, Order
@@ -31,6 +33,7 @@ from cosched.service.metrics import Metrics
 from cosched.service.store import EventRecord, Store, StoreError
 from cosched.service.wire.errors import Refusal
 
+_LOG = logging.getLogger(__name__)
 _P = ParamSpec("_P")
 
 
@@ -100,8 +103,8 @@ class Turns:
     def take(self) -> Iterator[Changes]:
         """A turn; what is done in the block is written and acted upon after it.
 
-        Raises Refusal: nothing was done (the block's own, or the domain is stalled), or, if its transaction fails,
-        the outcome is unknown.
+        Raises Refusal: nothing was done (the block's own, whose notes are dropped, or the domain is stalled), or, if
+        its transaction fails, the outcome is unknown.
         """
         if self._problem:
             raise Refusal(grpc.StatusCode.UNAVAILABLE, "STALLED", f"the database cannot be written: {self._problem}")
@@ -111,6 +114,7 @@ class Turns:
             yield self._journal.changes
             self._decisions.settle()
         except Refusal:
+            self._journal.take()
             raise
         except BaseException as error:
             self._outside.broken(error)
@@ -120,6 +124,20 @@ class Turns:
         if not self._write():
             raise Refusal(grpc.StatusCode.INTERNAL, "INTERNAL", "the database cannot be written")
         self._act()
+
+    @contextmanager
+    def requested(self) -> Iterator[Changes]:
+        """A turn whose block tells an event that a user requests: one that the rules do not allow is a Refusal.
+
+        The block tells it before it changes anything: so nothing was done.
+        """
+        with self.take() as changes:
+            try:
+                yield changes
+            except IllegalEvent as error:
+                _LOG.error("a request is refused, which the rules do not allow: %s", error)
+                said = f"the rules do not allow this just now: {error}; nothing was changed"
+                raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "ILLEGAL", said) from error
 
     def happen(self, act: Callable[_P, None], *arguments: _P.args, **options: _P.kwargs) -> None:
         """What comes from inside the process: a part of the present turn, or one of its own.

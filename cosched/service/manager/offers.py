@@ -48,7 +48,7 @@ from cosched.service.manager.launches import known_mates
 from cosched.service.manager.runner import Work, tell_end
 from cosched.service.manager.slot_orders import SlotOrders
 from cosched.service.peers.announcing import Announcer
-from cosched.service.peers.linking import peer_meant, refusal_of, until_linkable
+from cosched.service.peers.linking import LOOK, mate_may_start, peer_meant, refusal_of
 from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
 from cosched.validation.group_windows import wrong_windows
@@ -259,7 +259,8 @@ class Offers(Work[SystemOrder, BatchReport]):
         self._tasks.run(self._follow_link(report.job_id, named if known else None))
 
     async def _follow_link(self, job: JobId, named: Named | None) -> None:
-        await until_linkable(self._domain, job)
+        while self._domain.turns.problem or mate_may_start(self._domain, job):  # stalled: it would happen later
+            await asyncio.sleep(LOOK)
         self._jobs.relinked(job, named)
         if (record := self._domain.jobs.get(job)) is not None and record.mates:
             await self._announcer.announce(record)

@@ -47,5 +47,11 @@ def no_pair(message: str, answer: MateJobId | None = None) -> Refusal:
 
 async def until_linkable(domain: LiveDomain, job: JobId) -> None:
     """Wait while the job's mate may be starting. The peer's answer, at most peer_patience later, decides this."""
-    while (paired := domain.core.jobs.get(job)) and type(paired.call) in (TryStartMate, StartJob):
+    while mate_may_start(domain, job):
         await asyncio.sleep(LOOK)
+
+
+def mate_may_start(domain: LiveDomain, job: JobId) -> bool:
+    """Whether a call is under way, or unanswered, that may have started the job's mate."""
+    paired = domain.core.jobs.get(job)
+    return paired is not None and type(paired.call) in (TryStartMate, StartJob)

@@ -223,18 +223,29 @@ class Lockstep:
             fire()
             await self._outside.settled()
 
+    def _submit(self, now: int) -> Refusal | None:
+        """Submit the jobs of this instant; why one could not be recorded. What came before it in its turn stays."""
+        try:
+            while self._submissions.next == now:
+                self._submissions.submit()
+        except Refusal as refusal:
+            return refusal
+        return None
+
     async def _turn(self, now: int, phases: Sequence[int]) -> None:
         """Go through the phases in one turn, since only an iteration asks for answers; it then goes on in others."""
+        refusal = None
         with self.domain.turns.take():
             if PHASE_COMPLETIONS in phases:
                 for job in self._manager.ended(now):
                     self.domain.end(job, JobState.COMPLETED, exit_code=0)
             if PHASE_SUBMISSIONS in phases:
-                while self._submissions.next == now:
-                    self._submissions.submit()
-            if PHASE_ITERATIONS in phases:
+                refusal = self._submit(now)
+            if PHASE_ITERATIONS in phases and refusal is None:
                 self.domain.decisions.wake()
         self.domain.decisions.rest()
+        if refusal is not None:
+            raise refusal
         while PHASE_ITERATIONS in phases and self._outside.has_calls:
             await self._outside.settled()
             with self.domain.turns.take():
