@@ -144,6 +144,61 @@ def test_a_job_may_name_the_mate_that_another_was_unlinked_from(a):
     assert answer(a, mate="j2") == MateJobId(Found.MATE, "j2")
 
 
+def unlinked(a: Coscheduler, **names: str) -> None:
+    """Job j was linked with B's job k, which had asked for it, and is unlinked."""
+    submit(a, **names)
+    assert answer(a, pair=names.get("pair"), mate="j" if "mate" in names else None) == MATE
+    a.handle(Unlinked("j"), 1)
+
+
+@pytest.mark.parametrize("names", [{"pair": "p"}, {"mate": "k"}])
+def test_a_mate_may_be_linked_with_another_job_than_that_from_which_it_was_unlinked(a, names):
+    """ "A job that was unlinked from a mate is not adopted by it": others are."""
+    unlinked(a, **names)
+    submit(a, "i")
+    assert answer(a, mate="j") == no_pair(MateProblem.UNLINKED)
+    assert answer(a, pair="another") == UNSUBMITTED
+    assert answer(a, mate="i") == MateJobId(Found.MATE, "i")
+
+
+def test_a_pair_whose_job_was_unlinked_may_have_another_one(a):
+    unlinked(a, pair="p")
+    submit(a, "i", pair="p")
+    assert answer(a, pair="p") == MateJobId(Found.MATE, "i")
+
+
+def test_that_a_job_was_unlinked_is_forgotten_with_it(a):
+    unlinked(a, pair="p")
+    a.handle(Finished("j", JobState.CANCELLED), 2)
+    assert answer(a, pair="p") == no_pair(MateProblem.UNLINKED)
+    a.forget(a.jobs["j"])
+    assert answer(a, pair="p") == UNSUBMITTED
+    assert not a.names._parted
+
+
+def test_two_jobs_may_be_unlinked_from_one_mate_one_after_the_other(a):
+    unlinked(a, pair="p")
+    submit(a, "i", pair="q")
+    assert answer(a, pair="q") == MateJobId(Found.MATE, "i")
+    a.handle(Unlinked("i"), 2)
+    assert answer(a, pair="p") == answer(a, pair="q") == no_pair(MateProblem.UNLINKED)
+    a.handle(Finished("i", JobState.CANCELLED), 3)
+    a.forget(a.jobs["i"])
+    assert (answer(a, pair="p"), answer(a, pair="q")) == (no_pair(MateProblem.UNLINKED), UNSUBMITTED)
+
+
+@pytest.mark.parametrize("pair", ["p", None])
+def test_that_a_job_was_unlinked_outlives_a_restart(a, pair):
+    """An earlier version did not keep the name of the pair."""
+    unlinked(a, pair="p")
+    job = a.jobs["j"]
+    job.parted = job.parted._replace(pair=pair)
+    again = Coscheduler("A", 10, CoschedulingSettings())
+    again.recover(job, 0, 9)
+    assert answer(again, pair="p") == answer(again, mate="j") == no_pair(MateProblem.UNLINKED)
+    assert answer(again, pair="q") == (UNSUBMITTED if pair else no_pair(MateProblem.UNLINKED))
+
+
 def test_the_name_of_a_pair_that_has_ended_can_be_used_again(a):
     submit(a, pair="nightly")
     assert answer(a, pair="nightly") == MATE

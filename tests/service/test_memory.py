@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.core.allocation import Allocation
-from cosched.core.coscheduling.ledger import PairedJob, Untold
+from cosched.core.coscheduling.ledger import PairedJob, Parted, Untold
 from cosched.core.coscheduling.membership import Membership, Promise, Proposal
 from cosched.core.job import JobState
 from cosched.core.protocol import (
@@ -63,7 +63,7 @@ JOBS = st.builds(
     proposes=st.booleans(),
     confirmed=st.booleans(),
     wanted=st.booleans(),
-    parted=st.none() | st.tuples(TEXTS, TEXTS),
+    parted=st.none() | st.builds(Parted, TEXTS, TEXTS, TEXTS),
     untold=st.dictionaries(TEXTS, st.builds(Untold, SETTLED, NUMBERS), max_size=2),
 )
 GROUPS = st.builds(

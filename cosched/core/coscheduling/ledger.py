@@ -29,6 +29,14 @@ class Untold(NamedTuple):
     since: int
 
 
+class Parted(NamedTuple):
+    """The mate that a job had until its owner unlinked the two, and the name of their pair; empty: it had none."""
+
+    peer: Domain
+    mate: JobId
+    pair: str | None = None  # None: an earlier version did not keep it
+
+
 @dataclass(slots=True)
 class PairedJob:
     """A local job, and the `group` of those that it starts with: they name each other. None: there are no others."""
@@ -68,7 +76,7 @@ class PairedJob:
     confirmed: bool = False  # the slot is kept, and this domain knows that: if it proposes, that all others know
     in_doubt: bool = False  # a call was given up that may yet start the mate: no later one has been answered
     wanted: bool = False  # its mate has asked for it
-    parted: tuple[Domain, JobId] | None = None  # its owner has unlinked it from this mate, which cannot adopt it
+    parted: Parted | None = None  # its owner has unlinked it from this mate, which cannot adopt it
     untold: dict[Domain, Untold] = field(default_factory=dict)  # perhaps of a group that it was in
 
     @property
@@ -101,6 +109,10 @@ class PairedJob:
         """The id of its mate, if it has one and that is known."""
         group = self.group
         return group.jobs.get(group.others[0]) if group is not None and group.is_pair else None
+
+    def is_parted_from(self, peer: Domain, mate: JobId) -> bool:
+        """Return whether its owner has unlinked it from this mate."""
+        return self.parted is not None and self.parted[:2] == (peer, mate)
 
     @property
     def claims(self) -> bool:

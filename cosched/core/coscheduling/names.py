@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cosched.core.coscheduling.asked_early import AskedEarly, PairName
-from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
+from cosched.core.coscheduling.ledger import Ledger, PairedJob, Parted, membership
 from cosched.core.coscheduling.membership import Membership
 from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import (
@@ -46,7 +46,7 @@ class Names:
     owners: Mapping[tuple[Domain, str], str] = field(default_factory=dict)
     _by_name: dict[Key, JobId] = field(default_factory=dict)
     _by_mate: dict[tuple[Domain, JobId], JobId] = field(default_factory=dict)
-    _parted: set[tuple[Domain, JobId]] = field(default_factory=set)
+    _parted: dict[tuple[Domain, JobId], dict[JobId, None]] = field(default_factory=dict)  # jobs here, by former mate
     _asked_early: dict[Domain, AskedEarly] = field(default_factory=dict)
 
     # What owners say
@@ -90,22 +90,19 @@ class Names:
         """Take up a job as it was recorded."""
         self.ledger.jobs[job.id] = job
         self._enter(job)
-        if job.parted is not None:
-            self._parted.add(job.parted)
 
     def link(self, job: PairedJob, named: Named) -> None:
         """The job starts with these now, who are free. A mate that it had cannot adopt it, once it is in a group."""
-        had = (job.peer, job.mate) if not named.is_pair and job.mate is not None else None
         self._erase(job)
-        self._part(job, had)
+        job.parted = None if named.is_pair else _parted(job)
         job.group = Membership.named(self.ledger.domain, named)
         self._enter(job)
 
     def unlink(self, job: PairedJob) -> None:
         """The job starts with nobody any more. The mate that it had cannot adopt it."""
         self._erase(job)
-        self._part(job, (job.peer, job.mate) if job.mate is not None else None)
-        job.group = None
+        job.parted, job.group = _parted(job), None
+        self._enter(job)
 
     def forget(self, job: PairedJob) -> None:
         """Drop a job."""
@@ -168,8 +165,7 @@ class Names:
         known = group is not None and group.is_pair and group.jobs.get(peer) == request.caller
         if local is not None and known and local.owner == self.owner_here(peer, request.owner):
             return MateJobId(Found.MATE, local.id, NOT_WAITING.get(local.state))  # they know each other
-        mate = None if local is None else local.mate
-        if self._parted and mate != request.caller and (peer, request.caller) in self._parted:
+        if self._parted and self._was_unlinked(peer, request, local):
             return no_pair(MateProblem.UNLINKED)
         if local is None and request.pair is not None:
             return self._unsubmitted(peer, request, request.pair)
@@ -178,9 +174,18 @@ class Names:
             return no_pair(problem)
         if local.group is None:
             local.group = Membership.named(self.ledger.domain, named_mate(peer))
-        if mate is None:
+        if local.mate is None:
             self.know(local, peer, request.caller)
         return MateJobId(Found.MATE, local.id, NOT_WAITING.get(local.state))
+
+    def _was_unlinked(self, peer: Domain, request: GetMateJobId, local: PairedJob | None) -> bool:
+        """Return whether the owner has unlinked the caller from the job that it asks for."""
+        if local is not None:
+            return local.is_parted_from(peer, request.caller)
+        if request.mate is not None:
+            return False
+        names = (self.ledger.jobs[job].parted for job in self._parted.get((peer, request.caller), ()))
+        return any(request.pair is None or (had and had.pair in (None, request.pair)) for had in names)
 
     def _unsubmitted(self, peer: Domain, request: GetMateJobId, pair: str) -> MateJobId:
         """No job here has the pair's name. Perhaps the caller takes a group of its owner for a pair."""
@@ -276,6 +281,8 @@ class Names:
                 self._by_name[key] = job.id
         if (mate := job.mate) is not None:
             self._by_mate[job.peer, mate] = job.id
+        if job.parted is not None:
+            self._parted.setdefault(job.parted[:2], {})[job.id] = None
 
     def _erase(self, job: PairedJob) -> None:
         key, mate = self._key(job), (job.peer, job.mate or "")
@@ -283,14 +290,16 @@ class Names:
             del self._by_name[key]
         if self._by_mate.get(mate) == job.id:
             del self._by_mate[mate]
+        if job.parted is not None and (jobs := self._parted.get(job.parted[:2])) is not None:
+            jobs.pop(job.id, None)
+            if not jobs:
+                del self._parted[job.parted[:2]]
         self.ledger.wanted.pop(job.id, None)
 
-    def _part(self, job: PairedJob, mate: tuple[Domain, JobId] | None) -> None:
-        if job.parted is not None:
-            self._parted.discard(job.parted)
-        job.parted = mate
-        if mate is not None:
-            self._parted.add(mate)
+
+def _parted(job: PairedJob) -> Parted | None:
+    """Return the mate from which the job is unlinked; None: none is known."""
+    return None if job.mate is None else Parted(job.peer, job.mate, job.pair or "")
 
 
 def no_pair(problem: MateProblem | None = None) -> MateJobId:

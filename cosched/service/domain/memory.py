@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from cosched.core.allocation import Allocation
-from cosched.core.coscheduling.ledger import PairedJob, Untold
+from cosched.core.coscheduling.ledger import PairedJob, Parted, Untold
 from cosched.core.coscheduling.membership import Membership, Promise, Proposal
 from cosched.core.coscheduling.peers import Peers, Presence
 from cosched.core.job import JobState
@@ -75,7 +75,7 @@ def recall(job: PairedJob, memory: Mapping[str, Any]) -> PairedJob:
     for peer, (since, *told) in memory.get(UNTOLD, {}).items():
         job.untold[peer] = Untold(SettleGroupStart(*told), since)
     if job.parted is not None:
-        job.parted = (memory["parted"][0], memory["parted"][1])
+        job.parted = Parted(*memory["parted"])
     return job
 
 

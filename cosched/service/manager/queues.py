@@ -161,7 +161,7 @@ class BatchQueue(Queue):
     def _is_settled(self, peer: Domain, question: GetMateJobId | GetMember) -> bool:
         """Whether the job is known, and names others or was unlinked from this one."""
         found = self._domain.core.names.find(peer, question)
-        return found is not None and (found.group is not None or found.parted == (peer, question.caller))
+        return found is not None and (found.group is not None or found.is_parted_from(peer, question.caller))
 
     async def _adopt_caller(self, peer: Domain, question: GetMateJobId | GetMember) -> None:
         """Give the caller, or its group, to the job that it names by its id."""
