@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from cosched.core.protocol import MateProblem
 
+ANY_OF = "|"  # between domains, of which a job does not say which one it means; no name has it
 WAY_OUT = "name another mate, or say --or-alone to let the job start alone"
 
 _TEXTS: Mapping[str, str] = {
@@ -60,6 +61,9 @@ def wrong_mate(domain: str, job: str | None, pair: str | None, problem: str | No
 
     `problem`: a MateProblem; None if the peer gave none, or one that this version does not know.
     """
+    if problem == MateProblem.NO_DOMAIN:
+        ways = " or ".join(f"group={pair}@{one}" for one in domain.split(ANY_OF))
+        return f"pair {pair} is named without its mate's domain, and there are several: write {ways}"
     mate = f"{domain}:{job}" if job else f"the job of pair {pair} on {domain}"
     return _TEXTS.get(problem or "", _NOT_SAID).format(domain=domain, job=job, mate=mate)
 

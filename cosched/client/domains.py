@@ -105,6 +105,12 @@ class Domain(View[cluster_pb2.Domain]):
         return {name: getattr(self._message.jobs, name) for name in ("queued", "ready", "holding", "running")}
 
     peers = many(Peer, "The other domains that it is coupled with.")
+
+    @property
+    def default_peer(self) -> str:
+        """The peer that is meant where a pair is named without a domain; empty: there are several, or none."""
+        return self._message.default_peer or (self.peers[0].name if len(self.peers) == 1 else "")
+
     drain = if_given(Drain, "The drain in force; None: the domain does not drain.")
     now = instant("The time on its clock when it answered.")
     serving_since = instant("When it began to serve.")

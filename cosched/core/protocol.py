@@ -133,6 +133,7 @@ class MateProblem(StrEnum):
     OTHER_DOMAINS = "other_domains"  # the job of that group names other domains
     NO_GROUPS = "no_groups"  # the domain takes no members of groups
     OTHER_WINDOWS = "other_windows"  # the job of that group gives its members other windows, or another instant
+    NO_DOMAIN = "no_domain"  # the name of its pair came without a domain, and there are several
     NO_SLOTS = "no_slots"  # the group starts by slots only, and the domain gives none
 
 

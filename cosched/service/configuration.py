@@ -29,7 +29,7 @@ from cosched.service.configuration_sections import (
     Tls,
 )
 from cosched.validation.addresses import is_loopback
-from cosched.validation.mistakes import KeyedError, Mistake, first_mistake, key_shown, no_such_key
+from cosched.validation.mistakes import KeyedError, Mistake, close_to, first_mistake, key_shown, no_such_key
 from cosched.validation.schemes import NO_BOUND, SchemeChoice
 from cosched.validation.toml import read_toml
 from cosched.validation.types import Settings
@@ -119,6 +119,14 @@ class Configuration(Settings):
                     raise KeyedError(("peer", number, key), f"{value} is that of {holders[value]}")
                 if value is not None:
                     holders[value] = f"peer {peer.name}"
+        return self
+
+    @model_validator(mode="after")
+    def _default_peer_is_one(self) -> Self:
+        default, names = self.coscheduling.default_peer, [peer.name for peer in self.peers]
+        if default is not None and default not in names:
+            reason = f"no [[peer]] is named {default}{close_to(default, names)}"
+            raise KeyedError(("coscheduling", "default_peer"), reason)
         return self
 
     @model_validator(mode="after")

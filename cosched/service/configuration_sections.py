@@ -137,6 +137,7 @@ class Coscheduling(CoschedulingFields):
     on_mate_unknown: OnMateUnknown = OnMateUnknown.WAIT  # default START if the manager replays
     on_member_lost: OnMemberLost = OnMemberLost.START
     mate_patience: Annotated[Seconds | None, BeforeValidator(_endless)] = 7 * DAY
+    default_peer: DomainName | None = None  # where a pair is named without a domain; None: the peer, if there is one
     peer_timeout: Annotated[ExactSeconds, Field(gt=0, le=300)] = Decimal(5)
     peer_patience: Seconds = 30
     heartbeat_interval: Annotated[Seconds, Field(le=MAX_INTERVAL)] = 10  # 0: none

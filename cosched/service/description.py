@@ -122,8 +122,10 @@ def _scheme(section: Coscheduling, max_yields: int) -> str:
 
 
 def _peers(configuration: Configuration) -> Iterator[tuple[str, str]]:
+    default = configuration.coscheduling.default_peer
     for peer in configuration.peers:
-        yield "peer", f"{peer.name} at {peer.address}{_identity(configuration, peer)}{_owners(peer)}"
+        meant = "; meant where a pair is named without a domain" if peer.name == default else ""
+        yield "peer", f"{peer.name} at {peer.address}{_identity(configuration, peer)}{_owners(peer)}{meant}"
 
 
 def _identity(configuration: Configuration, peer: Peer) -> str:
@@ -139,6 +141,9 @@ def _warnings(configuration: Configuration) -> Iterator[str]:
     domain, tls, settings = configuration.domain, configuration.tls, configuration.coscheduling_settings()
     if settings.enabled and not configuration.peers:
         yield "no [[peer]]: no job here can have a mate"
+    unclear = len(configuration.peers) > 1 and configuration.coscheduling.default_peer is None
+    if settings.enabled and unclear and configuration.manager.schedules:
+        yield "several peers and no default_peer: a job that names a pair without a domain waits until it names one"
     if settings.enabled and not settings.release_interval:
         yield "release_interval is 0: holds are never released, so deadlocks stay"
     if settings.scheme is Scheme.HOLD and not settings.max_held_fraction:

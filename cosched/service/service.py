@@ -52,6 +52,7 @@ from cosched.service.page.sampling import Sampling
 from cosched.service.page.viewers import Policy
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
+from cosched.service.peers.linking import Coupled
 from cosched.service.peers.peer import PeerView
 from cosched.service.peers.peers import PeerClients
 from cosched.service.planning.choosing import choosing_of
@@ -203,8 +204,9 @@ class Service:
         self._agreed = AgreedStart(kind.start_lead, self.peers.clock_offset, most)
         tasks = Tasks(self.fail)
         self.announcer = Announcer(self.domain, self.peers, tasks)
+        coupled = Coupled(self._peer_names, configuration.coscheduling.default_peer or "")
         around = Around(
-            self.domain, self.announcer, self._agreed, self._peer_names, tasks, configuration.job_environment(),
+            self.domain, self.announcer, self._agreed, coupled, tasks, configuration.job_environment(),
             ResizeRules.of(configuration), self._choosing.variables if self._choosing else no_variables,
         )  # fmt: skip
         self.runner, self.queue = kind.connect(around)
@@ -222,7 +224,7 @@ class Service:
         self.views = Views(self.domain, self.clock)
         self.requests = Requests(self.domain)
         self.operations = Operations(
-            self.domain, self.requests, self.runner, self.queue, self.announcer, self._peer_names,
+            self.domain, self.requests, self.runner, self.queue, self.announcer, coupled,
             configuration.domain.max_jobs_per_user, configuration.domain.max_script_bytes_per_user,
             partial(self._ours.submitted, configuration.manager), self._choosing,
         )  # fmt: skip
@@ -321,8 +323,8 @@ class Service:
     def about(self) -> cluster_pb2.Domain:
         """Return the description of the domain for users."""
         kind = self.configuration.manager.kind
-        meeting = self.configuration.coscheduling.meeting
-        return self.views.domain(kind, f"cosched {__version__}", self.serving_since, self.peers.views(), meeting)
+        section = self.configuration.coscheduling
+        return self.views.domain(kind, f"cosched {__version__}", self.serving_since, self.peers.views(), section)
 
     def _tell_peers(self, peers: Collection[Domain] | None = None) -> None:
         """Tell these peers (None: all) that this domain is up, and whether it drains."""

@@ -92,7 +92,7 @@ class JobCounts(_message.Message):
     def __init__(self, queued: _Optional[int] = ..., ready: _Optional[int] = ..., holding: _Optional[int] = ..., running: _Optional[int] = ...) -> None: ...
 
 class Domain(_message.Message):
-    __slots__ = ("name", "version", "manager", "scheme", "release_interval", "max_held_fraction", "nodes", "jobs", "peers", "now", "serving_since", "drain", "mate_budget", "slots", "mate_budget_share", "named_nodes", "maps_applications")
+    __slots__ = ("name", "version", "manager", "scheme", "release_interval", "max_held_fraction", "nodes", "jobs", "peers", "now", "serving_since", "drain", "mate_budget", "slots", "mate_budget_share", "named_nodes", "maps_applications", "default_peer")
     NAME_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     MANAGER_FIELD_NUMBER: _ClassVar[int]
@@ -110,6 +110,7 @@ class Domain(_message.Message):
     MATE_BUDGET_SHARE_FIELD_NUMBER: _ClassVar[int]
     NAMED_NODES_FIELD_NUMBER: _ClassVar[int]
     MAPS_APPLICATIONS_FIELD_NUMBER: _ClassVar[int]
+    DEFAULT_PEER_FIELD_NUMBER: _ClassVar[int]
     name: str
     version: str
     manager: str
@@ -127,7 +128,8 @@ class Domain(_message.Message):
     mate_budget_share: str
     named_nodes: bool
     maps_applications: bool
-    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., manager: _Optional[str] = ..., scheme: _Optional[_Union[Scheme, str]] = ..., release_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_held_fraction: _Optional[str] = ..., nodes: _Optional[_Union[NodeCounts, _Mapping]] = ..., jobs: _Optional[_Union[JobCounts, _Mapping]] = ..., peers: _Optional[_Iterable[_Union[Peer, _Mapping]]] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., serving_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., drain: _Optional[_Union[Drain, _Mapping]] = ..., mate_budget: _Optional[str] = ..., slots: _Optional[bool] = ..., mate_budget_share: _Optional[str] = ..., named_nodes: _Optional[bool] = ..., maps_applications: _Optional[bool] = ...) -> None: ...
+    default_peer: str
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., manager: _Optional[str] = ..., scheme: _Optional[_Union[Scheme, str]] = ..., release_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_held_fraction: _Optional[str] = ..., nodes: _Optional[_Union[NodeCounts, _Mapping]] = ..., jobs: _Optional[_Union[JobCounts, _Mapping]] = ..., peers: _Optional[_Iterable[_Union[Peer, _Mapping]]] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., serving_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., drain: _Optional[_Union[Drain, _Mapping]] = ..., mate_budget: _Optional[str] = ..., slots: _Optional[bool] = ..., mate_budget_share: _Optional[str] = ..., named_nodes: _Optional[bool] = ..., maps_applications: _Optional[bool] = ..., default_peer: _Optional[str] = ...) -> None: ...
 
 class Drain(_message.Message):
     __slots__ = ("since", "until", "settled_by", "waits_for")

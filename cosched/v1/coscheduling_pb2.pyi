@@ -36,6 +36,7 @@ class MateProblem(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MATE_PROBLEM_NO_GROUPS: _ClassVar[MateProblem]
     MATE_PROBLEM_OTHER_WINDOWS: _ClassVar[MateProblem]
     MATE_PROBLEM_NO_SLOTS: _ClassVar[MateProblem]
+    MATE_PROBLEM_NO_DOMAIN: _ClassVar[MateProblem]
 
 class MateStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -89,6 +90,7 @@ MATE_PROBLEM_OTHER_DOMAINS: MateProblem
 MATE_PROBLEM_NO_GROUPS: MateProblem
 MATE_PROBLEM_OTHER_WINDOWS: MateProblem
 MATE_PROBLEM_NO_SLOTS: MateProblem
+MATE_PROBLEM_NO_DOMAIN: MateProblem
 MATE_STATUS_UNSPECIFIED: MateStatus
 MATE_STATUS_HOLDING: MateStatus
 MATE_STATUS_QUEUING: MateStatus

@@ -58,9 +58,14 @@ def first_mistake(error: ValidationError) -> Mistake:
 
 def no_such_key(key: str, names: Iterable[str]) -> str:
     """Return the message for an unknown key, with the known key that was probably meant."""
+    return f"no such key{close_to(key, names)}"
+
+
+def close_to(name: str, names: Iterable[str]) -> str:
+    """Return how a message about an unknown name ends: which known one was probably meant, else which there are."""
     names = list(names)
-    close = difflib.get_close_matches(key, names, n=1)
-    return f"no such key; did you mean {close[0]}?" if close else f"no such key; there are {', '.join(names)}"
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"; did you mean {close[0]}?" if close else f"; there are {', '.join(names) or 'none'}"
 
 
 def key_shown(key: str) -> str:

@@ -278,6 +278,14 @@ def test_a_mistake_in_a_peer(refusal: Refusal, change: tuple[str, str], reason: 
     assert refusal(SECURE + PEER.replace(*change)).startswith(reason)
 
 
+def test_the_default_peer_is_one_of_the_peers(refusal: Refusal) -> None:
+    named = "[coscheduling]\ndefault_peer = '{}'\n"
+    said = refusal(SECURE + named.format("eureca") + PEER)
+    assert said == "coscheduling.default_peer: no [[peer]] is named eureca; did you mean eureka?"
+    said = refusal(SECURE + named.format("polaris") + PEER)
+    assert said == "coscheduling.default_peer: no [[peer]] is named polaris; there are eureka"
+
+
 @pytest.mark.parametrize(
     ("other", "reason"),
     [

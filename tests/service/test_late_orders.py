@@ -14,6 +14,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import Status
 from cosched.core.settings import Scheme
 from cosched.service.manager.offers import Offers
+from cosched.service.peers.linking import Coupled
 from cosched.service.store import Store
 from cosched.service.tasks import Tasks
 from tests.conformance.memory import Machine, Memory
@@ -30,7 +31,7 @@ class Manned:
     def __init__(self, site: Site) -> None:
         self.site, self.machine = site, Machine(2)
         self.manager = Memory(self.machine)
-        self.offers = Offers(site.domain, site.offered, self.manager, NOBODY, ["b"], Tasks(pytest.fail))
+        self.offers = Offers(site.domain, site.offered, self.manager, NOBODY, Coupled(["b"]), Tasks(pytest.fail))
 
     async def open(self) -> Manned:
         await self.manager.open()

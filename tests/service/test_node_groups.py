@@ -7,6 +7,7 @@ import pytest
 from cosched.adapters.manager import UnavailableError
 from cosched.service.api.views import Views
 from cosched.service.manager.queues import BatchQueue
+from cosched.service.peers.linking import Coupled
 from cosched.service.wire.errors import Refusal
 from cosched.v1.cluster_pb2 import NodeState
 from tests.service.offered_site import Site, site, store  # noqa: F401
@@ -28,7 +29,7 @@ class System:
 @pytest.fixture
 def told(site: Site):  # noqa: F811
     async def groups(system: System, times: int = 1) -> list[tuple[str, int, str]]:
-        queue = BatchQueue(site.domain, system, ["b"])
+        queue = BatchQueue(site.domain, system, Coupled(["b"]))
         for _ in range(times):
             found = await Views(site.domain, site.clock).node_groups(queue)
         return [(NodeState.Name(group.state)[11:], group.count, ",".join(group.names)) for group in found]

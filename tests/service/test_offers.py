@@ -12,6 +12,7 @@ from cosched.adapters.batch_system import Known, MeetingSystem, SlotOnRecord
 from cosched.adapters.manager import ManagerError
 from cosched.core.job import JobState
 from cosched.service.manager.offers import Offers
+from cosched.service.peers.linking import Coupled
 from cosched.service.tasks import Tasks
 
 
@@ -32,7 +33,9 @@ class Domain:
 async def lost(on_record: JobState, *, offered: bool) -> bool:
     """Whether a job in this state has lost its nodes, as the manager finds it."""
     domain = Domain(j=on_record)
-    offers = Offers(cast(Any, domain), cast(Any, domain), cast(Any, None), cast(Any, None), [], Tasks(pytest.fail))
+    offers = Offers(
+        cast(Any, domain), cast(Any, domain), cast(Any, None), cast(Any, None), Coupled([]), Tasks(pytest.fail)
+    )
     await offers.take_up({"j": Known(job_id="j", submitted_at=0, nodes=1, owner="ann", link=None, offered=offered)}, ())
     return domain.lost == ["j"]
 
@@ -60,7 +63,7 @@ async def test_slots_of_an_earlier_service_that_met_are_taken_away() -> None:
 
     tasks = Tasks(pytest.fail)
     domain = cast(Any, Domain())
-    offers = Offers(domain, domain, System(), cast(Any, None), [], tasks)
+    offers = Offers(domain, domain, System(), cast(Any, None), Coupled([]), tasks)
     await offers.take_up({}, ())
     await tasks.settled()
     assert taken == [{}]

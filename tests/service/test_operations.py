@@ -23,6 +23,7 @@ from cosched.service.manager import cancelling
 from cosched.service.manager.launches import Launches
 from cosched.service.manager.queues import Queue
 from cosched.service.manager.runner import Runner
+from cosched.service.peers.linking import Coupled
 from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
 from cosched.service.wire.callers import Caller
@@ -74,7 +75,9 @@ class Site:
         self.running = tasks
         self.runner = Runner(self.domain, manager, Launches(self.domain, manager, tasks), tasks)
         requests, queue = Requests(self.domain), Queue(manager)
-        self.operations = Operations(self.domain, requests, self.runner, queue, cast(Any, None), [], 100, 10**9)
+        self.operations = Operations(
+            self.domain, requests, self.runner, queue, cast(Any, None), Coupled([]), 100, 10**9
+        )
         self.domain.turns._outside.order = self._order  # type: ignore[method-assign]
 
     async def restart(self) -> None:

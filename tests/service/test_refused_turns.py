@@ -33,6 +33,7 @@ from cosched.service.api.requests import Requests, UserRequest
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.memory import fields_of
 from cosched.service.manager.queues import Queue
+from cosched.service.peers.linking import Coupled
 from cosched.service.store import JobRecord
 from cosched.service.wire.callers import Caller
 from cosched.service.wire.errors import Refusal
@@ -84,7 +85,7 @@ class Site:
         self.node, self.calls, self.queue, self.announcer = node, calls, SlowQueue(), Announcer()
         requests = Requests(self.domain)
         self.operations = Operations(
-            self.domain, requests, cast(Any, None), self.queue, cast(Any, self.announcer), ["b"], 100, 10**9
+            self.domain, requests, cast(Any, None), self.queue, cast(Any, self.announcer), Coupled(["b"]), 100, 10**9
         )
         self.of_domain = DomainOperations(self.domain, requests)
         self._number = 0

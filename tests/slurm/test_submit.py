@@ -245,6 +245,8 @@ def test_a_pair_among_several_peers_names_its_domain(
     domain.domain.peers.add(name="kraken")
     line = refused(*PAIR, script())
     assert line == "--pair: intrepid is coupled with eureka, kraken; name one by --pair-domain"
+    domain.domain.default_peer = "kraken"
+    assert submitted(*PAIR, script())["Comment"] == "cosched:group=run7@kraken"
     for flags in (*PAIR, "--pair-domain", "eureka"), ("--group", "run7", "--with", "eureka", "--hold"):
         assert submitted(*flags, script())["Comment"] == "cosched:group=run7@eureka"
     group = "--group", "run7", "--with"

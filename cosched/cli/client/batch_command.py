@@ -95,6 +95,8 @@ class BatchCommand:
             said = f"{self.domain.manager}, which schedules jobs of {self.domain.name}, takes no names of nodes"
             raise InputError("--nodelist", None, said)
         options = {key: value for key, value in given.items() if key not in WHEN}
+        if options.get("pair") and not options.get("pair_domain") and len(self.domain.peers) > 1:
+            options["pair_domain"] = self.domain.default_peer
         if "group" not in options:
             return options
         if any(":" in member for member in options["members"]):

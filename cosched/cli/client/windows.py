@@ -119,9 +119,10 @@ def pair_apart(asked: Mapping[str, Any], domain: Domain) -> dict[str, Any]:
     if not asked.get("pair") or not any(asked.get(name) for name in WHEN):
         return dict(asked)
     peers = [peer.name for peer in domain.peers]
-    if not asked.get("pair_domain") and len(peers) != 1:
+    meant = asked.get("pair_domain") or domain.default_peer
+    if not meant:
         raise InputError("--pair-domain", None, f"is missing: {domain.name} has {' and '.join(peers) or 'no peers'}")
-    others = {"group": asked["pair"], "members": (asked.get("pair_domain") or peers[0],)}
+    others = {"group": asked["pair"], "members": (meant,)}
     return {name: value for name, value in asked.items() if name not in ("mate", "pair", "pair_domain")} | others
 
 

@@ -47,9 +47,7 @@ class Links:
         if self._queue.must_adopt(job):
             return await self._adopt(request, job, await self._named.checked(named))
         record = self._jobs.owned(request, job)
-        if named.is_pair and not named.peer:
-            named = named._replace(others=(record.mate.peer,))
-        named = await self._named.checked(named)
+        named = await self._named.checked(self._named.as_before(named, record.named))
         self._queue.check_name(record, named)
         self._check_linkable(record, named)
         answers = await self._agreed(record, named)

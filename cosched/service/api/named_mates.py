@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import grpc
 
-from cosched.core.protocol import Domain, JobId, MateProblem, Named, named_mate
+from cosched.core.protocol import JobId, MateProblem, Named, named_mate
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.peers.announcing import Announcer
-from cosched.service.peers.linking import peer_meant
+from cosched.service.peers.linking import Coupled
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import FieldError
 from cosched.validation.group_windows import wrong_instant
@@ -17,12 +15,17 @@ from cosched.wrong_mates import wrong_member
 
 
 class NamedMates:
-    """The checks of one domain, whose configured peers are `peers`. They raise Refusal."""
+    """The checks of one domain. They raise Refusal."""
 
-    def __init__(self, domain: LiveDomain, announcer: Announcer, peers: Sequence[Domain]) -> None:
+    def __init__(self, domain: LiveDomain, announcer: Announcer, coupled: Coupled) -> None:
         self._domain = domain
         self._announcer = announcer
-        self._peers = peers
+        self._coupled = coupled
+
+    def as_before(self, named: Named, mate: Named) -> Named:
+        """Return the mate, without a domain's name on that of the `mate` before, if that is known."""
+        kept = named.is_pair and not named.peer and mate.peer in self._coupled.peers
+        return named._replace(others=(mate.peer,)) if kept else named
 
     async def checked(self, named: Named) -> Named:
         """Return the mate, with its domain filled in, or the group, whose domains are known and can start groups."""
@@ -69,10 +72,10 @@ class NamedMates:
 
     def mate(self, mate: Named) -> Named:
         """Return the mate with its domain filled in; Refusal if this domain does not talk to that one."""
-        peer = peer_meant(mate.peer, self._peers)
-        if peer not in self._peers:
-            known = ", ".join(self._peers) or "none"
-            said = f"no domain {mate.peer}" if mate.peer else "the mate's domain must be named"
+        peer = self._coupled.meant(mate.peer)
+        if peer not in self._coupled.peers:
+            known = ", ".join(self._coupled.peers) or "none"
+            said = f"no domain {mate.peer}" if mate.peer else "the mate's domain must be named, by --pair-domain"
             if peer == self._domain.name:
                 said = f"{peer} is this domain: a mate is a job of another one"
             raise Refusal(grpc.StatusCode.NOT_FOUND, "DOMAIN_NOT_FOUND", f"{said} (configured: {known})")

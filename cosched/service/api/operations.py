@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 
 import grpc
 
@@ -26,6 +26,7 @@ from cosched.service.manager.queues import Queue
 from cosched.service.manager.runner import Runner
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.linking import (
+    Coupled,
     no_pair,
     refusal_of,
 )
@@ -42,10 +43,10 @@ class Operations:
 
     def __init__(
         self, domain: LiveDomain, requests: Requests, runner: Runner, queue: Queue, announcer: Announcer,
-        peers: Sequence[Domain], most_jobs: int, most_bytes: int,
+        coupled: Coupled, most_jobs: int, most_bytes: int,
         submitted: Callable[[Mapping[str, str]], Mapping[str, str]] = dict, choosing: Choosing | None = None,
     ) -> None:  # fmt: skip
-        """`peers`: the configured domains. One user may have `most_jobs` jobs that have not ended, and
+        """One user may have `most_jobs` jobs that have not ended, and
         `most_bytes` bytes of their scripts. `submitted`: see SchedulerKind. `choosing`: chooses nodes for applications.
         """
         self._domain = domain
@@ -54,7 +55,7 @@ class Operations:
         self._queue = queue
         self._announcer = announcer
         self.jobs = OwnedJobs(domain)
-        self._named = NamedMates(domain, announcer, peers)
+        self._named = NamedMates(domain, announcer, coupled)
         self._links = Links(domain, requests, queue, announcer, self.jobs, self._named)
         self._most_jobs, self._most_bytes = most_jobs, most_bytes
         self._submitted = submitted

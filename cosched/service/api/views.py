@@ -15,6 +15,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, MateJobId, MateStatus, Named
 from cosched.core.settings import Scheme
 from cosched.service.clock import Clock
+from cosched.service.configuration_sections import Coscheduling
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import is_sized, least_of, predictions_of, said_of
@@ -27,7 +28,6 @@ from cosched.service.store import EventRecord, JobRecord
 from cosched.service.wire.group_messages import write_window
 from cosched.service.wire.message_parts import PROBLEM, STATUS
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
-from cosched.validation.schemes import Meeting
 
 SCHEMES = {
     Scheme.HOLD: cluster_pb2.SCHEME_HOLD,
@@ -192,9 +192,10 @@ class Views:
         )
 
     def domain(
-        self, manager: str, version: str, serving_since: int, peers: Iterable[PeerView], meeting: Meeting
+        self, manager: str, version: str, serving_since: int, peers: Iterable[PeerView], section: Coscheduling
     ) -> cluster_pb2.Domain:
         """Return the message for the domain itself."""
+        meeting = section.meeting
         settings = self._domain.core.settings
         message = cluster_pb2.Domain(
             name=self._domain.name,
@@ -210,6 +211,7 @@ class Views:
             mate_budget=meeting.texts["mate_budget"],
             slots=meeting.slots,
             mate_budget_share=meeting.texts.get("mate_budget_share", ""),
+            default_peer=section.default_peer or "",
         )
         message.peers.extend(_peer(view, self._absence(view)) for view in peers)
         if not self._domain.kind.of_batch_systems:

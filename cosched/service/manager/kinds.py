@@ -11,7 +11,7 @@ from cosched.adapters.batch_system import BatchSystem, MeetingSystem
 from cosched.adapters.launcher import ElasticLauncher, Launcher
 from cosched.adapters.loading import ResourceManager
 from cosched.adapters.manager import UnknownJobError
-from cosched.core.protocol import Domain, JobId
+from cosched.core.protocol import JobId
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
 from cosched.core.scheduling.places import Places
@@ -27,6 +27,7 @@ from cosched.service.manager.runner import Runner
 from cosched.service.manager.slot_orders import SlotOrders
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
+from cosched.service.peers.linking import Coupled
 from cosched.service.tasks import Tasks
 
 
@@ -36,7 +37,7 @@ class Around(NamedTuple):
     domain: LiveDomain
     announcer: Announcer
     agreed: AgreedStart
-    peers: Sequence[Domain]  # the configured domains
+    coupled: Coupled
     tasks: Tasks  # see Runner
     finding: Mapping[str, str]  # variables by which jobs find their mates
     resize_rules: ResizeRules
@@ -69,15 +70,15 @@ def _nodes_of(launcher: Launcher, job: JobId) -> Sequence[str]:
 
 
 def _offers(system: BatchSystem, around: Around) -> tuple[Runner, Queue]:
-    domain, announcer, agreed, peers, tasks, finding, *_ = around
+    domain, announcer, agreed, coupled, tasks, finding, *_ = around
     scheduler, slots = cast(ExternalScheduler, domain.scheduler), None
     if scheduler.capabilities.slots:
         offered = OfferedSlots(domain, cast(ExternalMeetingScheduler, scheduler))
         slots = SlotOrders(offered, cast(MeetingSystem, system), domain.clock, tasks)
     jobs = OfferedJobs(domain, scheduler, agreed.accepted)
     ports = {name: value for name, value in finding.items() if name != SERVER}  # nodes do not see the domain's socket
-    offers = Offers(domain, jobs, system, announcer, peers, tasks, slots, ports)
-    return Runner(domain, system, offers, tasks), BatchQueue(domain, system, peers)
+    offers = Offers(domain, jobs, system, announcer, coupled, tasks, slots, ports)
+    return Runner(domain, system, offers, tasks), BatchQueue(domain, system, coupled)
 
 
 def _launches(launcher: Launcher, around: Around) -> tuple[Runner, Queue]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 from typing import assert_never
@@ -48,11 +48,11 @@ from cosched.service.manager.launches import known_mates
 from cosched.service.manager.runner import Work, tell_end
 from cosched.service.manager.slot_orders import SlotOrders
 from cosched.service.peers.announcing import Announcer
-from cosched.service.peers.linking import LOOK, mate_may_start, peer_meant, refusal_of
+from cosched.service.peers.linking import LOOK, Coupled, mate_may_start, refusal_of
 from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
 from cosched.validation.group_windows import wrong_windows
-from cosched.wrong_mates import wrong_member
+from cosched.wrong_mates import ANY_OF, wrong_mate, wrong_member
 
 DOUBT = 1.0  # seconds after which a try will probably fail, since another job is in its way
 WANTED_FIRST = 5.0  # seconds; a forced release takes one to three if Slurm answers
@@ -71,19 +71,19 @@ class Offers(Work[SystemOrder, BatchReport]):
         jobs: OfferedJobs,
         system: BatchSystem,
         announcer: Announcer,
-        peers: Sequence[Domain],
+        coupled: Coupled,
         tasks: Tasks,
         slots: SlotOrders | None = None,
         finding: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """`jobs`: the domain's. `peers`: the configured domains. `slots`: of a domain whose pairs meet. `finding`:
+        """`jobs`: the domain's. `slots`: of a domain whose pairs meet. `finding`:
         variables by which jobs find their mates, beside COSCHED_MATES.
         """
         self._domain = domain
         self._jobs = jobs
         self._system = system
         self._announcer = announcer
-        self._peers = peers
+        self._coupled = coupled
         self._tasks = tasks
         self._slots = slots
         self._finding = finding
@@ -200,14 +200,17 @@ class Offers(Work[SystemOrder, BatchReport]):
         if job.link is None:
             return
         named = self._named(job.link)
-        unknown = [peer for peer in named.others if peer not in self._peers]
+        unknown = [peer for peer in named.others if not self._knows(peer)]
         if unknown:
-            known = ", ".join(self._peers) or "none"
-            said = f"no domain {unknown[0]}" if unknown[0] else "a pair's name, but not in which domain"
+            known = ", ".join(self._coupled.peers) or "none"
+            said = f"no domain {unknown[0]}" if unknown[0] else "a pair's name, but there is no other domain"
             reason = f"its {self._system.mate_field} names {said} (configured: {known})"
             _LOG.warning("job %s of %s starts alone: %s", job.job_id, job.owner, reason)
             self._jobs.refused(job.job_id, reason)
             return
+        if ANY_OF in named.peer:
+            said = wrong_mate(named.peer, None, named.pair, MateProblem.NO_DOMAIN)
+            _LOG.warning("job %s of %s waits: %s; no default_peer is configured", job.job_id, job.owner, said)
         record = self._record(job, named)
         self._jobs.submitted(record)
         self._tasks.run(self._announce(record, named))
@@ -216,7 +219,12 @@ class Offers(Work[SystemOrder, BatchReport]):
         """The group, or the mate, that a job names."""
         if link.others:
             return named_group(link.pair or "", link.others, link.or_alone, link.windows, link.at)
-        return named_mate(peer_meant(link.peer, self._peers), link.pair, link.mate, link.or_alone)
+        peer = self._coupled.meant(link.peer) or self._coupled.any
+        return named_mate(peer, link.pair, link.mate, link.or_alone)
+
+    def _knows(self, peer: Domain) -> bool:
+        """Return whether jobs can name this domain; one that names no domain waits until it names one."""
+        return bool(peer) and (peer in self._coupled.peers or peer == self._coupled.any)
 
     async def _announce(self, record: JobRecord, named: Named) -> None:
         if (job := str(record.id)) not in self._domain.jobs:
@@ -255,7 +263,7 @@ class Offers(Work[SystemOrder, BatchReport]):
 
     def _relinked(self, report: Relinked) -> None:
         named = self._named(report.link) if report.link is not None else None
-        known = named is not None and (not named.is_pair or named.peer in self._peers)
+        known = named is not None and (not named.is_pair or self._knows(named.peer))
         self._tasks.run(self._follow_link(report.job_id, named if known else None))
 
     async def _follow_link(self, job: JobId, named: Named | None) -> None:
@@ -295,12 +303,20 @@ class Offers(Work[SystemOrder, BatchReport]):
         except ManagerError as error:
             _LOG.warning("slots of an earlier service are not taken away: %s", error)
 
+    def _is_meant_now(self, known: Known) -> bool:
+        """Return whether another domain is meant than before by a job that does not name its mate's."""
+        record = self._domain.jobs[known.job_id]
+        unnamed = known.link is not None and record.is_pair and ANY_OF in record.mate.peer
+        return unnamed and known.link is not None and self._named(known.link).peer != record.mate.peer
+
     def _find(self, known: Known) -> None:
         if known.end is not None:
             self._ended(known.end)
             return
         if known.job_id not in self._domain.jobs:
             self._appeared(known)
+        elif self._is_meant_now(known):
+            self._relinked(Relinked(known.job_id, known.link))
         if known.running:
             self._domain.started(known.job_id)
             self._jobs.resized(known.job_id, known.nodes)

@@ -20,7 +20,7 @@ from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import least_of
 from cosched.service.manager.launches import spec_of
 from cosched.service.manager.plans import BATCH_SYSTEMS, Plan, Planner, no_plan
-from cosched.service.peers.linking import no_pair
+from cosched.service.peers.linking import Coupled, no_pair
 from cosched.service.store import JobRecord, JobScript
 from cosched.service.wire.errors import Refusal
 
@@ -96,11 +96,10 @@ class Queue:
 class BatchQueue(Queue):
     """The queue of a batch system: jobs are submitted there, and we do not know those without a mate."""
 
-    def __init__(self, domain: LiveDomain, system: BatchSystem, peers: Sequence[Domain]) -> None:
-        """`peers`: the configured domains."""
+    def __init__(self, domain: LiveDomain, system: BatchSystem, coupled: Coupled) -> None:
         self._domain = domain
         self._system = system
-        self._peers = peers
+        self._coupled = coupled
         self._states: Mapping[str, NodeState] = {}
         self._states_until = 0.0  # by the monotonic clock
 
@@ -210,7 +209,7 @@ class BatchQueue(Queue):
             return Link("", None, mate.name, mate.or_alone, mate.others, mate.windows, mate.at)
         if mate.pair is None:
             return Link(mate.peer, mate.mate, or_alone=mate.or_alone)
-        return Link(mate.peer if len(self._peers) > 1 else "", pair=mate.pair, or_alone=mate.or_alone)
+        return Link(mate.peer if len(self._coupled.peers) > 1 else "", pair=mate.pair, or_alone=mate.or_alone)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import grpc
 
@@ -11,14 +12,26 @@ from cosched.core.protocol import Domain, Found, JobId, MateJobId, Named, StartJ
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord
 from cosched.service.wire.errors import Refusal
-from cosched.wrong_mates import WAY_OUT, wrong_mate, wrong_member
+from cosched.wrong_mates import ANY_OF, WAY_OUT, wrong_mate, wrong_member
 
 LOOK = 0.05  # seconds
 
 
-def peer_meant(named: Domain, peers: Sequence[Domain]) -> Domain:
-    """Return the named domain, or the only one of the `peers` if none is named; empty if there are several."""
-    return named or (peers[0] if len(peers) == 1 else "")
+@dataclass(frozen=True, slots=True)
+class Coupled:
+    """The configured `peers` of a domain, and the one that is meant where none is named; empty: there is none."""
+
+    peers: Sequence[Domain]
+    default: Domain = ""
+
+    def meant(self, named: Domain) -> Domain:
+        """Return the named domain, or that which is meant if none is; empty if there are several, or no peers."""
+        return named or self.default or (self.peers[0] if len(self.peers) == 1 else "")
+
+    @property
+    def any(self) -> Domain:
+        """What stands in the place of the mate's domain, if a job does not say which of several it means."""
+        return ANY_OF.join(self.peers)
 
 
 def names(record: JobRecord, wanted: Named) -> bool:

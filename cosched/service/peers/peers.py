@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 
-from cosched.core.protocol import Domain, Failure, Reply, Request
+from cosched.core.protocol import Domain, Failure, Found, MateJobId, MateProblem, Reply, Request
 from cosched.service.configuration_sections import Peer
 from cosched.service.peers.clock_offset import Offset
 from cosched.service.peers.outcomes import CallError
@@ -15,6 +15,7 @@ from cosched.v1.coscheduling_pb2 import TellPresenceRequest
 from cosched.v1.explain_pb2 import ExplainMatesRequest, ExplainMatesResponse
 from cosched.v1.page_pb2 import DescribeJobsRequest, DescribeJobsResponse
 from cosched.v1.rendezvous_pb2 import GetPlaceRequest, GetPlaceResponse
+from cosched.wrong_mates import ANY_OF
 
 __all__ = ["CallError", "PeerClients"]
 
@@ -42,6 +43,8 @@ class PeerClients:
 
         The call is cancelled, without an outcome, if `close` comes first.
         """
+        if ANY_OF in peer:  # its mate's domain is not named: nobody can be asked
+            return MateJobId(Found.NO_PAIR, None, MateProblem.NO_DOMAIN)
         return await self._client(peer).call(request)
 
     async def place(self, peer: Domain, question: GetPlaceRequest) -> GetPlaceResponse:

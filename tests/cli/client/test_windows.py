@@ -13,10 +13,10 @@ from cosched.cli.client.batch_command import BatchCommand
 from cosched.cli.client.submit import directive, submit
 from cosched.cli.client.windows import check_windows, instant_of_all, pair_apart, windows_of, windows_of_all
 from cosched.cli.client.wording import windows_found
-from cosched.client import Group
+from cosched.client import Domain, Group
 from cosched.client.calls import group_name
 from cosched.errors import InputError
-from cosched.v1 import job_pb2
+from cosched.v1 import cluster_pb2, job_pb2
 from cosched.validation.durations import parse_instant
 from cosched.validation.group_windows import wrong_instant
 
@@ -101,13 +101,17 @@ def test_windows_that_cannot_be_are_refused(words, said):
 def test_a_pair_whose_jobs_start_apart_is_a_group_of_two():
     options = dict(directive.make_context("#COSCHED", ["--pair", "run7", "--within", "5m", "--or-alone"]).params)
     check_windows(options)
-    one, two = (SimpleNamespace(name="here", peers=[SimpleNamespace(name=name) for name in OTHERS[:n]]) for n in (1, 2))
+    one, two = (Domain(cluster_pb2.Domain(name="here", peers=[{"name": name} for name in OTHERS[:n]])) for n in (1, 2))
     named = pair_apart(options, one)
     assert (named["group"], named["members"], named["or_alone"], "pair" in named) == ("run7", ("mira",), True, False)
     assert windows_of(named, "here", named["members"]) == {"mira": (-300, 300)}
     with pytest.raises(InputError, match="--pair-domain: is missing: here has mira and polaris"):
         pair_apart(options, two)
     assert pair_apart({**options, "pair_domain": "polaris"}, two)["members"] == ("polaris",)
+    meant = Domain(
+        cluster_pb2.Domain(name="here", peers=[{"name": name} for name in OTHERS[:2]], default_peer="polaris")
+    )
+    assert pair_apart(options, meant)["members"] == ("polaris",)
     assert pair_apart({**options, "within": None}, two)["pair"] == "run7"
 
 

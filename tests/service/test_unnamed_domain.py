@@ -1,0 +1,153 @@
+"""A pair is named without its mate's domain: with one peer that is meant, with several `default_peer`, else jobs wait.
+
+Beside a batch system, and where jobs are submitted to the domain itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from cosched.adapters.batch_system import Appeared, Known, Link, Relinked
+from cosched.cli.client.wording import mate_found
+from cosched.client.jobs import Job
+from cosched.core.effects import Start
+from cosched.core.job import JobState
+from cosched.core.protocol import Named, named_mate
+from cosched.core.settings import OnMateUnknown
+from cosched.service.api.named_mates import NamedMates
+from cosched.service.api.views import Views
+from cosched.service.manager.offers import Offers
+from cosched.service.manager.plans import Plan
+from cosched.service.peers.announcing import Announcer
+from cosched.service.peers.linking import Coupled
+from cosched.service.peers.peers import PeerClients
+from cosched.service.planning.reasons import Reasons
+from cosched.service.store import Store
+from cosched.service.tasks import Tasks
+from cosched.service.wire.errors import Refusal
+from tests.service.offered_site import NOW, Site, store
+
+__all__ = ["store"]
+
+BOTH = ["b", "c"]
+SAID = "pair run7 is named without its mate's domain, and there are several: write group=run7@b or group=run7@c"
+
+
+class Offered:
+    """Domain a beside a batch system, which has job 1 of pair run7. Its peers give no answer."""
+
+    def __init__(self, store: Store, coupled: Coupled, **settings: Any) -> None:
+        self.site, self.tasks = Site(store, **settings), Tasks(pytest.fail)
+        domain, self.peers = self.site.domain, PeerClients("a", (), 1.0, None, lambda _: None)
+        system = cast(Any, SimpleNamespace(mate_field="comment"))
+        self.announcer = Announcer(domain, self.peers, self.tasks)
+        self.offers = Offers(domain, self.site.offered, system, self.announcer, coupled, self.tasks)
+
+    async def appears(self, link: Link) -> None:
+        self.offers.hear(Appeared("1", NOW, 2, "ann", link))
+        await self.idle()
+
+    async def idle(self) -> None:
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    async def chosen(self) -> JobState | None:
+        """The batch system chooses it; what it asks is answered as by its service."""
+        self.site.offer(1)
+        for call in self.site.outside.calls:
+            self.site.domain.calls.answered(call, await self.peers.call(call.peer, call.request))
+        return self.site.state(1)
+
+
+@pytest.mark.parametrize(
+    ("coupled", "peer"),
+    [(Coupled(["b"]), "b"), (Coupled(BOTH, "c"), "c"), (Coupled(BOTH), "b|c"), (Coupled([], ""), None)],
+)
+async def test_which_domain_is_meant(store: Store, coupled: Coupled, peer: str | None) -> None:
+    made = Offered(store, coupled)
+    await made.appears(Link(pair="run7"))
+    record = made.site.domain.jobs.get("1")
+    assert (None if record is None else record.named) == (named_mate(peer, "run7") if peer else None)
+
+
+async def test_a_job_that_does_not_name_one_of_several_domains_waits_and_says_so_everywhere(
+    store: Store, caplog
+) -> None:
+    made = Offered(store, Coupled(BOTH), on_mate_unknown=OnMateUnknown.WAIT)
+    await made.appears(Link(pair="run7"))
+    assert await made.chosen() is JobState.QUEUED
+    assert Start("1") not in made.site.orders
+    domain, record = made.site.domain, made.site.domain.jobs["1"]
+    assert record.reason == "MateUnknown"
+    assert f"job 1 of ann waits: {SAID}" in caplog.text
+    views = Views(domain, domain.clock)
+    assert mate_found(Job(views.job(record)).mates[0]) == f"{SAID}: it waits until it is linked or unlinked"
+    told = [views.event(event).text for event in store.events(0, (), (), -1)]
+    assert f"{SAID}: it waits until it is linked or unlinked" in told
+    reason = Reasons(domain).of(record, Plan(NOW))
+    assert reason is not None
+    assert reason.text == SAID
+    assert "cosched link 1 names another" in reason.change
+
+
+async def test_a_job_that_would_start_alone_does(store: Store) -> None:
+    made = Offered(store, Coupled(BOTH), on_mate_unknown=OnMateUnknown.WAIT)
+    await made.appears(Link(pair="run7", or_alone=True))
+    assert await made.chosen() is JobState.RUNNING
+
+
+async def test_a_job_that_names_the_domain_later_has_its_mate_there(store: Store) -> None:
+    made = Offered(store, Coupled(BOTH))
+    await made.appears(Link(pair="run7"))
+    made.offers.hear(Relinked("1", Link("c", pair="run7")))
+    await made.idle()
+    assert made.site.domain.jobs["1"].named == named_mate("c", "run7")
+
+
+async def test_a_job_that_no_longer_names_the_domain_does_not_start_alone(store: Store) -> None:
+    made = Offered(store, Coupled(BOTH), on_mate_unknown=OnMateUnknown.WAIT)
+    await made.appears(Link("c", pair="run7"))
+    made.offers.hear(Relinked("1", Link(pair="run7")))
+    await made.idle()
+    assert made.site.domain.jobs["1"].named == named_mate("b|c", "run7")
+
+
+@pytest.mark.parametrize(
+    ("coupled", "peer"),
+    [(Coupled(BOTH, "b"), "b"), (Coupled(["c"]), "c"), (Coupled(BOTH), "b|c"), (Coupled([*BOTH, "d"]), "b|c|d")],
+)
+async def test_after_a_restart_the_configuration_may_tell_which_is_meant(
+    store: Store, coupled: Coupled, peer: str
+) -> None:
+    made = Offered(store, Coupled(BOTH))
+    await made.appears(Link(pair="run7"))
+    again = Offered(store, coupled)
+    await again.offers.take_up({"1": Known("1", NOW, 2, "ann", Link(pair="run7"))}, ())
+    await again.idle()
+    assert again.site.domain.jobs["1"].named == named_mate(peer, "run7")
+
+
+def named(coupled: Coupled, mate: Named) -> Named:
+    domain = cast(Any, SimpleNamespace(name="a"))
+    return NamedMates(domain, cast(Any, None), coupled).mate(mate)
+
+
+def test_a_submission_to_the_domain_itself_takes_the_default_too() -> None:
+    assert named(Coupled(BOTH, "c"), named_mate("", "run7")) == named_mate("c", "run7")
+    assert named(Coupled(BOTH, "c"), named_mate("b", "run7")) == named_mate("b", "run7")
+
+
+def test_a_submission_is_refused_without_it_and_the_option_and_the_domains_are_said() -> None:
+    with pytest.raises(Refusal, match=r"the mate's domain must be named, by --pair-domain \(configured: b, c\)"):
+        named(Coupled(BOTH), named_mate("", "run7"))
+
+
+def test_a_link_keeps_the_domain_of_the_mate_before_if_that_is_known() -> None:
+    names = NamedMates(cast(Any, None), cast(Any, None), Coupled(BOTH))
+    other = named_mate("", "other")
+    assert names.as_before(other, named_mate("c", "run7")) == named_mate("c", "other")
+    assert names.as_before(other, named_mate("b|c", "run7")) == other
