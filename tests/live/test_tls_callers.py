@@ -120,7 +120,7 @@ def test_only_the_mates_own_domain_learns_of_a_job_and_can_start_it(world):
     wait_until(lambda: world.client.job(world.job).state == "completed")
     via = "certificate spiffe://site/cosched/"
     assert world.audit()[1:] == [
-        *(("c", f"{via}c", call, "OK") for call in ORDERS),
+        *(("c", f"{via}c", call, "NO_MATE") for call in ORDERS),
         *(("c", f"{via}c", call, DENIED) for call in ORDERS),
         *(("a", f"{via}a", call, "OK") for call in ORDERS),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar, get_args
 
 import grpc
@@ -49,6 +50,7 @@ _Message = TypeVar("_Message", bound=Message)
 _Response = TypeVar("_Response", bound=Message)
 _Call: TypeAlias = CallOnWire[Any, _Message, Any, _Response]
 ORDERS = get_args(MutatingRequest | GroupOrder)
+NO_MATE = "NO_MATE"  # in the audit: what comes of an order about a job that does not start with the caller
 
 
 def _answers(call: _Call[_Message, _Response]) -> Method[CoschedulingApi, _Message, _Response]:
@@ -137,9 +139,14 @@ class CoschedulingApi(CoschedulingServiceServicer):
 
     def _audit_refused(self, call: str, caller: Caller, refusal: Refusal) -> None:
         now, who = self.domain.clock.now(), caller.peer or caller.user or ""
-        record = AuditRecord(now, who, caller.via, call, None, refusal.code.name, refusal.message)
+        self._audit_vain(
+            AuditRecord(now, who, caller.via, call, None, refusal.code.name, refusal.message), refusal.reason
+        )
+
+    def _audit_vain(self, record: AuditRecord, reason: str = NO_MATE) -> None:
+        """Note an order that has changed nothing, in sums: a peer can give as many as it likes."""
         if not self.domain.turns.problem:
-            self.domain.refused_changes.add(record, refusal.reason)
+            self.domain.refused_changes.add(record, reason)
 
     async def _asked(self, call: _Call[_Message, _Response], message: _Message, caller: Caller) -> _Response:
         here = self.domain.name
@@ -176,6 +183,8 @@ class CoschedulingApi(CoschedulingServiceServicer):
             now = self.domain.clock.now()
             audit = AuditRecord(now, asked.peer, caller.via, call, request.job, "OK", request.request_id)
         reply = self.domain.questions.ask(asked, audit)
+        if audit is not None and not self.domain.questions.is_of_mates(asked):
+            self._audit_vain(replace(audit, outcome=NO_MATE, detail=f"{asked.peer}:{request.caller} is not its mate"))
         if reply is None and isinstance(request, Late):
             reply = await self.domain.questions.late_answers.of(asked.peer, request)
         await self._settled()
@@ -206,10 +215,10 @@ class CoschedulingApi(CoschedulingServiceServicer):
 
     def _is_of_no_mate(self, asked: Asked, reply: Reply) -> bool:
         """Whether the job is no mate of the caller's job: the peer makes a mistake, or somebody spies."""
-        request, core = asked.request, self.domain.core
+        request = asked.request
         if isinstance(request, GetMateJobId | GetMember):
             return isinstance(reply, MateJobId) and reply.found is Found.NO_PAIR
-        return request.job != PROBE and not core.names.starts_with(asked.peer, request.caller, request.job)
+        return request.job != PROBE and not self.domain.questions.is_of_mates(asked)
 
     def _own_mate(self, job: JobId) -> tuple[MateJobId, Domain]:
         """Return what we know of the mate of a job of ours, and its domain; changes nothing."""

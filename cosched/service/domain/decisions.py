@@ -32,6 +32,7 @@ from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain.changes import Preempt
 from cosched.service.domain.late_answers import Late
 from cosched.service.domain.memory import PEERS, SCHEDULER, SLOT_USE, remember_peers
+from cosched.service.domain.peer_news import PeerNews
 from cosched.service.domain.records import Records
 from cosched.service.domain.sizing import Sizes
 from cosched.service.domain.story import MATE_HOLDS, MEMBER_LOST, Noted
@@ -53,6 +54,7 @@ class Decisions:
         self._speaker: Domain = ""  # the peer that has said what this turn is about
         self._core = core
         self._records = records
+        self._news = PeerNews()
         self.sizes = Sizes(records, kind)
         self._scheduler = records.scheduler
         self._kind = kind.name
@@ -149,7 +151,8 @@ class Decisions:
         """Something else is known of peers now."""
         for peer in self._core.peers.take_changed():
             what, until = self.presence(peer)
-            self._journal.note(None, what, peer=peer, until=until)
+            if self._news.is_news(peer, what, until, self._journal.now):
+                self._journal.note(None, what, peer=peer, until=until)
         self._journal.changes.values[PEERS] = remember_peers(self._core.peers)
 
     def presence(self, peer: Domain) -> tuple[Noted, int | None]:

@@ -40,16 +40,25 @@ class Questions:
         self.late_answers = LateAnswers()
 
     def ask(self, asked: Asked, audit: AuditRecord | None = None) -> Reply | None:
-        """A peer's request and its answer; None: it takes a while, see `late_answers`. Refusal."""
+        """A peer's request and its answer; None: it takes a while, see `late_answers`. Refusal.
+
+        An order about a job that does not start with the caller changes nothing: `audit` is not written.
+        """
         self._recall(asked)
         if not self._turns.problem and (answer := self._known(asked)) is not None:
             return self._explained(asked, answer)
         with self._turns.take() as changes:
-            if audit is not None:
+            if audit is not None and self.is_of_mates(asked):
                 changes.audits.append(audit)
             if not self._decisions.hear(asked.peer, asked):
                 raise Refusal(grpc.StatusCode.INVALID_ARGUMENT, "ILLEGAL", "the job is in no state that allows this")
         return self._explained(asked, changes.reply)
+
+    def is_of_mates(self, asked: Asked) -> bool:
+        """Return whether the two jobs of a request that names both start together."""
+        request = asked.request
+        assert not isinstance(request, GetMateJobId | GetMember)
+        return self._core.names.starts_with(asked.peer, request.caller, request.job)
 
     def _explained(self, asked: Asked, reply: Reply | None) -> Reply | None:
         """The answer, with what is on record of a mate that is not in memory (any more)."""

@@ -130,7 +130,7 @@ class AuditRecord:
     via: str
     method: str
     job: str | None
-    outcome: str  # OK or the name of the gRPC code
+    outcome: str  # OK, the name of the gRPC code, or NO_MATE
     detail: str
     times: int = 1  # equal refusals within a minute
 
