@@ -1,4 +1,4 @@
-"""What is told of peers' presence, in events: changes, and not so many that a peer could fill the database with them."""
+"""What events tell of peers' presence: changes, and not so many that a peer could fill the database with them."""
 
 from __future__ import annotations
 
