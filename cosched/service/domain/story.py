@@ -237,6 +237,14 @@ def _why_not_held(detail: StoredDetail) -> str:
     return used_up if detail.get("over_budget") else "too many nodes are held already"
 
 
+def _not_booked(detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
+    said = "keeps its nodes no longer: not all of its group could start"
+    if "until" not in detail:
+        return said
+    often = f"that often in a row, that no job gets nodes for {detail['peer']} until {clock_time(detail['until'])}"
+    return f"{said}, {often}"
+
+
 def _started(detail: StoredDetail, _: Callable[[int], str]) -> str:
     gap = detail.get("gap_s")
     late = f", {span(gap)} late" if gap is not None else ""
@@ -283,7 +291,7 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     What.LOST_SLOT: lambda detail, clock_time: f"lost its slot at {clock_time(detail['slot'])}: {_because(detail)}",
     What.KEEPS_SLOT: lambda detail, clock_time: f"starts at {clock_time(detail['slot'])}: its group has begun",
     What.BOOKED: lambda _, __: "keeps its nodes for its group, which may start now",
-    What.NOT_BOOKED: lambda _, __: "keeps its nodes no longer: not all of its group could start",
+    What.NOT_BOOKED: _not_booked,
     What.MEMBER_APART: lambda detail, _: (
         f"started without {'the member of its group' if 'group' in detail else 'its mate'} on {detail['peer']}"
     ),

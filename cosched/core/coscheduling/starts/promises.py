@@ -25,6 +25,7 @@ from cosched.core.coscheduling.starts.proposals import longest_lease
 from cosched.core.coscheduling.starts.proposing import Proposing
 from cosched.core.coscheduling.starts.reserving import Reserving
 from cosched.core.coscheduling.starts.telling import Telling
+from cosched.core.coscheduling.starts.vain import VainProposals
 from cosched.core.effects import (
     Answer,
     Call,
@@ -57,7 +58,7 @@ from cosched.core.protocol import (
     call_number,
 )
 from cosched.core.settings import OnUnreachable, Scheme
-from cosched.core.story import What, Why
+from cosched.core.story import Detail, What, Why
 
 
 @dataclass
@@ -74,6 +75,9 @@ class Promises:
     telling: Telling
     reserving: Reserving
     trying: dict[JobId, tuple[Domain, ProposeGroupStart]] = field(default_factory=dict)  # who waits for the nodes
+
+    def __post_init__(self) -> None:
+        self.vain = VainProposals(self.ledger)
 
     # ProposeGroupStart
 
@@ -94,6 +98,8 @@ class Promises:
             return self._book(job, peer, request, now, job.state)
         if self._starts_later(job, now):
             return [*self._book(job, peer, request, now, QUEUED), MoveSlot(job.id, SlotMoves.NEVER)]
+        if self.vain.pauses(peer, now) and not request.slot:
+            return self._answer(job, peer, request, Vote.NO)
         waiting = self.trying.get(job.id)
         if waiting is not None and waiting[0] != peer:
             return self._answer(job, peer, request, Vote.BUSY)
@@ -246,6 +252,7 @@ class Promises:
         group = membership(job)
         assert group.promise is not None
         by, group.started_by = group.promise.proposer, proposal
+        self.vain.forget(by)
         unbooked = self.end(job)
         if job.state is QUEUED:
             return [*self.gathering.agreeing.fix(job, now), *unbooked]
@@ -257,7 +264,7 @@ class Promises:
         group = membership(job)
         promise, kept_until = group.promise, group.kept_until
         assert promise is not None
-        effects = [*self.ledger.note(job, What.NOT_BOOKED, proposal=promise.proposal), *self.end(job)]
+        effects = [*self.ledger.note(job, What.NOT_BOOKED, **self._in_vain(job, promise, now)), *self.end(job)]
         if group.by_slots_only and job.state is QUEUED and not group.has_begun:
             return [*effects, MoveSlot(job.id, SlotMoves.WITH_GROUP)]
         if job.state is HOLDING:
@@ -272,6 +279,15 @@ class Promises:
             return [*effects, *waits]
         group.kept_until = kept_until  # it keeps its nodes, and asks anew
         return [*effects, *self.asking.ask(job, now)]
+
+    def _in_vain(self, job: PairedJob, promise: Promise, now: int) -> Detail:
+        """Count a promise for which others had to wait, if the job got its nodes for that; return what is told."""
+        told: Detail = {"proposal": promise.proposal}
+        if job.state is READY and promise.was is QUEUED:
+            kept = now - (membership(job).kept_until - longest_lease(self.ledger))
+            if (until := self.vain.count(promise.proposer, kept, now)) is not None:
+                told |= {"peer": promise.proposer, "until": until}
+        return told
 
     def release(self, job: PairedJob, event: ReleaseDue, now: int) -> list[Effect]:
         """The hold is to end: when the promise has ended, if the job is booked."""
