@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from cosched.core.effects import Answer, Call, ClearTimer, SetTimer, Timer
 from cosched.core.events import CallFailed
-from cosched.core.protocol import JobId, MutatingReply, Reply, Request
+from cosched.core.protocol import Failure, JobId, MutatingReply, Reply, Request
 from cosched.service.domain.changes import Order
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.watching import Watchers
@@ -76,13 +76,20 @@ class ServiceOutside:
             reply = await self._peers.call(call.peer, sent)
         except CallError as error:
             self._metrics.peer_call(call.peer, kind, error.failure, self._loop.time() - began)
-            _LOG.warning("job %s: %s to %s: %s: %s", call.job, kind, call.peer, error.failure, error.problem)
+            self._log_failure(call, kind, error)
             self._domain.calls.failed(call, CallFailed(call.job, call.request, error.failure, call.peer), error.problem)
         else:
             self._metrics.peer_call(call.peer, kind, "answered", self._loop.time() - began)
             self._domain.calls.answered(call, self._received(call, sent, reply))
         finally:
             self._agreed.over(call.job)
+
+    def _log_failure(self, call: Call, kind: str, error: CallError) -> None:
+        said = "job %s: %s to %s: %s: %s", call.job, kind, call.peer, error.failure, error.problem
+        if error.failure is Failure.REFUSED:  # so are all jobs with mates there, again and again until that is mended
+            self._domain.sparing_log.warning((call.peer, error.failure), *said)
+        else:
+            _LOG.warning(*said)
 
     def _received(self, call: Call, sent: Request, reply: Reply) -> Reply:
         """Return the peer's answer as this domain is to read it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -25,7 +26,9 @@ from cosched.core.protocol import (
 )
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, Scheme
 from cosched.core.story import Why
+from cosched.service.domain.memory import fields_of
 from cosched.service.domain.story import KINDS, Noted
+from cosched.service.store import JobRecord
 from tests.service.offered_site import NOW, Site, site, store
 
 __all__ = ["site", "store"]
@@ -79,6 +82,31 @@ def test_an_id_that_is_given_again_is_a_new_job(site, store):
     site.domain.end("1", JobState.COMPLETED)
     site.submit(1, pair="other")
     assert (store.job(1).state, store.job(1).group_name) == (JobState.QUEUED, "other")
+
+
+def story(store) -> list[str]:
+    return [event.what for event in store.events(0, [1], [], 99)]
+
+
+def test_a_job_that_its_manager_has_lost_and_knows_again_keeps_its_story(site, store):
+    """As after a crash of slurmctld, which goes on with what it had saved before."""
+    site.submit(1)
+    site.hold(1)
+    site.domain.end("1", JobState.FAILED, "Slurm does not know it any more")
+    before = story(store)
+    site.submit(1)
+    assert store.job(1).state is JobState.QUEUED
+    assert story(store) == [*before, "submitted", "is linked"]
+
+
+@pytest.mark.parametrize("other", [{"owner": "eve"}, {"name": "other"}, {"submitted_at": NOW + 500}])
+def test_another_job_with_its_id_has_a_story_of_its_own(site, store, other):
+    site.submit(1)
+    site.domain.end("1", JobState.FAILED, "Slurm does not know it any more")
+    site.clock.instant += 600
+    record = JobRecord(1, "", "ann", None, 2, 0, NOW, JobState.QUEUED, **fields_of("a", named_mate("b", "1")))
+    site.offered.submitted(replace(record, **other))
+    assert story(store) == ["submitted"]
 
 
 # Reports

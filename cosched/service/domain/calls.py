@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import Call
 from cosched.core.events import Answered, CallFailed, MateHeardOf
-from cosched.core.protocol import Domain, Found, JobId, MateJobId, MateStatus, Named, Reply
+from cosched.core.protocol import Domain, Failure, Found, JobId, MateJobId, MateStatus, Named, Reply
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
@@ -43,7 +43,8 @@ class Calls:
         job = self._awaiting(call)
         if job is None:
             return
-        if job.group is not None and call.peer not in job.group.unanswered:  # else that was told: it is repeated
+        told = failed.failure is Failure.REFUSED and self._records.is_refused(call.job)
+        if job.group is not None and call.peer not in job.group.unanswered and not told:  # else it is repeated
             what = type(call.request).__name__
             self._journal.note(call.job, Noted.NO_ANSWER, peer=call.peer, call=what, problem=problem)
         self._decisions.hear(call.peer, failed)

@@ -178,6 +178,10 @@ class Records:
         if effect.what is What.STARTED:
             self._count_start(record, effect)
 
+    def is_refused(self, job: JobId) -> bool:
+        """Whether the job waits since its mate's domain refuses this one, and that was told."""
+        return self._why_yielded.get(job) is Why.PEER_REFUSED
+
     def set_reason(self, job: JobId, reason: str) -> None:
         """Why the job waits."""
         record = self.jobs.get(job)

@@ -131,6 +131,8 @@ def is_told(record: Record, last_why: Why | None, *, of_pair: bool) -> bool:
     """Whether this is worth an event; `last_why` is why the job yielded last."""
     if record.what in NOT_TOLD or (of_pair and record.what in NOT_TOLD_OF_PAIRS):
         return False
+    if record.what is What.PEER_REFUSED:
+        return last_why is not Why.PEER_REFUSED  # else its yields tell how often
     if record.what is not What.YIELDS or record.why is not last_why:
         return True
     yields = record.detail["yields"]

@@ -56,7 +56,11 @@ HELD_BY_ACCOUNT = "SELECT account, hour, sum(held) FROM charges WHERE hour > ?1 
 COST = "SELECT total(held), total(booked), total(pushed), total(slots) FROM charges WHERE job = ?1"
 CHARGES = """SELECT hour, job, {by}, held, booked, pushed, slots FROM charges
     WHERE hour >= ?1 AND (hour, job) > (?2, ?3) ORDER BY hour, job LIMIT ?4"""
-PUT_JOB = ADD_JOB.replace("INSERT", "INSERT OR REPLACE", 1)
+PUT_JOB = ADD_JOB + (
+    " ON CONFLICT (id) DO UPDATE SET "
+    + ", ".join(f"{column} = excluded.{column}" for column in JOB_COLUMNS if column != "id")
+)
+DROP_OTHER_JOB = "DELETE FROM jobs WHERE id = ? AND NOT (owner = ? AND name = ? AND ? <= ifnull(ended_at, 1 << 62))"
 SAVE_JOB = _update("jobs", JOB_COLUMNS)
 ADD_SCRIPT = _insert("scripts", ("job", "script", "context"))
 ADD_EVENT = _insert("events", EVENT_COLUMNS)

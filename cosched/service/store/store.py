@@ -164,8 +164,13 @@ class Store(Reading):
         return len(packed) + len(context)
 
     def put_jobs(self, jobs: Iterable[JobRecord]) -> None:
-        """Store new jobs with the resource manager's ids; they replace older jobs with the same ids."""
-        self._write(statements.PUT_JOB, map(job_row, jobs))
+        """Store new jobs with the resource manager's ids; they replace older jobs with the same ids.
+
+        One that was there before it was lost, by its owner, its name and its submission, comes back to its story.
+        """
+        found = list(jobs)
+        self._write(statements.DROP_OTHER_JOB, [(job.id, job.owner, job.name, job.submitted_at) for job in found])
+        self._write(statements.PUT_JOB, map(job_row, found))
 
     def save_jobs(self, jobs: Iterable[JobRecord]) -> None:
         """Store the present state of jobs, and delete the scripts of those that have ended.
