@@ -47,6 +47,7 @@ max_yields = 3
 yield_boost = 0.2
 on_peer_unreachable = "hold"
 mate_patience = "1w"
+default_peer = "mira"
 on_mate_unknown = "start"
 peer_timeout = 0.5
 peer_patience = "1m"

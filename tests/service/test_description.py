@@ -35,7 +35,8 @@ def test_what_check_prints(read: Read, tmp_path: Path) -> None:
         "agreed starts       if the manager can, and a peer's clock differs by at most 0.02 s",
         "unreachable peer    jobs hold, once it has been away for 3 min",
         "peer                eureka at 127.0.0.1:7702 as spiffe://site/cosched/eureka; its users here: alice = asmith",
-        "peer                mira at mira.example.org:7701 as spiffe://site/cosched/mira; its users here: bob = bob2",
+        "peer                mira at mira.example.org:7701 as spiffe://site/cosched/mira; its users here: bob = bob2"
+        "; meant where a pair is named without a domain",
     ]
 
 
@@ -98,6 +99,20 @@ def warnings(configuration: Configuration) -> list[str]:
 )
 def test_what_is_permitted_but_seldom_meant(read: Read, text: str, warning: str) -> None:
     assert warnings(read(text)) == [warning]
+
+
+TWO = PEER + PEER.replace("eureka", "mira").replace("7702", "7703")
+
+
+def test_check_says_which_peer_is_meant_where_a_pair_names_no_domain_or_that_jobs_wait(read: Read) -> None:
+    beside = SECURE.replace('kind = "local"', 'kind = "slurm"') + TWO
+    assert warnings(read(beside)) == [
+        "several peers and no default_peer: a job that names a pair without a domain waits until it names one"
+    ]
+    chosen = read(f'{beside}[coscheduling]\ndefault_peer = "mira"\n')
+    assert warnings(chosen) == warnings(read(SECURE + TWO)) == []
+    said = [line for line in describe(chosen) if "meant where a pair is named without a domain" in line]
+    assert [line.split()[:2] for line in said] == [["peer", "mira"]]
 
 
 def test_other_warnings(read: Read, tmp_path: Path) -> None:
