@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from cosched.adapters.batch_system import Link, Offered
+from cosched.adapters.manager import MustHoldError
 from cosched.core.effects import SetTimer, Start, Timer
 from cosched.core.job import JobState
 from cosched.core.protocol import Status
@@ -94,6 +95,21 @@ async def test_a_job_that_lost_its_nodes_before_an_order_came_keeps_those_that_i
     assert site.state(1) is JobState.READY
     await manned.carry_out(*late)
     assert (len(late), manned.kept) == (1, 2)
+
+
+async def test_a_job_that_ends_while_its_manager_says_that_it_cannot_yield_is_offered_no_more(store: Store) -> None:
+    site = Site(store, scheme=Scheme.YIELD)
+    manned = Manned(site)
+    site.submit(1)
+    site.hold(1)
+
+    async def give_back(*_: Any) -> bool:
+        site.domain.end("1", JobState.CANCELLED)
+        raise MustHoldError("it would be lost")
+
+    manned.manager.give_back = give_back  # type: ignore[method-assign,assignment]
+    await manned.carry_out(*site.orders)
+    assert site.state(1) is None
 
 
 async def test_the_start_of_a_job_that_lost_its_nodes_before_it_came_is_void(store: Store) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import AsyncMock
 
 import grpc
 import pytest
@@ -34,6 +36,7 @@ from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.memory import fields_of
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.linking import Coupled
+from cosched.service.replay.pace import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SUBMISSIONS, Lockstep
 from cosched.service.store import JobRecord
 from cosched.service.wire.callers import Caller
 from cosched.service.wire.errors import Refusal
@@ -234,6 +237,21 @@ async def test_what_our_scheduler_does_for_a_user_is_a_fault_if_the_rules_do_not
     monkeypatch.setattr(site.domain.core, "handle", lambda event, now: never() if event is None else handle(event, now))
     with pytest.raises(AssertionError, match="broken"):
         await site.unlink()
+
+
+async def test_what_came_before_a_job_of_a_trace_that_cannot_be_recorded_is_done(site: Site) -> None:
+    """In the same turn of a replay in lock-step: its jobs have ended for good."""
+
+    def submit() -> None:
+        raise Refusal(grpc.StatusCode.UNAVAILABLE, "STALLED", "the disk is full")
+
+    settled = AsyncMock()
+    parts = SimpleNamespace(ended=lambda _: ["1"]), None, SimpleNamespace(settled=settled, has_calls=False), None, None
+    pace = Lockstep(site.domain, *cast(Any, parts), cast(Any, SimpleNamespace(next=7, submit=submit)))
+    with pytest.raises(Refusal, match="the disk is full"):
+        await pace._turn(7, (PHASE_COMPLETIONS, PHASE_SUBMISSIONS, PHASE_ITERATIONS))
+    settled.assert_awaited_once()
+    assert site.node.store.job(1).state is JobState.COMPLETED
 
 
 # A link takes a while

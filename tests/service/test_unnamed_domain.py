@@ -116,6 +116,19 @@ async def test_a_job_that_no_longer_names_the_domain_does_not_start_alone(store:
     assert made.site.domain.jobs["1"].named == named_mate("b|c", "run7")
 
 
+@pytest.mark.parametrize("others", [("a",), ("a", "b"), ("b", "d")])
+async def test_a_job_that_names_a_group_later_which_cannot_be_has_no_mates(
+    store: Store, others: tuple[str, ...]
+) -> None:
+    """Its own domain, or an unknown one: a user who writes that would end the service."""
+    made = Offered(store, Coupled(BOTH))
+    await made.appears(Link("c", pair="run7"))
+    for link in (None, Link(pair="g", others=others)):
+        made.offers.hear(Relinked("1", link))
+        await made.idle()
+    assert made.site.domain.jobs["1"].mates == {}
+
+
 @pytest.mark.parametrize(
     ("coupled", "peer"),
     [(Coupled(BOTH, "b"), "b"), (Coupled(["c"]), "c"), (Coupled(BOTH), "b|c"), (Coupled([*BOTH, "d"]), "b|c|d")],

@@ -123,8 +123,8 @@ class Offers(Work[SystemOrder, BatchReport]):
                 backoff = PASSED_OVER if isinstance(order, PassOver) else None
                 await self._system.give_back(order.job, backoff, order.offer)
             except MustHoldError:  # a try has found it, which does not say so
-                nodes = self._domain.jobs[order.job].nodes
-                self._jobs.offered(order.job, nodes, can_yield=False, number=order.offer)
+                if (record := self._domain.jobs.get(order.job)) is not None:  # else it has ended meanwhile
+                    self._jobs.offered(order.job, record.nodes, can_yield=False, number=order.offer)
 
     @contextmanager
     def _giving_back(self, job: JobId) -> Iterator[None]:
@@ -263,7 +263,7 @@ class Offers(Work[SystemOrder, BatchReport]):
 
     def _relinked(self, report: Relinked) -> None:
         named = self._named(report.link) if report.link is not None else None
-        known = named is not None and (not named.is_pair or self._knows(named.peer))
+        known = named is not None and all(map(self._knows, named.others))
         self._tasks.run(self._follow_link(report.job_id, named if known else None))
 
     async def _follow_link(self, job: JobId, named: Named | None) -> None:

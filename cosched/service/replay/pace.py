@@ -244,11 +244,11 @@ class Lockstep:
             if PHASE_ITERATIONS in phases and refusal is None:
                 self.domain.decisions.wake()
         self.domain.decisions.rest()
-        if refusal is not None:
-            raise refusal
         while PHASE_ITERATIONS in phases and self._outside.has_calls:
             await self._outside.settled()
             with self.domain.turns.take():
                 self.domain.decisions.wake()
             self.domain.decisions.rest()
         await self._outside.settled()
+        if refusal is not None:
+            raise refusal
