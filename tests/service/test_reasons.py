@@ -10,12 +10,12 @@ from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 from cosched.core.story import Why
 from cosched.schedulers.external import EXTERNAL
 from cosched.service.api.views import Views
+from cosched.service.configuration_sections import Coscheduling
 from cosched.service.domain import story
 from cosched.service.manager.plans import ChosenSize, Plan
 from cosched.service.peers.peer import PeerView
 from cosched.service.planning.reasons import Reasons
 from cosched.v1 import cluster_pb2
-from cosched.validation.schemes import Meeting
 from tests.service.world import Faults, World
 
 NOW = 1000
@@ -88,7 +88,7 @@ def test_every_word_of_coscheduling_has_a_message(domain, word):
 def told_of_b(domain):
     """What `cosched domains` and the page say of the peer."""
     view = PeerView("b", "b:7701", cluster_pb2.PEER_STATE_UNREACHABLE, 0.0, None, "")
-    (peer,) = Views(domain, domain.clock).domain("local", "", 0, [view], Meeting()).peers
+    (peer,) = Views(domain, domain.clock).domain("local", "", 0, [view], Coscheduling()).peers
     return peer.problem
 
 

@@ -121,12 +121,13 @@ async def test_a_job_that_names_a_group_later_which_cannot_be_has_no_mates(
     store: Store, others: tuple[str, ...]
 ) -> None:
     """Its own domain, or an unknown one: a user who writes that would end the service."""
-    made = Offered(store, Coupled(BOTH))
+    made, broken = Offered(store, Coupled(BOTH)), list[BaseException]()
+    made.site.outside.broken = broken.append  # type: ignore[method-assign]
     await made.appears(Link("c", pair="run7"))
     for link in (None, Link(pair="g", others=others)):
         made.offers.hear(Relinked("1", link))
         await made.idle()
-    assert made.site.domain.jobs["1"].mates == {}
+    assert (made.site.domain.jobs["1"].mates, broken) == ({}, [])
 
 
 @pytest.mark.parametrize(
