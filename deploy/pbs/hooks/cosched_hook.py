@@ -157,7 +157,7 @@ def wrong_pair(pair: str) -> "str | None":
     peers = settings().get("peers", [])
     if not PAIR.fullmatch(pair):
         return f"pair is {ALLOWED}"
-    if len(peers) > 1:
+    if len(peers) > 1 and not settings().get("default_peer"):
         return f"this domain is coupled with {', '.join(peers)}: say which by group={pair}@DOMAIN"
     return None
 

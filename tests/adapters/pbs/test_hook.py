@@ -160,6 +160,7 @@ def test_the_user_is_told_which_jobs_cannot_have_mates(
 def test_with_several_peers_a_pair_s_name_does_not_say_enough(make: Make) -> None:
     said = "cosched: this domain is coupled with eureka, intrepid: say which by group=flow@DOMAIN"
     assert make(peers=["eureka", "intrepid"]).run("QUEUEJOB", Job(PAIR)) == said
+    assert make(peers=["eureka", "intrepid"], default_peer="eureka").run("QUEUEJOB", Job(PAIR)) is None
 
 
 @pytest.mark.parametrize(
