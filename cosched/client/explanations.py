@@ -35,15 +35,15 @@ class Estimate(View[explain_pb2.Estimate]):
 
     @property
     def earliest(self) -> timedelta | None:
-        """Of the last `of` such estimates, `within` came true between `earliest` and `latest` after it; None: too few.
+        """How long after `at` it starts at the earliest, if it is missed as `within` of the last `of` such were.
 
-        Negative: before it.
+        A miss counts as a share of the time ahead. Negative: before `at`. None: there were too few, or it is near.
         """
         return self._deviation("earliest")
 
     @property
     def latest(self) -> timedelta | None:
-        """See `earliest`."""
+        """How long after `at` it starts at the latest; see `earliest`."""
         return self._deviation("latest")
 
     within = plain(int, "See `earliest`.", "accuracy.within")
@@ -53,6 +53,15 @@ class Estimate(View[explain_pb2.Estimate]):
         if not self._message.HasField("accuracy"):
             return None
         return getattr(self._message.accuracy, name).ToTimedelta()  # type: ignore[no-any-return]
+
+
+def how_good(estimate: Estimate) -> str:
+    """Say how long the waits until such starts were, beside what was expected; empty: that is not known."""
+    ahead = (estimate.at - estimate.made_at).total_seconds()
+    if estimate.earliest is None or estimate.latest is None or ahead <= 0:
+        return ""
+    low, high = (max(0.0, 1 + late.total_seconds() / ahead) for late in (estimate.earliest, estimate.latest))
+    return f"{estimate.within} of the last {estimate.of} such waits were {low:.2g} to {high:.2g} times as long"
 
 
 class Reason(View[explain_pb2.Reason]):

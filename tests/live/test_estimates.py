@@ -51,7 +51,7 @@ def test_estimates_are_told_with_how_good_they_have_been(make_pair):
             assert told.together is not None
             check(told.job.start)
             check(told.together)
-            assert f"for {PAIRS} of {PAIRS} lately (the plan's estimate, " in pair.a.run("explain", last.id).stdout
+            assert f"; {PAIRS} of the last {PAIRS} such waits were " in pair.a.run("explain", last.id).stdout
             pair.a.restart()
     for service in pair.both:
         assert not service.faults()

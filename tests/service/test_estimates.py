@@ -1,9 +1,11 @@
-"""How good estimates have been lately is kept, and told as an interval."""
+"""How good estimates have been is kept, and told as an interval."""
 
 import pytest
 
-from cosched.service.planning.estimates import KEEP, LEADS, OWN, TOGETHER, Estimates
+from cosched.client.explanations import Estimate, how_good
+from cosched.service.planning.estimates import KEEP, LEADS, NEAREST, OWN, TOGETHER, Estimates, cut
 from cosched.service.store import Store
+from cosched.v1 import explain_pb2
 
 NOW = 10_000_000
 HOUR = 3600
@@ -30,7 +32,7 @@ def settled(estimates, lates, kind=OWN, ahead=HOUR):
 
 
 def test_eight_of_ten(store):
-    """ "10:40, within -3..+25 min for 8 of 10 lately" """
+    """Without the one that was most early, and the one that was most late."""
     estimates = Estimates(store)
     settled(estimates, [-7200, -180, 0, 0, 60, 120, 300, 600, 1500, 90_000])
     assert told(estimates) == (-180, 1500, 8, 10)
@@ -51,6 +53,31 @@ def test_kinds_and_distances_are_apart(store):
     settled(estimates, [3] * 5, ahead=LEADS[0])
     assert [told(estimates)[0], told(estimates, TOGETHER)[0], told(estimates, ahead=LEADS[0])[0]] == [1, 2, 3]
     assert told(estimates, ahead=LEADS[-1] + 1) is None
+
+
+def test_a_miss_is_a_share_of_the_time_ahead(store):
+    """Starts expected in 20 hours came after 2: a start expected in 9 hours is not told to have been yesterday."""
+    estimates = Estimates(store)
+    settled(estimates, [-18 * HOUR] * 5, ahead=20 * HOUR)
+    estimate = explain_pb2.Estimate(source=explain_pb2.ESTIMATE_SOURCE_PLAN)
+    estimate.at.seconds, estimate.made_at.seconds = NOW + 9 * HOUR, NOW
+    estimate.accuracy.CopyFrom(estimates.accuracy(OWN, NOW, NOW + 9 * HOUR))
+    assert estimate.accuracy.earliest.seconds == -8.1 * HOUR
+    assert how_good(Estimate(estimate)) == "5 of the last 5 such waits were 0.1 to 0.1 times as long"
+    cut(estimate, NOW + HOUR)
+    assert estimate.at.seconds + estimate.accuracy.earliest.seconds == NOW + HOUR
+    cut(estimate, NOW + 10 * HOUR)
+    assert (estimate.at.seconds, estimate.accuracy.earliest.seconds) == (NOW + 10 * HOUR, 0)
+
+
+def test_a_start_at_once_has_no_share(store):
+    estimates = Estimates(store)
+    settled(estimates, [50] * 5, ahead=NEAREST - 1)
+    settled(estimates, [60] * 4, ahead=NEAREST)
+    assert told(estimates, ahead=NEAREST) is None
+    settled(estimates, [60] * 5, ahead=NEAREST)
+    assert told(estimates, ahead=NEAREST) == (60, 60, 9, 9)
+    assert told(estimates, ahead=NEAREST - 1) is None
 
 
 def test_the_first_estimate_counts(store):

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def explain(name: str, as_json: bool, server: str | None) -> None:
     """Say when a job is expected to start, and its mate or group, why each waits, and what changes that.
 
-    Expected starts are the plan of whoever schedules, if no further job comes; it says how good such estimates have
-    been lately. The domains of mates are asked. A group, or a pair by its name, is found as by cosched show.
+    Expected starts are the plan of whoever schedules, if no further job comes; it says how good the last such
+    estimates were. The domains of mates are asked. A group, or a pair by its name, is found as by cosched show.
     """
     with one_of(name, server) as (client, job):
         found = explained(client, [job])

@@ -88,12 +88,16 @@ def group_found(group: Group) -> str:
 
 def expected(estimate: Estimate) -> str:
     """Say when a start is expected, how good that is, and where it comes from."""
+    from cosched.client.explanations import how_good
+
     if estimate.source == "has_nodes":
         return "now: it has its nodes"
     if estimate.source == "slot":
         return f"{local_time(estimate.at)}, as agreed, or earlier"
     by = "the batch system's" if estimate.source == "batch_system" else "the plan's"
-    return f"{local_time(estimate.at)}{_accuracy(estimate)} ({by} estimate, {_age(estimate.made_at)} ago)"
+    ahead = span(max(0.0, (estimate.at - datetime.now(UTC)).total_seconds()))
+    parts = f"{local_time(estimate.at)}, in {ahead}", how_good(estimate)
+    return f"{'; '.join(filter(None, parts))} ({by} estimate, {_age(estimate.made_at)} ago)"
 
 
 def place(outlook: Outlook) -> str:
@@ -107,14 +111,6 @@ def place(outlook: Outlook) -> str:
 
 def _age(instant: datetime) -> str:
     return span(max(0.0, (datetime.now(UTC) - instant).total_seconds()))
-
-
-def _accuracy(estimate: Estimate) -> str:
-    if estimate.earliest is None or estimate.latest is None:
-        return ""
-    low, high = estimate.earliest.total_seconds(), estimate.latest.total_seconds()
-    unit, seconds = ("s", 1) if max(-low, high) < 120 else ("min", 60) if max(-low, high) < 7200 else ("h", 3600)
-    return f", within {low / seconds:+.0f}..{high / seconds:+.0f} {unit} for {estimate.within} of {estimate.of} lately"
 
 
 def kept_until(job: Job) -> str:

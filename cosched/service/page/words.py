@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from cosched.client import Estimate, Outlook
+from cosched.client.explanations import how_good
 from cosched.validation.durations import span as span
 
 
@@ -55,9 +56,7 @@ def expected(estimate: Estimate, now: datetime) -> str:
     said = f"expected {soon(estimate.at, now)}"
     age = (now - estimate.made_at).total_seconds()
     notes = [f"as of {span(age)} ago"] if age >= 1 else []
-    if estimate.earliest is not None and estimate.latest is not None:
-        between = f"between {_signed(estimate.earliest)} and {_signed(estimate.latest)}"
-        notes.append(f"{estimate.within} of the last {estimate.of} such estimates came true {between}")
+    notes += filter(None, [how_good(estimate)])
     return f"{said} ({'; '.join(notes)})" if notes else said
 
 
@@ -67,11 +66,6 @@ def place(side: Outlook, now: datetime) -> str:
         return ""
     said = f"{side.position} of {side.queued} in the queue"
     return said if side.position_at is None else f"about {said}, as of {ago(side.position_at, now)}"
-
-
-def _signed(length: timedelta) -> str:
-    seconds = length.total_seconds()
-    return f"{span(abs(seconds))} {'later' if seconds >= 0 else 'earlier'}"
 
 
 def clock(instant: datetime | None) -> str:

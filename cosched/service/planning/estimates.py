@@ -1,4 +1,8 @@
-"""How good estimates have been lately: the first of each job, at each distance from its start, is kept and compared."""
+"""How good estimates have been: the first of each job, at each distance from its start, is kept and compared.
+
+A miss counts as a share of the distance. So what is told of another estimate cannot lie before the instant when it was
+made, however far ahead the compared ones were.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,13 @@ from google.protobuf.duration_pb2 import Duration
 from cosched.core.protocol import JobId
 from cosched.service.store import Store
 from cosched.service.store.records import EstimateRecord
-from cosched.v1.explain_pb2 import Accuracy
+from cosched.v1.explain_pb2 import ESTIMATE_SOURCE_SLOT, Accuracy, Estimate
 
 OWN, TOGETHER = 0, 1  # when a job could start for its own part; when all of its pair or group start
 LEADS = (300, 1800, 7200, 28_800, 86_400)  # seconds; estimates are as good as others that were as far ahead
 KEPT = 100  # of a kind and distance
 LEAST = 5
+NEAREST = 60  # seconds; a share of less says nothing
 KEEP = 14 * 86_400  # seconds
 Key = tuple[JobId, int, int]  # job, kind, distance
 
@@ -25,7 +30,7 @@ class Estimates:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._pending: dict[Key, EstimateRecord] = {}
-        self._late: dict[tuple[int, int], deque[int]] = {}
+        self._late: dict[tuple[int, int], deque[float]] = {}  # as shares of the distance
         self._changed: list[EstimateRecord] = []
         self._void: list[JobId] = []
         for record in store.estimates():
@@ -69,21 +74,31 @@ class Estimates:
         self._void.clear()
 
     def accuracy(self, kind: int, made_at: int, start_at: int) -> Accuracy | None:
-        """Return how good estimates of this kind and distance have been; None: there were too few."""
+        """Return how good estimates of this kind and distance have been; None: too few, or it is too near."""
+        ahead = start_at - made_at
         late = sorted(self._late.get((kind, _distance(made_at, start_at)), ()))
-        if len(late) < LEAST:
+        if len(late) < LEAST or ahead < NEAREST:
             return None
         cut = len(late) // 10
         inside = late[cut : len(late) - cut]
-        return Accuracy(
-            earliest=Duration(seconds=inside[0]), latest=Duration(seconds=inside[-1]), within=len(inside), of=len(late)
-        )
+        earliest, latest = (Duration(seconds=round(share * ahead)) for share in (inside[0], inside[-1]))
+        return Accuracy(earliest=earliest, latest=latest, within=len(inside), of=len(late))
 
     def _take(self, record: EstimateRecord) -> None:
         if record.late is None:
             self._pending[str(record.job), record.kind, record.lead] = record
-        else:
-            self._late.setdefault((record.kind, record.lead), deque(maxlen=KEPT)).append(record.late)
+        elif (ahead := record.start_at - record.made_at) >= NEAREST:
+            self._late.setdefault((record.kind, record.lead), deque(maxlen=KEPT)).append(record.late / ahead)
+
+
+def cut(estimate: Estimate, now: int) -> None:
+    """Let a start that is not agreed be expected at `now` (seconds since 1970) at the earliest: it has not happened."""
+    if estimate.source == ESTIMATE_SOURCE_SLOT:
+        return
+    estimate.at.seconds = max(estimate.at.seconds, now)
+    if estimate.HasField("accuracy"):
+        for bound in (estimate.accuracy.earliest, estimate.accuracy.latest):
+            bound.seconds = max(bound.seconds, now - estimate.at.seconds)
 
 
 def _distance(made_at: int, start_at: int) -> int:

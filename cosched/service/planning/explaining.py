@@ -18,7 +18,7 @@ from cosched.service.domain.memory import nodes_of
 from cosched.service.manager.plans import BATCH_SYSTEMS, HAS_NODES, SLOT, Plan
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.peers import CallError, PeerClients
-from cosched.service.planning.estimates import OWN, TOGETHER, Estimates
+from cosched.service.planning.estimates import OWN, TOGETHER, Estimates, cut
 from cosched.service.planning.near_names import Sought, may_be_meant, name_near, sought_by
 from cosched.service.planning.reasons import Reasons
 from cosched.service.store import JobRecord, StoreError
@@ -136,6 +136,9 @@ class Explaining:
             unknown = Outlook(job=JobRef(domain=domain), problem=NOT_KNOWN.format(domain))
             told.mates.append(self._mates.get((domain, job), Outlook(job=JobRef(domain=domain, job_id=job)))
                               if job else unknown)  # fmt: skip
+        for mate in told.mates:
+            if mate.HasField("start"):
+                cut(mate.start, self._clock.to_wall(self._clock.now()))  # it was told some time ago
         if (at := self._together(record, told)) is not None:
             told.together.CopyFrom(self._estimate(at, self._clock.now(), plan.source, TOGETHER))
         return told
@@ -210,6 +213,7 @@ class Explaining:
         )  # fmt: skip
         if source not in (SLOT, HAS_NODES) and (accuracy := self._estimates.accuracy(kind, made_at, at)) is not None:
             told.accuracy.CopyFrom(accuracy)
+        cut(told, to_wall(self._clock.now()))
         return told
 
     def _ref(self, job: JobId) -> JobRef:
