@@ -3,26 +3,28 @@
 Numba checks only the time stamp of the file that a kernel is in. Kernels of other files that call it could stay
 stale. So the cache has one folder for each state of all kernel sources. A mark in it says that a set of kernels is
 complete; numba keeps those of each installation, and of each kind of processor, apart, and so do the marks. One process
-compiles a set; others that need it meanwhile wait until it is there.
+compiles a set; others that need it meanwhile wait until it is there, and say for whom. Sets share functions: so one
+process at a time changes numba's index of a function, which it reads, changes, and writes.
 
 Every command of the simulator imports this module: it does without pathlib and hashlib, which take long to import.
 """
 
 from __future__ import annotations
 
+import atexit
 import math
 import os
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import source_hash
+from typing import Any
 
 from cosched.file_locks import lock
 from cosched.needless import without
 
-MESSAGE = "compiling the scheduling kernels, once for this version (half a minute on an idle host) ..."
-WAITING = "waiting for another process, which compiles the scheduling kernels ..."
 _CACHE = "NUMBA_CACHE_DIR"
 _OURS = "cosched-kernels-"
 _ALGEBRA = "scipy.linalg"  # numba imports it, kernels do not use it, and it is a fifth of a service's start
@@ -34,7 +36,7 @@ def use_kernel_cache() -> None:
     """Point numba to the cache for these sources; call this before any kernel is imported.
 
     A cache folder set by the user stays, unless it is one of ours, as when another version started this process.
-    If the folder cannot be written, a private temporary one takes its place.
+    If the user's folder for caches cannot be written, one in the folder for temporary files takes its place.
     """
     # Large pages do not suit tables with scattered accesses: creating the pages can double a simulation's time.
     os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")  # numpy reads this when it is imported
@@ -45,10 +47,11 @@ def use_kernel_cache() -> None:
         numba.config.CACHE_DIR = folder
 
 
-def prepare_kernels(run_all: Callable[[], None], say: Callable[[str], None]) -> float:
-    """Compile or load every kernel by calling `run_all`, a tiny simulation; return the seconds that took.
+def prepare_kernels(run_all: Callable[[], None], say: Callable[[str], None], name: str) -> float:
+    """Compile or load the set of kernels `name` by calling `run_all`, which uses each; return the seconds that took.
 
-    `say` gets a message if kernels must be compiled. A second call with the same `run_all` does nothing.
+    `say` is told if they must be compiled, or if another process does that. A second call with the same `run_all` does
+    nothing.
     """
     if run_all in _prepared:
         return 0.0
@@ -57,26 +60,71 @@ def prepare_kernels(run_all: Callable[[], None], say: Callable[[str], None]) -> 
         if kernels_are_compiled(run_all):
             run_all()
         else:
-            say(MESSAGE)
-            with _alone(say):
-                run_all()
-                _mark(run_all)
+            _compile(run_all, say, name)
     _prepared.add(run_all)
     return time.perf_counter() - began
 
 
+def compiling(name: str) -> str:
+    """Say that a set of kernels is compiled now, for how long it is kept, and where if not in the usual place."""
+    folder = os.environ[_CACHE]
+    kept = "once for this set, version and host"
+    if os.path.basename(folder).startswith(f"{_OURS}{_source_digest()}-"):
+        kept = "for this run only, as no folder for a cache can be written; XDG_CACHE_HOME names another"
+    elif os.path.basename(os.path.dirname(folder)) == _temporary():
+        kept += f", kept in {folder}, as {_user_caches()} cannot be written"
+    return f"compiling kernels ({name}), {kept} (half a minute on an idle host) ..."
+
+
+def waiting(name: str, whom: str) -> str:
+    """Say that this process waits for another, which compiles the same set of kernels."""
+    return f"waiting for {whom or 'another process'}, which compiles the same kernels ({name}) ..."
+
+
+def _compile(run_all: Callable[[], None], say: Callable[[str], None], name: str) -> None:
+    def tell(whom: str) -> None:
+        say(waiting(name, whom))
+
+    with _locked(f"{_set(run_all)}.lock", tell):
+        if not kernels_are_compiled(run_all):
+            say(compiling(name))
+        with _saving_alone():
+            run_all()
+        _mark(run_all)
+
+
 @contextmanager
-def _alone(say: Callable[[str], None]) -> Iterator[None]:
-    """Let no other process compile into this cache meanwhile."""
-    descriptor = os.open(os.path.join(os.environ[_CACHE], ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def _locked(name: str, tell: Callable[[str], None]) -> Iterator[None]:
+    """Lock a file of the cache, which names this process; `tell` gets the name of another that has the lock before."""
+    descriptor = os.open(os.path.join(os.environ[_CACHE], name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         with suppress(OSError):  # of a file system without locks
             if not lock(descriptor, patience=0):
-                say(WAITING)
+                tell(os.pread(descriptor, 80, 0).decode(errors="replace").strip())
                 lock(descriptor, patience=math.inf)
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"process {os.getpid()}\n".encode(), 0)
         yield
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def _saving_alone() -> Iterator[None]:
+    """Have numba keep what it compiles while no other process does so."""
+    from numba.core.caching import IndexDataCacheFile
+
+    save = IndexDataCacheFile.save
+
+    def save_alone(file: Any, key: Any, data: Any) -> None:
+        with _locked("index.lock", lambda _: None):
+            save(file, key, data)
+
+    IndexDataCacheFile.save = save_alone
+    try:
+        yield
+    finally:
+        IndexDataCacheFile.save = save
 
 
 def kernels_are_compiled(run_all: Callable[[], None]) -> bool:
@@ -97,22 +145,68 @@ def _marked(run_all: Callable[[], None]) -> str:
     sources = [(source, os.stat(source).st_mtime_ns) for source in _sources()]
     processor = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
     state = repr((_source_digest(), sources, sys.implementation.cache_tag, numba.__version__, processor))
-    name = f"{run_all.__module__}.{run_all.__qualname__}-{source_hash(state.encode()).hex()}"
-    return os.path.join(os.environ[_CACHE], f"{name}.compiled")
+    return os.path.join(os.environ[_CACHE], f"{_set(run_all)}-{source_hash(state.encode()).hex()}.compiled")
+
+
+def _set(run_all: Callable[[], None]) -> str:
+    return f"{run_all.__module__}.{run_all.__qualname__}"
 
 
 def _cache_folder() -> str:
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    folder = os.path.join(base, "cosched", f"{_OURS}{_source_digest()}")
-    try:
-        os.makedirs(folder, exist_ok=True)
-        if os.access(folder, os.W_OK):
-            return folder
-    except OSError:
-        pass
+    """Return the user's folder for the cache, or one of this user in that for temporary files.
+
+    If the latter is another user's, who could write code for us, it is a folder of this process, which removes it.
+    """
+    name = f"{_OURS}{_source_digest()}"
+    folder = os.path.join(_user_caches(), name)
+    if _can_be_written(folder):
+        return folder
     import tempfile  # slow to import, and rarely needed
 
-    return tempfile.mkdtemp(prefix=_OURS)
+    own = os.path.join(tempfile.gettempdir(), _temporary())
+    folder = os.path.join(own, name)
+    if _is_private(own) and _can_be_written(folder):
+        return folder
+    folder = os.environ.get(_CACHE, "")  # of a process that has started this one
+    if not os.path.basename(folder).startswith(f"{name}-") or not os.access(folder, os.W_OK):
+        folder = tempfile.mkdtemp(prefix=f"{name}-")
+        atexit.register(_remove, folder, os.getpid())
+    return folder
+
+
+def _user_caches() -> str:
+    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "cosched")
+
+
+def _temporary() -> str:
+    return f"cosched-of-{os.geteuid()}"
+
+
+def _can_be_written(folder: str) -> bool:
+    """Whether the folder can be used; it is made if it is not there."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
+
+
+def _is_private(folder: str) -> bool:
+    """Whether only this user can change what is in the folder; it is made if it is not there."""
+    try:
+        with suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
+        is_now = os.lstat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(is_now.st_mode) and is_now.st_uid == os.geteuid() and not is_now.st_mode & 0o077
+
+
+def _remove(folder: str, process: int) -> None:
+    if os.getpid() == process:  # not one that was forked
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _source_digest() -> str:

@@ -145,7 +145,7 @@ def warm_up(setups: Sequence[DomainSetup], pairing: Pairing, say: Callable[[str]
     for setup in setups:
         kind, alone = setup.kind, _is_alone(setup, pairing)
         for name in kind.needed(setup.cluster, alone=alone) if kind is not BATCH else ():
-            seconds += prepare_kernels(kind.kernels()[name], say)
+            seconds += prepare_kernels(kind.kernels()[name], say, name)
     return seconds
 
 

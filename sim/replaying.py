@@ -17,7 +17,7 @@ from cosched.sim.progress import TimeLine
 from cosched.sim.results.result import ReplayResult
 from cosched.sim.script import ScriptedDomain, ScriptedEvent, read_script, told
 from cosched.sim.story import StoryLog
-from cosched.sim.warm_up import run_all_kernels
+from cosched.sim.warm_up import SIMULATED, run_all_kernels
 from cosched.sim.what_if import WhatIf
 from cosched.sim.world import DomainSetup
 from cosched.validation.schemes import SchemeChoice
@@ -65,7 +65,7 @@ class Replay:
         self.script = _script(config, self.workloads, self.nodes)
         self._tell_of_spans(compares)
         self.read_s = time.perf_counter() - began
-        self.compile_s = prepare_kernels(run_all_kernels, say)
+        self.compile_s = prepare_kernels(run_all_kernels, say, SIMULATED)
 
     def _tell_of_spans(self, compares: bool) -> None:
         """Say what a user would want to know before a long run: logs that do not overlap, a pairing that is empty."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -17,11 +17,13 @@ from cosched.sim.world import DomainSetup
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
 
+SIMULATED, SIMULATED_MEETING = "simulation", "simulation of meeting"  # sets of kernels
+
 
 def prepare_for(domains: Sequence[DomainSetup], say: Callable[[str], None]) -> float:
     """Compile or load the kernels of domains that meet, if any of these does; return the seconds that took."""
     meet = any(domain.cluster.meets for domain in domains)
-    return prepare_kernels(run_meeting_kernels, say) if meet else 0.0
+    return prepare_kernels(run_meeting_kernels, say, SIMULATED_MEETING) if meet else 0.0
 
 
 def run_all_kernels() -> None:
@@ -56,3 +58,6 @@ def case() -> tuple[list[DomainSetup], Pairing]:
     rows = np.array([1, 2], np.int64)
     sides = np.array([[0, 1], [0, 1]], np.int64)
     return domains, Pairing(rows, sides, np.array([[0, 1], [2, 0]], np.int64))
+
+
+SETS: Mapping[str, Callable[[], None]] = {SIMULATED: run_all_kernels, SIMULATED_MEETING: run_meeting_kernels}

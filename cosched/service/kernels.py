@@ -12,7 +12,8 @@ import ctypes
 import logging
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from cosched.compilation import kernels_are_compiled, prepare_kernels
@@ -30,11 +31,16 @@ def all_sets() -> Mapping[str, Callable[[], None]]:
 
 def load_kernels(sets: Sequence[str] = ("batch",)) -> None:
     """Load these sets, or compile them the first time; then give back the memory of the compiler's code."""
-    every = all_sets()
-    seconds = sum(prepare_kernels(every[name], _LOG.warning) for name in sets)
-    _LOG.info("kernels ready in %.1f s", seconds)
+    seconds = prepare(sets, _LOG.warning)
+    _LOG.info("loaded kernels (%s) in %.1f s", ", ".join(sets), seconds)
     for start, length in _compiler_code():
         _give_back(start, length)
+
+
+def prepare(sets: Iterable[str], say: Callable[[str], None]) -> float:
+    """Load these sets, or compile them the first time, which `say` is told; return the seconds that took."""
+    every = all_sets()
+    return sum(prepare_kernels(every[name], say, name) for name in sets)
 
 
 def uncompiled(sets: Sequence[str]) -> list[str]:
@@ -43,14 +49,24 @@ def uncompiled(sets: Sequence[str]) -> list[str]:
     return [name for name in sets if not kernels_are_compiled(every[name])]
 
 
-async def compile_beside(sets: Sequence[str]) -> None:
-    """Compile these sets in a process of its own, or wait for the process that does; it ends if this is cancelled."""
-    code = f"import sys; from {__name__} import load_kernels; load_kernels(sys.argv[1:])"
+async def compile_beside(sets: Sequence[str], tell: Callable[[str], None]) -> None:
+    """Compile these sets in a process of its own, or wait for the process that does; it ends if this is cancelled.
+
+    `tell` gets what it says: that it compiles a set, or for whom it waits.
+    """
+    began = time.monotonic()
+    code = f"import sys; from {__name__} import prepare; prepare(sys.argv[1:], lambda said: print(said, flush=True))"
+    nothing, pipe = asyncio.subprocess.DEVNULL, asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-c", code, *sets, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
+        sys.executable, "-P", "-c", code, *sets, stdin=nothing, stdout=pipe, stderr=pipe
     )
+    assert process.stdout is not None
+    assert process.stderr is not None
     try:
-        _, said = await process.communicate()
+        async for line in process.stdout:
+            tell(line.decode(errors="replace").strip())
+        said = await process.stderr.read()
+        await process.wait()
     except asyncio.CancelledError:
         process.kill()
         await process.wait()
@@ -58,6 +74,8 @@ async def compile_beside(sets: Sequence[str]) -> None:
     if process.returncode:  # loading them will show what is wrong
         last = said.decode(errors="replace").strip().rpartition("\n")[2]
         _LOG.warning("the process that compiles the kernels has failed (%d): %s", process.returncode, last)
+    else:
+        _LOG.info("kernels (%s) are compiled, after %.0f s", ", ".join(sets), time.monotonic() - began)
 
 
 def _compiler_code() -> Iterator[tuple[int, int]]:

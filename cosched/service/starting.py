@@ -13,7 +13,6 @@ from cosched.adapters.manager import UnavailableError
 from cosched.core.protocol import Domain
 from cosched.service import systemd
 
-COMPILES = "it compiles its scheduler, once for this version and host (some 30 s on an idle one)"
 ASK_AGAIN = 1.0  # seconds between attempts to reach a resource manager that does not answer
 _LOG = logging.getLogger(__name__)
 
@@ -56,8 +55,7 @@ class Starting:
         from cosched.service import kernels  # imports the compiler
 
         if uncompiled := kernels.uncompiled(sets):
-            self._waits(COMPILES)
-            await self._unless_stopped(kernels.compile_beside(uncompiled))
+            await self._unless_stopped(kernels.compile_beside(uncompiled, self._waits))
         await asyncio.to_thread(kernels.load_kernels, sets)
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, None]) -> None:

@@ -16,16 +16,13 @@ def compile_kernels() -> None:
     Without it whatever needs one first compiles it. What is compiled is kept in $XDG_CACHE_HOME/cosched (by default
     ~/.cache/cosched), which is that of the user: services by the unit file have /var/cache/cosched.
     """
-    from cosched.compilation import MESSAGE, kernels_are_compiled, prepare_kernels
-    from cosched.service.kernels import all_sets
+    from cosched.compilation import prepare_kernels
+    from cosched.service.kernels import all_sets, prepare
 
-    sets = list(all_sets().values())
+    prepare(all_sets(), say)
     if not missing(SIMULATOR):
-        from cosched.sim.warm_up import run_all_kernels, run_meeting_kernels
+        from cosched.sim.warm_up import SETS
 
-        sets += [run_all_kernels, run_meeting_kernels]
-    if not all(map(kernels_are_compiled, sets)):
-        say(MESSAGE)
-    for run_all in sets:
-        prepare_kernels(run_all, lambda message: None if message == MESSAGE else say(message))
+        for name, run_all in SETS.items():
+            prepare_kernels(run_all, say, name)
     click.echo("the schedulers are compiled")

@@ -57,11 +57,10 @@ class PairOfProcesses:
 
 def run_live(doing: Progress) -> list[PairOfProcesses]:
     """Run the pairs and leave nothing behind; ServiceDiedError or TimeoutError if that fails."""
-    from cosched.compilation import prepare_kernels
-    from cosched.service.kernels import all_sets
+    from cosched.service.kernels import prepare
 
     doing.step("starting two services ...")
-    prepare_kernels(all_sets()["batch"], doing.say)
+    prepare(["batch"], doing.say)
     with tempfile.TemporaryDirectory(prefix="cosched-demo-") as name, ExitStack() as stack:
         folder = Path(name)
         services = [stack.enter_context(_running(service)) for service in _services(folder)]

@@ -112,10 +112,10 @@ def read_sweep(path: str, **given: int | None) -> Sweep:
 @contextlib.contextmanager
 def workers_of(count: int | None, dask: str | None, doing: Progress) -> Iterator[Workers]:
     """Yield `count` local workers, or those of a Dask cluster; InputError, OSError."""
-    from cosched.compilation import MESSAGE, kernels_are_compiled
+    from cosched.compilation import compiling, kernels_are_compiled
     from cosched.sim.sweeps.dask_workers import dask_workers
     from cosched.sim.sweeps.local_workers import local_workers
-    from cosched.sim.warm_up import run_all_kernels
+    from cosched.sim.warm_up import SIMULATED, run_all_kernels
 
     if count is not None and dask is not None:
         raise InputError("--dask", None, "has its own workers: give either --dask or --workers")
@@ -125,7 +125,7 @@ def workers_of(count: int | None, dask: str | None, doing: Progress) -> Iterator
             yield workers
         return
     if not kernels_are_compiled(run_all_kernels):
-        doing.say(MESSAGE)
+        doing.say(compiling(SIMULATED))
     with local_workers(count) as workers:
         yield workers
 

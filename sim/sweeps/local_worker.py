@@ -21,9 +21,9 @@ def main() -> None:
     descriptor, parent = map(int, sys.argv[1:])
     _end_with(parent)
     from cosched.compilation import prepare_kernels
-    from cosched.sim.warm_up import run_all_kernels
+    from cosched.sim.warm_up import SIMULATED, run_all_kernels
 
-    prepare_kernels(run_all_kernels, lambda _: None)
+    prepare_kernels(run_all_kernels, lambda _: None, SIMULATED)
     gc.freeze()  # what is loaded stays: no search for cycles looks at it again
     with contextlib.suppress(EOFError, OSError), Connection(descriptor) as connection:
         connection.send(READY)

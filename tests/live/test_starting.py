@@ -14,10 +14,12 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from cosched.client import Unreachable
+from cosched.compilation import _set
+from cosched.core.scheduling.batch.warming import use_kernels
 from tests.live.services import COMMAND, Pair, Service, noted, script_that_notes, wait_until
 from tests.live.test_peer_grace import text
 
-COMPILES = "is starting: it compiles its scheduler, once for this version and host"
+WAITS = "is starting: waiting for another process, which compiles the same kernels (batch)"
 
 
 class Cache(NamedTuple):
@@ -44,7 +46,7 @@ def compiling(tmp_path) -> Iterator[Callable[[Service], Cache]]:
         folder.mkdir(parents=True)
         service.wrapper = COMMAND
         service.environment["XDG_CACHE_HOME"] = str(tmp_path / "cache")
-        made.append(Cache(folder, (folder / ".lock").open("w")))
+        made.append(Cache(folder, (folder / f"{_set(use_kernels)}.lock").open("w")))
         fcntl.flock(made[-1].lock, fcntl.LOCK_EX)
         return made[-1]
 
@@ -63,7 +65,7 @@ def test_a_service_that_starts_says_so_and_no_mate_starts_alone(make_pair, compi
     cache = compiling(pair.b)
     pair.a.start()
     pair.b.start(wait=False)
-    wait_until(lambda: "it compiles its scheduler" in pair.b.log, "the log says so")
+    wait_until(lambda: "which compiles the same kernels" in pair.b.log, "the log says so")
     assert "starting cosched" in pair.b.log.splitlines()[0]
     with pair.b.client(timeout=30.0) as b, pytest.raises(Unreachable) as raised:
         b.domain()
@@ -72,12 +74,12 @@ def test_a_service_that_starts_says_so_and_no_mate_starts_alone(make_pair, compi
     for command in (["domains"], ["submit", "job.sh"]):
         told = pair.b.run(*command)
         assert (told.returncode, told.stdout) == (3, "")
-        assert told.stderr.startswith(f"cosched: b {COMPILES}")
+        assert told.stderr.startswith(f"cosched: b {WAITS}")
     assert health(pair.b) == health_pb2.HealthCheckResponse.NOT_SERVING
     script = script_that_notes(tmp_path)
     with pair.a.client() as a:
         first = a.submit(script, pair="climate", pair_domain="b")
-        wait_until(lambda: COMPILES in a.domain().peers[0].problem, "its peer is asked, and starts")
+        wait_until(lambda: WAITS in a.domain().peers[0].problem, "its peer is asked, and starts")
         wait_until(lambda: a.job(first.id).reason == "PeerBusy", "the job waits")
         cache.fill()
         wait_until(pair.b.is_serving)
@@ -93,6 +95,6 @@ def test_a_service_that_compiles_can_be_stopped(make_service, compiling):
     service: Service = make_service("a")
     compiling(service)
     service.start(wait=False)
-    wait_until(lambda: "it compiles its scheduler" in service.log)
+    wait_until(lambda: "which compiles the same kernels" in service.log)
     assert service.stop() == 0
     assert not (service.folder / "sock").exists()

@@ -7,7 +7,7 @@ import pytest
 from cosched.compilation import kernels_are_compiled
 from cosched.service.kernels import all_sets
 from cosched.sim import warm_up
-from cosched.sim.warm_up import case, prepare_for, run_all_kernels, run_meeting_kernels
+from cosched.sim.warm_up import SETS, case, prepare_for, run_meeting_kernels
 
 
 @pytest.fixture
@@ -33,4 +33,4 @@ def test_only_domains_that_meet_need_the_kernels_of_those(prepared):
 
 def test_a_command_compiles_all_that_services_and_simulations_need(cosched):
     assert cosched("compile").stdout == "the schedulers are compiled\n"
-    assert all(map(kernels_are_compiled, [*all_sets().values(), run_all_kernels, run_meeting_kernels]))
+    assert all(map(kernels_are_compiled, [*all_sets().values(), *SETS.values()]))
