@@ -12,6 +12,7 @@ from typing import Protocol, cast
 from cosched.adapters.batch_system import BatchSystem, BatchSystemFactory
 from cosched.adapters.launcher import Launcher
 from cosched.adapters.manager import SettingError
+from cosched.validation.near_names import did_you_mean
 
 GROUP = "cosched.adapters"
 ResourceManager = Launcher | BatchSystem  # of either kind
@@ -32,7 +33,8 @@ def load_manager(kind: str) -> ManagerFactory:
     found = _installed(tuple(sys.path))
     if kind not in found:
         known = ", ".join(sorted(found)) or "none"
-        raise SettingError("kind", f"no adapter is named {kind[:64]!a} (installed: {known})")
+        near = did_you_mean(kind[:64], found)
+        raise SettingError("kind", f"no adapter is named {kind[:64]!a}{near} (installed: {known})")
     try:
         factory = found[kind].load()
     except (ImportError, AttributeError) as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from cosched.core.protocol import MateProblem
 
@@ -30,7 +30,10 @@ _NOT_SAID = "{domain} knows no such pair: {mate} is not there, has ended, or is 
 _OF_GROUPS: Mapping[str, str] = {
     MateProblem.OTHER_DOMAINS: "the job on {domain} names other domains: all jobs of a group name the same ones",
     MateProblem.OTHER_WINDOWS: "the job on {domain} gives other windows or another instant: a group has one of each",
-    MateProblem.NO_SLOTS: "{domain} gives no slots, which jobs need that start apart, or at a given instant",
+    MateProblem.NO_SLOTS: (
+        "{domain} gives no slots, which jobs need that start apart (--window), or at a given instant (--at): that is "
+        'scheme = "meet", or slots = true, of its [coscheduling]'
+    ),
     MateProblem.TAKEN: "{domain} knows another job of this domain in it: choose another name",
     MateProblem.RUNNING: "its job on {domain} runs already",
     MateProblem.COMPLETED: "its job on {domain} has ended (completed)",
@@ -68,7 +71,11 @@ def wrong_mate(domain: str, job: str | None, pair: str | None, problem: str | No
     return _TEXTS.get(problem or "", _NOT_SAID).format(domain=domain, job=job, mate=mate)
 
 
-def near_name(domain: str, name: str, owner: str, here: str, *, of_group: bool) -> str:
-    """Ask whether a name was meant that waits on `domain`, and comes near one that waits on `here`."""
-    what, mate = ("group", "member") if of_group else ("pair", "mate")
-    return f"{what} {name} of {owner} waits on {domain} for a {mate} on {here}; did you mean it?"
+def near_name(domain: str, name: str, owner: str, here: str, job: str, group: Sequence[str] = ()) -> str:
+    """Ask whether a name was meant that waits on `domain`, and comes near that by which `job` waits on `here`.
+
+    `group`: the domains of the job's group; without, it is a pair's name.
+    """
+    what, mate, more = ("group", "member", f" --with {','.join(group)}") if group else ("pair", "mate", "")
+    correct = f"cosched link {job} --{what} {name}{more}"
+    return f"{what} {name} of {owner} waits on {domain} for a {mate} on {here}; did you mean it? {correct}"

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from cosched.adapters.launcher import JobSpec, SpecError
 from cosched.adapters.local.jobfile import MAX_SECONDS
+from cosched.validation.scripts import wrong_first_line
 
 MAX_TEXT = 32768  # characters of an argument or of a variable, as in proto/cosched/v1/domain.proto
 MAX_ITEMS = 4096  # arguments; variables
@@ -62,6 +63,8 @@ def _check_program(spec: JobSpec) -> None:
         raise SpecError("script", f"has more than {MAX_SCRIPT} bytes")
     elif not spec.script.startswith(b"#!"):
         raise SpecError("script", "must begin with #! and the path of its interpreter")
+    elif (wrong := wrong_first_line(spec.script)) is not None:
+        raise SpecError("script", wrong)
 
 
 def _check_environment(spec: JobSpec) -> None:

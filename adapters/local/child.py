@@ -14,6 +14,7 @@ import stat
 import time
 
 from cosched.adapters.local.jobfile import TOKEN, JobFile
+from cosched.validation.scripts import interpreter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -160,10 +161,22 @@ def _try(path: str, arguments: list[str], environment: dict[str, str], what: str
             os.execve(path, arguments, environment)
         except OSError as error:
             # Busy: a process that the service is starting right now still has the file open, for an instant.
+            if error.errno == errno.ENOENT and (missing := _missing_interpreter(path)):
+                raise CannotStartError(f"{what}: its interpreter {missing!a} is missing") from None
             if error.errno != errno.ETXTBSY:
                 raise CannotStartError(f"{what}: {error.strerror}") from None
             time.sleep(0.01)
     raise CannotStartError(f"{what}: {os.strerror(errno.ETXTBSY)}")
+
+
+def _missing_interpreter(path: str) -> str:
+    """Return the interpreter that a script names, if it is not there; else nothing."""
+    try:
+        with open(path, "rb") as script:
+            named = interpreter(script.readline(4096))
+    except OSError:
+        return ""
+    return "" if os.path.exists(named) else named
 
 
 def mark(job: JobFile) -> bytes:

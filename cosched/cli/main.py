@@ -99,6 +99,10 @@ class _failures(contextlib.AbstractContextManager[None]):  # noqa: N801
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, InputError):
             raise Failure(str(error), UNUSABLE) from None
+        if isinstance(error, click.UsageError) and not isinstance(error, click.exceptions.NoArgsIsHelpError):
+            from cosched.cli.output.usage_errors import usage_failure
+
+            raise usage_failure(error) from None
         if isinstance(error, KeyboardInterrupt):
             raise Failure("interrupted", INTERRUPTED) from None
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):

@@ -32,6 +32,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cosched.validation.near_names import did_you_mean
+
 HOST_FILE = Path("/etc/cosched/client.toml")
 SOCKETS = Path("/run/cosched")
 FILES = ("ca", "certificate", "key")
@@ -62,7 +64,7 @@ def keys_of(domain: str, environment: Mapping[str, str]) -> dict[str, str]:
     if domain not in known:
         here = f"known: {', '.join(known)}" if known else "none is known"
         raise ValueError(
-            f"the address of domain {domain} is not known ({here}): "
+            f"the address of domain {domain} is not known{did_you_mean(domain, known)} ({here}): "
             f'set COSCHED_DOMAINS to {domain}=ADDRESS, or put {domain} = "ADDRESS" under [domains] in client.toml'
         )
     return known[domain]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
-from datetime import timedelta
 from pathlib import Path
+from typing import SupportsFloat
 
 from cosched.core.settings import OnMateUnknown, OnMemberLost, Scheme
 from cosched.service.configuration import Configuration
@@ -30,7 +31,7 @@ def describe(configuration: Configuration, doubts: Iterable[str] = ()) -> list[s
 def _domain(configuration: Configuration) -> Iterator[tuple[str, str]]:
     domain, tls, manager = configuration.domain, configuration.tls, configuration.manager
     yield "domain", domain.name
-    secured = "without TLS" if domain.plaintext or tls is None else f"mutual TLS, certificate {tls.certificate}"
+    secured = "without TLS" if domain.plaintext or tls is None else f"mutual TLS, certificate {_path(tls.certificate)}"
     yield "listens on", f"{domain.listen} ({secured})"
     yield "users of this host", f"unix:{domain.socket}" if domain.socket else "no socket: no local users"
     if tls and tls.user_identity and not domain.plaintext:
@@ -39,7 +40,7 @@ def _domain(configuration: Configuration) -> Iterator[tuple[str, str]]:
     yield "metrics", f"http://{domain.http}/metrics and /healthz" if domain.http else "none"
     if configuration.page is not None:
         yield "page", _page(configuration.page, domain.http)
-    yield "database", f"{domain.state}, keeps ended jobs for {_duration(domain.retention)}"
+    yield "database", f"{_path(domain.state)}, keeps ended jobs for {_duration(domain.retention)}"
     yield "manager", manager.kind
     if manager.schedules:
         yield "queue", f"in {manager.kind}, which schedules all jobs and offers those that name a mate"
@@ -49,8 +50,8 @@ def _domain(configuration: Configuration) -> Iterator[tuple[str, str]]:
     yield "queue", f"{kind.name}: {', '.join(f'{key} {value}' for key, value in rules if value is not None)}"
     every = domain.schedule_interval
     yield "schedules", "at every event" + (f", and every {_duration(every)}" if every else "")
-    yield "jobs", f"at most {domain.max_jobs_per_user} of a user at once"
-    yield "scripts", f"at most {domain.max_script_bytes_per_user} bytes of a user's jobs"
+    yield "jobs", f"at most {domain.max_jobs_per_user:,} of a user at once"
+    yield "scripts", f"at most {_bytes(domain.max_script_bytes_per_user)} of a user's jobs"
 
 
 def _page(page: Page, http: str | None) -> str:
@@ -74,18 +75,18 @@ def _coscheduling(configuration: Configuration) -> Iterator[tuple[str, str]]:
         return
     yield "scheme", _scheme(section, settings.max_yields)
     if section.meeting.mate_budget:
-        delay = f"{section.meeting.mate_budget:f} of its wait"
-        yield "mate budget", f"jobs whose mates have asked for them may delay the first job by {delay}"
+        delay = f"{_percent(section.meeting.mate_budget)} of its wait"
+        yield "mate budget", f"jobs whose mates have asked for them may delay the first job by at most {delay}"
     if (share := section.meeting.mate_budget_share) != NO_BOUND:
-        yield "of a user", f"at most {share:f} of the jobs of a week may start so before their turn"
+        yield "of a user", f"at most {_percent(share)} of the jobs of a week may start so before their turn"
     if settings.slots:
         yield "slots", "two jobs that cannot start together now agree on an instant; none of them holds"
     if settings.release_interval:
-        longer = f", or later by up to {settings.release_jitter} of that" if settings.release_jitter else ""
+        longer = f", or up to {_percent(settings.release_jitter)} later" if settings.release_jitter else ""
         yield "holds", f"released after {_duration(settings.release_interval)}{longer}"
-    yield "held nodes", f"at most {settings.max_held_fraction} of the machine"
+    yield "held nodes", f"at most {_percent(settings.max_held_fraction)} of the machine"
     if settings.yield_boost:
-        yield "each yield", f"raises the job's score by {settings.yield_boost} of it"
+        yield "each yield", f"raises the job's score by {_percent(settings.yield_boost)}"
     patience = "no end" if section.mate_patience is None else _duration(section.mate_patience)
     yield "patience", f"{patience} for a mate that is not submitted"
     yield "unknown mate", _unknown_mate(settings.on_mate_unknown)
@@ -157,16 +158,32 @@ def _warnings(configuration: Configuration) -> Iterator[str]:
         if tls:
             yield "plaintext is on: [tls] is not used"
     if tls and _readable_by_others(tls.key):
-        yield f"tls.key: {tls.key} can be read by all users of this host"
+        yield f"tls.key: {_path(tls.key)} can be read by all users of this host"
 
 
 def _readable_by_others(path: Path) -> bool:
     return bool(path.stat().st_mode & _OTHERS_MAY_READ)
 
 
+def _path(path: Path) -> str:
+    """Return a path without the detours of the one that the configuration has; symbolic links stay."""
+    return os.path.normpath(path)
+
+
+def _percent(share: SupportsFloat) -> str:
+    return f"{100 * float(share):.6g} %"
+
+
+def _bytes(size: int) -> str:
+    """Return a size in the largest unit in which it is a whole number: `256 MiB`."""
+    power = next(power for power in (3, 2, 1, 0) if size % (1 << 10 * power) == 0)
+    return f"{size >> 10 * power:,} {('bytes', 'KiB', 'MiB', 'GiB')[power]}"
+
+
 def _duration(seconds: int) -> str:
-    """Return `30 s`, `20 min`, `1 h`, `7 d`, or a mixture as h:mm:ss."""
-    for unit, name in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds and seconds % unit == 0:
-            return f"{seconds // unit} {name}"
-    return f"{seconds} s" if seconds < 60 else str(timedelta(seconds=seconds))
+    """Return `30 s`, `20 min`, `1 h 30 min`, `7 d`: exactly, in the units that it takes."""
+    parts = []
+    for unit, name in ((86400, "d"), (3600, "h"), (60, "min"), (1, "s")):
+        count, seconds = divmod(seconds, unit)
+        parts += [f"{count} {name}"] if count else []
+    return " ".join(parts) or "0 s"

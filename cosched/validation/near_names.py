@@ -24,6 +24,12 @@ def nearest(name: str, others: Iterable[str]) -> str:
     return alike.pop() if len(alike) == 1 else ""
 
 
+def did_you_mean(name: str, others: Iterable[str]) -> str:
+    """Ask whether the one of the other names was meant that comes nearest; empty: none comes near."""
+    near = nearest(name, others)
+    return f"; did you mean {near}?" if near else ""
+
+
 def _edits(name: str, other: str) -> int | None:
     """Return how many edits make one name of the other, if they are few, whatever their case."""
     shorter = min(len(name), len(other))

@@ -28,7 +28,9 @@ def test_local_has_all_operations(tmp_path: Path) -> None:
 
 
 def test_unknown_kind() -> None:
-    with pytest.raises(SettingError, match=r"kind: no adapter is named 'lokal' \(installed: .*local.*\)"):
+    with pytest.raises(
+        SettingError, match=r"no adapter is named 'lokal'; did you mean local\? \(installed: .*local.*\)"
+    ):
         load_manager("lokal")
 
 

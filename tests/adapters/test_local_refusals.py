@@ -35,6 +35,7 @@ GOOD: dict[str, Any] = {"job_id": "1", "nodes": 1, "walltime": 10, "directory": 
         ({"command": ("true", *["x" * 32000] * 40)}, "command"),
         ({"script": b"echo no interpreter"}, "script"),
         ({"script": b"#!" + b"x" * (1 << 20)}, "script"),
+        ({"script": b"#!/bin/sh\r\ntrue\r\n"}, "script"),
         ({"environment": {"A=B": "c"}}, "environment"),
         ({"environment": {"A": "\0"}}, "environment"),
         ({"environment": {"": "x"}}, "environment"),
@@ -82,7 +83,7 @@ async def test_what_cannot_start_ends_with_a_reason(place: Path) -> None:
         "path": ({"command": ("/no/such/command",)}, "command '/no/such/command': No such file or directory"),
         "denied": ({"command": ("./plain",)}, "command './plain': Permission denied"),
         "search": ({"command": ("plain",), "environment": {"PATH": str(place)}}, "command 'plain': Permission denied"),
-        "shebang": ({"script": b"#!/no/such/shell\n"}, "script: No such file or directory"),
+        "shebang": ({"script": b"#!/no/such/shell -e\n"}, "script: its interpreter '/no/such/shell' is missing"),
     }
     async with machine(place, slots=20) as here:
         for name, (change, _) in cases.items():

@@ -179,7 +179,8 @@ class FakeDomain(DomainServiceServicer, ExplainServiceServicer):
 
     def _job(self, ref: coscheduling_pb2.JobRef) -> job_pb2.Job:
         if ref.domain not in ("", "intrepid"):
-            raise Refusal(grpc.StatusCode.INVALID_ARGUMENT, "WRONG_DOMAIN", "job.domain: is not intrepid")
+            what = {"field": "job.domain"}
+            raise Refusal(grpc.StatusCode.INVALID_ARGUMENT, "WRONG_DOMAIN", "job.domain: is not intrepid", what)
         if ref.job_id not in self.jobs:
             raise Refusal(grpc.StatusCode.NOT_FOUND, "JOB_NOT_FOUND", f"there is no job {ref.job_id}")
         return self.jobs[ref.job_id]

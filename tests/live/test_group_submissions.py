@@ -61,7 +61,7 @@ def test_a_job_that_waits_joins_a_group_and_leaves_it(trio, tmp_path):
         mate = second.submit(script, hold=True, pair="p", pair_domain="a")
         alone = third.submit(script, hold=True)
         joined = a.run("link", paired.id, "--group=h", "--with=b,c")
-        assert joined.stderr == f"job {paired} was linked: group h (was b:1)\n"
+        assert joined.stdout == f"job {paired} was linked: group h (was b:1)\n"
         with pytest.raises(ClientError, match="the job of that name on a names other domains"):
             third.link(alone, group="h", members=["a"])
         third.link(alone, group="h", members=["a", "b"])
@@ -96,7 +96,7 @@ def test_one_job_names_the_others_by_their_ids_and_a_member_with_nodes_is_linked
             refused = a.run("link", held.id, "--group=g", f"--with={wrong}", check=False)
             assert said in refused.stderr, refused.stderr
         joined = a.run("link", held.id, "--group=g", f"--with=b:{waits.id},c:{last.id}")
-        assert joined.stderr == f"job {held} was linked: group g (was group none)\n"
+        assert joined.stdout == f"job {held} was linked: group g (was group none)\n"
         assert first.job(held).state in ("ready", "holding"), "it keeps its nodes"
         b.kill()
         b.start()

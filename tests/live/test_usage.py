@@ -27,7 +27,7 @@ def test_a_pair_that_held_and_a_budget(make_pair):
         assert (by_account.held_in_a_day, by_account.may_hold_in_a_day) == (cost.held, 3600)
     shown = pair.a.run("efficiency", held.id).stdout
     assert "\nskew        " in shown
-    assert "\nefficient   " in shown
+    assert "\ncharged     0.00 node-hours\n" in shown
     assert pair.a.run("usage", "--by", "pair").stdout.split()[:1] == ["PAIR"]
     for service in pair.both:
         assert not service.faults()

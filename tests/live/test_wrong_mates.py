@@ -105,7 +105,7 @@ def test_a_job_whose_mate_turns_out_to_be_none_waits_and_says_so(make_pair):
         assert not noted(pair.folder)
         assert a.link(other, "b:998", or_alone=True).mates[0].or_alone
         wait_until(lambda: a.job(other).state == "completed")
-        assert pair.a.run("unlink", job.id).stderr.startswith("job a:1 has no mate any more, and ")
+        assert pair.a.run("unlink", job.id).stdout.startswith("job a:1 has no mate any more, and ")
         wait_until(lambda: a.job(job).state == "completed")
 
 
@@ -115,7 +115,7 @@ def test_a_typo_in_a_pairs_name_is_mended_while_the_job_holds(pair):
         first, second = a.submit(script, pair="tvice"), b.submit(script, pair="twice")
         wait_until(lambda: a.job(first).state == b.job(second).state == "holding")
         mended = pair.a.run("link", first.id, "--pair", "twice")
-        assert mended.stderr == "job a:1 was linked: its mate is b:1 (was tvice@b)\n"
+        assert mended.stdout == "job a:1 was linked: its mate is b:1 (was tvice@b)\n"
         wait_until(lambda: a.job(first).state == b.job(second).state == "completed")
         assert "linked with b:1 instead of tvice@b" in pair.a.run("show", first.id).stdout
     starts = noted(pair.folder)
@@ -126,8 +126,8 @@ def test_what_a_release_does_and_what_ends_a_wait_is_said(pair):
     with pair.a.client() as a:
         job = a.submit(script_that_notes(pair.folder), pair="p")
         wait_until(lambda: a.job(job).state == "holding")
-        said = pair.a.run("release", job.id).stderr
+        said = pair.a.run("release", job.id).stdout
         assert said.startswith("the hold of job a:1 was ended by force")
         assert said.endswith("to end its wait, link, unlink (it starts alone) or cancel it\n")
         wait_until(lambda: a.job(job).state == "holding", "it holds again")
-        assert pair.a.run("unlink", job.id).stderr == "job a:1 has no mate any more, and starts at once, alone\n"
+        assert pair.a.run("unlink", job.id).stdout == "job a:1 has no mate any more, and starts at once, alone\n"

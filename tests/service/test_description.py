@@ -22,12 +22,12 @@ def test_what_check_prints(read: Read, tmp_path: Path) -> None:
         "manager             local",
         "queue               batch: policy fcfs, backfill conservative, node pool partitioned:4x2",
         "schedules           at every event, and every 30 s",
-        "jobs                at most 10000 of a user at once",
-        "scripts             at most 268435456 bytes of a user's jobs",
+        "jobs                at most 10,000 of a user at once",
+        "scripts             at most 256 MiB of a user's jobs",
         "scheme              yield; a job that has yielded 3 times holds",
-        "holds               released after 0:01:30, or later by up to 0.1 of that",
-        "held nodes          at most 0.25 of the machine",
-        "each yield          raises the job's score by 0.2 of it",
+        "holds               released after 1 min 30 s, or up to 10 % later",
+        "held nodes          at most 25 % of the machine",
+        "each yield          raises the job's score by 20 %",
         "patience            7 d for a mate that is not submitted",
         "unknown mate        jobs start alone",
         "lost member         the others start without it",
@@ -45,6 +45,19 @@ def test_check_says_by_what_rules_another_scheduler_schedules(read: Read) -> Non
     assert next(line for line in lines if line.startswith("queue")).startswith(
         "queue               fluid: harvesting never,"
     )
+
+
+def test_a_path_is_shown_without_detours(read: Read, tmp_path: Path) -> None:
+    lines = describe(read(SECURE.replace('"certificate.pem"', '"../etc/./certificate.pem"') + PEER))
+    assert f"listens on          127.0.0.1:7701 (mutual TLS, certificate {tmp_path}/etc/certificate.pem)" in lines
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "said"), [(1 << 30, "1 GiB"), (5_000, "5,000 bytes"), (3 << 19, "1,536 KiB"), (1 << 28, "256 MiB")]
+)
+def test_sizes_have_units(read: Read, bytes_: int, said: str) -> None:
+    lines = describe(read(with_line(SECURE + PEER, "[domain]", f"max_script_bytes_per_user = {bytes_}")))
+    assert f"scripts             at most {said} of a user's jobs" in lines
 
 
 def test_check_says_who_sees_the_page(read: Read) -> None:
@@ -68,8 +81,8 @@ def test_check_says_how_pairs_meet(read: Read) -> None:
     lines = describe(read(f'{PLAIN}[coscheduling]\nscheme = "meet"\nmax_yields = 3\nmate_budget_share = 0.4\n'))
     at = lines.index("scheme              meet")
     assert lines[at + 1 : at + 4] == [
-        "mate budget         jobs whose mates have asked for them may delay the first job by 0.5 of its wait",
-        "of a user           at most 0.4 of the jobs of a week may start so before their turn",
+        "mate budget         jobs whose mates have asked for them may delay the first job by at most 50 % of its wait",
+        "of a user           at most 40 % of the jobs of a week may start so before their turn",
         "slots               two jobs that cannot start together now agree on an instant; none of them holds",
     ]
 

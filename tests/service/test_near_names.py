@@ -1,9 +1,14 @@
 """Names that come near each other, and when that is worth a question."""
 
 from itertools import combinations
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from cosched.core.protocol import named_mate
+from cosched.service.api.named_mates import NamedMates
+from cosched.service.wire.errors import Refusal
 from cosched.validation.near_names import nearest
 
 
@@ -68,3 +73,17 @@ def _table(a, b):
                 best = min(best, rows[i - 2, j - 2] + 1)
             rows[i, j] = best
     return rows[len(a) - 1, len(b) - 1]
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("eurka", "no domain eurka; did you mean eureka? (configured: eureka, mira)"),
+        ("theta", "no domain theta (configured: eureka, mira)"),
+    ],
+)
+def test_a_domain_that_is_not_there_is_followed_by_the_one_that_comes_near(named, said):
+    mates = NamedMates(cast(Any, SimpleNamespace(name="intrepid")), cast(Any, None), ["eureka", "mira"])
+    with pytest.raises(Refusal) as refused:
+        mates.mate(named_mate(named))
+    assert (refused.value.reason, str(refused.value)) == ("DOMAIN_NOT_FOUND", said)

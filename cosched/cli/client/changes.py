@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cosched.cli.client.connection import connected, server_option
+from cosched.cli.client.connection import connected, in_words, server_option
 from cosched.cli.client.explain import tell_near_names
 from cosched.cli.client.jobs import JobId, group_options, pair_options
 from cosched.cli.client.windows import WHEN, check_windows, pair_apart, window_options, windows_of
 from cosched.cli.client.wording import mate_found
 from cosched.cli.output.failures import FAILED
 from cosched.cli.output.plain_text import printable
-from cosched.cli.output.terminal import say
+from cosched.cli.output.terminal import say, show_text
 
 if TYPE_CHECKING:
     from cosched.client import Client
@@ -39,12 +39,12 @@ def cancel(jobs: tuple[str, ...], server: str | None) -> None:
         for name in jobs:
             try:
                 job = client.cancel(name)
-                _say(f"job {job} {'was cancelled' if job.state == 'cancelled' else 'is being cancelled'}")
+                _done(f"job {job} {'was cancelled' if job.state == 'cancelled' else 'is being cancelled'}")
             except Unreachable:
                 raise
             except ClientError as error:
                 failed = True
-                _say(f"cosched: {name}: {error}")
+                say(printable(f"cosched: {name}: {in_words(error)}"))
     if failed:
         raise click.exceptions.Exit(FAILED)
 
@@ -84,7 +84,7 @@ def link(job: str, mate: str | None, pair: str | None, group: str | None, server
         tell_near_names(client, linked)
     was = f" (was {', '.join(before)})" if before else ""
     to = f"group {linked.group.name}" if linked.group is not None else ", ".join(map(mate_found, linked.mates))
-    _say(f"job {linked} was linked: {to}{was}")
+    _done(f"job {linked} was linked: {to}{was}")
 
 
 def _others_before(client: Client, job: str) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ def unlink(job: str, yes: bool, server: str | None) -> None:
             )
         unlinked = client.unlink(job)
     then = "and starts at once, alone" if unlinked.state == "running" else "and will start alone"
-    _say(f"job {unlinked} {'is in no group' if before.group else 'has no mate'} any more, {then}")
+    _done(f"job {unlinked} {'is in no group' if before.group else 'has no mate'} any more, {then}")
 
 
 @click.command()
@@ -136,14 +136,14 @@ def release(job: str, server: str | None) -> None:
         waited = client.job(job).reason == "JobHeldUser"
         released = client.release(job)
     if waited:
-        _say(f"job {released} may be scheduled now")
+        _done(f"job {released} may be scheduled now")
         return
     again = f" and is {released.state} again" if released.state in WITH_NODES else ""
-    _say(
+    _done(
         f"the hold of job {released} was ended by force{again}: it may hold whenever it is selected; "
         "to end its wait, link, unlink (it starts alone) or cancel it"
     )
 
 
-def _say(message: str) -> None:
-    say(printable(message))
+def _done(message: str) -> None:
+    show_text(printable(message))

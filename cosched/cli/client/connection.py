@@ -9,13 +9,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cosched.cli.output.failures import FAILED, UNREACHABLE, Failure
+from cosched.cli.output.failures import FAILED, UNREACHABLE, UNUSABLE, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.errors import InputError
 
 if TYPE_CHECKING:
-    from cosched.client import Client
+    from cosched.client import Client, ClientError
 
+# By what commands give the fields of requests that a domain may refuse
+OPTIONS = {
+    "arguments": "ARGS",
+    "expected": "--for",
+    "group.at": "--at",
+    "group.domains": "--with",
+    "group.name": "--group",
+    "group.windows": "--window",
+    "nodelist": "--nodelist",
+    "settle": "--settle",
+    "time_limit": "--time",
+    "working_directory": "--chdir",
+}
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -89,5 +102,16 @@ def _connected(connect: Callable[[type[Client]], Client], named: str) -> Iterato
         with client:
             yield client
     except ClientError as error:
-        exit_code = UNREACHABLE if isinstance(error, Unreachable) else FAILED
-        raise Failure(printable(str(error)), exit_code) from None
+        exit_code = UNUSABLE if error.reason == "DOMAIN_NOT_FOUND" else FAILED
+        raise Failure(in_words(error), UNREACHABLE if isinstance(error, Unreachable) else exit_code) from None
+
+
+def in_words(error: ClientError) -> str:
+    """Say why a domain has refused a request; a field of it is called as the option that gives it."""
+    said, field = str(error), error.metadata.get("field", "")
+    if error.reason == "WRONG_DOMAIN" and field == "job.domain":
+        said = said.replace("job.domain: is not", "this is a job of another domain than", 1)
+        said += ", which was asked: name its own by --server ADDRESS"
+    elif field in OPTIONS:
+        said = said.replace(f"{field}: ", f"{OPTIONS[field]}: ", 1)
+    return printable(said)

@@ -24,7 +24,7 @@ def check_destinations(
     if options["mate"] is not None or options["members"] is not None or options["pair_domain"]:
         raise click.UsageError("--to names the domains of all jobs: it excludes --mate, --with and --pair-domain")
     if (options["group"] is None) == (options["pair"] is None):
-        raise click.UsageError("--to needs a name for the jobs: --group NAME")
+        raise click.UsageError("--to needs a name for the jobs: --pair NAME of two, or --group NAME")
     if options["pair"] is not None and len(names) != 2:
         raise click.UsageError("--pair is for two domains: name more of them by --group")
     if len(names) < 2:

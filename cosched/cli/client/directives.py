@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from cosched.cli.output.usage_errors import reason
 from cosched.errors import InputError
 
 _DIRECTIVE = re.compile(r"#COSCHED(?:\s+(.*))?")
@@ -22,7 +23,7 @@ def read_directives(script: bytes, path: str, options: click.Command) -> dict[st
         try:
             given |= given_options(options.make_context("#COSCHED", shlex.split(text)))
         except click.UsageError as error:
-            raise InputError(path, number, error.format_message()) from None
+            raise InputError(path, number, reason(error)) from None
         except ValueError as error:
             raise InputError(path, number, str(error)) from None
     return given
@@ -39,6 +40,15 @@ def foreign_directives(script: bytes) -> Iterator[tuple[int, str]]:
     for number, text in _head(script):
         if match := _FOREIGN.match(text):
             yield number, match[0]
+
+
+def unread_directive(script: bytes) -> int | None:
+    """Return the number of the first line that would be a directive if it stood at the script's head."""
+    head = sum(1 for _ in _head(script))
+    for number, line in enumerate(script.split(b"\n")[head:], head + 1):
+        if line.startswith(b"#COSCHED") and _DIRECTIVE.fullmatch(line.decode("utf-8", "replace").strip()):
+            return number
+    return None
 
 
 def _directives(script: bytes) -> Iterator[tuple[int, str]]:

@@ -11,7 +11,7 @@ from cosched.cli.client.connection import connected, server_option
 from cosched.cli.client.spans import Span
 from cosched.cli.client.wording import local_time
 from cosched.cli.output.plain_text import printable
-from cosched.cli.output.terminal import say
+from cosched.cli.output.terminal import say, show_text
 
 if TYPE_CHECKING:
     from cosched.client import Client, Drain
@@ -47,8 +47,9 @@ def drain(expected: int | None, settle: int | None, no_wait: bool, server: str |
 def resume(server: str | None) -> None:
     """End what `cosched drain` began: the domain makes holds and pairs again. For operators."""
     with connected(server) as client:
+        drained = client.domain().drain is not None
         resumed = client.resume()
-    _say(f"{resumed.name} makes pairs again")
+    show_text(printable(f"{resumed.name} {'makes pairs again' if drained else 'did not drain: nothing has changed'}"))
 
 
 def _wait(client: Client) -> None:

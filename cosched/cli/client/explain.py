@@ -11,7 +11,7 @@ import click
 from cosched.cli.client.connection import json_option, server_option
 from cosched.cli.client.jobs import JobOrGroup
 from cosched.cli.client.members import one_of
-from cosched.cli.client.wording import expected, place
+from cosched.cli.client.wording import expected, place, windows_found
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_json, show_text
@@ -33,12 +33,14 @@ def explain(name: str, as_json: bool, server: str | None) -> None:
     """
     with one_of(name, server) as (client, job):
         found = explained(client, [job])
+        group = None if as_json else client.job(job).group
     if not found:
         raise Failure("this domain does not tell when jobs start: its version is older", FAILED)
     if as_json:
         show_json(json_value(found[0].as_dict()))
     else:
-        show_text("\n".join(map(printable, lines(found[0]))))
+        window = windows_found(group).removeprefix("; ") if group is not None else ""
+        show_text("\n".join(map(printable, lines(found[0], window))))
 
 
 def explained(client: Client, jobs: Sequence[Job | str]) -> list[Explanation]:
@@ -67,13 +69,22 @@ def tell_near_names(client: Client, job: Job) -> None:
                 say(printable(mate.problem))
 
 
-def lines(told: Explanation) -> Iterator[str]:
-    """Yield what is told, for people."""
-    for outlook in (told.job, *told.mates):
-        yield f"{outlook!s:<12}{outlook.state or 'state not known'}".rstrip()
-        yield from (f"  {title:<10}{text}" for title, text in facts(outlook))
+def lines(told: Explanation, window: str) -> Iterator[str]:
+    """Yield what is told, for people. `window`: when the job's group starts, if that was given."""
+    sides = (told.job, *told.mates)
+    width = title_width(sides)
+    for outlook in sides:
+        yield f"{outlook!s:<{width}}{outlook.state or 'state not known'}".rstrip()
+        yield from (f"  {title:<{width - 2}}{text}" for title, text in facts(outlook))
+    if window:
+        yield f"{'window':<{width}}{window}"
     if told.together:
-        yield f"{'together':<12}{expected(told.together)}"
+        yield f"{'together':<{width}}{expected(told.together)}"
+
+
+def title_width(sides: Sequence[Outlook]) -> int:
+    """Return how wide the first column of a text about these jobs is, with a blank after the longest name."""
+    return max(12, *(1 + len(printable(str(side))) for side in sides))
 
 
 def facts(outlook: Outlook) -> Iterator[tuple[str, str]]:

@@ -33,7 +33,7 @@ PAUSE = 0.2  # seconds between two looks
 @click.option("--host", metavar="HOST", help="Where this job can be reached (the name of this host).")
 @click.option("--port", type=click.IntRange(1, 65535), metavar="PORT", help="At which port this job listens.")
 @click.option("--wait", is_flag=True, help="Wait until all mates that have not ended have said where they are.")
-@click.option("--timeout", type=TimeLimit(), help="How long at most: D-HH:MM:SS.")
+@click.option("--timeout", type=TimeLimit(), help="How long at most: 12h or D-HH:MM:SS.")
 @json_option
 @server_option
 def mates(

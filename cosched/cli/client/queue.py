@@ -18,7 +18,7 @@ from cosched.cli.output.terminal import show_json, show_text
 from cosched.plain_json import json_value
 
 if TYPE_CHECKING:
-    from cosched.client import Client, Estimate, Explanation, Job
+    from cosched.client import Client, Estimate, Explanation, Job, Mate
 
     Told = tuple[Job, Explanation | None]
 
@@ -94,7 +94,7 @@ def pairs(ended_too: bool, as_json: bool, server: str | None) -> None:
     """Show the jobs that have mates, and what is known about the mates.
 
     A mate is shown as DOMAIN:ID, or as PAIR@DOMAIN while its id is unknown. APART: how much later the job started
-    than its mate.
+    than its mate; 0:00: within a second.
     """
     with connected(server) as client:
         jobs = client.jobs(STATE_CODES if ended_too else None, paired_only=True)
@@ -220,6 +220,14 @@ def _place(job: Job, state: str) -> str:
     return nodes + reason if state == "holding" else reason if kept_until(job) else nodes or reason
 
 
+def _apart(job: Job, mate: Mate) -> str:
+    """Return how much later the job started than its mate; 0:00 if both started at once, empty if one has not."""
+    if mate.gap:
+        return clock(int(mate.gap.total_seconds()))
+    together = mate.status == "running" and job.started_at is not None and job.started_at == mate.heard_at
+    return clock(0) if together else ""
+
+
 def _pair_rows(job: Job) -> Iterator[Sequence[str]]:
     for mate in job.mates:
         yield (
@@ -231,5 +239,5 @@ def _pair_rows(job: Job) -> Iterator[Sequence[str]]:
             cut(printable(str(mate))),
             mate.status or {"found": "", None: "no answer yet"}.get(mate.lookup, (mate.lookup or "").replace("_", " ")),
             local_time(mate.heard_at),
-            clock(int(mate.gap.total_seconds())) if mate.gap else "",
+            _apart(job, mate),
         )

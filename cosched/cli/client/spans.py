@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 import click
 
+from cosched.cli.client.time_limits import has_parts, parse_time_limit
 from cosched.cli.output.terminal import say
 from cosched.validation.durations import parse_seconds
 
 
 class Span(click.ParamType[int]):
-    """An option's value in seconds, given as `90`, `30s`, `2h` or `1d`."""
+    """An option's value in seconds, given as `90`, `30s`, `2h` or `1d`, or as `1:30:00` or `1-12` (1.5 days)."""
 
     name = "time"
 
@@ -20,7 +21,7 @@ class Span(click.ParamType[int]):
         if isinstance(value, int):
             return value
         try:
-            seconds = parse_seconds(value)
+            seconds = parse_time_limit(value) if has_parts(value) else parse_seconds(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
         tell_seconds([value], param)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
@@ -22,6 +21,7 @@ from cosched.cli.client.exports import exported
 from cosched.cli.client.headings import CommandWithHeadings
 from cosched.cli.client.jobs import Destination, JobId, group_options, pair_options
 from cosched.cli.client.node_counts import NodeCount, asked_nodes
+from cosched.cli.client.scripts import arguments_of, read_script, tell_missing, tell_unread
 from cosched.cli.client.selecting import MAX_PROPOSALS, Part, check_alone, check_selection, group_name
 from cosched.cli.client.submitted import look_up, tell_cap, tell_foreign, tell_id, tell_mates
 from cosched.cli.client.time_limits import TimeLimit
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-MAX_SCRIPT = 1 << 20  # bytes, as the protocol has it
 HEADINGS = {
     "Job": ("nodes", "best", "nodelist", "column", "time_limit", "name", "hold", "directory", "export", "comment"),
     "Mate": ("mate", "pair", "pair_domain", "or_alone"),
@@ -75,7 +74,7 @@ def job_options(command: Command) -> Command:
         click.option("--best", type=click.IntRange(min=1), metavar="N", help="Of MIN-MAX, the size for --time."),
         click.option("-w", "--nodelist", metavar="NAME,...", help="The names of nodes that it must have."),
         click.option("--column", multiple=True, metavar="NAME=TEXT", help="What else its scheduler reads of it."),
-        click.option("-t", "--time", "time_limit", type=TimeLimit(), help="How long it may run: D-HH:MM:SS."),
+        click.option("-t", "--time", "time_limit", type=TimeLimit(), help="How long it may run: 12h or D-HH:MM:SS."),
         click.option("-J", "--job-name", "--name", "name", metavar="NAME", help="Its name (the script's file name)."),
         click.option("--mate", type=JobId(anywhere=True), metavar="DOMAIN:ID", help="Its mate, submitted before."),
         pair_options,
@@ -188,11 +187,12 @@ def submit(
     \b
     Options may stand in the script, in comments before its first command:
       #COSCHED --nodes=4 --time=1:00:00 --pair=run7
-    Options of the command line win. A time is minutes, M:S, H:M:S, D-H, D-H:M or
-    D-H:M:S.
+    Options of the command line stand before SCRIPT, and win. A time is minutes,
+    M:S, H:M:S, D-H, D-H:M or D-H:M:S, or has a unit: 90s, 20m, 12h, 3d, 2w.
 
     If Slurm schedules, this calls sbatch: #SBATCH lines count as well, and Slurm's defaults replace those above.
     """
+    arguments = arguments_of(ctx, arguments)
     check_selection(given_options(ctx), script)
     if destinations:
         check_destinations(destinations, script, server, options)
@@ -240,6 +240,7 @@ def _submit_one(
             job = look_up(client, id) if accepted.names_mate else None
         else:
             tell_foreign(content, script, domain)
+            tell_missing(content, script, client.server)
             specification = _specification(asked, to, domain)
             windows = windows_given(asked, domain.name, asked["members"]) if asked["group"] is not None else {}
             job = client.submit(content, arguments, windows=windows, at=asked["at"], **specification)
@@ -287,6 +288,7 @@ def _to_submit(
     """Return a job for `submit_together`."""
     if (system := batch_system(domain)) is not None:
         return BatchCommand(client, domain, system, to.path, content, given, to.arguments)
+    tell_missing(content, to.path, client.server)
     job = {key: value for key, value in _specification(asked, to, domain).items() if key not in LINKS}
     return {"script": content, "arguments": to.arguments, **job}
 
@@ -295,7 +297,8 @@ def _asked(
     ctx: click.Context, to: To, options: Mapping[str, Any], *, to_all: bool = False
 ) -> tuple[bytes, dict[str, Any], dict[str, Any]]:
     """Return a script, the options given for it, and all options. `to_all`: --to names the domains."""
-    content = _read(to.path)
+    content = read_script(to.path)
+    tell_unread(content, to.path)
     directives = read_directives(content, to.path, directive)
     given = _given(directives, given_options(ctx))
     if to_all:  # what parts the jobs of a group may stand in the script of each
@@ -334,19 +337,8 @@ def _check_mate(asked: Mapping[str, Any]) -> None:
     if asked["group"] is not None and (asked["mate"] is not None or asked["pair"] is not None):
         raise click.UsageError("--group excludes --mate and --pair: a group of two is a pair")
     if (asked["group"] is None) != (asked["members"] is None):
-        raise click.UsageError(
-            "--group NAME needs --with DOMAIN,..., the domains of the other jobs, and --with --group"
-        )
-
-
-def _read(path: str) -> bytes:
-    try:
-        script = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(path, None, f"cannot be read: {error.strerror}") from None
-    if len(script) > MAX_SCRIPT:
-        raise InputError(path, None, "is larger than 1 MiB")
-    return script
+        said = "--group NAME needs --with DOMAIN,..., the domains of the others, or --to for each job"
+        raise click.UsageError(f"{said}; --with needs --group")
 
 
 def _specification(asked: Mapping[str, Any], to: To, domain: Domain) -> dict[str, Any]:

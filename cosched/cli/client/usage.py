@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cosched.cli.client.connection import connected, json_option, server_option
-from cosched.cli.client.explain import explained
+from cosched.cli.client.explain import explained, title_width
 from cosched.cli.client.jobs import JobOrGroup
 from cosched.cli.client.members import one_of
 from cosched.cli.client.spans import Span
@@ -85,14 +85,15 @@ def efficiency(name: str, as_json: bool, server: str | None) -> None:
 
 def _lines(told: Explanation) -> Iterator[str]:
     sides = (told.job, *told.mates)
+    width = title_width(sides)
     for side in sides:
-        yield f"{side!s:<12}{side.state or 'state not known'}".rstrip()
-        yield from (f"  {title:<10}{text}" for title, text in _facts(side))
+        yield f"{side!s:<{width}}{side.state or 'state not known'}".rstrip()
+        yield from (f"  {title:<{width - 2}}{text}" for title, text in _facts(side))
     if (skew := _skew(sides)) is not None:
-        yield f"{'skew':<12}{span(skew.total_seconds())}"
-    yield f"{'charged':<12}{_hours(_charged(sides))} node-hours"
+        yield f"{'skew':<{width}}{span(skew.total_seconds())}"
+    yield f"{'charged':<{width}}{_hours(_charged(sides))} node-hours"
     if (share := _efficient(sides)) is not None:
-        yield f"{'efficient':<12}{share:.1%}"
+        yield f"{'efficient':<{width}}{share:.1%}"
 
 
 def _facts(side: Outlook) -> Iterator[tuple[str, str]]:
@@ -126,13 +127,12 @@ def _charged(sides: Sequence[Outlook]) -> int:
 
 
 def _efficient(sides: Sequence[Outlook]) -> float | None:
-    """The share of the runs in runs and charges; None: not all have ended."""
+    """The share of the runs in runs and charges; None: not all have ended, or none has run for a second."""
     runs = [side.nodes * (side.ended_at - side.started_at) for side in sides if side.started_at and side.ended_at]
     if len(runs) < len(sides):
         return None
     ran = sum(run.total_seconds() for run in runs)
-    whole = ran + _charged(sides)
-    return ran / whole if whole else None
+    return ran / (ran + _charged(sides)) if ran else None
 
 
 def _hours(node_seconds: int | None) -> str:

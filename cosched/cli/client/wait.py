@@ -27,7 +27,7 @@ AWAY = 60.0  # seconds for which a domain may be out of reach, such as for a res
 @click.command()
 @click.argument("names", metavar="ID|GROUP...", nargs=-1, required=True, type=JobOrGroup())
 @click.option("--started", is_flag=True, help="Wait until they have started only.")
-@click.option("--timeout", type=TimeLimit(), help="How long at most: D-HH:MM:SS.")
+@click.option("--timeout", type=TimeLimit(), help="How long at most: 12h or D-HH:MM:SS.")
 @json_option
 @server_option
 def wait(names: tuple[str, ...], started: bool, timeout: int | None, as_json: bool, server: str | None) -> None:

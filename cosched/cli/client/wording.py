@@ -14,6 +14,7 @@ from cosched.wrong_mates import wrong_mate
 if TYPE_CHECKING:
     from cosched.client import Estimate, Group, Job, Mate, Outlook
 
+FRESH = 60  # seconds for which the state of a mate is told without its age
 STATE_CODES = {
     "queued": "PD",
     "ready": "RD",
@@ -50,13 +51,21 @@ def meaning(job: Job) -> str:
 def mate_found(mate: Mate) -> str:
     """Say what the mate's domain answered."""
     if mate.lookup == "found":
-        return f"its mate is {mate}{f' ({mate.status})' if mate.status else ''}"
+        return f"its mate is {mate}{_known(mate.status, mate.heard_at)}"
     if mate.lookup == "unsubmitted":
         return f"its mate is not submitted yet to {mate.domain}"
     if mate.lookup == "no_pair":
         then = "starts alone" if mate.or_alone else "waits until it is linked or unlinked"
         return f"{wrong_mate(mate.domain, mate.id, mate.pair, mate.problem)}: it {then}"
     return f"no answer from {mate.domain} about its mate yet: it is asked again as soon as it answers"
+
+
+def _known(status: str | None, heard_at: datetime | None) -> str:
+    """Say the last known state of a mate, with its age if it may have changed since."""
+    if not status:
+        return ""
+    old = heard_at is not None and (datetime.now(UTC) - heard_at).total_seconds() >= FRESH
+    return f" ({status}{f', as of {_age(heard_at)} ago' if heard_at is not None and old else ''})"
 
 
 def windows_found(group: Group) -> str:

@@ -11,6 +11,7 @@ from cosched.service.peers.linking import Coupled
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import FieldError
 from cosched.validation.group_windows import wrong_instant
+from cosched.validation.near_names import did_you_mean
 from cosched.wrong_mates import wrong_member
 
 
@@ -75,7 +76,9 @@ class NamedMates:
         peer = self._coupled.meant(mate.peer)
         if peer not in self._coupled.peers:
             known = ", ".join(self._coupled.peers) or "none"
-            said = f"no domain {mate.peer}" if mate.peer else "the mate's domain must be named, by --pair-domain"
+            said = f"no domain {mate.peer}{did_you_mean(mate.peer, self._coupled.peers)}"
+            if not mate.peer:
+                said = "the mate's domain must be named, by --pair-domain"
             if peer == self._domain.name:
                 said = f"{peer} is this domain: a mate is a job of another one"
             raise Refusal(grpc.StatusCode.NOT_FOUND, "DOMAIN_NOT_FOUND", f"{said} (configured: {known})")

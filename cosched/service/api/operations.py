@@ -159,8 +159,8 @@ class Operations:
         of_nodes = {name: text for name, text in said.items() if name in OF_NODES}
         columns = {name: text for name, text in said.items() if name not in OF_NODES}
         if NODELIST in said and not self._domain.scheduler.capabilities.nodelists:
-            why = f"nodelist: {kind.title} takes no names of nodes: leave it out"
-            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_NAMED_NODES", why)
+            why = f"nodelist: {kind.title} takes no names of nodes: leave it out, and say how many it needs"
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_NAMED_NODES", why, {"field": NODELIST})
         if of_nodes.keys() - {NODELIST} and self._choosing is None:
             why = f"application: {self._domain.name} chooses no nodes for it: an operator can list all by [machines]"
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_MAPS", why)

@@ -14,6 +14,7 @@ from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
 from cosched.service.wire.fields import FieldError
+from cosched.validation.durations import span
 
 DRAIN = "drain"  # the key of what is on record
 EXPECTED = 3600  # seconds that a drained domain is expected to be away, unless it is said
@@ -75,5 +76,5 @@ def check_seconds(field: str, duration: Duration | None, most: int, default: int
     if duration is None:
         return default
     if not 0 <= duration.seconds <= most or duration.nanos:
-        raise FieldError(field, f"is not a number of whole seconds from 0 to {most}")
+        raise FieldError(field, f"is at most {span(most)} ({most:,} s), in whole seconds")
     return int(duration.seconds)

@@ -242,7 +242,8 @@ class Explaining:
         near = answer.outlooks[0].near if answer.outlooks else ""
         if near and may_be_meant(self._domain, peer, sought, near):
             mate.near = near
-            mate.problem = near_name(peer, near, sought.owner, self._domain.name, of_group=sought.of_group)
+            job, group = told.job.job, [other.job.domain for other in told.mates] if sought.of_group else ()
+            mate.problem = near_name(peer, near, sought.owner, job.domain, job.job_id, group)
 
     async def _ask_peer(self, peer: Domain, pairs: Sequence[MatePair]) -> None:
         for first in range(0, len(pairs), ASKED_AT_ONCE):

@@ -9,32 +9,31 @@ def test_cancel(cosched, domain):
     domain.add()
     domain.add(state=job_pb2.JOB_STATE_RUNNING)
     result = cosched("cancel", "17", "intrepid:18")
-    assert result.stdout == ""
-    assert result.stderr == "job intrepid:17 was cancelled\njob intrepid:18 is being cancelled\n"
+    assert result.stderr == ""
+    assert result.stdout == "job intrepid:17 was cancelled\njob intrepid:18 is being cancelled\n"
 
 
 def test_all_are_tried(cosched, domain):
     domain.add(state=job_pb2.JOB_STATE_COMPLETED)
     domain.add()
     result = cosched("cancel", "17", "99", "18", exit_code=1)
-    assert result.stderr == (
-        "cosched: 17: job 17 has ended\ncosched: 99: there is no job 99\njob intrepid:18 was cancelled\n"
-    )
+    assert result.stderr == "cosched: 17: job 17 has ended\ncosched: 99: there is no job 99\n"
+    assert result.stdout == "job intrepid:18 was cancelled\n"
 
 
 def test_link_unlink_release(cosched, domain):
     domain.add()
     domain.mate_lookup = coscheduling_pb2.MATE_LOOKUP_FOUND
-    assert cosched("link", "17", "eureka:3").stderr == ("job intrepid:17 was linked: its mate is eureka:3 (queuing)\n")
-    assert cosched("unlink", "17").stderr == "job intrepid:17 has no mate any more, and will start alone\n"
+    assert cosched("link", "17", "eureka:3").stdout == ("job intrepid:17 was linked: its mate is eureka:3 (queuing)\n")
+    assert cosched("unlink", "17").stdout == "job intrepid:17 has no mate any more, and will start alone\n"
     domain.mate_lookup = coscheduling_pb2.MATE_LOOKUP_UNSUBMITTED
-    said = cosched("link", "17", "--pair", "run7", "--pair-domain", "eureka").stderr
+    said = cosched("link", "17", "--pair", "run7", "--pair-domain", "eureka").stdout
     assert said == "job intrepid:17 was linked: its mate is not submitted yet to eureka\n"
     assert domain.jobs["17"].mates[0].name.pair.name == "run7"
-    said = cosched("release", "17").stderr
+    said = cosched("release", "17").stdout
     assert said.startswith("the hold of job intrepid:17 was ended by force: it may hold whenever it is selected")
     domain.jobs["17"].reason = "JobHeldUser"
-    assert cosched("release", "17").stderr == "job intrepid:17 may be scheduled now\n"
+    assert cosched("release", "17").stdout == "job intrepid:17 may be scheduled now\n"
 
 
 def test_what_is_refused(refused, domain):
@@ -61,4 +60,4 @@ def test_what_is_refused(refused, domain):
 )
 @pytest.mark.usefixtures("domain")
 def test_wrong_usage(cosched, arguments):
-    assert "Error: " in cosched(*arguments, exit_code=2).stderr
+    assert f"Try 'cosched {arguments[0]} -h'" in cosched(*arguments, exit_code=2).stderr

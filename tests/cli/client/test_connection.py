@@ -53,6 +53,26 @@ def test_a_message_cannot_steer_the_terminal(refused, domain):
     assert refused("queue", exit_code=1) == r"\x1b[2Jno"
 
 
+@pytest.mark.parametrize(
+    ("field", "problem", "said"),
+    [
+        ("expected", "is at most 7 d", "--for: is at most 7 d"),
+        ("group.at", "2020-01-01 00:00:00 UTC is 6 y ago", "--at: 2020-01-01 00:00:00 UTC is 6 y ago"),
+        ("nodelist", "is for others", "--nodelist: is for others"),
+        ("page_token", "is not one that was given", "page_token: is not one that was given"),
+    ],
+)
+def test_a_field_that_is_refused_is_called_as_the_option_that_gives_it(refused, domain, field, problem, said):
+    refusal = grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD", f"{field}: {problem}", {"field": field}
+    domain.failures = [Refusal(*refusal)]
+    assert refused("queue", exit_code=1) == said
+
+
+def test_an_unknown_domain_is_wrong_usage(refused, domain):
+    domain.failures = [Refusal(grpc.StatusCode.NOT_FOUND, "DOMAIN_NOT_FOUND", "no domain eurka; did you mean eureka?")]
+    assert refused("queue", exit_code=2) == "no domain eurka; did you mean eureka?"
+
+
 def test_no_server_named(refused, monkeypatch):
     monkeypatch.delenv("COSCHED_SERVER", raising=False)
     assert refused("queue") == (

@@ -67,6 +67,32 @@ def test_a_pair_by_its_name(cosched, domain):
     assert "\ntogether     2026-01-01 01:00:00, in 0 s (" in cosched("show", "run7").stdout
 
 
+@pytest.mark.parametrize(("ran", "shown"), [(0, ""), (30, "\nefficient   33.3%\n")])
+def test_there_is_no_efficiency_without_a_run(cosched, domain, ran, shown):
+    domain.add()
+    told = domain.explanations["17"] = Explanation()
+    told.job.job.domain, told.job.job.job_id, told.job.nodes, told.job.cost.held = "intrepid", "17", 2, 120
+    told.job.started_at.seconds, told.job.ended_at.seconds = EPOCH, EPOCH + ran
+    told_efficiency = cosched("efficiency", "17").stdout
+    assert "charged     0.03 node-hours" in told_efficiency
+    assert told_efficiency.partition("node-hours\n")[2].rpartition("node-hours")[2].strip() == shown.strip()
+
+
+def test_names_of_any_length_stand_apart_and_windows_are_told(cosched, domain):
+    domain.add()
+    told = domain.explanations["17"] = Parse(TOLD, Explanation())
+    told.job.job.job_id, told.mates[0].job.job_id = "443", "1"
+    group = domain.jobs["17"].group
+    group.name = "run7"
+    window = group.windows.add(domain="eureka")
+    window.earliest.seconds = window.latest.seconds = 10
+    shown = cosched("explain", "17").stdout.splitlines()
+    assert [line for line in shown if not line.startswith("  ")][:3] == [
+        "intrepid:443 queued", "eureka:1     holding", "window       after the others start eureka +0:10",
+    ]  # fmt: skip
+    assert cosched("efficiency", "17").stdout.startswith("intrepid:443 queued\n")
+
+
 def test_a_place_in_a_batch_system_s_queue_is_estimated(cosched, domain):
     domain.add()
     told = domain.explanations["17"] = Parse(TOLD, Explanation())

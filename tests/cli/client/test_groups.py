@@ -85,7 +85,7 @@ def test_domains_that_are_known_by_name_suffice(cosched, address, domain, monkey
         for command in ("show", "explain", "efficiency"):
             assert "intrepid:17" in cosched(command, name).stdout, command
     assert cosched("wait", "intrepid:17", "--timeout", "0:01", exit_code=1).stderr.endswith("intrepid:17 (holding)\n")
-    assert "was cancelled" in cosched("cancel", "intrepid:17").stderr
+    assert "was cancelled" in cosched("cancel", "intrepid:17").stdout
     said = "set COSCHED_SERVER, or name the job as DOMAIN:ID, of eureka, intrepid"
     for name in ("17", "mira:17"):
         assert said in cosched("explain", name, exit_code=2).stderr

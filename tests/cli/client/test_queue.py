@@ -175,16 +175,18 @@ def test_pairs(cosched, domain):
     mate.job.domain, mate.job.job_id = "eureka", "3"
     mate.heard_at.seconds = EPOCH
     mate.gap.seconds = 75
+    at_once = add_mate(domain.add(), lookup=wire.MATE_LOOKUP_FOUND, status=wire.MATE_STATUS_RUNNING)
+    at_once.heard_at.seconds = domain.jobs["22"].started_at.seconds = EPOCH
     shown = cosched("pairs", env={"TZ": "UTC"}).stdout
     header, *rows = shown.splitlines()
     assert header.split("  ")[0] == "JOBID"
-    assert [row.split()[0] for row in rows] == ["18", "19", "20", "21"]
+    assert [row.split()[0] for row in rows] == ["18", "19", "20", "21", "22"]
     assert "MateUnsubmitted  run7@eureka  unsubmitted" in rows[0]
     assert "no pair" in rows[1]
     assert "no answer yet" in rows[2]
     assert "eureka:3     holding" in rows[3]
-    assert rows[3].endswith("1:15")
-    assert len(json.loads(cosched("pairs", "--json").stdout)) == 4
+    assert [row.rstrip().rpartition("  ")[2] for row in rows[3:]] == ["1:15", "0:00"]
+    assert len(json.loads(cosched("pairs", "--json").stdout)) == 5
 
 
 def test_pairs_that_have_ended(cosched, domain):

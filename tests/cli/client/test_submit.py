@@ -246,6 +246,11 @@ def test_directives_end_at_the_first_command(asked, script):
     assert asked(script("cd /tmp", "#COSCHED --nodes=4")).nodes == 1
 
 
+@pytest.mark.parametrize("given", ["2m", "120s", "2:00", "2"])
+def test_a_time_limit_with_a_unit_and_without(asked, script, given):
+    assert asked(script(f"#COSCHED -t {given}")).time_limit.seconds == 120
+
+
 def test_flags_win_over_directives(asked, script):
     request = asked("-N", "1", "-J", "mine", script("#COSCHED --nodes=4 --time=5 --job-name=theirs"))
     assert (request.nodes, request.name, request.time_limit.seconds) == (1, "mine", 300)
@@ -278,19 +283,10 @@ def test_a_bad_directive_is_named_with_its_line(refused, domain, script, directi
 
 
 def test_a_script_with_other_line_ends_and_bytes_that_are_no_text(asked, tmp_path):
-    (tmp_path / "job.sh").write_bytes(b"#!/bin/sh\r\n# \xff\r\n#COSCHED -N 3\r\ntrue\r\n")
+    (tmp_path / "job.sh").write_bytes(b"#!/bin/sh\n# \xff\r\n#COSCHED -N 3\r\ntrue\r\n")
     request = asked("job.sh")
     assert request.nodes == 3
     assert b"\xff" in request.script
-
-
-def test_a_missing_script(refused):
-    assert refused("submit", "none.sh") == "none.sh: cannot be read: No such file or directory"
-
-
-def test_a_script_that_is_too_large(refused, tmp_path):
-    (tmp_path / "job.sh").write_bytes(b"#" * ((1 << 20) + 1))
-    assert refused("submit", "job.sh") == "job.sh: is larger than 1 MiB"
 
 
 @pytest.mark.parametrize(
@@ -306,7 +302,7 @@ def test_a_script_that_is_too_large(refused, tmp_path):
 )
 def test_flags_that_cannot_be_meant(cosched, domain, script, flags):
     result = cosched("submit", *flags, script(), exit_code=2)
-    assert "Error: " in result.stderr
+    assert result.stderr.endswith("Try 'cosched submit -h'\n")
     assert domain.requests == []
 
 
@@ -367,8 +363,8 @@ def test_a_pair_on_the_command_line_replaces_the_scripts_group(asked, script):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--group", "g", "job.sh"], "--group NAME needs --with DOMAIN,..., the domains of the other jobs"),
-        (["--with", "a", "job.sh"], "--group NAME needs --with DOMAIN,..., the domains of the other jobs"),
+        (["--group", "g", "job.sh"], "--group NAME needs --with DOMAIN,..., the domains of the others"),
+        (["--with", "a", "job.sh"], "--group NAME needs --with DOMAIN,..., the domains of the others"),
         (["--group", "g", "--with", "a,b,a", "job.sh"], "'a' is named twice: a group has one job on each domain"),
         (["--group", "g", "--with", "a,b/c", "job.sh"], "'b/c' is not a domain name"),
         (
@@ -378,7 +374,10 @@ def test_a_pair_on_the_command_line_replaces_the_scripts_group(asked, script):
         (["--group", "17", "--with", "a,b", "job.sh"], "a name that ends in a number alone is taken for a job"),
         (["--group", "g h", "--with", "a,b", "job.sh"], "the name of a group is 1 to 128 of"),
         (["--group", "g", "--with", "a,b", "--pair", "p", "job.sh"], "--group excludes --mate and --pair"),
-        (["--to", "a:job.sh", "--to", "b:job.sh"], "--to needs a name for the jobs: --group NAME"),
+        (
+            ["--to", "a:job.sh", "--to", "b:job.sh"],
+            "--to needs a name for the jobs: --pair NAME of two, or --group NAME",
+        ),
         (["--group", "g", "--to", "a:job.sh"], "--to is given once for each job of the group, at least twice"),
         (["--group", "g", "--to", "a:job.sh", "--to", "a:job.sh"], "'a' is named twice"),
         (["--group", "g", "--to", "job.sh"], "'job.sh' is not DOMAIN:SCRIPT"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cosched.cli.client.directives import read_directives
 from cosched.cli.client.node_names import fold
+from cosched.cli.client.spans import Span
 from cosched.cli.client.submit import directive
 from cosched.cli.client.time_limits import LONGEST, clock, parse_time_limit
 from cosched.cli.output.plain_text import cut, printable, table
@@ -28,6 +29,11 @@ from cosched.errors import InputError
         ("1-2:03", 93_780),
         ("1-02:03:04", 93_784),
         (" 1 ", 60),
+        ("90s", 90),
+        ("2m", 120),
+        ("1h", 3_600),
+        (" 3d ", 259_200),
+        ("2w", 1_209_600),
     ],
 )
 def test_times(text, seconds):
@@ -36,11 +42,34 @@ def test_times(text, seconds):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "0", "0:00", "-1", "1:60", "1:00:60", "1-24", "1-", "1h", "1.5", "1:2:3:4", "9" * 9 + "-0", "١", "1-2-3"],
+    [
+        "",
+        "0",
+        "0:00",
+        "-1",
+        "1:60",
+        "1:00:60",
+        "1-24",
+        "1-",
+        "1.5h",
+        "0s",
+        "h",
+        "1:00h",
+        "1.5",
+        "1:2:3:4",
+        "9" * 9 + "-0",
+        "١",
+        "1-2-3",
+    ],
 )
 def test_times_that_are_none(text):
     with pytest.raises(ValueError, match=r"is not|has a part"):
         parse_time_limit(text)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("1h", 3_600), ("1:00:00", 3_600), ("1-12", 129_600)])
+def test_spans_have_the_same_grammar_but_for_a_number_alone(text, seconds):
+    assert Span().convert(text, None, None) == seconds
 
 
 @given(st.integers(1, LONGEST))

@@ -1,0 +1,24 @@
+"""Wrong usage in one line, as other failures are told."""
+
+from __future__ import annotations
+
+import click
+
+from cosched.cli.output.failures import UNUSABLE, Failure
+from cosched.validation.near_names import nearest
+
+
+def usage_failure(error: click.UsageError) -> Failure:
+    """Return the failure of a command that was called wrongly, which names its help."""
+    said, command = reason(error), error.ctx.command_path if error.ctx is not None else "cosched"
+    return Failure(f"{said}{'' if said.endswith(('.', '?')) else '.'} Try '{command} -h'", UNUSABLE)
+
+
+def reason(error: click.UsageError) -> str:
+    """Say what was wrong; an option that is not there is followed only by one that comes near."""
+    if not isinstance(error, click.NoSuchOption):
+        return error.format_message()
+    known = [] if error.ctx is None else error.ctx.command.get_params(error.ctx)
+    names = {option.lstrip("-"): option for param in known for option in param.opts if option.startswith("--")}
+    near = nearest(error.option_name.lstrip("-"), names)
+    return f"No such option '{error.option_name}'." + (f" Did you mean '{names[near]}'?" if near else "")
