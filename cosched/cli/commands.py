@@ -23,12 +23,16 @@ GROUP = "cosched.commands"
 MEND = f"pip install --force-reinstall --no-deps {DISTRIBUTION}"
 
 
+USERS, OPERATORS, RESEARCHERS, OTHERS = "For users", "For operators", "For researchers", "More"
+
+
 class Lazy(NamedTuple):
-    """A command that is imported when it is called: its module, its name there, and its short help."""
+    """A command that is imported when it is called: its module, its name there, its short help, and whom it is for."""
 
     module: str
     name: str
     short_help: str
+    whose: str = OTHERS  # the heading of its list in the help
 
     def load(self) -> click.Command:
         """Import the command."""
@@ -39,37 +43,39 @@ class Lazy(NamedTuple):
 Table = Mapping[str, Lazy]
 
 OWN: Table = {
-    "cancel": Lazy("cosched.cli.client.changes", "cancel", "Cancel jobs."),
-    "certs": Lazy("cosched.cli.certs", "certs", "Make the certificates of domains and users."),
-    "completion": Lazy("cosched.cli.completion", "completion", "Print what a shell needs to complete commands."),
-    "doctor": Lazy("cosched.cli.doctor", "doctor", "Check a domain's set-up and say what to change."),
-    "domains": Lazy("cosched.cli.client.cluster", "domains", "Show this domain and its peers."),
-    "drain": Lazy("cosched.cli.client.draining", "drain", "Prepare the domain for maintenance."),
-    "efficiency": Lazy("cosched.cli.client.usage", "efficiency", "Show what a pair or a group has cost."),
-    "events": Lazy("cosched.cli.client.watch", "watch", "Follow what happens in the domain, as watch does."),
-    "explain": Lazy("cosched.cli.client.explain", "explain", "Say when a job starts, and why it waits."),
-    "files": Lazy("cosched.cli.files", "files", "Write out unit files, hooks, examples, alerts."),
-    "groups": Lazy("cosched.cli.client.queue", "groups", "Show the jobs that are in groups."),
-    "link": Lazy("cosched.cli.client.changes", "link", "Name the mate of a job."),
-    "map": Lazy("cosched.cli.client.mapping", "map_again", "Inside a job: map its data to the nodes it has got."),
-    "mates": Lazy("cosched.cli.client.mates", "mates", "Inside a job: tell and ask where its mates are."),
-    "nodes": Lazy("cosched.cli.client.cluster", "nodes", "Show the nodes of the domain."),
-    "pairs": Lazy("cosched.cli.client.queue", "pairs", "Show the jobs that have mates."),
-    "queue": Lazy("cosched.cli.client.queue", "queue", "Show the jobs of the domain."),
-    "release": Lazy("cosched.cli.client.changes", "release", "End a job's hold."),
-    "resume": Lazy("cosched.cli.client.draining", "resume", "End what drain began."),
-    "select": Lazy("cosched.cli.select", "select", "Choose machines for an application."),
-    "serve": Lazy("cosched.cli.serve", "serve", "Serve one policy domain."),
-    "show": Lazy("cosched.cli.client.show", "show_job", "Show everything about a job, and its story."),
-    "site": Lazy(
-        "cosched.cli.client.site", "site", "Show the machines, clusters, queues and so on of the domain's site."
+    "cancel": Lazy("cosched.cli.client.changes", "cancel", "Cancel jobs.", USERS),
+    "certs": Lazy("cosched.cli.certs", "certs", "Make the certificates of domains and users.", OPERATORS),
+    "completion": Lazy("cosched.cli.completion", "completion", "Print what a shell needs to complete commands.", USERS),
+    "doctor": Lazy("cosched.cli.doctor", "doctor", "Check a domain's set-up and say what to change.", OPERATORS),
+    "domains": Lazy("cosched.cli.client.cluster", "domains", "Show this domain and its peers.", USERS),
+    "drain": Lazy("cosched.cli.client.draining", "drain", "Prepare the domain for maintenance.", OPERATORS),
+    "efficiency": Lazy("cosched.cli.client.usage", "efficiency", "Show what a pair or a group has cost.", USERS),
+    "events": Lazy("cosched.cli.client.watch", "watch", "Follow what happens in the domain, as watch does.", USERS),
+    "explain": Lazy("cosched.cli.client.explain", "explain", "Say when a job starts, and why it waits.", USERS),
+    "files": Lazy("cosched.cli.files", "files", "Write out unit files, hooks, examples, alerts.", OPERATORS),
+    "groups": Lazy("cosched.cli.client.queue", "groups", "Show the jobs that are in groups.", USERS),
+    "link": Lazy("cosched.cli.client.changes", "link", "Name the mate of a job.", USERS),
+    "map": Lazy(
+        "cosched.cli.client.mapping", "map_again", "Inside a job: map its data to the nodes it has got.", USERS
     ),
-    "submit": Lazy("cosched.cli.client.submit", "submit", "Submit a job, a job with a mate, or a group."),
-    "times": Lazy("cosched.cli.client.run_times", "times", "Show and correct the run times that were learned."),
-    "unlink": Lazy("cosched.cli.client.changes", "unlink", "Dissolve a pair."),
-    "usage": Lazy("cosched.cli.client.usage", "usage", "Show what jobs have cost beyond their runs."),
-    "wait": Lazy("cosched.cli.client.wait", "wait", "Wait until jobs have ended, or have started."),
-    "watch": Lazy("cosched.cli.client.watch", "watch", "Follow what happens in the domain."),
+    "mates": Lazy("cosched.cli.client.mates", "mates", "Inside a job: tell and ask where its mates are.", USERS),
+    "nodes": Lazy("cosched.cli.client.cluster", "nodes", "Show the nodes of the domain.", USERS),
+    "pairs": Lazy("cosched.cli.client.queue", "pairs", "Show the jobs that have mates.", USERS),
+    "queue": Lazy("cosched.cli.client.queue", "queue", "Show the jobs of the domain.", USERS),
+    "release": Lazy("cosched.cli.client.changes", "release", "End a job's hold.", USERS),
+    "resume": Lazy("cosched.cli.client.draining", "resume", "End what drain began.", OPERATORS),
+    "select": Lazy("cosched.cli.select", "select", "Choose machines for an application.", USERS),
+    "serve": Lazy("cosched.cli.serve", "serve", "Serve one policy domain.", OPERATORS),
+    "show": Lazy("cosched.cli.client.show", "show_job", "Show everything about a job, and its story.", USERS),
+    "site": Lazy("cosched.cli.client.site", "site", "Show the machines, clusters and queues of the domain.", USERS),
+    "submit": Lazy("cosched.cli.client.submit", "submit", "Submit a job, a job with a mate, or a group.", USERS),
+    "times": Lazy(
+        "cosched.cli.client.run_times", "times", "Show and correct the run times that were learned.", OPERATORS
+    ),
+    "unlink": Lazy("cosched.cli.client.changes", "unlink", "Dissolve a pair.", USERS),
+    "usage": Lazy("cosched.cli.client.usage", "usage", "Show what jobs have cost beyond their runs.", USERS),
+    "wait": Lazy("cosched.cli.client.wait", "wait", "Wait until jobs have ended, or have started.", USERS),
+    "watch": Lazy("cosched.cli.client.watch", "watch", "Follow what happens in the domain.", USERS),
 }
 
 

@@ -16,7 +16,7 @@ import click
 from click.shell_completion import CompletionItem
 
 import cosched
-from cosched.cli.commands import OWN, Table, command, commands
+from cosched.cli.commands import OPERATORS, OWN, RESEARCHERS, USERS, Table, command, commands
 from cosched.cli.output.failures import FAILED, INTERRUPTED, UNUSABLE, Failure
 from cosched.cli.output.terminal import BEGAN, COMMAND, say
 from cosched.errors import InputError
@@ -48,16 +48,23 @@ class Commands(click.Group):
         """Return the named subcommand; Failure, with a similar name, if there is none."""
         name = args[0]
         if command(name) is None and not name.startswith("-") and not ctx.resilient_parsing:
-            from difflib import get_close_matches
+            from cosched.validation.near_names import did_you_mean
 
-            meant = "".join(f"; did you mean {near}?" for near in get_close_matches(name, commands(), n=1))
-            raise Failure(f"no command is called {name!r}{meant or '; cosched -h lists all'}", UNUSABLE)
+            meant = did_you_mean(name, commands()) or "; cosched -h lists all"
+            raise Failure(f"no command is called {name!r}{meant}", UNUSABLE)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the subcommands with their short help, without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, found.short_help) for name, found in _usable(say).items()])
+        """List the subcommands with their short help, by whom they are for, without importing them."""
+        usable = _usable(say)
+        width = max(map(len, usable))
+        lists: dict[str, list[tuple[str, str]]] = {whose: [] for whose in (USERS, OPERATORS, RESEARCHERS)}
+        for name, found in usable.items():
+            lists.setdefault(found.whose, []).append((f"{name:{width}}", found.short_help))
+        for whose, listed in lists.items():
+            if listed:
+                with formatter.section(whose):
+                    formatter.write_dl(listed)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the name of a subcommand without importing any."""

@@ -14,7 +14,8 @@ def compile_kernels() -> None:
     """Compile the schedulers of services and, where it is installed, of the simulator, for this version and host.
 
     Without it whatever needs one first compiles it. What is compiled is kept in $XDG_CACHE_HOME/cosched (by default
-    ~/.cache/cosched), which is that of the user: services by the unit file have /var/cache/cosched.
+    ~/.cache/cosched), which is that of the user: services by the unit file have /var/cache/cosched. If that cannot be
+    written, it is kept in a folder of the user's in that for temporary files ($TMPDIR).
     """
     from cosched.compilation import prepare_kernels
     from cosched.service.kernels import all_sets, prepare

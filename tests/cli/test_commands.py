@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cosched.cli.commands import commands
 from cosched.extras import DISTRIBUTION
 
 RUN = "from cosched.cli.main import main; main(prog_name='cosched')"
@@ -32,7 +33,7 @@ def install(folder: Path, distribution: str, entry_points: str) -> None:
     (folder / f"{distribution}-1.dist-info/entry_points.txt").write_text(entry_points)
 
 
-def cosched(folder: Path, *arguments: str) -> tuple[int, str, str]:
+def installed(folder: Path, *arguments: str) -> tuple[int, str, str]:
     """The command with what is installed in `folder`, which comes first on the path."""
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     ran = subprocess.run(
@@ -44,12 +45,26 @@ def cosched(folder: Path, *arguments: str) -> tuple[int, str, str]:
 @pytest.mark.parametrize(("entry_points", "said"), BROKEN)
 def test_an_installation_that_lacks_the_simulators_commands_says_so(tmp_path, entry_points, said):
     install(tmp_path, DISTRIBUTION, entry_points)
-    assert cosched(tmp_path, "replay", "--domain", "a,trace=a.swf") == (2, "", said)
-    code, out, err = cosched(tmp_path, "-h")
+    assert installed(tmp_path, "replay", "--domain", "a,trace=a.swf") == (2, "", said)
+    code, out, err = installed(tmp_path, "-h")
     assert (code, err) == (0, said)
     assert "serve" in out
     assert "replay" not in out
-    assert cosched(tmp_path, "queue", "-h")[::2] == (0, "")
+    assert installed(tmp_path, "queue", "-h")[::2] == (0, "")
+
+
+def test_the_help_lists_all_commands_by_whom_they_are_for(cosched):
+    listed: dict[str, list[str]] = {}
+    for line in cosched("-h").stdout.partition("--help  Show this message and exit.\n\n")[2].splitlines():
+        if line.startswith("For "):
+            names = listed[line] = []
+        elif line.startswith("  ") and line[2] != " ":
+            names.append(line.split()[0])
+    assert [*listed] == ["For users:", "For operators:", "For researchers:"]
+    assert {"submit", "queue", "explain", "mates"} <= set(listed["For users:"])
+    assert {"serve", "doctor", "drain", "compile"} <= set(listed["For operators:"])
+    assert {"replay", "study", "trace"} <= set(listed["For researchers:"])
+    assert sorted(name for names in listed.values() for name in names) == [*commands()]
 
 
 def test_a_package_adds_a_command(tmp_path):
@@ -57,7 +72,7 @@ def test_a_package_adds_a_command(tmp_path):
         tmp_path, "mine", "[console_scripts]\nelse = x:y\n\n[cosched.commands]\nmine = mine:COMMANDS\n\n[a]\nb = c\n"
     )
     (tmp_path / "mine.py").write_text(MINE)
-    lines = cosched(tmp_path, "-h")[1].splitlines()
+    lines = installed(tmp_path, "-h")[1].splitlines()
     place = lines.index("  mine        Do as I say.")
-    assert [line.split()[0] for line in lines[place - 1 : place + 2]] == ["mates", "mine", "nodes"]
-    assert cosched(tmp_path, "mine") == (0, "done\n", "")
+    assert lines[place - 1 :] == ["More:", lines[place]], "it does not say whom it is for"
+    assert installed(tmp_path, "mine") == (0, "done\n", "")
