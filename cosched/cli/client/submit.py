@@ -225,6 +225,7 @@ def _submit_one(
 ) -> str:
     """Submit a job to one domain; return its id."""
     content, given, asked = _asked(ctx, to, options)
+    tell_unread(content, to.path)
     script, arguments = to.path, to.arguments
     with connection as client:
         domain = client.domain()
@@ -259,6 +260,8 @@ def _submit_to(ctx: click.Context, destinations: Sequence[To], options: Mapping[
 
     read = [(to, *_asked(ctx, to, options, to_all=True)) for to in destinations]
     group, names = options["group"] or options["pair"], [to.domain for to in destinations]
+    for path, content in {to.path: content for to, content, *_ in read}.items():
+        tell_unread(content, path)
     with ExitStack() as stack:
         jobs: list[tuple[Client, Any]] = []
         domains = []
@@ -298,7 +301,6 @@ def _asked(
 ) -> tuple[bytes, dict[str, Any], dict[str, Any]]:
     """Return a script, the options given for it, and all options. `to_all`: --to names the domains."""
     content = read_script(to.path)
-    tell_unread(content, to.path)
     directives = read_directives(content, to.path, directive)
     given = _given(directives, given_options(ctx))
     if to_all:  # what parts the jobs of a group may stand in the script of each

@@ -10,7 +10,11 @@ pytestmark = pytest.mark.usefixtures("domain")
 
 def test_a_directive_after_the_first_command_is_told(cosched, script):
     result = cosched("submit", script("#COSCHED -N 2", "", "cd /tmp", "#COSCHED --nodes=4", "#COSCHED -t 1"))
-    assert result.stderr == "job.sh:5: this #COSCHED line is not read: put it before the script's first command\n"
+    said = "job.sh:5: this #COSCHED line is not read: put it before the script's first command\n"
+    assert result.stderr == said
+    refused = cosched("submit", "--pair", "p", "--to=intrepid:job.sh", "--to=mira:job.sh", exit_code=2).stderr
+    assert refused.startswith(said)
+    assert refused.count(said) == 1
 
 
 def test_an_interpreter_that_cannot_be_there_is_refused_with_what_to_do(refused, domain, tmp_path):
