@@ -81,6 +81,20 @@ def waiting(name: str, whom: str) -> str:
     return f"waiting for {whom or 'another process'}, which compiles the same kernels ({name}) ..."
 
 
+def announced(run_all: Callable[[], None], name: str) -> str:
+    """Return what `prepare_kernels` would say now, in place of processes that are silent; empty: all are compiled."""
+    if kernels_are_compiled(run_all):
+        return ""
+    descriptor = _opened(f"{_set(run_all)}.lock")
+    try:
+        with suppress(OSError):
+            if not lock(descriptor, patience=0):
+                return waiting(name, _named_in(descriptor))
+        return compiling(name)
+    finally:
+        os.close(descriptor)
+
+
 def _compile(run_all: Callable[[], None], say: Callable[[str], None], name: str) -> None:
     def tell(whom: str) -> None:
         say(waiting(name, whom))
@@ -96,17 +110,25 @@ def _compile(run_all: Callable[[], None], say: Callable[[str], None], name: str)
 @contextmanager
 def _locked(name: str, tell: Callable[[str], None]) -> Iterator[None]:
     """Lock a file of the cache, which names this process; `tell` gets the name of another that has the lock before."""
-    descriptor = os.open(os.path.join(os.environ[_CACHE], name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = _opened(name)
     try:
         with suppress(OSError):  # of a file system without locks
             if not lock(descriptor, patience=0):
-                tell(os.pread(descriptor, 80, 0).decode(errors="replace").strip())
+                tell(_named_in(descriptor))
                 lock(descriptor, patience=math.inf)
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"process {os.getpid()}\n".encode(), 0)
         yield
     finally:
         os.close(descriptor)
+
+
+def _opened(lock_file: str) -> int:
+    return os.open(os.path.join(os.environ[_CACHE], lock_file), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def _named_in(descriptor: int) -> str:
+    return os.pread(descriptor, 80, 0).decode(errors="replace").strip()
 
 
 @contextmanager

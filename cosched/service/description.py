@@ -166,8 +166,9 @@ def _readable_by_others(path: Path) -> bool:
 
 
 def _path(path: Path) -> str:
-    """Return a path without the detours of the one that the configuration has; symbolic links stay."""
-    return os.path.normpath(path)
+    """Return a path without the detours of the one that the configuration has; symbolic links stay where they can."""
+    direct, real = os.path.normpath(path), os.path.realpath(path)
+    return direct if os.path.realpath(direct) == real else real
 
 
 def _percent(share: SupportsFloat) -> str:

@@ -112,7 +112,7 @@ def read_sweep(path: str, **given: int | None) -> Sweep:
 @contextlib.contextmanager
 def workers_of(count: int | None, dask: str | None, doing: Progress) -> Iterator[Workers]:
     """Yield `count` local workers, or those of a Dask cluster; InputError, OSError."""
-    from cosched.compilation import compiling, kernels_are_compiled
+    from cosched.compilation import announced
     from cosched.sim.sweeps.dask_workers import dask_workers
     from cosched.sim.sweeps.local_workers import local_workers
     from cosched.sim.warm_up import SIMULATED, run_all_kernels
@@ -124,8 +124,8 @@ def workers_of(count: int | None, dask: str | None, doing: Progress) -> Iterator
         with dask_workers(dask) as workers:
             yield workers
         return
-    if not kernels_are_compiled(run_all_kernels):
-        doing.say(compiling(SIMULATED))
+    if said := announced(run_all_kernels, SIMULATED):
+        doing.say(said)
     with local_workers(count) as workers:
         yield workers
 

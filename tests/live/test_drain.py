@@ -62,7 +62,8 @@ def test_what_holds_is_given_back_and_peers_wait_over_the_maintenance(pair, tmp_
         pair.b.start()
         assert b.domain().drain is not None  # over a restart
         wait_until(lambda: a.job(mate.id).reason == "PeerDraining")
-        assert pair.b.run("resume").returncode == 0
+        assert pair.b.run("resume").stdout == "b makes pairs again\n"
+        assert pair.b.run("resume").stdout == "b did not drain: nothing has changed\n"
         assert math.isnan(drained_until(pair.b))
         wait_until(lambda: a.job(mate.id).state == b.job(held.id).state == "completed", text(a, mate))
         assert [record[2] for record in noted(tmp_path)].count("climate") == 2

@@ -11,7 +11,7 @@ import pytest
 from numba.core.caching import IndexDataCacheFile
 
 from cosched import compilation
-from cosched.compilation import compiling, kernels_are_compiled, prepare_kernels, waiting
+from cosched.compilation import announced, compiling, kernels_are_compiled, prepare_kernels, waiting
 
 TOGETHER = 3
 
@@ -75,6 +75,20 @@ def test_nobody_waits_for_another_set():
 
     prepare_kernels(use_meanwhile, said.append, "use")
     assert said == [compiling("use"), compiling("other")]
+
+
+@pytest.mark.usefixtures("cache")
+def test_what_silent_processes_will_do_is_known_beforehand():
+    """The workers of a study say nothing."""
+    said = []
+
+    def use_meanwhile() -> None:
+        said.append(announced(use_meanwhile, "use"))
+
+    said.append(announced(use_meanwhile, "use"))
+    prepare_kernels(use_meanwhile, lambda _: None, "use")
+    said.append(announced(use_meanwhile, "use"))
+    assert said == [compiling("use"), waiting("use", f"process {os.getpid()}"), ""]
 
 
 def test_only_one_process_at_a_time_changes_what_is_kept_of_a_function(cache, monkeypatch):

@@ -261,6 +261,9 @@ def test_when_a_pair_is_expected_to_start_is_said_and_drawn_on_all_lanes():
     at = NOW + timedelta(seconds=720)
     assert starts(Explanation(told)) == {"intrepid": at, "eureka": at}
     assert sentences.expected(Explanation(told), NOW) == "start expected in 12 min"
+    told.together.accuracy.latest.seconds, told.together.accuracy.within, told.together.accuracy.of = 360, 8, 10
+    said = "expected in 12 min (8 of the last 10 such waits were 1 to 1.5 times as long)"
+    assert words.expected(Explanation(told).together, NOW) == said
     told.ClearField("together")  # the mate's domain does not tell, or not this viewer
     told.mates[0].ClearField("start")
     assert starts(Explanation(told)) == {}

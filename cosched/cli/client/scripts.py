@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +17,9 @@ from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say
 from cosched.errors import InputError
 from cosched.validation.scripts import interpreter, wrong_first_line
+
+if TYPE_CHECKING:
+    from cosched.client import Domain
 
 MAX_SCRIPT = 1 << 20  # bytes, as the protocol has it
 NOT_FOR_SCRIPTS = LINKS | WHEN | {"or_alone", "destinations"}  # without these a job would start alone, unnoticed
@@ -63,9 +67,9 @@ def tell_unread(script: bytes, path: str) -> None:
         say(printable(f"{path}:{number}: this #COSCHED line is not read: put it before the script's first command"))
 
 
-def tell_missing(script: bytes, path: str, server: str) -> None:
-    """Tell the user if the script's interpreter is missing on this host, where the domain at `server` runs jobs."""
-    if not server.startswith("unix:"):
+def tell_missing(script: bytes, path: str, domain: Domain, server: str) -> None:
+    """Tell the user if the script's interpreter is missing on this host, if the domain runs its jobs here."""
+    if domain.manager != "local" or not server.startswith("unix:"):
         return
     program = interpreter(script)
     if program.startswith("/") and not os.path.exists(program):

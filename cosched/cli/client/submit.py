@@ -241,7 +241,7 @@ def _submit_one(
             job = look_up(client, id) if accepted.names_mate else None
         else:
             tell_foreign(content, script, domain)
-            tell_missing(content, script, client.server)
+            tell_missing(content, script, domain, client.server)
             specification = _specification(asked, to, domain)
             windows = windows_given(asked, domain.name, asked["members"]) if asked["group"] is not None else {}
             job = client.submit(content, arguments, windows=windows, at=asked["at"], **specification)
@@ -291,7 +291,7 @@ def _to_submit(
     """Return a job for `submit_together`."""
     if (system := batch_system(domain)) is not None:
         return BatchCommand(client, domain, system, to.path, content, given, to.arguments)
-    tell_missing(content, to.path, client.server)
+    tell_missing(content, to.path, domain, client.server)
     job = {key: value for key, value in _specification(asked, to, domain).items() if key not in LINKS}
     return {"script": content, "arguments": to.arguments, **job}
 

@@ -24,10 +24,13 @@ def test_an_interpreter_that_cannot_be_there_is_refused_with_what_to_do(refused,
     assert "SubmitJobRequest" not in {type(request).__name__ for request in domain.requests}
 
 
-def test_an_interpreter_that_is_missing_on_this_host_is_told_at_once(cosched, tmp_path):
+def test_an_interpreter_that_is_missing_on_this_host_is_told_at_once(cosched, domain, tmp_path):
     (tmp_path / "job.sh").write_bytes(b"#!/bin/nosuch -e\n")
     said = "job.sh:1: its interpreter /bin/nosuch is missing on this host: the job will fail\n"
     assert cosched("submit", "job.sh").stderr == said
+    domain.domain.manager = "replay"  # which runs nothing
+    assert cosched("submit", "job.sh").stderr == ""
+    domain.domain.manager = "local"
     (tmp_path / "job.sh").write_bytes(b"#!/usr/bin/env -S python3 -u\n")
     assert cosched("submit", "job.sh").stderr == ""
 
