@@ -36,7 +36,7 @@ def text_line(number, text):
         (b"\x7fELF\x02\x01\x01\0\0\0\n" * 100, ":1: binary data (a NUL byte), not text"),
         (b"1 2\n3 \xfe\xff 4\n", ":2: not text: byte 0xfe is not UTF-8"),
         (gzip.compress(GOOD.encode(), mtime=0)[:-20], ": truncated gzip file: its end is missing"),
-        (b"BZh91AY&SY", ": bzip2-compressed data: unpack it first"),
+        (b"BZh91AY&SY", ": truncated bzip2 file: its end is missing"),
         (
             text_line(7, "6 x -1 1 1 -1 -1 1 1 -1 1 1 -1 -1 -1 -1 -1 -1"),
             ":7: column 2 (submit time): 'x' is not a number",
