@@ -32,6 +32,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cosched.sockets.domain_sockets import domain_sockets
 from cosched.validation.near_names import did_you_mean
 
 HOST_FILE = Path("/etc/cosched/client.toml")
@@ -48,8 +49,7 @@ def defaults(environment: Mapping[str, str]) -> dict[str, str]:
 
 def named_domains(environment: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Return the keys of each domain whose address is known, by name; ValueError."""
-    sockets = sorted(SOCKETS.glob("*.sock")) if SOCKETS.is_dir() else []
-    found = {path.stem: {"server": f"unix:{path}"} for path in sockets}
+    found = {path.stem: {"server": f"unix:{path}"} for path in domain_sockets(SOCKETS)}
     return found | _file(environment)[1] | _in_environment(environment)
 
 
@@ -98,7 +98,7 @@ def _file(environment: Mapping[str, str]) -> tuple[dict[str, str], dict[str, dic
 
 def only_socket() -> str:
     """Return unix:PATH of the only domain served on this host; ValueError if there is none, or several."""
-    found = sorted(SOCKETS.glob("*.sock")) if SOCKETS.is_dir() else []
+    found = domain_sockets(SOCKETS)
     if len(found) == 1:
         return f"unix:{found[0]}"
     if found:

@@ -1,11 +1,20 @@
 """Which domain is called without being named: a file of the user's, of the host's, or the host's only domain."""
 
+import asyncio
 import os
+import tomllib
+from pathlib import Path
 
 import pytest
 
+from cosched.adapters.hook_socket import HookSocket
 from cosched.client import defaults
 from cosched.client.connection import Tls, of_domain, server_address
+from cosched.service.listeners.local_socket import listen_at
+from cosched.sockets.domain_sockets import private_folder
+from tests.service.test_local_socket import listening
+
+DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 
 
 @pytest.fixture
@@ -22,17 +31,42 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
+def serve(socket):
+    """What a domain's service makes to listen at this socket."""
+    socket.touch()
+    private_folder(socket).mkdir()
+
+
 def test_the_only_domain_of_the_host(home):
     with pytest.raises(
         ValueError,
         match="no domain is named, and none is served on this host: set COSCHED_SERVER to unix:PATH or HOST:PORT",
     ):
         server_address(None)
-    (home / "run" / "intrepid.sock").touch()
+    serve(home / "run" / "intrepid.sock")
     assert server_address(None) == f"unix:{home}/run/intrepid.sock"
-    (home / "run" / "eureka.sock").touch()
+    serve(home / "run" / "eureka.sock")
     with pytest.raises(ValueError, match=r"several domains are served .*\(unix:.*eureka.sock, unix:.*\): name"):
         server_address(None)
+
+
+@pytest.mark.parametrize("shipped", ["slurm/intrepid.toml", "pbs/mira.toml"])
+def test_sockets_of_hooks_and_of_the_page_are_no_domains(home, shipped):
+    async def look():
+        given = tomllib.loads((DEPLOY / shipped).read_text())
+        domain, hooks = (Path(given[table][key]) for table, key in (("domain", "socket"), ("manager", "hook_socket")))
+        assert domain.parent == hooks.parent == Path("/run/cosched"), "users look there"
+        answering = HookSocket(defaults.SOCKETS / hooks.name, (), 0o666, lambda _: asyncio.Protocol())
+        answering.open()
+        with listen_at(defaults.SOCKETS / "page.sock"):
+            with pytest.raises(ValueError, match="none is served on this host"):
+                server_address(None)
+            async with listening(defaults.SOCKETS / domain.name):
+                assert server_address(None) == f"unix:{home}/run/{domain.name}"
+                assert list(defaults.named_domains({"HOME": str(home)})) == [given["domain"]["name"]]
+        await answering.close()
+
+    asyncio.run(look())
 
 
 def test_the_users_file_comes_before_the_hosts_and_the_environment_before_both(home, monkeypatch):
@@ -63,7 +97,7 @@ def test_a_file_that_cannot_be_used_is_named(home, text, said):
 
 
 def test_domains_are_found_by_name(home, monkeypatch):
-    (home / "run" / "intrepid.sock").touch()
+    serve(home / "run" / "intrepid.sock")
     folder = home / "home/.config/cosched"
     (folder / "client.toml").write_text(
         'ca = "ca.pem"\nserver_identity = "spiffe://site/cosched/intrepid"\n[domains]\nmira = "unix:/mira"\n'

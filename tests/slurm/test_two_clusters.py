@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,13 +33,14 @@ class Host:
         self.root = root / cluster.name[0]  # a name of its own: the page exchanges the names in a file
         self._lab, self._cluster = lab, cluster
         self._service: int | None = None
-        for folder in (*FOLDERS, "home"):
+        for folder in (*FOLDERS, "home", "bin"):
             (self.root / folder).mkdir(parents=True)
         (self.root / "etc/slurm/slurm.conf").symlink_to(cluster.conf)
         self._changes = {folder: f"{self.root}{folder}" for folder in ("/etc/", "/run/", "/var/lib/")}
         self._changes |= {" -o slurm": "", "runuser -u slurm -- ": "", **ports}
         self.terminal = Terminal(self.root / "home", cluster.name)
-        self.terminal.run(f"export SLURM_CONF={cluster.conf}\n")
+        users_command(self.root / "bin/cosched", self.root / "run/cosched")
+        self.terminal.run(f"export SLURM_CONF={cluster.conf} PATH={self.root}/bin:$PATH\n")
 
     def here(self, text: str) -> str:
         """Paths and ports of a command, or of a file, as they are on this host of the tests'."""
@@ -89,6 +91,14 @@ class Host:
     def files(self) -> list[Path]:
         """What there is, but for logs and what was typed at home."""
         return sorted(path for name in ("etc", "run", "var") for path in (self.root / name).rglob("*"))
+
+
+def users_command(path: Path, sockets: Path) -> None:
+    """Write `cosched` as the users of this host have it: it looks there for the host's domain."""
+    module = "from cosched.client import defaults"
+    there = f"from pathlib import Path\n\ndefaults.SOCKETS = Path({str(sockets)!r})"
+    path.write_text(f"#!{sys.executable}\n{module}\nfrom cosched.cli.main import main\n{there}\nmain()\n")
+    path.chmod(0o755)
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from cosched.service.wire.callers import Caller, Identify, socket_caller
 from cosched.service.wire.errors import Refusal
 from cosched.sockets.accepting import of_user, user_of
 from cosched.sockets.connections import Room
+from cosched.sockets.domain_sockets import private_folder
 
 _LONGEST = 107  # bytes of the path
 _EVERYBODY = 0o666  # mode of the socket
@@ -40,7 +41,7 @@ class LocalSocket(Front):
         room: Room,
     ) -> None:
         """`make_server` returns a server with its servicers, without ports, not started."""
-        super().__init__(str(path), path.with_name(f".{path.name}.d"), room, _origins(operators))
+        super().__init__(str(path), private_folder(path), room, _origins(operators))
         self._path = path
         self._of_user = room.of_user
         self._make_server = make_server
