@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from cosched.adapters.manager import ManagerError, UnavailableError
+from cosched.file_errors import reason_of
 
 _T = TypeVar("_T")
 Failure = Callable[[str, int, bytes], ManagerError]  # what a command, its exit code and its error output mean
@@ -75,7 +76,7 @@ class Programs:
                 limit=_MOST_PRINTED,
             )
         except OSError as error:
-            raise ManagerError(f"{argv[0]} cannot be run: {error.strerror}") from error
+            raise ManagerError(f"{argv[0]} cannot be run: {reason_of(error, program)}") from error
 
 
 async def _read(process: Process, stream: asyncio.StreamReader | None) -> bytes:

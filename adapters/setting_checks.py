@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cosched.adapters.manager import SettingError
+from cosched.file_errors import why_not_run
 
 _LONGEST_SOCKET = 103  # bytes: Linux allows 107, and the socket is first made under a name with a suffix
 COMMON_NUMBERS = {  # key: default, least, most; seconds
@@ -42,7 +43,7 @@ def folder_of_commands(directory: Path, settings: Mapping[str, object], system: 
         return None
     path = path_of("bin", directory, settings["bin"])
     if not os.access(path / command, os.X_OK):
-        raise SettingError("bin", f"must be the folder of {system}'s commands; {command} is not there")
+        raise SettingError("bin", f"must be the folder of {system}'s commands; {why_not_run(path / command)}")
     return path
 
 

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from cosched.errors import InputError
+from cosched.file_errors import reason_of
 
 RESERVED_ZONE = ".cosched.internal"  # the end of all names that `server_name` makes
 
@@ -44,7 +45,7 @@ def read(path: str | Path) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise InputError(str(path), None, error.strerror or str(error)) from None
+        raise InputError(str(path), None, reason_of(error, path)) from None
 
 
 def parse_certificates(path: str | Path, pem: bytes) -> list[x509.Certificate]:

@@ -17,6 +17,7 @@ from cosched.adapters.local.processes import boot
 from cosched.adapters.local.recovery import CANCEL, LOCK
 from cosched.adapters.local.supervise import LOG
 from cosched.adapters.manager import ManagerError, SettingError
+from cosched.file_errors import reason_of
 from cosched.file_locks import lock
 
 _SLOTS = "slots.json"  # what a job has now, if that is not what it was started on
@@ -37,7 +38,7 @@ class Spool:
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             about = self.root.lstat()
         except OSError as error:
-            raise SettingError("spool", f"{self.root}: {error.strerror}") from error
+            raise SettingError("spool", f"{self.root}: {reason_of(error, self.root)}") from error
         if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & 0o077:
             raise SettingError("spool", f"{self.root}: must be a folder of this service's user with mode 0700")
         self._take()

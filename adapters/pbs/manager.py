@@ -43,6 +43,7 @@ from cosched.adapters.programs import until_it_answers
 from cosched.adapters.tasks import OwnTasks
 from cosched.adapters.watch import Watch
 from cosched.adapters.watched import WatchedQueue
+from cosched.file_errors import reason_of
 
 _T = TypeVar("_T")
 OTHERS_TURN = 2.0  # seconds that a released job is turned away, so that others get its nodes offered first
@@ -100,8 +101,8 @@ class PbsManager(WatchedQueue, BatchSystem):
         try:
             await self._hooks.open()
         except OSError as error:
-            reason = f"the hook cannot be served at {self.settings.hook_socket}: {error.strerror}"
-            raise ManagerError(reason) from error
+            where = self.settings.hook_socket
+            raise ManagerError(f"the hook cannot be served at {where}: {reason_of(error, where)}") from error
         self._tasks.begin(self._watch.run())
         self._watch.hint()
         self._tasks.begin(self._schedule_later(0))  # PBS offers again what an earlier service did not keep

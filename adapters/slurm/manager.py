@@ -48,6 +48,7 @@ from cosched.adapters.slurm.waiting_folder import WaitingFolder
 from cosched.adapters.tasks import OwnTasks
 from cosched.adapters.watch import PACE, Watch
 from cosched.adapters.watched import WatchedQueue
+from cosched.file_errors import reason_of
 
 _T = TypeVar("_T")
 _HOOK_LEAD = 0.05  # seconds for an answer to reach a hook
@@ -117,8 +118,8 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         try:
             await self._hooks.open()
         except OSError as error:
-            reason = f"the hooks cannot be served at {self.settings.hook_socket}: {error.strerror}"
-            raise ManagerError(reason) from error
+            where = self.settings.hook_socket
+            raise ManagerError(f"the hooks cannot be served at {where}: {reason_of(error, where)}") from error
         self._tasks.begin(self._watch.run())
         if self._gates is not None:
             self._tasks.begin(self._gates.keep_clear())

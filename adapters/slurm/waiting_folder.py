@@ -20,6 +20,7 @@ from pathlib import Path
 from cosched.adapters.manager import SettingError
 from cosched.adapters.slurm.commands import JobRow
 from cosched.adapters.slurm.states import Stage, stage
+from cosched.file_errors import reason_of
 
 _NAME = re.compile(r"[1-9][0-9]{0,9}")
 _TEXT = re.compile(rb"restarts=([0-9]{1,9})\n")
@@ -43,7 +44,7 @@ class WaitingFolder:
         try:
             self._folder.mkdir(mode=0o755, exist_ok=True)
         except OSError as error:
-            reason = f"{self._folder} must be a folder in which SlurmUser can write: {error.strerror}"
+            reason = f"{self._folder} must be a folder in which SlurmUser can write: {reason_of(error, self._folder)}"
             raise SettingError("waiting_folder", reason) from error
 
     def waits(self, row: JobRow) -> bool:

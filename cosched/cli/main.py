@@ -21,6 +21,7 @@ from cosched.cli.output.failures import FAILED, INTERRUPTED, UNUSABLE, Failure
 from cosched.cli.output.terminal import BEGAN, COMMAND, say
 from cosched.errors import InputError
 from cosched.extras import DISTRIBUTION
+from cosched.file_errors import reason_of
 from cosched.version import VERSION
 
 # At exit Python would collect garbage among the compiler's objects, which wastes a third of a second.
@@ -114,8 +115,9 @@ class _failures(contextlib.AbstractContextManager[None]):  # noqa: N801
             raise Failure("interrupted", INTERRUPTED) from None
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             _drop_what_cannot_be_printed()
-            reason = error.strerror or str(error)
-            raise Failure(f"{os.fsdecode(error.filename)}: {reason}" if error.filename else reason, FAILED) from None
+            path = os.fsdecode(error.filename) if error.filename else ""
+            reason = reason_of(error, path) if path else error.strerror or str(error)
+            raise Failure(f"{path}: {reason}" if path else reason, FAILED) from None
 
 
 def _check_package() -> None:

@@ -32,6 +32,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cosched.file_errors import reason_of
 from cosched.sockets.domain_sockets import domain_sockets
 from cosched.validation.near_names import did_you_mean
 
@@ -89,9 +90,8 @@ def _file(environment: Mapping[str, str]) -> tuple[dict[str, str], dict[str, dic
         except (FileNotFoundError, NotADirectoryError):
             continue
         except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(
-                f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'not a text file'}"
-            ) from None
+            reason = reason_of(error, path) if isinstance(error, OSError) else "not a text file"
+            raise ValueError(f"{path}: cannot be read: {reason}") from None
         return _checked(path, text)
     return {}, {}
 

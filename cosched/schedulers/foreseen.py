@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from cosched.core.scheduling.molding.curves import MILLIONTHS
 from cosched.core.scheduling.molding.future import DAY, HALF_HOUR, HALF_HOURS, Expected, Future
 from cosched.core.scheduling.molding.jobs import MEDIUM, SHORT
+from cosched.file_errors import reason_of
 from cosched.schedulers.molding_columns import CURVE
 from cosched.validation.text import shown
 from cosched.workload.column import UNKNOWN
@@ -28,7 +29,7 @@ def read_future(path: str, *, curves: bool = False) -> Future:
     try:
         rows = list(csv.reader(Path(path).read_text(encoding="utf-8").splitlines()))
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
+        reason = reason_of(error, path) if isinstance(error, OSError) else "it is no text"
         raise _wrong(path, f"cannot be read: {reason}") from None
     if not rows or [cell.strip() for cell in rows[0]] != HEADER:
         raise _wrong(path, f"its first line must be {','.join(HEADER)}")

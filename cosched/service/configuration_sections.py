@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 from cosched.adapters.loading import load_batch_system
 from cosched.adapters.local.settings import NAMES
 from cosched.core.settings import MAX_INTERVAL, OnMateUnknown, OnMemberLost
+from cosched.file_errors import reason_of, why_not_run
 from cosched.schedulers.keys import SchedulerKeys, check_place, not_of
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.loading import kind_of_batch_systems, kinds
@@ -59,10 +60,13 @@ def _socket(path: Path) -> Path:
 
 
 def _in_a_folder(path: Path) -> Path:
-    if not path.parent.is_dir():
-        raise ValueError(f"there is no folder {str(path.parent)!a}")
-    if path.is_dir():
-        raise ValueError(f"{str(path)!a} is a folder, not a file")
+    try:
+        if not path.parent.is_dir():
+            raise ValueError(f"there is no folder {str(path.parent)!a}")
+        if path.is_dir():
+            raise ValueError(f"{str(path)!a} is a folder, not a file")
+    except OSError as error:
+        raise ValueError(f"{str(path)!a} cannot be used: {reason_of(error, path)}") from None
     return path
 
 
@@ -79,7 +83,7 @@ def _readable(path: Path) -> Path:
         with path.open("rb") as file:
             file.read(1)
     except OSError as error:
-        raise ValueError(f"{str(path)!a} cannot be read: {error.strerror}") from None
+        raise ValueError(f"{str(path)!a} cannot be read: {reason_of(error, path)}") from None
     return path
 
 
@@ -196,7 +200,7 @@ class Events(Settings):
         if value and not os.path.isabs(value[0]):
             raise ValueError(f"{shown(value[0])} is no absolute path")
         if value and not os.access(value[0], os.X_OK):
-            raise ValueError(f"{shown(value[0])} is no program that this user may run")
+            raise ValueError(f"{shown(value[0])} is no program that this user may run: {why_not_run(value[0])}")
         return value
 
 

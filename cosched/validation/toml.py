@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cosched.errors import InputError
+from cosched.file_errors import reason_of
 
 
 def read_toml(path: str) -> dict[str, Any]:
@@ -14,7 +15,7 @@ def read_toml(path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(path, None, f"cannot be read: {error.strerror}") from None
+        raise InputError(path, None, f"cannot be read: {reason_of(error, path)}") from None
     except UnicodeDecodeError:
         raise InputError(path, None, "not a text file") from None
     except tomllib.TOMLDecodeError as error:

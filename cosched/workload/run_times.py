@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from cosched.core.scheduling.run_times import LONGEST, Pair
 from cosched.errors import InputError
+from cosched.file_errors import reason_of
 from cosched.validation.text import shown
 
 HEADER = ["job_class", "resource", "seconds"]
@@ -65,7 +66,7 @@ def _lines(path: str) -> Iterator[tuple[int, str]]:
     except UnicodeDecodeError:
         raise InputError(path, None, "is not text in UTF-8") from None
     except OSError as error:
-        raise InputError(path, None, f"cannot be read: {error.strerror}") from None
+        raise InputError(path, None, f"cannot be read: {reason_of(error, path)}") from None
     return ((line, text) for line, text in enumerate(lines, 1) if text.strip())
 
 

@@ -23,8 +23,7 @@ grep -rlI "$root" "$venv/bin" "$venv/pyvenv.cfg" | xargs sed -i "s|$root||g"  # 
 $python -m compileall -q -s "$root" "$venv/lib"
 
 echo "deb: the package"
-install -d "$root/usr/bin" "$root/usr/lib/systemd/system" "$root/etc/cosched" "$root/DEBIAN" "$folder"
-install -d -m 0750 "$root/etc/cosched/tls"
+install -d "$root/usr/bin" "$root/usr/lib/systemd/system" "$root/etc/cosched/tls" "$root/DEBIAN" "$folder"
 ln -s /opt/cosched/bin/cosched "$root/usr/bin/cosched"
 install -m 0644 deploy/cosched@.service "$root/usr/lib/systemd/system/"
 install -m 0755 $here/postinst $here/prerm $here/postrm "$root/DEBIAN/"

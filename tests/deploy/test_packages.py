@@ -45,6 +45,7 @@ def test_a_debian_package_of_a_service_beside_slurm(tmp_path):
     run("dpkg-deb", "--extract", package, root)
     assert run("dpkg-deb", "--field", package, "Package", "Version") == f"Package: cosched\nVersion: {VERSION}\n"
     assert os.readlink(root / "usr/bin/cosched") == "/opt/cosched/bin/cosched"
+    assert (root / "etc/cosched/tls").stat().st_mode & 0o777 == 0o755, "services run as several users"
     unit = (root / "usr/lib/systemd/system/cosched@.service").read_text()
     assert unit == (TOP / "deploy/cosched@.service").read_text()
     assert "ExecStart=/opt/cosched/bin/cosched " in unit

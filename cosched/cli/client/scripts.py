@@ -16,6 +16,7 @@ from cosched.cli.client.windows import WHEN
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say
 from cosched.errors import InputError
+from cosched.file_errors import reason_of
 from cosched.validation.scripts import interpreter, wrong_first_line
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def read_script(path: str) -> bytes:
     try:
         script = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
-        raise InputError(path, None, f"cannot be read: {error.strerror}") from None
+        raise InputError(path, None, f"cannot be read: {reason_of(error, path)}") from None
     if len(script) > MAX_SCRIPT:
         raise InputError(path, None, "is larger than 1 MiB")
     if (wrong := wrong_first_line(script)) is not None:

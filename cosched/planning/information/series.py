@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
+from cosched.file_errors import reason_of
 from cosched.planning.facts import LINK_KINDS, Listed
 from cosched.planning.grid import Pair
 from cosched.planning.information.forecasting import forecast
@@ -52,7 +53,8 @@ class Series:
                     except (TypeError, ValueError):
                         raise SourceError(f"{self._path}:{rows.line_num}: time and value are not numbers") from None
         except (OSError, UnicodeDecodeError) as error:
-            raise SourceError(f"{self._path} cannot be read: {getattr(error, 'strerror', 'not a text file')}") from None
+            reason = reason_of(error, self._path) if isinstance(error, OSError) else "not a text file"
+            raise SourceError(f"{self._path} cannot be read: {reason}") from None
 
 
 class Means(Series):

@@ -22,6 +22,7 @@ from pathlib import Path
 import grpc
 
 from cosched.errors import InputError
+from cosched.file_errors import reason_of
 from cosched.service.api.answering import Context
 from cosched.service.listeners.relay import Relay
 from cosched.service.wire.callers import Caller
@@ -205,4 +206,4 @@ def _make_private(folder: Path) -> int:
         folder.mkdir(_NOBODY_ELSE)
         return os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
-        raise InputError(str(folder), None, f"cannot be made: {error.strerror}") from None
+        raise InputError(str(folder), None, f"cannot be made: {reason_of(error, folder)}") from None

@@ -15,6 +15,7 @@ from typing import Any
 import grpc
 
 from cosched.errors import InputError
+from cosched.file_errors import reason_of
 from cosched.service.api.answering import Context
 from cosched.service.api.receiving import Keep
 from cosched.service.listeners.front import Front, Passed
@@ -102,7 +103,7 @@ def listen_at(path: Path, mode: int = _EVERYBODY) -> socket.socket:
     except BaseException as error:
         public.close()
         if isinstance(error, OSError):
-            raise InputError(str(path), None, f"cannot be listened on: {error.strerror}") from None
+            raise InputError(str(path), None, f"cannot be listened on: {reason_of(error, path)}") from None
         raise
     return public
 

@@ -7,6 +7,7 @@ import sqlite3
 from pathlib import Path
 
 from cosched.errors import OneLineError
+from cosched.file_errors import reason_of
 
 # The second: no room for the shared-memory file beside the database.
 _FULL = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})
@@ -40,7 +41,7 @@ class StoreError(OneLineError):
     def of(cls, path: Path, error: sqlite3.Error | OSError) -> StoreError:
         """Return the error for what SQLite or the operating system says about the database at `path`."""
         if isinstance(error, OSError):
-            return cls(path, error.strerror or str(error), of_disk=error.errno in _OF_DISK)
+            return cls(path, reason_of(error, path), of_disk=error.errno in _OF_DISK)
         code = getattr(error, "sqlite_errorcode", 0)  # errors of the sqlite3 module itself have none
         if code in _FULL:
             return cls(path, "database or disk is full", full=True)

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO
 
+from cosched.file_errors import closed
 from cosched.file_locks import lock
 from cosched.service.store.damage import (
     beside,
@@ -34,7 +35,7 @@ def lock_database(path: Path) -> BinaryIO:
     if not path.parent.is_dir():
         raise StoreError(path, "its folder does not exist")
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise StoreError(path, "its folder cannot be written")
+        raise StoreError(path, f"its folder cannot be written: {closed(path)}")
     descriptor = os.open(beside(path, ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     if not lock(descriptor):
         os.close(descriptor)
