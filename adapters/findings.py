@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+
+from cosched.file_errors import reason_of
 
 
 class Grade(StrEnum):
@@ -39,6 +42,25 @@ def warning(subject: str, found: str, change: str, file: str = "", *lines: str) 
 def problem(subject: str, found: str, change: str, file: str = "", *lines: str) -> Finding:
     """Return a finding that something must be changed."""
     return Finding(Grade.PROBLEM, subject, found, change, file, lines)
+
+
+def guarded(subject: str, check: Callable[..., Finding | Iterable[Finding]], *facts: object) -> Iterator[Finding]:
+    """Yield what a check of these facts finds. If it fails, that is a finding, too, and the other checks go on."""
+    try:
+        found = check(*facts)
+        yield from (found,) if isinstance(found, Finding) else found
+    except Exception as error:
+        yield unchecked(subject, error)
+
+
+def unchecked(subject: str, error: Exception) -> Finding:
+    """Return the finding that a check has failed."""
+    if isinstance(error, OSError) and error.filename is not None:
+        reason = f"{error.filename}: {reason_of(error, error.filename)}"
+    else:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    mend = "run this command as the service's user, or as root" if isinstance(error, PermissionError) else "report this"
+    return problem(subject, f"cannot be checked: {reason}", mend)
 
 
 def section(name: str) -> str:

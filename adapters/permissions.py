@@ -31,11 +31,17 @@ class Account:
         return cls(uid, entry.pw_name, frozenset(os.getgrouplist(entry.pw_name, entry.pw_gid)))
 
     def may(self, path: Path, wanted: int) -> bool:
-        """Whether the user may READ, WRITE or EXECUTE this path (a folder: enter it); False if it does not exist."""
+        """Whether the user may READ, WRITE or EXECUTE this path (a folder: enter it); False if it does not exist.
+
+        PermissionError: this process may not look there.
+        """
         return self.barrier(path, wanted) is None
 
     def barrier(self, path: Path, wanted: int) -> Path | None:
-        """Return what keeps the user from that: a folder on the way that it may not enter, or the path itself."""
+        """Return what keeps the user from that: a folder on the way that it may not enter, or the path itself.
+
+        PermissionError as of `may`.
+        """
         path = path.resolve()
         needed = [*((folder, EXECUTE) for folder in reversed(path.parents)), (path, wanted)]
         return next((place for place, what in needed if not self._may_there(place, what)), None)
@@ -43,7 +49,7 @@ class Account:
     def _may_there(self, place: Path, wanted: int) -> bool:
         try:
             return self.may_with(place.stat(), wanted)
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
 
     def may_with(self, about: os.stat_result, wanted: int) -> bool:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import click
 
 from cosched.cli.client.connection import json_option
-from cosched.cli.output.failures import FAILED
+from cosched.cli.output.failures import FAILED, UNUSABLE
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import show_json, show_text
+from cosched.errors import InputError
 
 if TYPE_CHECKING:
     from cosched.adapters.findings import Finding
@@ -31,7 +32,9 @@ def doctor(config: str, as_json: bool) -> None:
     """Check the set-up of one policy domain, on the host of its service, and say what to change.
 
     Looks at the configuration, the resource manager and its hooks, the certificates and the peers, and asks the
-    service if it runs. Changes nothing. Exit code 0: no problem, though perhaps warnings; 1: problems.
+    service if it runs. Changes nothing. Run it as the service's user.
+
+    Exit codes: 0 all is right, 1 there are warnings, 2 there are problems, or the configuration cannot be used.
     """
     from cosched.compilation import use_kernel_cache
 
@@ -39,16 +42,23 @@ def doctor(config: str, as_json: bool) -> None:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # the findings say it better; the same holds for our own logs
     logging.getLogger().addHandler(logging.NullHandler())
     from cosched.doctor import examine
+    from cosched.doctor.unit import hinted
     from cosched.service.configuration import read_configuration
 
-    configuration = read_configuration(config)
+    try:
+        configuration = read_configuration(config)
+    except InputError as error:
+        raise hinted(error, config) from None
     name, found = configuration.domain.name, examine(configuration, config)
     if as_json:
         show_json(_as_json(name, found))
     else:
         show_text("\n".join(_lines(name, found)))
-    if _counts(found)["problem"]:
-        click.get_current_context().exit(FAILED)
+    click.get_current_context().exit(_exit_code(_counts(found)))
+
+
+def _exit_code(counts: Counter[str]) -> int:
+    return UNUSABLE if counts["problem"] else FAILED if counts["warning"] else 0
 
 
 def _counts(found: Mapping[str, Sequence[Finding]]) -> Counter[str]:

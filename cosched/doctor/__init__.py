@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from cosched.adapters.findings import Finding
+from cosched.adapters.findings import Finding, guarded
 from cosched.doctor.certificates import check_certificates
 from cosched.doctor.coscheduling import check_coscheduling
 from cosched.doctor.manager import check_manager
@@ -19,13 +19,15 @@ Examination = Mapping[str, Sequence[Finding]]
 def examine(configuration: Configuration, source: str) -> Examination:
     """Return the findings by group, in the order of display; `source`: the configuration's file.
 
-    Asks the resource manager, the peers and, if it runs, the domain's service; changes nothing.
+    Asks the resource manager, the peers and, if it runs, the domain's service; changes nothing. A check that fails is a
+    finding; the others go on.
     """
-    service = running_service(configuration.domain)
+    service = running_service(configuration.domain, source)
+    kind = configuration.manager.kind
     return {
-        "service": list(check_service(configuration.domain, service, source)),
-        configuration.manager.kind: asyncio.run(check_manager(configuration, service)),
-        "coscheduling": list(check_coscheduling(configuration)),
-        "certificates": list(check_certificates(configuration, service.account)),
-        "peers": asyncio.run(check_peers(configuration, service.domain)),
+        "service": list(guarded("service", check_service, configuration, service, source)),
+        kind: list(guarded(kind, lambda: asyncio.run(check_manager(configuration, service)))),
+        "coscheduling": list(guarded("coscheduling", check_coscheduling, configuration)),
+        "certificates": list(guarded("certificates", check_certificates, configuration, service.account)),
+        "peers": list(guarded("peers", lambda: asyncio.run(check_peers(configuration, service.domain)))),
     }

@@ -1,8 +1,9 @@
-"""Checks the service: whether it runs, as which user, and whether it can write its files."""
+"""Checks the service: whether it runs, as which user, and whether it can listen, and write its files."""
 
 from __future__ import annotations
 
 import os
+import pwd
 import shlex
 import socket
 from collections.abc import Iterator, Mapping
@@ -11,15 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cosched.adapters.findings import SHELL, Finding, ok, problem, section, warning
+from cosched.adapters.findings import SHELL, Finding, guarded, ok, problem, section, warning
 from cosched.adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
+from cosched.doctor.unit import Unit, as_user, unit_of
+from cosched.errors import InputError
+from cosched.service.configuration import Configuration
 from cosched.service.configuration_sections import DomainSection
+from cosched.service.preparing import addresses, check_address
 from cosched.sockets.accepting import user_of
+from cosched.validation.addresses import parse_address
 
 if TYPE_CHECKING:
     from cosched.client import Domain
 
 _PATIENCE = 5.0  # seconds
+_DATABASE = ("", "-wal", "-shm", ".lock")  # ends of the names of its files
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +36,30 @@ class Running:
     account: Account
     domain: Domain | None = None  # the service's answer; None: it does not run, or does not answer
     trouble: str = ""  # why there is no answer although something listens, or the socket cannot be tried
+    unit: Unit | None = None  # systemd's, if it has one
+
+    @property
+    def absent(self) -> bool:
+        """Whether no process of it is there."""
+        return self.domain is None and not self.trouble and (self.unit is None or self.unit.state != "active")
 
 
-def running_service(section: DomainSection) -> Running:
-    """Ask the service through the domain's socket, if it has one."""
+def running_service(section: DomainSection, source: str) -> Running:
+    """Ask the service through the domain's socket, if it has one; `source`: the configuration's file."""
+    unit = unit_of(source)
     uid, trouble = _listening_user(section.socket) if section.socket else (None, "")
     if uid is None:
-        return Running(Account.of(_owner(section.state)), None, trouble)
+        return Running(_user_of(unit), None, trouble, unit)
     domain, trouble = _asked(f"unix:{section.socket}")
-    return Running(Account.of(uid), domain, trouble)
+    return Running(Account.of(uid), domain, trouble, unit)
+
+
+def _user_of(unit: Unit | None) -> Account:
+    """Return the user of a service that does not run: the unit's, else ours."""
+    if unit is not None:
+        with suppress(KeyError):
+            return Account.of(pwd.getpwnam(unit.user).pw_uid)
+    return Account.of(os.geteuid())
 
 
 def slots_on_record(section: DomainSection) -> Mapping[str, int] | None:
@@ -51,11 +73,22 @@ def slots_on_record(section: DomainSection) -> Mapping[str, int] | None:
         return None
 
 
-def check_service(section: DomainSection, service: Running, source: str) -> Iterator[Finding]:
-    """Check that the service runs, its database and its socket."""
-    yield _check_running(section, service, source)
-    yield _check_state(section.state, service.account)
-    yield _check_socket(section.socket, service.account)
+def check_service(configuration: Configuration, service: Running, source: str) -> Iterator[Finding]:
+    """Check that the service runs, or can, its database and its socket."""
+    section = configuration.domain
+    yield from _check_caller(service.account, source)
+    yield from guarded("service", _check_running, section, service, source)
+    if service.absent:
+        yield from guarded("listen", _check_addresses, configuration)
+    yield from guarded("state", _check_state, section.state, service.account)
+    yield from guarded("socket", _check_socket, section.socket, service.account)
+
+
+def _check_caller(account: Account, source: str) -> Iterator[Finding]:
+    """Check that whoever asks sees all that the service sees."""
+    if (uid := os.geteuid()) not in (0, account.uid):
+        found = f"{Account.of(uid).name} runs this command, but {account.name} the service, and may see more"
+        yield warning("user", found, "run it as that user", SHELL, as_user(account.name, source))
 
 
 def _listening_user(path: Path) -> tuple[int | None, str]:
@@ -69,13 +102,6 @@ def _listening_user(path: Path) -> tuple[int | None, str]:
         except OSError as error:
             return None, f"{path}: {error.strerror or error}"
         return user_of(trial), ""
-
-
-def _owner(state: Path) -> int:
-    """Return the user id of the database's owner, or our own if there is no database."""
-    with suppress(OSError):
-        return state.stat().st_uid
-    return os.geteuid()
 
 
 def _asked(server: str) -> tuple[Domain | None, str]:
@@ -95,14 +121,13 @@ def _check_running(domain: DomainSection, service: Running, source: str) -> Find
             f"does not answer: {service.trouble}",
             "look at its log",
             SHELL,
-            f"systemctl status cosched@{domain.name}",
+            service.unit.log if service.unit else f"systemctl status cosched@{domain.name}",
         )
-    if domain.socket is None:
+    if domain.socket is None and (service.unit is None or service.unit.state == "active"):
         found, line = "cannot be asked: domain.socket is not set", f'socket = "/run/cosched/{domain.name}.sock"'
         return warning("service", found, "give it one", section("domain"), line)
     if service.domain is None:
-        start = f"cosched serve --config {shlex.quote(source)}"
-        return warning("service", f"does not run: no process listens on {domain.socket}", "start it", SHELL, start)
+        return _absent(domain, service.unit, source)
     if service.domain.name != domain.name:
         return problem(
             "service",
@@ -114,13 +139,36 @@ def _check_running(domain: DomainSection, service: Running, source: str) -> Find
     return ok("service", f"{service.domain.version} runs as {service.account.name}")
 
 
+def _absent(domain: DomainSection, unit: Unit | None, source: str) -> Finding:
+    """Judge a service that is not there: a problem if it should be, by its unit, or since it once was."""
+    silent = f": no process listens on {domain.socket}" if domain.socket else ""
+    if unit is None:
+        grade = problem if domain.state.exists() else warning
+        start = f"cosched serve --config {shlex.quote(source)}"
+        return grade("service", f"does not run{silent}", "start it", SHELL, start)
+    grade = problem if unit.should_run else warning
+    verb = "restart" if unit.state == "active" else "start"
+    change = f"{verb} it, and see what it logs"
+    return grade("service", f"{unit.in_words}{silent}", change, SHELL, f"systemctl {verb} {unit.name}", unit.log)
+
+
+def _check_addresses(configuration: Configuration) -> Iterator[Finding]:
+    """Check that a service that does not run could listen."""
+    for key, address in addresses(configuration):
+        try:
+            check_address(key, address)
+        except InputError as error:
+            show = f"ss -ltnp 'sport = :{parse_address(address)[1]}'"
+            yield problem(key, error.reason, "end the process that has it, or choose another address", SHELL, show)
+
+
 def _check_state(path: Path, account: Account) -> Finding:
-    for needed in (path.parent, path):
+    for needed in (path.parent, *(path.with_name(path.name + end) for end in _DATABASE)):
         wanted = READ | WRITE | (EXECUTE if needed.is_dir() else 0)
         if needed.exists() and not account.may(needed, wanted):
             return problem(
                 "state",
-                f"{account.name} cannot write {needed}",
+                f"{account.name} cannot write {needed}, which belongs to {Account.of(needed.stat().st_uid).name}",
                 "give it to the service's user",
                 SHELL,
                 f"chown {account.name} {shlex.quote(str(needed))}",

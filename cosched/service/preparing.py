@@ -122,20 +122,26 @@ def doubtful_identity(name: str, identity: str) -> str | None:
 
 def check_addresses(configuration: Configuration) -> None:
     """Raise InputError for an address that cannot be listened on, before anything is loaded or opened."""
-    for key, address in _addresses(configuration):
-        host, port = parse_address(address)
-        try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-            for family, kind, protocol, _, place in found:
-                with socket.socket(family, kind, protocol) as trial:
-                    trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                    trial.bind(place)
-                    trial.listen()
-        except OSError as error:
-            raise not_bound(key, address, error.strerror) from None
+    for key, address in addresses(configuration):
+        check_address(key, address)
 
 
-def _addresses(configuration: Configuration) -> Iterator[tuple[str, str]]:
+def check_address(key: str, address: str) -> None:
+    """Raise InputError if this address, which `key` of [domain] names, cannot be listened on."""
+    host, port = parse_address(address)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, protocol, _, place in found:
+            with socket.socket(family, kind, protocol) as trial:
+                trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                trial.bind(place)
+                trial.listen()
+    except OSError as error:
+        raise not_bound(key, address, error.strerror) from None
+
+
+def addresses(configuration: Configuration) -> Iterator[tuple[str, str]]:
+    """Yield the keys of [domain] that name addresses to listen on, each with its address."""
     yield "listen", configuration.domain.listen
     if configuration.domain.http is not None:
         yield "http", configuration.domain.http

@@ -92,7 +92,7 @@ def test_a_domain_that_schedules_by_itself_asks_for_its_extra(bare: dict[str, st
 def test_doctor_says_that_the_scheduler_is_missing(bare: dict[str, str], local: str, tmp_path: Path) -> None:
     ((code, out, _),) = run_all([["doctor", "--config", local, "--json"]], bare, tmp_path)
     (finding,) = [one for one in json.loads(out)["findings"] if one["subject"] == "embedded scheduler"]
-    assert code == 1
+    assert code == 2
     assert finding["found"] == "numba, numpy: not installed"
     assert finding["lines"] == [f"pip install '{DISTRIBUTION}[{SCHEDULER}]'"]
 

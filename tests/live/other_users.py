@@ -85,6 +85,17 @@ def a_public_folder() -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
+@contextmanager
+def acting_as(user: str) -> Iterator[None]:
+    """Let this process, which is root's, be that user's for the block."""
+    uid = pwd.getpwnam(user).pw_uid
+    os.setresuid(uid, uid, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
 def become(user: str) -> None:
     """Turn this process, which is root's, into one of that user."""
     entry = pwd.getpwnam(user)

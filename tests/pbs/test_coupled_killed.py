@@ -103,7 +103,7 @@ def test_doctor_shows_nodes_that_are_held_for_nobody_and_its_commands_free_them(
     nodes = sorted(domain.cluster.holders())
     config = str(domain.folder / "cosched.toml")
     said = domain.service.try_run("doctor", "--config", config)
-    assert said.returncode == 1
+    assert said.returncode == 2
     assert f"{', '.join(nodes)} offline for jobs that do not wait" in " ".join(said.stdout.split())
     for line in said.stdout.splitlines():
         if line.strip().startswith("qmgr -c '") and any(node in line for node in nodes):

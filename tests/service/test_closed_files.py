@@ -1,10 +1,7 @@
 """A file that the service's user cannot use: the line names the folder that is closed, and the user."""
 
-import os
-import pwd
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,20 +16,10 @@ from cosched.service.configuration import read_configuration
 from cosched.service.listeners.local_socket import listen_at
 from cosched.service.store.errors import StoreError
 from cosched.service.store.store import Store
-from tests.live.other_users import a_public_folder, needs_root
+from tests.live.other_users import a_public_folder, acting_as, needs_root
 from tests.service.configured import PLAIN, SECURE
 
 pytestmark = needs_root  # who becomes somebody else
-
-
-@contextmanager
-def acting_as(user: str) -> Iterator[None]:
-    uid = pwd.getpwnam(user).pw_uid
-    os.setresuid(uid, uid, 0)
-    try:
-        yield
-    finally:
-        os.setresuid(0, 0, 0)
 
 
 @pytest.fixture

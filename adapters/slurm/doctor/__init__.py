@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cosched.adapters.findings import Finding, ok, problem, section
+from cosched.adapters.findings import Finding, guarded, ok, problem, section, unchecked
 from cosched.adapters.manager import ManagerError, SlotsOnRecord
 from cosched.adapters.permissions import Account
 from cosched.adapters.slurm.calls import Slurm
@@ -29,13 +29,16 @@ async def examine(
     """See `adapters.manager.Manager`."""
     commands = check_commands(settings)
     try:
-        judged = judge(await _facts(settings, service, serving=serving))
-        left = await left_over(Slurm(settings), slots)
-        return [commands, *judged, check_reservations(left, serving=serving)]
+        facts = await _facts(settings, service, serving=serving)
     except ManagerError as error:
         start = "start it, or name the slurm.conf of its cluster"
         line = 'conf = "/etc/slurm/slurm.conf"'
         return [commands, problem("slurmctld", f"does not answer: {error}", start, section("manager"), line)]
+    try:
+        reservations = check_reservations(await left_over(Slurm(settings), slots), serving=serving)
+    except ManagerError as error:
+        reservations = unchecked("reservations", error)
+    return [commands, *judge(facts), reservations]
 
 
 async def _facts(settings: SlurmSettings, service: Account, *, serving: bool) -> Facts:
@@ -57,12 +60,12 @@ def judge(facts: Facts) -> list[Finding]:
     version, name = text(facts.config, "SLURM_VERSION"), text(facts.config, "ClusterName")
     found = [
         ok("slurmctld", f"Slurm {version or 'of unknown version'} answers for the cluster {name or 'without a name'}"),
-        *check_controllers(facts.config),
-        check_user(facts.service, facts.slurm_user),
-        *check_reading(facts.config),
-        *check_hooks(facts),
-        *check_tries(facts.config, facts.settings),
-        *check_turns(facts.config, facts.settings),
+        *guarded("SlurmctldHost", check_controllers, facts.config),
+        *guarded("SlurmUser", check_user, facts.service, facts.slurm_user),
+        *guarded("slurm.conf", check_reading, facts.config),
+        *guarded("hooks", check_hooks, facts),
+        *guarded("SchedulerParameters", check_tries, facts.config, facts.settings),
+        *guarded("JobRequeue", check_turns, facts.config, facts.settings),
     ]
     return [_located(finding, text(facts.config, "SLURM_CONF")) for finding in found]
 

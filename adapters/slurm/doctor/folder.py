@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from cosched.adapters.findings import SHELL, Finding, ok, problem, warning
+from cosched.adapters.findings import SHELL, Finding, guarded, ok, problem, warning
 from cosched.adapters.permissions import EXECUTE, READ, WRITE, Account, opening
 from cosched.adapters.slurm.doctor.facts import Facts
 from cosched.adapters.slurm.doctor.scripts import (
@@ -24,6 +24,7 @@ from cosched.adapters.slurm.doctor.scripts import (
 
 _USAGE = b"usage: "  # how cosched-hook's usage begins
 _NEEDED = (b"|starting|", b" waiting ")  # parts of the usage if it is as new as this service
+_SHOWN = 80  # characters of what a program says
 _PATIENCE = 20.0  # seconds for printing the usage, which takes a millisecond
 _SOCKET, _WAIT = "/run/cosched/hooks.sock", "10"  # cosched-hook's defaults
 _LEAST_WAIT, _MOST_WAIT = 1, 3600  # seconds
@@ -31,10 +32,11 @@ _LEAST_WAIT, _MOST_WAIT = 1, 3600  # seconds
 
 def check_folder(folder: Path, facts: Facts) -> Iterator[Finding]:
     """Check the folder of the scripts."""
-    owners = _check_owners(folder, facts.slurm_user)
+    (owners,) = guarded("owners", _check_owners, folder, facts.slurm_user)
     yield owners
-    yield _check_program(folder / PROGRAM, facts.slurm_user, trusted=not owners.change)
-    yield _check_configuration(folder / CONFIGURATION, facts.settings.hook_socket, facts.slurm_user)
+    yield from guarded(PROGRAM, _check_program, folder / PROGRAM, facts.slurm_user, not owners.change)
+    hook_socket, user = facts.settings.hook_socket, facts.slurm_user
+    yield from guarded(CONFIGURATION, _check_configuration, folder / CONFIGURATION, hook_socket, user)
 
 
 def _check_owners(folder: Path, slurm_user: Account) -> Finding:
@@ -48,7 +50,7 @@ def _check_owners(folder: Path, slurm_user: Account) -> Finding:
     return problem("owners", found, "give it to root", SHELL, f"chown root {unsafe}", f"chmod go-w {unsafe}")
 
 
-def _check_program(path: Path, user: Account, *, trusted: bool) -> Finding:
+def _check_program(path: Path, user: Account, trusted: bool) -> Finding:
     build = f"cc -std=c11 -O2 -static -o {path} cosched-hook.c"
     if not path.is_file():
         return problem(PROGRAM, f"{path} is not there", "build it beside the scripts", SHELL, build)
@@ -56,22 +58,33 @@ def _check_program(path: Path, user: Account, *, trusted: bool) -> Finding:
         return problem(PROGRAM, f"{user.name} cannot run {path}", "make it executable", SHELL, opening(barrier, "755"))
     if not trusted:
         return warning(PROGRAM, f"{path} was not tried, since others can change it", "correct the owners first")
-    said = _usage(path)
+    try:
+        said = _usage(path)
+    except OSError as error:
+        found = f"{path} does not run on this host: {error.strerror}"
+        return problem(PROGRAM, found, "build it for this processor", SHELL, build)
+    again = "build it and install the scripts beside it again"
     if _USAGE not in said:
-        return problem(PROGRAM, f"{path} does not run on this host", "build it for this processor", SHELL, build)
+        found = f"{path} runs, but does not tell its usage as cosched-hook does: {_first_line(said)}"
+        return problem(PROGRAM, found, again, SHELL, build)
     if not all(word in said for word in _NEEDED):
         found = f"{path} is older than this service: holds are lost where a restart of slurmctld kills hooks"
-        return warning(PROGRAM, found, "build it and install the scripts beside it again", SHELL, build)
+        return warning(PROGRAM, found, again, SHELL, build)
     return ok(PROGRAM, f"{path} runs")
 
 
 def _usage(path: Path) -> bytes:
-    """Return the usage that the program prints if it has no arguments; empty if it does not run."""
+    """Return the usage that the program prints if it has no arguments; empty if it does not end. OSError."""
     try:
         done = subprocess.run([path], stdin=subprocess.DEVNULL, capture_output=True, env={}, cwd="/", timeout=_PATIENCE)
-    except (OSError, subprocess.TimeoutExpired):
+    except subprocess.TimeoutExpired:
         return b""
-    return done.stderr
+    return done.stderr or done.stdout
+
+
+def _first_line(said: bytes) -> str:
+    lines = said.decode(errors="replace").strip().splitlines()
+    return f"it says {lines[0][:_SHOWN]!a}" if lines else "it says nothing"
 
 
 def _check_configuration(path: Path, hook_socket: Path, reader: Account) -> Finding:
@@ -109,7 +122,7 @@ def check_socket(facts: Facts) -> Finding:
     if facts.serving and not _is_served(path):
         found = f"no process listens on {path}, though the service runs"
         return problem(
-            subject, found, "restart the service, with this configuration", SHELL, "systemctl restart cosched"
+            subject, found, "restart the service, with this configuration", SHELL, "systemctl restart 'cosched@*'"
         )
     return ok(subject, f"hooks find the service at {path}" if facts.serving else f"{path} can be made and reached")
 

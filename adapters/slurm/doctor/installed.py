@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from cosched.adapters.findings import Finding, ok, problem, warning
+from cosched.adapters.findings import Finding, guarded, ok, problem, warning
 from cosched.adapters.slurm.doctor.facts import Facts
 from cosched.adapters.slurm.doctor.folder import check_folder, check_socket
 from cosched.adapters.slurm.doctor.gate import check_gate
-from cosched.adapters.slurm.doctor.scripts import GATE, JOBCOMP, PROLOG, USUAL_FOLDER, check_script, script_of
+from cosched.adapters.slurm.doctor.scripts import GATE, JOBCOMP, PROLOG, USUAL_FOLDER, check_script, is_gone, script_of
 from cosched.adapters.slurm.doctor.waiting_folder import check_waiting_folder
 from cosched.adapters.slurm.parameters import Config, text, texts, words
 from cosched.adapters.slurm.versions import restarts_on_reconfigure
@@ -23,14 +23,14 @@ def check_hooks(facts: Facts) -> Iterator[Finding]:
     """Check all hooks."""
     folders = hook_folders(facts.config)
     usual = next(iter(folders), USUAL_FOLDER)
-    yield check_prolog(facts, usual)
-    yield check_completions(facts, usual)
-    yield from check_gate(facts, usual)
-    yield check_submission(facts.config)
+    yield from guarded(PROLOG.parameter, check_prolog, facts, usual)
+    yield from guarded("JobCompType", check_completions, facts, usual)
+    yield from guarded(GATE.parameter, check_gate, facts, usual)
+    yield from guarded("JobSubmitPlugins", check_submission, facts.config)
     for folder in folders:
         yield from check_folder(folder, facts)
-        yield check_waiting_folder(facts, folder)
-    yield check_socket(facts)
+        yield from guarded("waiting_folder", check_waiting_folder, facts, folder)
+    yield from guarded("hook_socket", check_socket, facts)
 
 
 def hook_folders(config: Config) -> list[Path]:
@@ -51,7 +51,7 @@ def check_prolog(facts: Facts, usual: Path) -> Finding:
             _CONF,
             PROLOG.line(usual),
         )
-    if gone := next((script for script in scripts if not Path(script).exists()), None):
+    if gone := next((script for script in scripts if is_gone(Path(script), facts.slurm_user)), None):
         ends = (
             "slurmctld ends at its next reconfiguration, and does not start"
             if restarts_on_reconfigure(facts.config)

@@ -12,6 +12,7 @@ from cosched.adapters.slurm.versions import kills_hooks, requeue_delay, restarts
 
 _DIFFERENT = "different"  # how HASH_VAL begins if slurmctld has read a slurm.conf other than the present one
 _BOOTS_RESOLUTION = 1  # seconds: BOOT_TIME is rounded down
+_RESTART = "systemctl restart slurmctld"
 _FEW = 5  # seconds
 
 
@@ -25,16 +26,15 @@ def check_reading(config: Config) -> Iterator[Finding]:
 def _check_read(config: Config) -> Iterator[Finding]:
     restarts = restarts_on_reconfigure(config)
     if text(config, "HASH_VAL").lower().startswith(_DIFFERENT):
-        restart = "systemctl restart slurmctld"
         found = "slurmctld has read a slurm.conf other than the present one"
         change = "let slurmctld read it" if restarts else "restart slurmctld; a reconfiguration does not add hooks"
-        yield warning("slurm.conf", found, change, SHELL, "scontrol reconfigure" if restarts else restart)
+        yield warning("slurm.conf", found, change, SHELL, "scontrol reconfigure" if restarts else _RESTART)
     elif not restarts and _changed_since_start(config):
-        yield ok(
-            "slurm.conf",
-            f"read again since slurmctld was started: if {PROLOG.parameter}, JobCompType or JobSubmitPlugins were "
-            "added then, they take effect at its next start, whatever is shown",
+        found = (
+            f"slurm.conf has changed since slurmctld was started, which has only read it again: a {PROLOG.parameter}, "
+            "JobCompType or JobSubmitPlugins that was added is shown, but not called"
         )
+        yield warning("reconfigured", found, "restart slurmctld, if one was added", SHELL, _RESTART)
 
 
 def _changed_since_start(config: Config) -> bool:

@@ -49,7 +49,7 @@ def script_of(role: Role, script: Path) -> Path | None:
 
 def check_script(role: Role, script: Path, runner: Account, usual: Path) -> Finding:
     """Check that `runner` can run this script, and that it is cosched's, which should be in the folder `usual`."""
-    if not script.is_file():
+    if is_gone(script, runner) or os.path.isdir(script):
         found, change = f"{script} is not there", "install the hooks, or correct their names"
         return problem(role.parameter, found, change, "slurm.conf", role.line(usual))
     if barrier := runner.barrier(script, READ | EXECUTE):
@@ -61,6 +61,12 @@ def check_script(role: Role, script: Path, runner: Account, usual: Path) -> Find
         change = "let it end with this, or put cosched's in its place"
         return problem(role.parameter, found, change, str(script), f"exec {usual / role.name}")
     return ok(role.parameter, f"{script}" if ours == script else f"{script}, which calls {ours}")
+
+
+def is_gone(path: Path, user: Account) -> bool:
+    """Whether there is no such file for this user, from whom no closed folder hides it."""
+    barrier = user.barrier(path, READ)
+    return barrier is not None and not os.path.lexists(barrier)
 
 
 def _does(role: Role, text: bytes) -> bool:

@@ -70,12 +70,14 @@ Judge = Callable[..., list[Finding]]
 def judged(folder: Path) -> Judge:
     """What is found with these parameters (None: as if not set), by the cluster's subject."""
 
-    def judged(config: dict[str, str] | None = None, /, *, elsewhere=None, serving=False, **settings) -> list[Finding]:
+    def judged(
+        config: dict[str, str] | None = None, /, *, elsewhere=None, serving=False, slurm_user=ME, **settings
+    ) -> list[Finding]:
         hooks = {"PrologSlurmctld": f"{folder}/prolog", "JobCompLoc": f"{folder}/jobcomp"}
         given = {"hook_socket": "hooks.sock", "waiting_folder": "waiting", **settings}
         known = read_settings(folder, {key: value for key, value in given.items() if value is not None})
         shown = CONFIG | hooks | {"SLURM_CONF": f"{folder}/slurm.conf"} | (config or {})
-        return judge(Facts(shown, known, ME, ME, serving, elsewhere))
+        return judge(Facts(shown, known, ME, slurm_user, serving, elsewhere))
 
     return judged
 

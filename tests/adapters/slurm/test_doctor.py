@@ -1,6 +1,8 @@
 """What is said of a cluster's configuration, hook by hook and parameter by parameter."""
 
+import errno
 import os
+import pwd
 import shutil
 import socket
 import tempfile
@@ -15,6 +17,7 @@ from cosched.adapters.slurm.doctor import Facts, judge
 from cosched.adapters.slurm.doctor.place import is_here
 from cosched.adapters.slurm.settings import read_settings
 from tests.adapters.slurm.examined import CONFIG, HOOKS, ME, PROGRAM, folder, judged, of, only, waiting, wrong
+from tests.live.other_users import acting_as, needs_root
 
 __all__ = ["folder", "judged"]
 OLD_PROGRAMS = [PROGRAM.replace(word, "") for word in ("|starting", " waiting")]
@@ -199,6 +202,46 @@ def test_what_is_missing_beside_the_hooks_is_found(judged, folder, change, subje
     assert " ".join(found.lines).startswith(line.format(folder))
 
 
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("#!/bin/nosuch\n", "does not run on this host: No such file or directory"),
+        ("#!/bin/sh\necho 'Usage: other' >&2\n", "does not tell its usage as cosched-hook does: it says 'Usage: oth"),
+        ("#!/bin/sh\n", "does not tell its usage as cosched-hook does: it says nothing"),
+    ],
+)
+def test_a_program_that_cannot_run_is_told_from_one_that_is_not_the_hook(judged, folder, program, said):
+    (folder / "cosched-hook").write_text(program)
+    found = only(judged())
+    assert (found.grade, found.subject) == ("problem", "cosched-hook")
+    assert said in found.found
+
+
+@needs_root
+@pytest.mark.parametrize("caller", ["root", "daemon"])
+def test_a_folder_of_hooks_that_is_closed_to_slurm_is_a_problem_and_all_else_is_checked(judged, folder, caller):
+    usual = judged()
+    slurm = Account.of(pwd.getpwnam("daemon").pw_uid)
+    folder.chmod(0o700)
+    with acting_as(caller):
+        found = judged(slurm_user=slurm)
+    (prolog,) = [finding for finding in found if finding.subject == "PrologSlurmctld"]
+    assert prolog.found == f"daemon cannot run {folder}/prolog"
+    assert prolog.lines == (f"chmod a+x {folder}",)
+    assert [finding.subject for finding in found][-10:] == [finding.subject for finding in usual][-10:]
+
+
+def test_what_a_check_cannot_look_at_is_a_finding_and_the_next_one_goes_on(judged, monkeypatch):
+    def barred(*_args):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "/etc/slurm/prolog")
+
+    monkeypatch.setattr("cosched.adapters.slurm.doctor.installed.check_prolog", barred)
+    found = only(judged())
+    assert (found.grade, found.subject) == ("problem", "PrologSlurmctld")
+    assert found.found.startswith("cannot be checked: /etc/slurm/prolog: Permission denied: ")
+    assert "as the service's user" in found.change
+
+
 @pytest.mark.parametrize("change", [Path.unlink, partial(Path.write_text, data="")])
 def test_hooks_that_are_told_nothing_find_neither_service_nor_folder(judged, folder, change):
     change(folder / "cosched.conf")
@@ -263,15 +306,13 @@ def test_the_script_that_checks_submissions_lies_beside_slurm_conf(judged, folde
 
 
 @pytest.mark.parametrize(("later", "told"), [(-10, False), (0.99, False), (60, True)])
-def test_a_slurm_conf_that_was_read_again_after_the_start_may_not_count_in_full(folder, judged, later, told):
+def test_hooks_may_be_shown_but_not_called_if_slurm_conf_was_read_again_after_the_start(folder, judged, later, told):
     (folder / "slurm.conf").touch()
     os.utime(folder / "slurm.conf", (1_800_000_000 + later,) * 2)
     config = {"BOOT_TIME": "1800000000", "HASH_VAL": "Match"}
-    assert wrong(judged(config)) == []  # what matters of it may have been there before
-    said = [finding.found for finding in judged(config) if finding.subject == "slurm.conf"]
-    assert [text.startswith("read again since slurmctld was started") for text in said] == [True] * told
-    newer = judged(config | {"SLURM_VERSION": "24.05.8"})
-    assert "slurm.conf" not in {finding.subject for finding in newer}
+    found = [(finding.grade, finding.subject, finding.lines) for finding in wrong(judged(config))]
+    assert found == [("warning", "reconfigured", ("systemctl restart slurmctld",))] * told
+    assert wrong(judged(config | {"SLURM_VERSION": "24.05.8"})) == []
 
 
 @pytest.mark.parametrize(

@@ -70,13 +70,14 @@ Doctor = Callable[..., dict[str, Any]]
 def doctor(services: tuple[Service, Service], cosched, tmp_path: Path) -> Doctor:
     """What the command says of the domain a with a changed configuration, by subject, `change` being done to it."""
 
-    def doctor(change: Callable[[Config], object], problems: int = 0) -> dict[str, Any]:
+    def doctor(change: Callable[[Config], object], problems: int = 0, warnings: int = 0) -> dict[str, Any]:
         config = json.loads(json.dumps(services[0].config))
         config["domain"] |= {"socket": str(services[0].folder / "sock"), "state": str(services[0].folder / "state.db")}
         change(config)
         (tmp_path / "domain.toml").write_text(toml(config))
-        said = json.loads(cosched("doctor", "--config", "domain.toml", "--json", exit_code=1 if problems else 0).stdout)
-        assert said["problems"] == problems
+        exit_code = 2 if problems else 1 if warnings else 0
+        said = json.loads(cosched("doctor", "--config", "domain.toml", "--json", exit_code=exit_code).stdout)
+        assert (said["problems"], said["warnings"]) == (problems, warnings)
         return {finding["subject"]: finding for finding in said["findings"]}
 
     return doctor
@@ -95,11 +96,23 @@ def test_nothing_is_wrong_with_two_domains_that_know_each_other(services, cosche
     assert "\x1b[" not in shown
 
 
-def test_a_service_that_does_not_run_is_a_warning(doctor):
-    found = doctor(lambda config: config["domain"].update(socket="other"))
+def never_run(config: Config, socket: str = "none") -> None:
+    """Change the configuration to that of a service of which nothing is there yet."""
+    config["domain"].update(socket=socket, state="none.db", listen=f"127.0.0.1:{free_port()}")
+
+
+def test_a_service_that_has_never_run_is_a_warning(doctor):
+    found = doctor(never_run, warnings=2)  # users cannot reach its socket either
     assert found["service"]["grade"] == "warning"
     assert found["service"]["lines"] == ["cosched serve --config domain.toml"]
     assert found["b"]["grade"] == "ok"
+
+
+def test_a_service_that_has_run_and_does_not_is_a_problem_and_so_is_a_port_that_another_process_has(doctor, services):
+    found = doctor(lambda config: config["domain"].update(socket="other"), problems=2, warnings=1)
+    assert found["service"]["grade"] == "problem"
+    assert f"{services[0].address} cannot be listened on: in use" in found["listen"]["found"]
+    assert found["listen"]["lines"][0].startswith("ss -ltnp ")
 
 
 def test_slots_are_those_that_the_service_tells_and_unknown_while_it_is_silent(services, tmp_path):
@@ -131,10 +144,11 @@ def test_a_peer_with_another_identity_is_a_problem(doctor):
 def test_a_peer_that_does_not_know_this_domain_is_told_how_to(doctor, pki):
     def stranger(config: Config) -> None:
         files = {"certificate": f"{pki.folder}/stranger.pem", "key": f"{pki.folder}/stranger.key"}
-        config["domain"].update(name="stranger", socket="none")
+        never_run(config)
+        config["domain"].update(name="stranger")
         config["tls"].update(files)
 
-    found = doctor(stranger, problems=1)
+    found = doctor(stranger, problems=1, warnings=2)
     assert found["b"]["grade"] == "problem"
     assert "is not a peer" in found["b"]["found"]
     assert found["b"]["lines"] == ["[[peer]]", 'name = "stranger"', f'identity = "{SITE}stranger"']
@@ -146,7 +160,7 @@ def test_files_that_do_not_fit_are_told_once_and_peers_are_not_called(doctor, pk
 
 
 def test_plain_text_is_a_warning_and_a_peer_with_tls_a_problem(doctor):
-    found = doctor(lambda config: config["domain"].update(plaintext=True), problems=1)
+    found = doctor(lambda config: config["domain"].update(plaintext=True), problems=1, warnings=1)
     assert found["tls"]["grade"] == "warning"
     assert "speaks TLS" in found["b"]["found"]
 
@@ -159,7 +173,7 @@ def test_a_setting_of_the_manager_that_is_wrong_is_a_problem(doctor):
 
 
 def test_folders_that_are_not_there_are_problems(doctor):
-    found = doctor(lambda config: config["domain"].update(socket="/nowhere/sock"), problems=1)
+    found = doctor(lambda config: never_run(config, "/nowhere/sock"), problems=1, warnings=1)
     assert found["socket"]["lines"][0].endswith("-m 755 /nowhere")
 
 
