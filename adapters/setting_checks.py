@@ -14,7 +14,7 @@ COMMON_NUMBERS = {  # key: default, least, most; seconds
     "backoff": (30.0, 1.0, 86400.0),
     "try_patience": (2.5, 0.1, 60.0),
     "poll_interval": (30.0, 1.0, 3600.0),
-    "command_timeout": (5.0, 0.5, 60.0),
+    "command_timeout": (15.0, 0.5, 60.0),  # a look at 10,000 jobs takes some 3 s, more while jobs are submitted
 }
 
 

@@ -25,7 +25,7 @@ class PbsSettings:
     backoff: float = 30.0  # how long a job that has yielded is not offered again
     try_patience: float = 2.5  # how long PBS may take to offer a job that a peer wants to start
     poll_interval: float = 30.0  # between two looks at the queue if nothing happens
-    command_timeout: float = 5.0  # how long a command of PBS may take
+    command_timeout: float = 15.0  # how long a command of PBS may take
     guard: float = 0.3  # how long the hook alone keeps others from the nodes of an offered job; then they are offline
     start_lead: float = 0.08  # how long before an agreed instant qrun is called, at most
 

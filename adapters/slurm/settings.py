@@ -26,7 +26,7 @@ class SlurmSettings:
     backoff: float = 30.0  # how long a job that has yielded is not offered again
     try_patience: float = 2.5  # how long Slurm may take to offer a job that a peer wants to start
     poll_interval: float = 30.0  # between two looks at the queue if nothing happens
-    command_timeout: float = 5.0  # how long a command of Slurm may take
+    command_timeout: float = 15.0  # how long a command of Slurm may take
     gate_lead: float = 0.0  # with the task prolog's gate: how long before an agreed instant a job starts
     gate_folder: Path | None = None  # where the gates of all nodes find that instant; None: on the service's host only
     waiting_folder: Path | None = None  # where hooks note which jobs wait; None: they do not

@@ -1,5 +1,6 @@
 """Everything on the page for sites works as written, and prints what it shows."""
 
+import json
 import os
 import re
 import shlex
@@ -124,7 +125,8 @@ def test_the_doctor_has_nothing_to_say_against_the_lines_of_slurm_conf(lab):
     assert {line.partition("=")[0] for line in lines_of_slurm_conf()} <= {
         line.partition("=")[0] for line in domain.cluster.conf.read_text().splitlines()
     }
-    found = domain.service.ask("doctor", "--config", str(domain.service.folder / "cosched.toml"))["findings"]
+    config = str(domain.service.folder / "cosched.toml")
+    found = json.loads(domain.service.try_run("doctor", "--config", config, "--json").stdout)["findings"]
     slurm = {(finding["grade"], finding["subject"]) for finding in found if finding["group"] == "slurm"}
     assert {subject for grade, subject in slurm if grade != "ok"} <= {"restarts"}  # newer Slurms forget holds by them
     assert {"PrologSlurmctld", "JobCompLoc", "batch_sched_delay", "bf_interval", "JobRequeue"} <= {s for _, s in slurm}

@@ -106,6 +106,7 @@ def hosts() -> Iterator[dict[str, Host]]:
     check_for_compiler()
     with TemporaryDirectory(prefix="cosched-") as folder, Lab(further_ports=4) as lab:
         root = Path(folder)
+        root.chmod(0o755)  # or users could not reach what is in it, as doctor says
         (root / "bin").mkdir()
         (root / "bin/scp").write_text(SCP)
         (root / "bin/scp").chmod(0o755)

@@ -12,6 +12,7 @@ def test_everything_has_a_default(tmp_path: Path) -> None:
     settings = read_settings(tmp_path, {})
     assert settings == SlurmSettings(tmp_path / "hooks.sock")
     assert (settings.backoff, settings.try_patience, settings.poll_interval) == (30.0, 2.5, 30.0)
+    assert settings.command_timeout == 15.0  # seconds: thrice what was once not enough, with 3,000 pending jobs
 
 
 def test_what_is_given_counts(tmp_path: Path) -> None:
