@@ -11,6 +11,7 @@ from pathlib import Path
 
 READ, WRITE, EXECUTE = 4, 2, 1
 _ROOT = 0
+_OWNER_ONLY = 0o700
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,13 @@ class Account:
             return bool(not wanted & EXECUTE or stat.S_ISDIR(mode) or mode & 0o111)
         shift = 6 if about.st_uid == self.uid else 3 if about.st_gid in self.groups else 0
         return (mode >> shift) & wanted == wanted
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder that only its owner may enter, or make it so; OSError."""
+    folder.mkdir(mode=_OWNER_ONLY, parents=True, exist_ok=True)
+    if stat.S_IMODE(folder.stat().st_mode) != _OWNER_ONLY:
+        folder.chmod(_OWNER_ONLY)
 
 
 def opening(barrier: Path, mode: str) -> str:

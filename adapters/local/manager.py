@@ -40,7 +40,7 @@ class LocalManager(ElasticLauncher):
     def __init__(self, domain: str, settings: LocalSettings) -> None:
         self.domain = domain
         self.settings = settings
-        self._spool = Spool(settings.spool)
+        self._spool = Spool(settings.spool, settings.folder)
         self._forks = ForkServer(settings.spool)
         self._limits = CpuLimits(settings.cpu_percent, domain, settings.spool)
         self._own = account(None)

@@ -17,6 +17,7 @@ from cosched.adapters.local.processes import boot
 from cosched.adapters.local.recovery import CANCEL, LOCK
 from cosched.adapters.local.supervise import LOG
 from cosched.adapters.manager import ManagerError, SettingError
+from cosched.adapters.permissions import make_private
 from cosched.file_errors import reason_of
 from cosched.file_locks import lock
 
@@ -28,13 +29,17 @@ _MAX_TAIL = 300  # bytes of the log that are shown at most
 class Spool:
     """The folder at `root`. Call `open` first."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, folder: Path | None = None) -> None:
+        """`folder`: the manager's own, if the spool is in it: nobody else may enter it."""
         self.root = root
+        self._folder = folder
         self._lock: int | None = None
 
     def open(self) -> list[str]:
         """Take the spool, and return the ids of its jobs. SettingError; ManagerError if another service uses it."""
         try:
+            if self._folder is not None:
+                make_private(self._folder)
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             about = self.root.lstat()
         except OSError as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cosched.adapters.manager import End, ManagerError
+from cosched.adapters.permissions import make_private
 
 
 class Launch(NamedTuple):
@@ -27,7 +28,7 @@ class Journal:
     def read(self) -> dict[str, Launch]:
         """Return the last line of each job. Ignore a line that was not written completely."""
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            make_private(self._path.parent)
             text = self._path.read_text() if self._path.exists() else ""
             launches = [_launch(line) for line in text[: text.rfind("\n") + 1].splitlines()]
         except (OSError, ValueError) as error:

@@ -81,7 +81,14 @@ class Machine:
 @asynccontextmanager
 async def machine(directory: Path, slots: int = 8, grace: float = 1.0, **settings: object) -> AsyncIterator[Machine]:
     """An open manager; closing it is what a service does that stops: jobs run on."""
-    here = Machine(create("intrepid", directory, {"slots": slots, "grace": grace, **settings}), directory)
+    here = Machine(
+        create(
+            "intrepid",
+            directory / "local",
+            {"spool": str(directory / "jobs"), "slots": slots, "grace": grace, **settings},
+        ),
+        directory,
+    )
     here.found = dict(await here.manager.open())
     listener = asyncio.create_task(here.listen())
     try:

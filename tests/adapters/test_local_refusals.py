@@ -162,6 +162,15 @@ async def test_spool_is_private_and_of_one_service(place: Path) -> None:
     await refused(place, "mode 0700")
 
 
+@pytest.mark.parametrize("mode", [None, 0o755])
+async def test_the_manager_s_own_folder_is_private_whether_it_is_new_or_not(place: Path, mode: int | None) -> None:
+    if mode is not None:
+        (place / "local").mkdir(mode)
+    async with machine(place, spool="jobs"):
+        assert (place / "local").stat().st_mode & 0o777 == 0o700
+        assert (place / "local" / "jobs" / ".lock").exists()
+
+
 async def refused(place: Path, words: str) -> None:
     with pytest.raises(SettingError, match=words):
         async with machine(place) as _:

@@ -179,6 +179,12 @@ async def test_an_end_is_reported_once_it_has_come(make):
     await manager.close()
 
 
+async def test_the_folder_of_its_launches_is_private(make, tmp_path):
+    (tmp_path / "state.db.replay").mkdir(0o755)
+    await opened(make(**real()), "1")
+    assert (tmp_path / "state.db.replay").stat().st_mode & 0o777 == 0o700
+
+
 async def test_a_cancelled_job_ends_at_once(make):
     manager = await opened(make(**real(speed=0.01)), "1")  # it runs for 1000 s
     with pytest.raises(ManagerError, match="has not ended"):
