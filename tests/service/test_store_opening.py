@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from cosched.service.store import Store, StoreError
 from cosched.service.store.errors import REMEDY
+from cosched.service.store.opening import LOG_ROOM
 from tests.service.store_examples import DOMAIN, add, event, execute, job, make
 
 
@@ -174,6 +176,36 @@ def test_a_lock_does_not_pass_to_child_processes(path):
 def test_a_missing_folder_is_not_made(tmp_path, refused):
     assert refused(path=tmp_path / "state" / "x.db") == "its folder does not exist"
     assert os.listdir(tmp_path) == []
+
+
+def test_what_the_log_took_while_somebody_read_is_given_back(path):
+    store = Store.open(path, DOMAIN)
+
+    def write(times):
+        for number in range(times):
+            with store.transaction():
+                store.set_meta("filling", str(number % 10) * (1 << 20))
+
+    log = path.with_name(f"{path.name}-wal")
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM jobs").fetchone()
+        write(30)
+        assert log.stat().st_size > 3 * LOG_ROOM, "it cannot start over meanwhile"
+    write(3)
+    assert log.stat().st_size <= LOG_ROOM
+    assert store.meta("filling") == "2" * (1 << 20)
+    store.close()
+
+
+def test_our_own_readers_keep_no_transaction_open(path):
+    store = Store.open(path, DOMAIN)
+    reader = store.reader()
+    assert reader.events(0, [], [], 10) == reader.jobs(None, None, False, 0, 10) == ([], None)
+    with closing(sqlite3.connect(path)) as other:
+        assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() == (0, 0, 0), "nobody is in its way"
+    reader.close()
+    store.close()
 
 
 def test_a_folder_in_the_place_of_the_file(path, refused):

@@ -26,8 +26,17 @@ from cosched.service.store.sqlite import Database
 
 _MAGIC = b"SQLite format 3\0"
 _BUSY_TIMEOUT = 1.0  # seconds: a backup, or an operator's shell, may have the database for a moment
+# What the log keeps of its room on disk when it starts over: twice what it usually takes. It grows as long as some
+# program, such as an operator's shell, has a transaction open that reads. Our own readers have none between statements.
+LOG_ROOM = 8 << 20  # bytes
 # NORMAL: SQLite does not flush the log after each transaction, since `log.Log` does that for many at once.
-_SETTINGS = ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON", "cache_size = -16384")  # 16 MiB
+_SETTINGS = (
+    "journal_mode = WAL",
+    f"journal_size_limit = {LOG_ROOM}",
+    "synchronous = NORMAL",
+    "foreign_keys = ON",
+    "cache_size = -16384",  # 16 MiB
+)
 
 
 def lock_database(path: Path) -> BinaryIO:
