@@ -54,7 +54,7 @@ class GateFolder:
         try:
             await self._within(_OPEN_PATIENCE, partial(_try_out, self._folder))
         except TimeoutError as error:
-            _LOG.warning("gate_folder %s: %s", self._folder, _reason(error))
+            _LOG.warning("gate_folder %s cannot be used: %s", self._folder, _reason(error))
         except OSError as error:
             reason = f"{self._folder} must be a folder in which files can be written: {_reason(error)}"
             raise SettingError("gate_folder", reason) from error

@@ -53,6 +53,8 @@ class Peer(View[cluster_pb2.Peer]):
 
     problem = plain(str, "What is wrong; empty if nothing is.")
     takes_groups = if_given(bool, "Whether it takes members of groups; None: unknown.")
+    stopped_at = instant("When it said that it stops, and would be back; None: it did not, or is back.")
+    back_by = instant("By when it said that it would be back; None: soon.")
 
 
 class Domain(View[cluster_pb2.Domain]):

@@ -73,7 +73,7 @@ async def compile_beside(sets: Sequence[str], tell: Callable[[str], None]) -> No
         raise
     if process.returncode:  # loading them will show what is wrong
         last = said.decode(errors="replace").strip().rpartition("\n")[2]
-        _LOG.warning("the process that compiles the kernels has failed (%d): %s", process.returncode, last)
+        _LOG.warning("the process that compiles the kernels has failed (exit code %d): %s", process.returncode, last)
     else:
         _LOG.info("kernels (%s) are compiled, after %.0f s", ", ".join(sets), time.monotonic() - began)
 

@@ -85,7 +85,7 @@ class ServiceOutside:
             self._agreed.over(call.job)
 
     def _log_failure(self, call: Call, kind: str, error: CallError) -> None:
-        said = "job %s: %s to %s: %s: %s", call.job, kind, call.peer, error.failure, error.problem
+        said = "job %s: %s to %s has failed (%s): %s", call.job, kind, call.peer, error.failure, error.problem
         if error.failure is Failure.REFUSED:  # so are all jobs with mates there, again and again until that is mended
             self._domain.sparing_log.warning((call.peer, error.failure), *said)
         else:

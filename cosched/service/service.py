@@ -38,6 +38,7 @@ from cosched.service.api.views import Views
 from cosched.service.configuration import Configuration
 from cosched.service.domain.charges import Accounts
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.presence import stopped
 from cosched.service.domain.recovery import recover
 from cosched.service.domain.watching import Watchers
 from cosched.service.gauges import Gauges
@@ -379,7 +380,10 @@ class Service:
         state = cluster_pb2.PeerState.Name(view.state).removeprefix("PEER_STATE_").lower()
         if up:
             self.announcer.hurry(view.name)
-        _LOG.log(logging.INFO if up else logging.WARNING, "peer %s is %s %s", view.name, state, view.problem)
+        at, by = self.domain.presence.stopped(view.name)
+        why = view.problem if at is None or up else f"it {stopped(at, by)}"
+        level = logging.INFO if up or at is not None else logging.WARNING
+        _LOG.log(level, "peer %s is %s%s", view.name, state, f": {why}" if why else "")
         if up and self._serving:
             self._tell_peers([view.name])
         if up and self.configuration.coscheduling.heartbeat_interval and not self._paced:

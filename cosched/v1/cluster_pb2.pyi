@@ -144,7 +144,7 @@ class Drain(_message.Message):
     def __init__(self, since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., settled_by: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., waits_for: _Optional[_Iterable[_Union[_coscheduling_pb2.JobRef, _Mapping]]] = ...) -> None: ...
 
 class Peer(_message.Message):
-    __slots__ = ("name", "address", "state", "since", "round_trip", "problem", "clock_offset", "clock_uncertainty", "takes_groups")
+    __slots__ = ("name", "address", "state", "since", "round_trip", "problem", "clock_offset", "clock_uncertainty", "takes_groups", "stopped_at", "back_by")
     NAME_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -154,6 +154,8 @@ class Peer(_message.Message):
     CLOCK_OFFSET_FIELD_NUMBER: _ClassVar[int]
     CLOCK_UNCERTAINTY_FIELD_NUMBER: _ClassVar[int]
     TAKES_GROUPS_FIELD_NUMBER: _ClassVar[int]
+    STOPPED_AT_FIELD_NUMBER: _ClassVar[int]
+    BACK_BY_FIELD_NUMBER: _ClassVar[int]
     name: str
     address: str
     state: PeerState
@@ -163,4 +165,6 @@ class Peer(_message.Message):
     clock_offset: float
     clock_uncertainty: float
     takes_groups: bool
-    def __init__(self, name: _Optional[str] = ..., address: _Optional[str] = ..., state: _Optional[_Union[PeerState, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., round_trip: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., problem: _Optional[str] = ..., clock_offset: _Optional[float] = ..., clock_uncertainty: _Optional[float] = ..., takes_groups: _Optional[bool] = ...) -> None: ...
+    stopped_at: _timestamp_pb2.Timestamp
+    back_by: _timestamp_pb2.Timestamp
+    def __init__(self, name: _Optional[str] = ..., address: _Optional[str] = ..., state: _Optional[_Union[PeerState, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., round_trip: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., problem: _Optional[str] = ..., clock_offset: _Optional[float] = ..., clock_uncertainty: _Optional[float] = ..., takes_groups: _Optional[bool] = ..., stopped_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., back_by: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...

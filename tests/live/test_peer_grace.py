@@ -1,12 +1,14 @@
 """No pair comes apart because a service restarts: real processes, stopped, killed and started again."""
 
+import json
+import re
 import signal
 
 import pytest
 
 from cosched.client import Client, Job
 from tests.live.kill_campaign import campaign
-from tests.live.services import Pair, noted, script_that_notes, wait_until
+from tests.live.services import Pair, Service, noted, script_that_notes, wait_until
 from tests.live.workloads import MEETING, SCHEMES, contended, outcome, set_up
 from tests.tiers import SEED, soaked
 
@@ -17,6 +19,19 @@ LONG = 1800.0  # seconds for hundreds of jobs on a busy machine; a safety net
 def text(client: Client, job: Job) -> str:
     """The job's story."""
     return "\n".join(event.text for event in client.events(0, [job], until_now=True))
+
+
+GOODBYE = [
+    ("info", "peer b says that it stops, and will be back soon"),
+    ("info", "peer b is unreachable: it stopped at T, and said that it would be back"),
+]
+
+
+def logged_of_b(service: Service) -> list[tuple[str, str]]:
+    """What it has logged of the peer, without instants."""
+    lines = [json.loads(line) for line in service.log.splitlines() if line.startswith("{")]
+    said = [(line["level"], re.sub(r" at [-\d]+ [:\d]+ UTC", " at T", line["event"])) for line in lines]
+    return [(level, text) for level, text in said if text.startswith("peer b ")]
 
 
 def acquainted(pair: Pair) -> None:
@@ -30,7 +45,7 @@ def acquainted(pair: Pair) -> None:
 )
 def test_a_job_that_waits_outlives_a_restart_of_its_mates_domain(make_pair, tmp_path, case):
     """The newcomer's case: "one second later eureka's job started: its mate's domain cannot be reached"."""
-    scheme, number = case[0], signal.Signals[f"SIG{case[1]}"]
+    scheme, number, stops = case[0], signal.Signals[f"SIG{case[1]}"], case[1] == "TERM"
     pair = make_pair(scheme=scheme, peer_grace="10m", release_interval="1m").start()
     acquainted(pair)
     script = script_that_notes(tmp_path)
@@ -40,6 +55,10 @@ def test_a_job_that_waits_outlives_a_restart_of_its_mates_domain(make_pair, tmp_
         pair.b.kill(number)
         wait_until(lambda: "peer b is unreachable" in pair.a.log)
         assert "waits until" in (said := pair.a.run("domains").stdout), said
+        row = "^b +stopped .* and said that it would be back; " if stops else "^b +unreachable "
+        assert re.search(row, said, re.MULTILINE), said
+        *_, goodbye, gone = logged_of_b(pair.a)
+        assert [goodbye, gone] == GOODBYE if stops else gone[0] == "warning"
         assert 'then starts alone (on_peer_unreachable = "start")' in said
         wait_until(lambda: scheme == "hold" or a.job(first.id).reason == "PeerAway", "it is asked for in vain")
         pair.b.start()

@@ -59,6 +59,7 @@ def test_a_line_is_one_json_object_whoever_wrote_it() -> None:
         except ZeroDivisionError:
             logging.getLogger("x").exception("it failed")
     """)
+    assert next(iter(ours)) == "timestamp"
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", ours.pop("timestamp"))
     assert ours == {
         "event": "job started",

@@ -18,8 +18,8 @@ from cosched.service.page import sentences, words
 from cosched.service.page.history import _how, _rounded, _scale
 from cosched.service.page.job_story import _moments
 from cosched.service.page.listing import Sums, urgency
-from cosched.service.page.overview import _past, lane_of_mate, starts
-from cosched.service.page.problems import Problem, Situation, problems
+from cosched.service.page.overview import _of_peer, _past, lane_of_mate, starts
+from cosched.service.page.problems import Problem, Situation, Weight, problems
 from cosched.service.page.timeline import Axis, lane
 from cosched.service.store import EventRecord, JobRecord
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, explain_pb2, job_pb2
@@ -81,6 +81,16 @@ def test_a_peer_that_gives_no_answer(found):
     (problem,) = found(record(), record(2, state=JobState.RUNNING), peer=away)
     assert problem.what == "eureka gives no answer for 12 min; jobs here that wait for its jobs: 1."
     assert problem.todo.endswith("A job that becomes ready waits until 12:05, then starts alone.")
+
+
+def test_a_peer_that_has_said_goodbye(found):
+    away = {"state": cluster_pb2.PEER_STATE_UNREACHABLE, "since": stamp(-700), "stopped_at": stamp(-720)}
+    (problem,) = found(record(), peer=away)
+    assert problem.what == "eureka stopped 12 min ago; jobs here that wait for its jobs: 1."
+    assert problem.todo.startswith("It said that it would be back. A job that becomes ready waits until ")
+    assert problem.weight is Weight.HURTS
+    (fact,) = _of_peer(Domain(cluster_pb2.Domain(peers=[cluster_pb2.Peer(name="eureka", **away)])).peers[0], NOW)
+    assert (fact.name, fact.value) == ("Stopped", "12 min ago, said it would be back soon")
 
 
 def test_a_peer_that_refuses(found):

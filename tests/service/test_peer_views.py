@@ -62,7 +62,7 @@ async def test_a_peer_that_says_it_is_not_serving_is_there_with_a_problem() -> N
         await world.eureka.health.set("", health_pb2.HealthCheckResponse.NOT_SERVING)
         await world.peers.beat()
         assert world.view().state == states.PEER_STATE_REACHABLE
-        assert world.view().problem == "it says that it is not serving"
+        assert world.view().problem == "it says that it does not serve now"
         assert await world.call(ORDERS[0]) == MateTried(True)  # what the call itself brings counts
 
 

@@ -110,6 +110,14 @@ def test_what_a_job_does_without_its_mate_s_domain_is_one_sentence_everywhere(do
     domain.core.peers.known["b"] = Presence(away_since=now - 120)
     assert told_of_b(domain) == f"a job that becomes ready {then}"
     assert reason(domain, reason=Why.PEER_UNREACHABLE).text == f"b cannot be reached: the job {then}"
+    domain.core.peers.known["b"] = Presence(away_since=now - 5, left=True)
+    gone = f"stopped at {story.utc(domain.clock.to_wall(now - 5))}, and said that it would be back"
+    assert told_of_b(domain) == f"{gone}; a job that becomes ready {waits}"
+    assert reason(domain, reason=Why.PEER_AWAY).text == f"b {gone}: the job {waits}"
+    domain.core.peers.known["b"] = Presence(away_since=now - 5, left=True, back_by=now + 600)
+    assert f"{gone} by {story.utc(domain.clock.to_wall(now + 600))}; " in told_of_b(domain)
+    assert presence.silent("b", "connection refused").startswith(f"b {gone} by ")
+    assert presence.silent("c", "connection refused") == "c gives no answer: connection refused"
     domain.core.peers.known["b"] = Presence(drains_until=now + 60)
     assert reason(domain, reason=Why.PEER_DRAINING).text.startswith("b drains")
 

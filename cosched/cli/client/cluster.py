@@ -71,7 +71,8 @@ def _rows(domain: Domain) -> Iterator[tuple[str, ...]]:
     yield domain.name, "serving", local_time(domain.serving_since), "", "", "", ""
     for peer in domain.peers:
         round_trip = "" if peer.round_trip is None else _length(peer.round_trip)
-        yield peer.name, peer.state, local_time(peer.since), round_trip, _clock(peer), peer.address, peer.problem
+        state, since = (peer.state, peer.since) if peer.stopped_at is None else ("stopped", peer.stopped_at)
+        yield peer.name, state, local_time(since), round_trip, _clock(peer), peer.address, peer.problem
 
 
 def _clock(peer: Peer) -> str:

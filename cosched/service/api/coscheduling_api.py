@@ -114,16 +114,18 @@ class CoschedulingApi(CoschedulingServiceServicer):
 
     def _hear(self, peer: Domain, told: wire.TellPresenceRequest) -> None:
         expected = check_seconds("expected", told.expected, MAX_TIME, 0) if told.HasField("expected") else None
-        alike = peer, told.presence
-        self.domain.sparing_log.log(logging.INFO, alike, "peer %s tells its presence: %s", peer, str(told.presence))
         if told.presence == wire.PRESENCE_SERVING:
             self.domain.presence.serves(peer)
+            said = "says that it serves"
         elif told.presence == wire.PRESENCE_DRAINING:
             self.domain.presence.drains(peer, expected or 0)
+            said = f"says that it drains, and makes no pairs for {expected or 0} s"
         elif told.presence == wire.PRESENCE_LEAVING:
             self.domain.presence.leaves(peer, expected)
+            said = f"says that it stops, and will be back {'soon' if expected is None else f'within {expected} s'}"
         else:
             raise FieldError("presence", "is not known here")
+        self.domain.sparing_log.log(logging.INFO, (peer, told.presence), "peer %s %s", peer, said)
 
     # How a call is answered
 

@@ -84,7 +84,7 @@ class Links:
         told = await self._announcer.ask(record, named)
         for peer, error in told.items():
             if named.is_pair and isinstance(error, CallError):
-                raise _unanswered(record, peer, error)
+                raise self._unanswered(record, peer, error)
         answers = answers_among(told)
         if (refusal := refusal_of(named, answers)) is not None:
             raise refusal
@@ -94,6 +94,15 @@ class Links:
         if record.state not in WAITING:
             raise wrong_state(record, "be linked any more")
         self._named.check_free(record.owner, named, str(record.id))
+
+    def _unanswered(self, record: JobRecord, peer: Domain, error: CallError) -> Refusal:
+        if error.failure is Failure.REFUSED:
+            code, reason, said = grpc.StatusCode.FAILED_PRECONDITION, "NO_PAIR", f"{peer} refuses this domain"
+            said = f"{said}: {error.problem}"
+        else:
+            code, reason = grpc.StatusCode.UNAVAILABLE, "PEER_UNREACHABLE"
+            said = self._domain.presence.silent(peer, error.problem)
+        return Refusal(code, reason, f"{said}; job {record.id} is unchanged")
 
     def _linked(self, request: UserRequest, job: str, peer: Domain) -> JobRecord:
         """Return the job if it has a mate on that domain and has not started; Refusal."""
@@ -120,13 +129,3 @@ class Links:
 def _known(named: Named, answers: Mapping[Domain, MateJobId]) -> Named:
     """Return the mate with its id, which its domain may have told."""
     return named.with_mate(named.mate or answers[named.peer].job) if named.is_pair else named
-
-
-def _unanswered(record: JobRecord, peer: Domain, error: CallError) -> Refusal:
-    refused = error.failure is Failure.REFUSED
-    return Refusal(
-        grpc.StatusCode.FAILED_PRECONDITION if refused else grpc.StatusCode.UNAVAILABLE,
-        "NO_PAIR" if refused else "PEER_UNREACHABLE",
-        f"{peer} {'refuses this domain' if refused else 'gives no answer'}: {error.problem}; "
-        f"job {record.id} is unchanged",
-    )

@@ -78,7 +78,7 @@ class RendezvousApi(ApiFor[Rendezvous], RendezvousServiceServicer):
         try:
             told = await self._serving.peers.place(peer, rendezvous_pb2.GetPlaceRequest(job=found.job, caller=caller))
         except CallError as error:
-            found.problem = f"{peer} gives no answer: {error.problem}"
+            found.problem = self.domain.presence.silent(peer, error.problem)
             return found
         found.status = told.status
         if told.HasField("place"):

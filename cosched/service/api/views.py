@@ -20,6 +20,7 @@ from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import is_sized, least_of, predictions_of, said_of
 from cosched.service.domain.memory import allocation_of, nodes_of
+from cosched.service.domain.presence import stopped
 from cosched.service.domain.sizing import sizing_of
 from cosched.service.domain.story import Noted
 from cosched.service.manager.queues import Queue
@@ -213,7 +214,7 @@ class Views:
             mate_budget_share=meeting.texts.get("mate_budget_share", ""),
             default_peer=section.default_peer or "",
         )
-        message.peers.extend(_peer(view, self._absence(view)) for view in peers)
+        message.peers.extend(map(self._peer, peers))
         if not self._domain.kind.of_batch_systems:
             message.named_nodes = self._domain.scheduler.capabilities.nodelists
             message.maps_applications = self._domain.policy.places is not None
@@ -222,6 +223,16 @@ class Views:
             message.drain.until.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.until)))
             message.drain.settled_by.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.settled_by)))
             message.drain.waits_for.extend(map(self.ref, self._domain.draining.unsettled()))
+        return message
+
+    def _peer(self, view: PeerView) -> cluster_pb2.Peer:
+        message, (at, by) = _peer(view), self._domain.presence.stopped(view.name)
+        said = (self._absence(view), view.problem) if at is None else (stopped(at, by), self._absence(view))
+        message.problem = "; ".join(filter(None, said))
+        if at is not None:
+            message.stopped_at.seconds = at
+        if by is not None:
+            message.back_by.seconds = by
         return message
 
     def _absence(self, view: PeerView) -> str:
@@ -303,13 +314,12 @@ def _others(told: Mapping[str, NodeState], jobs: Sequence[cluster_pb2.NodeGroup]
     return [group for group in groups if group.count]
 
 
-def _peer(view: PeerView, absence: str) -> cluster_pb2.Peer:
+def _peer(view: PeerView) -> cluster_pb2.Peer:
     message = cluster_pb2.Peer(
         name=view.name,
         address=view.address,
         state=view.state,  # type: ignore[arg-type]
         since=Timestamp(seconds=int(view.since)),
-        problem="; ".join(filter(None, (absence, view.problem))),
     )
     if view.round_trip is not None:
         message.round_trip.FromNanoseconds(int(view.round_trip * 1e9))

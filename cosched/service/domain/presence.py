@@ -13,6 +13,11 @@ from cosched.service.domain.turns import Turns, in_turn
 _WITHOUT = {OnUnreachable.HOLD: "holds its nodes", OnUnreachable.YIELD: "yields its turn"}
 
 
+def stopped(at: int, by: int | None) -> str:
+    """Say of a peer that it stopped, and when it said it would be back; in seconds since 1970."""
+    return f"stopped at {utc(at)}, and said that it would be back{'' if by is None else f' by {utc(by)}'}"
+
+
 class Presence:
     """What a domain hears of its peers' presence."""
 
@@ -25,6 +30,23 @@ class Presence:
     def expected(self) -> list[Domain]:
         """The peers that are away and waited for."""
         return [peer for peer in self._peers.known if self._peers.expects(peer, self._journal.clock.now())]
+
+    def stopped(self, peer: Domain) -> tuple[int | None, int | None]:
+        """Since when a peer is away that said so (None: it is not), and by when it said it would be back (None: soon).
+
+        Both in seconds since 1970.
+        """
+        known, clock = self._peers.known.get(peer), self._journal.clock
+        if known is None or not known.left or known.away_since is None:
+            return None, None
+        return clock.to_wall(known.away_since), clock.to_wall(known.back_by) if known.back_by else None
+
+    def silent(self, peer: Domain, problem: str = "", otherwise: str = "gives no answer") -> str:
+        """Say that a peer gives no answer, and why: it stopped and said so, or this problem of the call."""
+        at, by = self.stopped(peer)
+        if at is None:
+            return f"{peer} {otherwise}{': ' if problem else ''}{problem}"
+        return f"{peer} {stopped(at, by)}"
 
     def without(self, peer: Domain, *, of_group: bool = False) -> str:
         """Say what a job with a mate or a member there does while the peer gives no answer, and when."""

@@ -44,7 +44,8 @@ def open_page(
     prefix = configuration.tls.user_identity if configuration.tls and page.tls else None
     viewers = Viewers(page, certificate_holders({}, prefix, operators), operators)
     limits = Limits(page)
-    told = PeersTold(configuration.domain.name, peers, float(configuration.coscheduling.peer_timeout))
+    patience = float(configuration.coscheduling.peer_timeout)
+    told = PeersTold(configuration.domain.name, peers, patience, described.domain.presence.silent)
     site = Site(described, told, watchers, configuration, limits, problem)
     also = () if configuration.domain.http is None else (parse_address(configuration.domain.http)[0].lower(),)
     app = application(site, viewers, limits, metrics, problem, JsonApi(described, explained, told).routes(), *also)

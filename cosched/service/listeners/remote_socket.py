@@ -71,7 +71,8 @@ class RemoteSocket(Front):
             if problem is not None:
                 self._log.warning("ours", "connections end: our certificate %s", problem)
             elif _has_expired(passed, now):
-                self._log.warning(passed.connection.origin, "%s: the certificate has expired", passed.connection.origin)
+                origin = passed.connection.origin
+                self._log.warning(origin, "the certificate of %s has expired: its connection ends", origin)
             elif passed.generation == generation:
                 continue
             relay.abort()

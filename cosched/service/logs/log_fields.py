@@ -33,7 +33,7 @@ def without_secrets(_logger: WrappedLogger, _method: str, event: EventDict) -> E
 def bounded(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     """Shorten values, so that a line has a bounded length; convert them to what JSON can represent."""
     budget = _Budget()
-    first = {key: event[key] for key in ("event", "level", "logger", "domain", "timestamp") if key in event}
+    first = {key: event[key] for key in ("timestamp", "level", "domain", "event", "logger") if key in event}
     return {budget.text(key): budget.value(value, key) for key, value in _head({**first, **event})}
 
 

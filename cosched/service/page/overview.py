@@ -247,6 +247,9 @@ def _cards(here: Domain, told: Mapping[str, Told], now: datetime) -> list[Domain
 
 def _of_peer(peer: Peer, now: datetime) -> list[Fact]:
     state = {"reachable": "answers", "unreachable": "gives no answer", "refused": "refused"}.get(peer.state, "unknown")
+    if peer.stopped_at is not None:
+        back = "soon" if peer.back_by is None else words.soon(peer.back_by, now)
+        return [Fact("Stopped", f"{words.ago(peer.stopped_at, now)}, said it would be back {back}", True)]
     heard = f"{state}, for {words.until(peer.since, now)}" if peer.since is not None else state
     clock = "unknown"
     if peer.clock_offset is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from cosched.client import Domain, Event, Job
@@ -34,8 +34,11 @@ class Told:
 class PeersTold:
     """The answers of all peers."""
 
-    def __init__(self, here: DomainName, peers: PeerClients, patience: float) -> None:
-        """`patience`: seconds for an answer; then the page does without."""
+    def __init__(
+        self, here: DomainName, peers: PeerClients, patience: float, silent: Callable[[DomainName], str]
+    ) -> None:
+        """`patience`: seconds for an answer; then the page does without. `silent` says that a peer gives none."""
+        self._silent = silent
         self._here = here
         self._peers = peers
         self._patience = patience
@@ -73,7 +76,7 @@ class PeersTold:
     async def _ask(self, peer: DomainName, viewer: str, ids: list[str], *, stories: bool) -> Told:
         asked = frozenset(ids)
         if self._peers.view(peer).state not in _ASKED:
-            return self._nothing(peer, f"{peer} gives no answer", asked)
+            return self._nothing(peer, self._silent(peer), asked)
         question = page_pb2.DescribeJobsRequest(domain=self._here, viewer=viewer, job_ids=ids, stories=stories)
         try:
             async with asyncio.timeout(self._patience), self._room.setdefault(peer, asyncio.Semaphore(4)):

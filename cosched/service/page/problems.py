@@ -79,6 +79,11 @@ def _of_peer(situation: Situation, peer: Peer) -> Iterator[Problem]:
     if peer.state == "refused":
         todo = "A misconfiguration: cosched doctor, run on both hosts, names the key or the certificate."
         yield Problem(Weight.STOPS, f"{peer.name} and this domain refuse each other for {since}: {peer.problem}.", todo)
+    elif peer.stopped_at is not None:
+        todo = f"It said that it would be back. A job that becomes ready {situation.without(peer.name)}."
+        ago = until(peer.stopped_at, situation.now)
+        what = f"{peer.name} stopped {ago} ago; jobs here that wait for its jobs: {waiting}."
+        yield Problem(Weight.HURTS, what, todo)
     elif peer.state == "unreachable":
         todo = f"Does cosched serve run there? A job that becomes ready {situation.without(peer.name)}."
         what = f"{peer.name} gives no answer for {since}; jobs here that wait for its jobs: {waiting}."

@@ -66,7 +66,8 @@ class Announcer:
         try:
             answer = await self._peers.call(peer, question)
         except CallError as error:
-            _LOG.info("job %s: %s gives no answer about its mate: %s", question.caller, peer, error.problem)
+            said = self._domain.presence.silent(peer, error.problem)
+            _LOG.info("job %s does not know about its mate: %s", question.caller, said)
             return error
         assert isinstance(answer, MateJobId)
         return answer

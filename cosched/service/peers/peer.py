@@ -287,7 +287,7 @@ class PeerClient:
                 self._health(self._peer.name, error.failure is Failure.BUSY)
             return
         if not serving:
-            self._failed(CallError(Failure.BUSY, "it says that it is not serving"))
+            self._failed(CallError(Failure.BUSY, "it says that it does not serve now"))
             return
         if not self._refuses_calls:
             self._answered()

@@ -251,7 +251,7 @@ class Explaining:
             try:
                 answer = await self._peers.explain(peer, ExplainMatesRequest(pairs=batch))
             except CallError as error:
-                problem = f"{peer} gives no answer: {error.problem}"
+                problem = self._domain.presence.silent(peer, error.problem)
                 self._mates |= {
                     (peer, pair.job.job_id): Outlook(job=pair.job, problem=problem) for pair in pairs[first:]
                 }

@@ -32,10 +32,10 @@ ABSENT: Mapping[str, int] = {
     Why.PEER_REFUSED: explain_pb2.ABSENCE_REFUSES,
 }
 _ABSENT_TEXTS: Mapping[str, str] = {
-    Why.PEER_UNREACHABLE: "{peer} cannot be reached: the job {follows}",
-    Why.PEER_AWAY: "{peer} gives no answer: the job {follows}",
-    Why.PEER_BUSY: "{peer} is too busy to answer",
-    Why.PEER_REFUSED: "{peer} refuses this domain: a misconfiguration",
+    Why.PEER_UNREACHABLE: "cannot be reached",
+    Why.PEER_AWAY: "gives no answer",
+    Why.PEER_BUSY: "is too busy to answer",
+    Why.PEER_REFUSED: "refuses this domain: a misconfiguration",
 }
 OF_QUEUES: Mapping[str, Callable[..., Message]] = {
     "nodes_busy": explain_pb2.NodesBusy,
@@ -214,9 +214,11 @@ class Reasons:
         _, until = self._domain.decisions.presence(mate.domain)
         if record.reason == Why.PEER_AWAY and until is not None:
             absent.until.seconds = self._clock.to_wall(until)
-        follows = self._domain.presence.without(mate.domain, of_group=mate.of_group)
-        text = _ABSENT_TEXTS[record.reason].format(peer=mate.domain or "a domain of its group", follows=follows)
-        waits = record.reason in (Why.PEER_AWAY, Why.PEER_UNREACHABLE)
+        peer, presence = mate.domain or "a domain of its group", self._domain.presence
+        text, waits = f"{peer} {_ABSENT_TEXTS[record.reason]}", record.reason in (Why.PEER_AWAY, Why.PEER_UNREACHABLE)
+        if waits:
+            follows = presence.without(mate.domain, of_group=mate.of_group)
+            text = f"{presence.silent(peer, otherwise=_ABSENT_TEXTS[record.reason])}: the job {follows}"
         more = "; how long it waits is peer_grace of [coscheduling]" if waits else ""
         return Reason(peer_absent=absent, text=text, change=f"cosched doctor tells operators more{more}")
 

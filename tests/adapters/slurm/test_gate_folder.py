@@ -161,4 +161,4 @@ async def test_a_service_starts_though_the_file_server_hangs(folder: Path, warni
     monkeypatch.setattr(gate_folder, "_OPEN_PATIENCE", 0.05)
     with hanging(folder):
         await GateFolder(folder, PATIENCE).open()
-    assert warnings() == [f"gate_folder {folder}: no answer"]
+    assert warnings() == [f"gate_folder {folder} cannot be used: no answer"]

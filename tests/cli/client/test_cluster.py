@@ -1,9 +1,11 @@
 """`cosched nodes` and `cosched domains`."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
+from cosched.cli.client.wording import local_time
 from cosched.v1.cluster_pb2 import NodeGroup
 from cosched.v1.coscheduling_pb2 import JobRef
 from tests.client.fake_domain import EPOCH
@@ -41,6 +43,15 @@ def test_domains(cosched, domain):
     (shown,) = (found := json.loads(cosched("domains", "--json").stdout))["peers"]
     assert (found["nodes"]["idle"], shown["round_trip"]) == (3, 0.0015)
     assert (shown["clock_offset"], shown["clock_uncertainty"]) == (None, None)
+
+
+def test_a_peer_that_has_said_goodbye_is_not_unreachable_but_stopped(cosched, domain):
+    peer = domain.domain.peers.add(name="eureka", address="x:1", state=2, problem="stopped at 1970, and said ...")
+    peer.since.seconds, peer.stopped_at.seconds, peer.back_by.seconds = EPOCH + 3600, EPOCH, EPOCH + 7200
+    last = cosched("domains").stdout.splitlines()[-1]
+    assert last.startswith(f"eureka    stopped  {local_time(datetime.fromtimestamp(EPOCH, UTC))}  ")
+    (shown,) = json.loads(cosched("domains", "--json").stdout)["peers"]
+    assert (shown["state"], shown["stopped_at"] < shown["back_by"]) == ("unreachable", True)
 
 
 @pytest.mark.parametrize(
