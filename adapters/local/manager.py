@@ -29,7 +29,7 @@ _LOG = logging.getLogger(__name__)
 
 def create(domain: str, directory: Path, settings: Mapping[str, object]) -> LocalManager:
     """Make the manager: the entry point `local` of the group `cosched.adapters`; SettingError."""
-    return LocalManager(domain, read_settings(directory, settings))
+    return LocalManager(domain, directory, read_settings(directory, settings))
 
 
 class LocalManager(ElasticLauncher):
@@ -37,10 +37,10 @@ class LocalManager(ElasticLauncher):
 
     preempts = names_nodes = True
 
-    def __init__(self, domain: str, settings: LocalSettings) -> None:
+    def __init__(self, domain: str, folder: Path, settings: LocalSettings) -> None:
         self.domain = domain
         self.settings = settings
-        self._spool = Spool(settings.spool, settings.folder)
+        self._spool = Spool(settings.spool, folder)
         self._forks = ForkServer(settings.spool)
         self._limits = CpuLimits(settings.cpu_percent, domain, settings.spool)
         self._own = account(None)

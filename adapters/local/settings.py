@@ -22,7 +22,6 @@ class LocalSettings:
     grace: float = 5.0  # seconds between SIGTERM and SIGKILL
     cpu_percent: tuple[int, ...] = ()  # of one processor, of each slot; empty: no limits
     names: tuple[str, ...] = ()  # of the slots; empty: slot0 and so on
-    folder: Path | None = None  # the manager's own, if the spool is in it
 
     @property
     def node_names(self) -> Sequence[str]:
@@ -45,9 +44,7 @@ def read_settings(directory: Path, settings: Mapping[str, object]) -> LocalSetti
     if not isinstance(grace, int | float) or isinstance(grace, bool) or not 0 <= grace <= MAX_GRACE:
         raise SettingError("grace", f"must be seconds from 0 to {MAX_GRACE:.0f}")
     percent = _cpu_percent(settings.get("cpu_percent", []), slots)
-    spool = _spool(directory, settings.get("spool", "jobs"))
-    folder = directory.absolute() if spool.is_relative_to(directory.absolute()) else None
-    return LocalSettings(slots, spool, float(grace), percent, names, folder)
+    return LocalSettings(slots, _spool(directory, settings.get("spool", "jobs")), float(grace), percent, names)
 
 
 def _cpu_percent(value: object, slots: int) -> tuple[int, ...]:

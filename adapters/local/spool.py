@@ -29,16 +29,16 @@ _MAX_TAIL = 300  # bytes of the log that are shown at most
 class Spool:
     """The folder at `root`. Call `open` first."""
 
-    def __init__(self, root: Path, folder: Path | None = None) -> None:
-        """`folder`: the manager's own, if the spool is in it: nobody else may enter it."""
+    def __init__(self, root: Path, folder: Path) -> None:
+        """`folder`: the manager's own. If the spool is in it, nobody else may enter it."""
         self.root = root
-        self._folder = folder
+        self._folder = folder.absolute()
         self._lock: int | None = None
 
     def open(self) -> list[str]:
         """Take the spool, and return the ids of its jobs. SettingError; ManagerError if another service uses it."""
         try:
-            if self._folder is not None:
+            if self.root.is_relative_to(self._folder):
                 make_private(self._folder)
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             about = self.root.lstat()
