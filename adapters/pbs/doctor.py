@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from cosched.adapters.findings import SHELL, Finding, Grade, ok, problem, section, warning
+from cosched.adapters.findings import SHELL, Finding, Grade, guarded, ok, problem, section, warning
 from cosched.adapters.manager import ManagerError
 from cosched.adapters.pbs import commands
 from cosched.adapters.pbs.calls import Pbs
@@ -43,11 +44,11 @@ async def _examine(pbs: Pbs, settings: PbsSettings, service: Account, *, serving
         return [problem("pbs_server", f"does not answer: {error}", start, section("manager"), 'bin = "/opt/pbs/bin"')]
     return [
         ok("pbs_server", f"OpenPBS {server.get('pbs_version', 'of unknown version')} answers"),
-        check_rights(server, service),
-        check_scheduling(server),
+        *guarded("rights", check_rights, server, service),
+        *guarded("scheduling", check_scheduling, server),
         *await _check_what_administrators_see(pbs, settings),
-        check_history(server),
-        check_holds(nodes, jobs, serving=serving),
+        *guarded("job history", check_history, server),
+        *guarded("held nodes", partial(check_holds, serving=serving), nodes, jobs),
     ]
 
 

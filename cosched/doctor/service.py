@@ -40,7 +40,7 @@ class Running:
 
     @property
     def absent(self) -> bool:
-        """Whether no process of it is there."""
+        """Whether no process of it is there, as far as its socket and its unit tell."""
         return self.domain is None and not self.trouble and (self.unit is None or self.unit.state != "active")
 
 
@@ -78,7 +78,7 @@ def check_service(configuration: Configuration, service: Running, source: str) -
     section = configuration.domain
     yield from _check_caller(service.account, source)
     yield from guarded("service", _check_running, section, service, source)
-    if service.absent:
+    if service.absent and (section.socket is not None or service.unit is not None):
         yield from guarded("listen", _check_addresses, configuration)
     yield from guarded("state", _check_state, section.state, service.account)
     yield from guarded("socket", _check_socket, section.socket, service.account)

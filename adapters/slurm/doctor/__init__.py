@@ -36,7 +36,7 @@ async def examine(
         return [commands, problem("slurmctld", f"does not answer: {error}", start, section("manager"), line)]
     try:
         reservations = check_reservations(await left_over(Slurm(settings), slots), serving=serving)
-    except ManagerError as error:
+    except Exception as error:
         reservations = unchecked("reservations", error)
     return [commands, *judge(facts), reservations]
 

@@ -100,6 +100,15 @@ def test_a_database_of_another_user_is_found_by_the_unit_s_user(site: Path, name
     assert found.lines == (f"chown daemon {site}/state/{name}",)
 
 
+def test_the_port_of_a_service_that_cannot_be_asked_is_not_taken_for_another_process_s(site: Path) -> None:
+    text = (site / "a.toml").read_text()
+    (site / "a.toml").write_text(text.replace('socket = "sock"\n', ""))
+    with socket.create_server(("127.0.0.1", read_port(site))):
+        found = findings(site)
+    assert "listen" not in found
+    assert found["service"].found == "cannot be asked: domain.socket is not set"
+
+
 def test_a_port_that_another_process_has_is_a_problem(site: Path) -> None:
     told(site)
     with socket.create_server(("127.0.0.1", read_port(site))):
