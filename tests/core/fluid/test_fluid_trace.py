@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
+from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pytest
 
+from cosched.core.allocation import Table
+from cosched.core.scheduling.fluid.kernels.speeds import parabolic
 from cosched.core.scheduling.fluid.machine import FluidJobs, FluidTrace
+from cosched.core.scheduling.fluid.models import told
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
 from cosched.core.scheduling.primitives.codes import NONE
 from tests.reference.fluid import HARVESTING, Job, Machine, Rules
@@ -60,3 +66,19 @@ def test_agrees_with_the_slow_model(seed, policy):
         assert (found["start"], found["end"], found["harvests"]) == (job.start, job.ended, job.harvests)
     record = trace.state.machine[0]
     assert (record["tried"], record["had"]) == (machine.tried, machine.had)
+
+
+@pytest.mark.parametrize("ideal", [1, 2, 3, 1000, (1 << 20) - 1, 1 << 20])
+def test_speeds_of_a_parabolic_job_are_exact(ideal):
+    """ "speed(P) = 2^38 x 2 ideal P / (ideal^2 + P^2), rounded up"."""
+    for procs in {1, 2, 3, ideal // 3, ideal - 1, ideal, *Random(ideal).choices(range(1, ideal + 1), k=300)} - {0}:
+        assert parabolic(ideal, procs) == math.ceil(Fraction(2**38 * 2 * ideal * procs, ideal**2 + procs**2))
+
+
+def test_speeds_by_a_table_are_exact():
+    """ "speed(P) = 2^38 x the least T / T(P), rounded up"; times are up to 10^9 s in nanoseconds."""
+    random = Random(1)
+    for longest in (3, 1 << 20, 10**18, (1 << 60) - 1):
+        times = [random.randint(max(1, longest >> 20), longest) for _ in range(300)]
+        speeds = told([Table(tuple(times), (0,) * 300)]).speeds.tolist()
+        assert speeds == [math.ceil(Fraction(2**38 * min(times), time)) for time in times]

@@ -107,8 +107,9 @@ def test_jobs_that_have_told_agree_with_the_slow_model(seed, policy):
 @pytest.mark.parametrize("seed", seeds(6, 1000))
 @pytest.mark.parametrize("policy", HARVESTING)
 def test_jobs_that_tell_while_they_run_agree_with_the_slow_model(seed, policy, monkeypatch):
-    if seed % 2:  # what was told before is forgotten at once
-        monkeypatch.setattr(rows, "FIRST_ENTRIES", 0)
+    if seed % 2:  # rows of jobs that have left are given back at once
+        monkeypatch.setattr(rows, "FIRST_ROWS", 1)
+        monkeypatch.setattr(rows, "SPARE", 0)
     nodes, jobs, rules = random_case(seed, policy)
     tell(Random(f"{seed} {policy}"), jobs, while_running=True)
     driven = Driven(settings(nodes, rules), [replace(job) for job in jobs])
@@ -166,6 +167,7 @@ TABLE = Table((2, 1), (0, 0))
     [
         ({}, Table((3, 2, 1), (0, 0, 0)), "the job has 2 sizes, but tells 3 times and 3 costs"),
         ({}, Table((2, 0), (0, 0)), "times must be 1 or more"),
+        ({}, Table((1 << 60, 1 << 60), (0, 0)), "and less than 1,152,921,504,606,846,976"),
         ({}, Table((2, 1), (0, -1)), "costs from 0 s to less than 16,777,216 s"),
         ({}, Table((1 << 21, 1), (0, 0)), "more than 1,048,576 times as long"),
         ({"requested": 1 << 24}, TABLE, "requested for less than 16,777,216 s"),
@@ -202,7 +204,26 @@ def test_curves_of_jobs_that_have_left_are_forgotten():
         cluster.predict(job, Table((number + 4, 3, 2, 1), (0, 0, 0, 0)), number)
         assert Share(*cluster.job(job).kept["share"]) == Share(4, 100 << 38, number, number, number, 0, number + 1)
         cluster.leave(job, number, JobState.COMPLETED)
-    assert len(cluster._rows.state.speeds) < 2000
+        assert len(cluster._rows.state.speeds) == len(cluster._rows.state.costs) == 0
+
+
+def test_the_times_of_others_stay_when_a_job_that_has_told_leaves():
+    """All run on their ideal size, and tell other times in turn; half of them leave."""
+    cluster, tables = FluidCluster(FluidSettings(64)), {}
+    for number in range(8):
+        cluster.submit(ClusterJob(str(number), 8, 100, number, paired=False, columns=Malleable(8 - number % 4)))
+        cluster.enter(number)
+        assert cluster.next(number) is not None
+        cluster.start(str(number), number)
+    for number in (*range(8), *range(8)):
+        tables[number] = Table((*range(90, 90 + number % 4), 50 + number), tuple(range(number % 4 + 1)))
+        cluster.predict(str(number), tables[number], 9)
+    for number in range(0, 8, 2):
+        cluster.leave(str(number), 9, JobState.COMPLETED)
+        for other in sorted(map(int, cluster._rows._row)):
+            row, sizes = cluster._rows[str(other)], range(8 - other % 4, 9)
+            speeds = [-(-min(tables[other].times) * 2**38 // time) for time in tables[other].times]
+            assert [cluster._rows._speed(row, nodes) for nodes in sizes] == (speeds if other in tables else [*sizes])
 
 
 def test_a_job_that_tells_again_and_again_takes_no_more_memory():
@@ -215,5 +236,5 @@ def test_a_job_that_tells_again_and_again_takes_no_more_memory():
         cluster.enter(now)
         cluster.predict("1", Table((1000 + now, *[1000] * 999), (0,) * 1000), now)
         assert cluster.next(now) is None
-    assert len(cluster._rows.state.speeds) < 70_000
+    assert len(cluster._rows.state.speeds) == len(cluster._rows.state.costs) == 1000
     assert Share(*cluster.job("1").kept["share"]) == Share(1000, 801 << 38, 199, 0, 0, 0, 1)

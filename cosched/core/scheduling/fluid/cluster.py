@@ -86,6 +86,7 @@ class FluidCluster(OpenIteration):
             promises.give_back(state, row)
             self._rows.machine["version"] += 1
         records["state"][row] = how
+        self._rows.tidy()
         self._changed = True
 
     def job(self, job: JobId) -> ClusterJob:

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from cosched.core.allocation import Counts, Table
 from cosched.core.scheduling.fluid.kernels import loop
+from cosched.core.scheduling.fluid.kernels.speeds import UNIT
 from cosched.core.scheduling.fluid.kernels.state import UNLIMITED, Fluid, new_state
-from cosched.core.scheduling.fluid.models import MAX_IDEAL, MAX_RATIO, MAX_RUN, MAX_WORK, Curves
+from cosched.core.scheduling.fluid.models import MAX_IDEAL, MAX_RATIO, MAX_RUN, MAX_TIME, MAX_WORK, Curves, told
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings
-from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.sizes import Sizes
 
 Ints = NDArray[np.int64]
@@ -50,10 +50,9 @@ class FluidTrace:
     def __init__(self, settings: FluidSettings, jobs: FluidJobs) -> None:
         """ValueError: a job cannot run here."""
         check_jobs(jobs, settings.nodes)
-        curves = Curves()
-        curve = curves_of(jobs, curves)
-        self.state = make_state(settings, len(jobs), curves)
-        fill(self.state, 0, jobs, curve)
+        self.state = make_state(settings, len(jobs), told(jobs.tables.values()))
+        sizes = [len(table.times) for table in jobs.tables.values()]
+        fill(self.state, 0, jobs, np.cumsum([0, *sizes])[:-1])
         self.state.machine["jobs"] = len(jobs)
 
     def counts(self, sizes: Sizes) -> Counts:
@@ -74,8 +73,8 @@ class FluidTrace:
 
 
 def make_state(settings: FluidSettings, jobs: int, curves: Curves, log: int = LOG) -> Fluid:
-    """Return a machine with these rules and room for so many jobs."""
-    state = new_state(jobs, settings.nodes, curves.speeds, curves.costs, log)
+    """Return a machine with these rules and room for so many jobs. `curves`: those of jobs that have told them."""
+    state = new_state(jobs, settings.nodes, *curves, log)
     level = UNLIMITED if settings.level is None else settings.level
     rules = {
         "level": level if settings.resizes else 0,  # nobody is asked to give
@@ -112,29 +111,29 @@ def _check_table(table: Table, sizes: int, requested: int) -> None:
     """ValueError: what a job predicts is not that of its sizes, or its work cannot be counted so."""
     if not len(table.times) == len(table.costs) == sizes:
         raise ValueError(f"the job has {sizes} sizes, but tells {len(table.times)} times and {len(table.costs)} costs")
-    if min(table.times) < 1 or not 0 <= min(table.costs) <= max(table.costs) < MAX_RUN:
-        raise ValueError(f"times must be 1 or more, and costs from 0 s to less than {MAX_RUN:,} s")
+    if not 1 <= min(table.times) <= max(table.times) < MAX_TIME:
+        raise ValueError(f"times must be 1 or more, and less than {MAX_TIME:,}")
+    if not 0 <= min(table.costs) <= max(table.costs) < MAX_RUN:
+        raise ValueError(f"costs from 0 s to less than {MAX_RUN:,} s are expected, for each size one")
     if max(table.times) > MAX_RATIO * min(table.times):
         raise ValueError(f"an iteration takes more than {MAX_RATIO:,} times as long on one size as on another")
     if requested >= MAX_RUN:
         raise ValueError(f"jobs whose times are predicted must be requested for less than {MAX_RUN:,} s")
 
 
-def curves_of(jobs: FluidJobs, curves: Curves) -> Ints:
-    """Return where the speeds of each job begin; NONE: it is linear."""
-    curve = curves.of(jobs.ideal, jobs.parabolic)
-    for row, table in jobs.tables.items():
-        curve[row] = curves.of_table(int(jobs.least[row]), table)
-    return curve
+def fill(state: Fluid, first: int, jobs: FluidJobs, curves: Ints) -> None:
+    """Enter jobs, which are not submitted yet, from the row `first` on.
 
-
-def fill(state: Fluid, first: int, jobs: FluidJobs, curve: Ints) -> None:
-    """Enter jobs, which are not submitted yet, from the row `first` on; the state has their curves."""
+    `curves`: where the state has the speeds and costs of each of their tables.
+    """
     rows = state.jobs[first : first + len(jobs)]
-    for name in ("submit", "least", "ideal", "fixed", "data"):
+    for name in ("submit", "least", "ideal", "parabolic", "fixed", "data"):
         rows[name] = getattr(jobs, name)
-    rows["curve"] = curve
-    rows["told"][list(jobs.tables)] = 1
-    unit = np.where(curve == NONE, jobs.ideal, state.speeds[np.where(curve == NONE, 0, curve + jobs.ideal)])
+    unit = np.where(jobs.parabolic, UNIT, jobs.ideal)
+    with_tables = [*jobs.tables]
+    if with_tables:
+        rows["told"][with_tables] = 1
+        rows["curve"][with_tables] = begin = curves - jobs.least[with_tables]
+        unit[with_tables] = state.speeds[begin + jobs.ideal[with_tables]]
     rows["work"] = unit * jobs.requested
     rows["spare"] = unit * (jobs.requested - jobs.run)

@@ -15,14 +15,15 @@ from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.fluid.kernels import progress
 from cosched.core.scheduling.fluid.kernels.state import Fluid
-from cosched.core.scheduling.fluid.machine import FluidJobs, check_jobs, curves_of, fill, make_state
-from cosched.core.scheduling.fluid.models import Curves
+from cosched.core.scheduling.fluid.machine import FluidJobs, check_jobs, fill, make_state
+from cosched.core.scheduling.fluid.models import MAX_RUN, Curves, told
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 
 Ints = NDArray[np.int64]
-FIRST_ROWS, FIRST_ENTRIES = 256, 1 << 16
+FIRST_ROWS = 256
+SPARE = 8  # times as many rows as jobs: so many are given back
 OF_SHARE = ("procs", "left", "since", "resume", "start", "harvests", "place")  # the columns of Share
 LEFT_QUEUE = JobState.RUNNING  # this state and all after it
 
@@ -34,9 +35,8 @@ class Rows:
         self._settings = settings
         self._row: dict[JobId, int] = {}
         self._job: list[ClusterJob] = []  # by row, as submitted; some have left
-        self._curves = Curves()
-        self._most_entries = FIRST_ENTRIES  # of curves; when there are more, some may be of nobody any more
-        self._use(make_state(settings, FIRST_ROWS, self._curves, log=0))
+        self._curves: dict[JobId, slice] = {}  # of jobs that have told theirs: their entries in `speeds` and `costs`
+        self._use(make_state(settings, FIRST_ROWS, told(()), log=0))
 
     def _use(self, state: Fluid) -> None:
         self.state, self.machine = state, state.machine[0]
@@ -60,11 +60,37 @@ class Rows:
         return row
 
     def _fill(self, row: int, one: FluidJobs) -> None:
-        """Enter a job, and its curve."""
-        curve = curves_of(one, self._curves)
-        if len(self._curves.speeds) != len(self.state.speeds):
-            self._use(self.state._replace(speeds=self._curves.speeds, costs=self._curves.costs))
-        fill(self.state, row, one, curve)
+        """Enter a job, and what it has told of its sizes: instead of what it has told before."""
+        places = [self._keep_curve(self._job[row].id, table) for table in one.tables.values()]
+        fill(self.state, row, one, np.array(places, np.int64))
+
+    def _keep_curve(self, job: JobId, table: Table) -> int:
+        """Return where its entries begin. A job has as many sizes each time."""
+        curve, state = told([table]), self.state
+        if job not in self._curves:
+            begin = len(state.speeds)
+            self._curves[job] = slice(begin, begin + len(curve.speeds))
+            state = state._replace(
+                speeds=np.append(state.speeds, curve.speeds), costs=np.append(state.costs, curve.costs)
+            )
+            self._use(state)
+        place = self._curves[job]
+        state.speeds[place], state.costs[place] = curve
+        return int(place.start)
+
+    def _forget_curve(self, job: JobId, row: int) -> None:
+        """Give back the entries of a job that leaves, once as many are of nobody as of somebody."""
+        del self._curves[job]
+        self.jobs["told"][row], self._job[row] = 0, replace(self._job[row], columns=None)
+        used = sum(place.stop - place.start for place in self._curves.values())
+        if len(self.state.speeds) < 2 * used:
+            return
+        entries = np.r_[tuple(self._curves.values()) or slice(0)]
+        self._use(self.state._replace(speeds=self.state.speeds[entries], costs=self.state.costs[entries]))
+        end = 0
+        for other, place in self._curves.items():
+            self.jobs["curve"][self._row[other]] += end - place.start
+            self._curves[other] = slice(end, end := end + place.stop - place.start)
 
     def predict(self, job: JobId, table: Table, now: int) -> None:
         """A running job has these times and costs from now on; ValueError. What it has done counts as so much of all.
@@ -74,9 +100,6 @@ class Rows:
         known = self._job[self._row[job]]
         known = replace(known, columns=replace(known.columns or Malleable(known.nodes), table=table))
         one = self.check(known)
-        if len(self._curves.speeds) > self._most_entries:
-            self._renew()
-            self._most_entries = max(FIRST_ENTRIES, 2 * len(self._curves.speeds))
         row = self._row[job]
         before = self.unit(row)
         progress.count(self.state, row, now)
@@ -103,24 +126,32 @@ class Rows:
         one = _columns(job)
         if one.least[0] > one.ideal[0]:
             raise ValueError(f"least: {one.least[0]} is more than its nodes, {one.ideal[0]}")
+        if job.state is JobState.QUEUED:
+            _check_said(one)
         check_jobs(one, self._settings.nodes)
         return one
 
     def remove(self, job: JobId) -> int:
         """Forget a job; its row, which is to be brought into its final state."""
-        return self._row.pop(job)
+        row = self._row.pop(job)
+        if job in self._curves:
+            self._forget_curve(job, row)
+        return row
+
+    def tidy(self) -> None:
+        """Give back the rows of jobs that have left, once they are most of all."""
+        if len(self.state.jobs) > max(FIRST_ROWS, SPARE * len(self._row)):
+            self._renew()
 
     def _renew(self) -> None:
-        """Make a new state, without the jobs that have left and their curves, and with room for as many more."""
+        """Make a new state, without the jobs that have left, and with room for as many more."""
         old, records = self.state, self.jobs
         kept = np.array(sorted(self._row.values()), np.int64)
-        self._curves, self._job = Curves(), [self._job[row] for row in kept.tolist()]
-        curves = [int(curves_of(_columns(job), self._curves)[0]) for job in self._job]
+        self._job = [self._job[row] for row in kept.tolist()]
         now_at = np.full(len(records) + 1, NONE, np.int64)  # where each row is afterwards; the last entry is for NONE
         now_at[kept] = np.arange(len(kept))
-        state = make_state(self._settings, max(FIRST_ROWS, 2 * len(kept)), self._curves, log=0)
+        state = make_state(self._settings, max(FIRST_ROWS, 2 * len(kept)), Curves(old.speeds, old.costs), log=0)
         state.jobs[: len(kept)] = records[kept]
-        state.jobs["curve"][: len(kept)] = curves
         state.machine[:] = old.machine
         machine = state.machine[0]
         queue = [row for row in old.queue[: machine["queued"]].tolist() if self._queues(row)]
@@ -208,6 +239,16 @@ def _own(record: np.void, state: JobState) -> dict[str, Any]:
     if record["moves"] != SlotMoves.BY_ITSELF:
         kept["slot_moves"] = int(record["moves"])
     return kept
+
+
+def _check_said(one: FluidJobs) -> None:
+    """ValueError: a number that a new job says has no meaning; logs are not so strict."""
+    if one.least[0] < 1:
+        raise ValueError(f"least: {one.least[0]} is below 1: a job has a node, or more")
+    if not 0 <= one.fixed[0] < MAX_RUN:
+        raise ValueError(f"resize_s: {one.fixed[0]} is no time from 0 s to less than {MAX_RUN:,} s")
+    if one.data[0] < 0:
+        raise ValueError(f"resize_bytes: {one.data[0]} is below 0")
 
 
 def _columns(job: ClusterJob) -> FluidJobs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cosched.core.scheduling.fluid.kernels.speeds import parabolic
 from cosched.core.scheduling.fluid.kernels.state import RUNNING, Fluid
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import kernel, shared_kernel
@@ -13,7 +14,9 @@ BYTES, SECONDS = 100_000, 9  # moving so many bytes takes so many seconds
 def speed(f: Fluid, row: int, procs: int) -> int:
     """The work that a job does in a second on so many processors."""
     job = f.jobs[row]
-    return procs if job.curve == NONE else f.speeds[job.curve + procs]
+    if job.told == 1:
+        return f.speeds[job.curve + procs]
+    return parabolic(job.ideal, procs) if job.parabolic == 1 else procs
 
 
 @kernel

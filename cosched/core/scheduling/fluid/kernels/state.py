@@ -27,8 +27,9 @@ JOB = np.dtype(
             *("submit", "least", "ideal", "work", "spare"),
             # a resize takes `fixed` seconds, and the time to move `data` bytes
             *("fixed", "data"),
-            # where its speeds begin, or NONE: it is as fast as it has processors; 1: it has told them, and its costs
-            *("curve", "told"),
+            # 1: its model is parabolic, else it is as fast as it has processors; 1: it has told its speeds and costs,
+            # instead of all that; where the speed on 0 processors would then stand, which may be before the first one
+            *("parabolic", "told", "curve"),
             # what it has; `left`: work, counted at `since`; it works from `resume` on
             *("procs", "left", "since", "resume"),
             # `expected`: by what was asked for; `end`: by what it needs
@@ -81,7 +82,7 @@ class Fluid(NamedTuple):
 
     jobs: Any  # [jobs] of JOB, in the order of submission
     machine: Any  # [1] of MACHINE
-    speeds: Any  # [entries] int64: of each curve, the work done in a second by 0, 1, 2, ... ideal processors
+    speeds: Any  # [entries] int64: of jobs that have told it, the work done in a second by least, ... ideal processors
     costs: Any  # [entries] int64: beside these, what a resize from so many processors costs in seconds
     queue: Any  # [jobs] int64, rows
     running: Any  # [the most jobs that run at once] int64, rows in the order of starting
@@ -96,7 +97,7 @@ def new_state(jobs: int, nodes: int, speeds: Any, costs: Any, log: int) -> Fluid
     machine["failed"] = machine["planned_for"] = machine["released_at"] = NONE
     machine["step"] = OVER
     table = np.zeros(jobs, JOB)
-    table["start"] = table["end"] = table["curve"] = table["released"] = NONE
+    table["start"] = table["end"] = table["released"] = NONE
     most = max(1, min(jobs, nodes))  # that run at once
     queue, running = np.zeros(jobs, np.int64), np.zeros(most, np.int64)
     rows = np.zeros((max(log, SLACK * (most + 1)), LOG), np.int64)
