@@ -37,10 +37,14 @@ class Resources:
         self._clusters = [of for of in range(self.machines, len(self.names)) if self._longer[of] is not None]
         self._times, self._site = times, site
         self._closed: dict[str, frozenset[int]] = {}  # by owner, the resources that they may not use
-        self._rows: dict[str, Ints] = {}
+        self._classes = frozenset(job_class for job_class, _ in times)
+        self._rows: dict[str, Ints] = {}  # of these
+        self._nowhere = np.full(len(self.names), CANNOT, np.int64)  # of all others, which jobs may name at will
 
     def row(self, job_class: str) -> Ints:
         """Return the expected times of a class on all resources."""
+        if job_class not in self._classes:
+            return self._nowhere
         if self.run_times.version != self._version:  # somebody has corrected them
             self._rows.clear()
             self._version = self.run_times.version

@@ -6,9 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+if TYPE_CHECKING:  # a service beside a batch system does without arrays
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
 
 MILLIONTHS = 10**6
+NEAR = 1e-13  # more than the relative error of a run time in floating point
 
 
 class Downey(NamedTuple):
@@ -32,11 +40,22 @@ class Downey(NamedTuple):
         """Return by what factor the job is faster on so many nodes than on one."""
         return Fraction(*_ratio(self, nodes))
 
-    def times(self, ideal: int, run: int, most: int) -> tuple[int, ...]:
-        """Return the run times on 1, 2, ... `most` nodes of a job that runs for `run` s on `ideal`."""
+    def times(self, ideal: int, run: int, most: int) -> Ints:
+        """Return the run times on 1, 2, ... `most` nodes of a job that runs for `run` s on `ideal`.
+
+        They are computed in floating point, and exactly only where that does not tell how they are rounded.
+        """
+        import numpy as np
+
+        rising = most if self.sigma else min(most, self.a // MILLIONTHS + 1)  # it is as fast on all after these
+        seconds = run * float(self.speed_up(ideal)) / _speed_ups(self, np.arange(1, rising + 1))
+        found = np.maximum(1, np.floor(seconds + 0.5)).astype(np.int64)
         top, bottom = _ratio(self, ideal)
-        speeds = (_ratio(self, nodes) for nodes in range(1, most + 1))
-        return tuple(half_up(run * top * slower, bottom * faster) for faster, slower in speeds)
+        doubtful = np.abs(seconds + 0.5 - np.rint(seconds + 0.5)) <= NEAR * (seconds + 1)
+        for place in np.flatnonzero(doubtful).tolist():
+            faster, slower = _ratio(self, place + 1)
+            found[place] = half_up(run * top * slower, bottom * faster)
+        return np.append(found, np.full(most - rising, found[-1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +86,13 @@ class Measured:
         """Return by what factor the job is faster on so many nodes than on `least`."""
         return Fraction(self.seconds[0], self.seconds[nodes - self.least])
 
-    def times(self, ideal: int, run: int, most: int) -> tuple[int, ...]:
+    def times(self, ideal: int, run: int, most: int) -> Ints:
         """See Downey; those below `least`, which the job never has, are that on `least`."""
+        import numpy as np
+
         known = self.seconds[: most - self.least + 1]
-        found = tuple(half_up(run * seconds, self.seconds[ideal - self.least]) for seconds in known)
-        return (found[0],) * (self.least - 1) + found
+        found = np.array([half_up(run * seconds, self.seconds[ideal - self.least]) for seconds in known], np.int64)
+        return np.append(np.full(self.least - 1, found[0]), found)
 
 
 def working_set(curve: Downey | Measured, least: int, most: int) -> int:
@@ -90,6 +111,18 @@ def _ratio(curve: Downey, nodes: int) -> tuple[int, int]:
     elif n * MILLIONTHS <= 2 * a - MILLIONTHS:
         return 2 * MILLIONTHS * a * n, sigma * (2 * a - MILLIONTHS) + MILLIONTHS * n * (2 * MILLIONTHS - sigma)
     return a, MILLIONTHS
+
+
+def _speed_ups(curve: Downey, nodes: Ints) -> Floats:
+    """Return the speed-up on each of these numbers of nodes, in floating point; where two cases meet both say so."""
+    import numpy as np
+
+    a, sigma = curve.a / MILLIONTHS, curve.sigma / MILLIONTHS
+    if sigma > 1:
+        return np.where(nodes <= a + a * sigma - sigma, nodes * a * (sigma + 1) / (sigma * (nodes - 1 + a) + a), a)
+    low = a * nodes / (a + sigma * (nodes - 1) / 2)
+    high = a * nodes / (sigma * (a - 0.5) + nodes * (1 - sigma / 2))
+    return np.where(nodes <= a, low, np.where(nodes <= 2 * a - 1, high, a))
 
 
 def half_up(top: int, bottom: int) -> int:

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from math import ceil, floor
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.molding.curves import Downey, Measured
 from cosched.core.scheduling.scheduler import ClusterJob
+
+if TYPE_CHECKING:  # a service beside a batch system does without arrays
+    from cosched.core.scheduling.molding.curves import Ints
 
 SHORT, MEDIUM = 60, 3600  # a job is short if it runs for less than this on its N_opt; medium
 MAX_WORK = 1 << 57  # of a job on N_opt, in node-seconds: T(n) is counted in 64 bits
@@ -58,7 +61,7 @@ ANY = Shares()
 class Molded:
     """A job that can have `least` to `most` nodes, but no fewer than are `guaranteed`; `ideal` is N_opt.
 
-    `times`: its run times on 1, 2, ... nodes, in s; empty: it has the simple curve.
+    `times`: its run times on 1, 2, ... nodes, in s; None: it has the simple curve.
     """
 
     id: JobId
@@ -68,7 +71,7 @@ class Molded:
     how: Moldable | None
     least: int
     most: int
-    times: tuple[int, ...] = ()
+    times: Ints | None = None
     guaranteed: int = 0
 
     @classmethod
@@ -80,7 +83,7 @@ class Molded:
         ideal, run, how = job.nodes, job.requested, job.columns if isinstance(job.columns, Moldable) else None
         _check_work(ideal * run)
         least, most = (ideal, ideal) if how is None else _bounds(how, ideal, run, machine, sizes)
-        times = () if how is None or how.curve is None else how.curve.times(ideal, run, most)
+        times = None if how is None or how.curve is None else how.curve.times(ideal, run, most)
         return cls(job.id, ideal, run, job.submitted, how, least, most, times)
 
     def keep_to(self, nodes: int) -> None:

@@ -36,6 +36,7 @@ RULES = {
     Sizing.NONE: TRADITIONAL,
 }
 
+NO_TIMES: Ints = np.zeros(0, np.int64)
 HOW = {TARGET: By.TARGET, NOW: By.NOW, BEHIND: By.BEHIND}
 
 
@@ -56,16 +57,16 @@ class MoldingJobs(NamedTuple):
 
 def run_time(job: Molded, nodes: int) -> int:
     """Return for how many seconds a job runs on so many nodes: T(n)."""
-    if nodes != job.ideal and job.times:
-        return job.times[nodes - 1]
+    if nodes != job.ideal and job.times is not None:
+        return int(job.times[nodes - 1])
     return int(sizes.simple_time(job.ideal, job.run, nodes))
 
 
 def make_state(settings: MoldingSettings, jobs: Sequence[Molded]) -> Molds:
     """Return an empty machine with these rules, and rows for these jobs."""
-    places = np.cumsum([0, *(len(job.times) for job in jobs)])
-    times = np.fromiter((time for job in jobs for time in job.times), np.int64, int(places[-1]))
-    state = new_state(len(jobs), settings.nodes, times)
+    times = [NO_TIMES if job.times is None else job.times for job in jobs]
+    places = np.cumsum([0, *map(len, times)])
+    state = new_state(len(jobs), settings.nodes, np.concatenate([NO_TIMES, *times]))
     for name in ("ideal", "least", "most", "guaranteed"):
         state.jobs[name] = [getattr(job, name) for job in jobs]
     state.jobs["submit"] = [job.submitted for job in jobs]
