@@ -11,6 +11,7 @@ from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.schedulers.waits import Waits, waits_for_nodes
 from cosched.validation.sections import CoschedulingFields
+from cosched.validation.text import shown
 from cosched.validation.types import Settings
 
 if TYPE_CHECKING:  # a service beside a batch system does without arrays
@@ -167,15 +168,17 @@ class SchedulerKind(ABC):
         """Return what is put on record of what a submission says, as text by `Column.asked`: with the domain's keys."""
         return said
 
+    def own_texts(self, said: Mapping[str, str]) -> Mapping[str, str]:
+        """Return what is said, each as the text of its own value; ValueError names one that cannot be read."""
+        columns = {known.asked: known for known in self.columns()}
+        return {name: _own_text(columns[name], text) if name in columns else text for name, text in said.items()}
+
     def read(self, said: Mapping[str, str]) -> Any:
         """Return what a ClusterJob has as `columns`, from a job's record; ValueError names the one that is wrong."""
-        found = {}
-        for known in self.columns():
-            try:
-                found[known.name] = known.read(said[known.asked]) if known.asked in said else known.default
-            except ValueError as error:
-                raise ValueError(f"{known.asked}: {error}") from None
-        return found
+        return {
+            known.name: known.read_named(said[known.asked]) if known.asked in said else known.default
+            for known in self.columns()
+        }
 
     def best_size(self, said: Mapping[str, str], least: int, most: int) -> int:  # noqa: ARG002
         """Return the best size from `least` to `most`, by the run times that a submission says; 0: it says none.
@@ -201,3 +204,9 @@ class SchedulerKind(ABC):
     def needed(self, settings: Any, *, alone: bool = False) -> list[str]:  # noqa: ARG002
         """Return the sets that `open`, or else `alone`, needs with these settings."""
         return list(self.kernels())
+
+
+def _own_text(column: Column, text: str) -> str:
+    if own := column.write(column.read_named(text)):
+        return own
+    raise ValueError(f"{column.asked}: {shown(text)} says nothing of the job: leave it out")

@@ -45,6 +45,13 @@ class Column(NamedTuple):
 
         return cls(name, read, words.__getitem__, 0, help)
 
+    def read_named(self, text: str) -> Any:
+        """Return the value of a text of a submission; ValueError names the column."""
+        try:
+            return self.read(text)
+        except ValueError as error:
+            raise ValueError(f"{self.asked}: {error}") from None
+
     @property
     def is_number(self) -> bool:
         """Whether its text is a whole number."""

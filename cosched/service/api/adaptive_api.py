@@ -15,7 +15,7 @@ from cosched.service.api.answering import ApiFor, Context, answered
 from cosched.service.api.operations import Operations
 from cosched.service.api.predicted import checked_predictions
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.malleable import least_of, predictions_of
+from cosched.service.domain.malleable import least_of
 from cosched.service.domain.predictions import Prediction
 from cosched.service.domain.sizing import Iterations, Sizing
 from cosched.service.manager.resizes import Resizes
@@ -67,7 +67,7 @@ class AdaptiveApi(ApiFor[Adaptive], AdaptiveServiceServicer):
         record = self._own_job(self._identify(context), request.job)
         self._sizing(record)
         told = checked_predictions(request.predictions, least_of(record), record.nodes)
-        if tuple(told) != predictions_of(record):
+        if tuple(told) != self.domain.sizes.predicted(record):
             with self.domain.turns.take():
                 self._predict(str(record.id), told)
         return adaptive_pb2.TellPredictionsResponse()

@@ -20,7 +20,7 @@ from cosched.service.api.owned_jobs import OwnedJobs, wrong_state
 from cosched.service.api.requests import Requests, UserRequest, not_owner
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.malleable import NODELIST, OF_NODES, least_of
+from cosched.service.domain.malleable import NODELIST, OF_NODES
 from cosched.service.domain.memory import fields_of
 from cosched.service.manager.queues import Queue
 from cosched.service.manager.runner import Runner
@@ -86,7 +86,7 @@ class Operations:
     def prospect(self, wanted: Submission, owner: str) -> ClusterJob:
         """Return what the scheduler would be told of a job, if it were submitted now without a mate. Refusal."""
         record = self._record(wanted, owner, None)
-        self._check_rounded(least_of(record))
+        self._check_rounded(record.nodes)
         self._check_size(record)
         return self._domain.known(record)
 
@@ -106,7 +106,7 @@ class Operations:
         owner = self._owner(request, wanted.owner)
         named = None if wanted.named is None else await self._named.checked(wanted.named)
         record = self._record(wanted, owner, named)
-        self._check_room(owner, least_of(record))
+        self._check_room(owner, record.nodes)
         self._named.check_free(owner, named)
         self._check_size(record)
         with self._domain.turns.take():
@@ -168,7 +168,7 @@ class Operations:
             if self._choosing is not None:
                 self._choosing.check(of_nodes, nodes)
             check_columns(kind, columns)
-            said = {**self._submitted(columns), **of_nodes}
+            said = {**kind.own_texts(self._submitted(columns)), **of_nodes}
             kind.read(said)
         except (ValueError, InputError) as error:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_SUCH_COLUMN", str(error)) from None

@@ -16,7 +16,7 @@ def checked_predictions(told: Sequence[job_pb2.Prediction], least: int, ideal: i
     """Return what a job predicts of its sizes; FieldError."""
     if ideal - least >= MOST_SIZES:
         raise FieldError("predictions", f"are kept of at most {MOST_SIZES} sizes; the job has {ideal - least + 1}")
-    if [each.nodes for each in told] != [*range(least, ideal + 1)]:
+    if len(told) != ideal - least + 1 or [each.nodes for each in told] != [*range(least, ideal + 1)]:
         raise FieldError("predictions", f"must be one for each number of nodes from {least} to {ideal}, in this order")
     return [_checked(f"predictions[{place}]", each) for place, each in enumerate(told)]
 

@@ -18,7 +18,7 @@ from cosched.service.clock import Clock
 from cosched.service.configuration_sections import Coscheduling
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.malleable import is_sized, least_of, predictions_of, said_of
+from cosched.service.domain.malleable import is_sized, least_of, said_of
 from cosched.service.domain.memory import allocation_of, nodes_of
 from cosched.service.domain.presence import stopped
 from cosched.service.domain.sizing import sizing_of
@@ -177,7 +177,7 @@ class Views:
             message.told_at.seconds = self._clock.to_wall(sizing.told_at)
         if (measured := self._domain.sizes.measured(str(record.id))) is not None:
             message.iterations.CopyFrom(job_pb2.Iterations(**measured._asdict()))
-        if predictions := predictions_of(record):
+        if predictions := self._domain.sizes.predicted(record):
             for nodes in sorted({message.least, nodes_of(record), message.ideal}):
                 message.predictions.add(nodes=nodes, **predictions[nodes - message.least]._asdict())
 

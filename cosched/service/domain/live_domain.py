@@ -178,6 +178,7 @@ class LiveDomain:
             self.scheduler.leave(job, self.journal.now, how)
         record.ended_at, record.exit_code, record.end_text = self.journal.now, exit_code, why
         record.preempted_at = record.predictions = None  # what it predicts may be long
+        self.sizes.forget(job)
         self.journal.save(record)
         self.decisions.feed(Finished(job, how))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from cosched.schedulers.kind import SchedulerKind
@@ -18,15 +17,10 @@ NODELIST = "nodelist"  # and on which nodes it must run, joined by commas: of an
 OF_NODES = frozenset({NODELIST, APPLICATION, PROBLEM_SIZE})  # what a domain reads, whatever its scheduler does
 
 
-@lru_cache(maxsize=512)
-def _said(kept: str) -> Mapping[str, str]:
-    said: Mapping[str, str] = json.loads(kept)
-    return said
-
-
 def said_of(record: JobRecord) -> Mapping[str, str]:
     """Return what the job says, by `Column.asked`; empty: nothing."""
-    return {} if record.columns is None else _said(record.columns)
+    said: Mapping[str, str] = {} if record.columns is None else json.loads(record.columns)
+    return said
 
 
 def columns_of(record: JobRecord, kind: SchedulerKind) -> Any:

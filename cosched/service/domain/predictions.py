@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import lru_cache
 from math import ceil
 from typing import NamedTuple
 
@@ -34,7 +33,6 @@ def as_kept(predictions: Sequence[Prediction]) -> str:
     return json.dumps(predictions)
 
 
-@lru_cache(maxsize=512)
 def as_told(kept: str) -> tuple[Prediction, ...]:
     """Return what a job predicts, from what a record keeps."""
     return tuple(Prediction(*told) for told in json.loads(kept))

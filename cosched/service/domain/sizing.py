@@ -17,7 +17,7 @@ from cosched.core.protocol import JobId
 from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain.malleable import is_sized, least_of
 from cosched.service.domain.memory import nodes_of, remembered_allocation
-from cosched.service.domain.predictions import Prediction, as_kept
+from cosched.service.domain.predictions import Prediction, as_kept, as_told
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
 from cosched.service.store import JobRecord
@@ -66,7 +66,8 @@ class Sizes:
         """`kind`: that of the scheduler."""
         self._records = records
         self._kind = kind
-        self._measured: dict[JobId, Iterations] = {}  # what jobs have told since the service was started
+        self._measured: dict[JobId, Iterations] = {}  # what running jobs have told since the service was started
+        self._predicted: dict[JobId, tuple[Prediction, ...]] = {}  # what they predict, as read or told last
 
     def of(self, job: JobId) -> Sizing | None:
         """Return what is on record of this job; None: it is rigid, does not run, or is not known."""
@@ -79,14 +80,26 @@ class Sizes:
 
     def keep(self, job: JobId, measured: Iterations) -> None:
         """Keep what a job tells of its iterations, in memory only: it changes often, and is told again soon."""
-        if job not in self._measured:
-            self._measured = {known: told for known, told in self._measured.items() if known in self._records.jobs}
         self._measured[job] = measured
+
+    def predicted(self, record: JobRecord) -> tuple[Prediction, ...]:
+        """Return what a running job predicts of its sizes, from its least to its ideal; empty: nothing."""
+        if record.predictions is None:
+            return ()
+        job = str(record.id)
+        if job not in self._predicted:
+            self._predicted[job] = as_told(record.predictions)
+        return self._predicted[job]
+
+    def forget(self, job: JobId) -> None:
+        """The job has ended."""
+        self._measured.pop(job, None)
+        self._predicted.pop(job, None)
 
     def predict(self, job: JobId, predictions: Sequence[Prediction]) -> None:
         """A running job tells what it predicts of its sizes."""
         record = self._records.jobs[job]
-        record.predictions = as_kept(predictions)
+        record.predictions, self._predicted[job] = as_kept(predictions), tuple(predictions)
         self._records.journal.save(record)
         ends = {"on_least": predictions[0].exec_time, "on_ideal": predictions[-1].exec_time}
         self._note(job, Noted.PREDICTS, least=least_of(record), ideal=record.nodes, **ends)
