@@ -43,6 +43,18 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class LoneJob:
+    """A queued job that names nobody, as `adopt` finds it.
+
+    `adoptable`: its owner lets any of his jobs that names it have it. `held`: its owner, or an operator, holds it back.
+    """
+
+    owner: str
+    adoptable: bool = False
+    held: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Appeared:
     """A job that names a mate has appeared. This is the first report of each job, unless it is Refused."""
 
@@ -229,10 +241,10 @@ class BatchSystem(Manager[Known, BatchReport], Protocol):
     async def hasten(self, job_id: str) -> None:
         """Make the manager consider a queued job that it keeps back. An offer is reported."""
 
-    async def adopt(self, job_id: str, link: Link, owner: str) -> None:
-        """Give a mate to a queued job of this owner that names none. Returns after all news has been read.
+    async def adopt(self, job_id: str, link: Link, may: Callable[[LoneJob], bool]) -> bool:
+        """Give a mate to a queued job that names none, if it `may` have it. Returns after all news has been read.
 
-        Does nothing if there is no such job. ValueError: the manager's jobs cannot name this mate.
+        False: there is no such job, or it may not. ValueError: the manager's jobs cannot name this mate.
         """
 
     async def relink(self, job_id: str, link: Link) -> None:

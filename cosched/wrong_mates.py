@@ -9,9 +9,15 @@ from cosched.core.protocol import MateProblem
 ANY_OF = "|"  # between domains, of which a job does not say which one it means; no name has it
 WAY_OUT = "name another mate, or say --or-alone to let the job start alone"
 
+# A domain does not tell which of these it is
+_UNKNOWN = (
+    "{domain} has no job {job} that this one may name: it must wait, be this user's, and be submitted with --adoptable "
+    "(or adopt = true under [[peer]] there); else give both a pair's name, there by cosched link {job} --pair NAME"
+)
+_NOBODY = "this user is nobody on {domain}: there, owners of [[peer]] says who users of this domain are"
 _TEXTS: Mapping[str, str] = {
-    MateProblem.UNKNOWN: "{domain} has no job {job}",
-    MateProblem.NOT_WAITING: "{domain} has no job {job} of this user that waits without a mate",
+    MateProblem.UNKNOWN: _UNKNOWN,
+    MateProblem.NOT_WAITING: _UNKNOWN,
     MateProblem.RUNNING: "{mate} runs already",
     MateProblem.COMPLETED: "{mate} has ended (completed)",
     MateProblem.FAILED: "{mate} has ended (failed)",
@@ -34,6 +40,8 @@ _OF_GROUPS: Mapping[str, str] = {
         "{domain} gives no slots, which jobs need that start apart (--window), or at a given instant (--at): that is "
         'scheme = "meet", or slots = true, of its [coscheduling]'
     ),
+    MateProblem.UNKNOWN: _NOBODY,
+    MateProblem.NOT_WAITING: _NOBODY,
     MateProblem.TAKEN: "{domain} knows another job of this domain in it: choose another name",
     MateProblem.RUNNING: "its job on {domain} runs already",
     MateProblem.COMPLETED: "its job on {domain} has ended (completed)",
@@ -67,6 +75,8 @@ def wrong_mate(domain: str, job: str | None, pair: str | None, problem: str | No
     if problem == MateProblem.NO_DOMAIN:
         ways = " or ".join(f"group={pair}@{one}" for one in domain.split(ANY_OF))
         return f"pair {pair} is named without its mate's domain, and there are several: write {ways}"
+    if not job and problem in (MateProblem.UNKNOWN, MateProblem.NOT_WAITING):
+        return _NOBODY.format(domain=domain)
     mate = f"{domain}:{job}" if job else f"the job of pair {pair} on {domain}"
     return _TEXTS.get(problem or "", _NOT_SAID).format(domain=domain, job=job, mate=mate)
 

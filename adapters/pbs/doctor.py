@@ -12,12 +12,13 @@ from cosched.adapters.pbs import commands
 from cosched.adapters.pbs.calls import Pbs
 from cosched.adapters.pbs.commands import HOLDER, JobRow, NodeRow
 from cosched.adapters.pbs.settings import PbsSettings
+from cosched.adapters.pbs.words import ADOPTABLE
 from cosched.adapters.permissions import Account
 
 HOOK = "cosched"
 EVENTS = ("runjob", "queuejob", "modifyjob", "movejob", "jobobit")
 RESOURCES = dict.fromkeys(("pair", "mate", "group"), "string,flag=m")
-RESOURCES |= {"or_alone": "boolean,flag=m", HOLDER: "string,flag=h"}
+RESOURCES |= {"or_alone": "boolean,flag=m", ADOPTABLE: "boolean,flag=m", HOLDER: "string,flag=h"}
 _LONGEST_ALARM = 10  # seconds: the server does nothing else meanwhile
 _SCHEDULER_S = "/var/spool/pbs/sched_priv"  # as installed
 _IMPORT = f"qmgr -c 'import hook {HOOK} application/x-python default cosched_hook.py'"

@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from cosched.adapters.batch_system import (
@@ -23,6 +24,7 @@ from cosched.adapters.batch_system import (
     JobOutlook,
     Known,
     Link,
+    LoneJob,
     NodeState,
 )
 from cosched.adapters.findings import Finding
@@ -37,7 +39,7 @@ from cosched.adapters.pbs.register import BatchJob, Phase, Register, known
 from cosched.adapters.pbs.settings import PbsSettings, read_settings
 from cosched.adapters.pbs.start_notice import StartNotice
 from cosched.adapters.pbs.submitting import submit
-from cosched.adapters.pbs.words import WordError, words
+from cosched.adapters.pbs.words import ADOPTABLE, WordError, is_adoptable, words
 from cosched.adapters.permissions import Account
 from cosched.adapters.programs import until_it_answers
 from cosched.adapters.tasks import OwnTasks
@@ -232,14 +234,16 @@ class PbsManager(WatchedQueue, BatchSystem):
 
     # Mates
 
-    async def adopt(self, job_id: str, link: Link, owner: str) -> None:
+    async def adopt(self, job_id: str, link: Link, may: Callable[[LoneJob], bool]) -> bool:
         """See the protocol: the job's resources name the mate."""
         if not self._register.names_no_mate(job_id):
-            return
+            return False
         for row in await self._pbs.details([job_id]):
-            if row.owner == owner and row.state in ("Q", "H", "W") and not row.array:
-                await self._name(job_id, link)
+            if row.state in ("Q", "H", "W") and not row.array and may(_lone(row)):
+                await self._name(job_id, link, {ADOPTABLE: ""} if ADOPTABLE in row.resources else {})
                 await self.look()
+                return True
+        return False
 
     async def relink(self, job_id: str, link: Link) -> None:
         """See the protocol."""
@@ -253,12 +257,12 @@ class PbsManager(WatchedQueue, BatchSystem):
         job.link = None
         await self._pbs.alter(job_id, words(None))
 
-    async def _name(self, job_id: str, link: Link) -> None:
+    async def _name(self, job_id: str, link: Link, also: Mapping[str, str] = MappingProxyType({})) -> None:
         try:
             resources = words(link)
         except WordError as error:
             raise ValueError(str(error)) from None
-        await self._pbs.alter(job_id, resources)
+        await self._pbs.alter(job_id, {**resources, **also})
 
     async def examine(self, service: Account, *, serving: bool, slots: SlotsOnRecord = dict) -> list[Finding]:  # noqa: ARG002
         """See the protocol."""
@@ -325,6 +329,10 @@ class PbsManager(WatchedQueue, BatchSystem):
         """A job has lost what was kept for it."""
         self._held.free(job)
         self._register.withdraw(job)
+
+
+def _lone(row: commands.JobRow) -> LoneJob:
+    return LoneJob(row.owner, is_adoptable(row.resources), row.state == "H")
 
 
 def _make(domain: str, directory: Path, settings: Mapping[str, object]) -> PbsManager:  # noqa: ARG001

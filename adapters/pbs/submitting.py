@@ -11,7 +11,7 @@ from cosched.adapters.batch_system import Accepted, Link, Submission
 from cosched.adapters.manager import ManagerError
 from cosched.adapters.mate_words import asked_link, option_of
 from cosched.adapters.pbs import commands
-from cosched.adapters.pbs.words import WordError, words
+from cosched.adapters.pbs.words import ADOPTABLE, WordError, words
 from cosched.errors import InputError
 
 
@@ -23,6 +23,7 @@ def submit(submission: Submission) -> Accepted:
     if given.get("comment") is not None:
         raise InputError("--comment", None, "qsub sets no comment")
     argv = ["qsub", *_options(given), *_named(asked_link(submission.domain, submission.peers, given))]
+    argv += ["-l", commands.resource(ADOPTABLE, "true")] if given.get("adoptable") else []
     environment = dict(os.environ) if submission.config is None else {**os.environ, "PBS_CONF_FILE": submission.config}
     job_id = _qsub(argv, submission.script, given.get("directory"), environment)
     return Accepted(job_id, _names_mate(job_id, environment))
@@ -89,4 +90,4 @@ def _names_mate(job_id: str, environment: Mapping[str, str]) -> bool:
     """Whether the job names a mate, perhaps by a line of its script: PBS has read that."""
     shown = subprocess.run(commands.history(job_id), capture_output=True, check=False, env=environment)
     rows = commands.parse_jobs(shown.stdout) if shown.returncode == 0 else []
-    return any(row.resources for row in rows)
+    return any(row.resources.keys() - {ADOPTABLE} for row in rows)

@@ -1,7 +1,8 @@
 """A PBS job names its mate by custom resources of the site: `-l pair=NAME`, or `-l mate=DOMAIN:ID`.
 
 `-l group=NAME@eureka+polaris` names a group, by the domains of its other members; with one domain it is a pair.
-`-l or_alone=true` beside them lets the job start alone if there is no such mate, or member.
+`-l or_alone=true` beside them lets the job start alone if there is no such mate, or member. `-l adoptable=true` of a
+job that names nobody lets any of the owner's jobs that names this one have it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from cosched.adapters.mate_words import GROUP, read_group, write_group
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 _NAMING = ("pair", "mate", "group")  # a job has one of these
-RESOURCES = (*_NAMING, "or_alone")
+_WORDS = (*_NAMING, "or_alone")
+ADOPTABLE = "adoptable"
+RESOURCES = (*_WORDS, ADOPTABLE)
 ARRAY = "a job array cannot have a mate: its subjobs start one by one"
 _MATE = re.compile(r"([A-Za-z0-9_.-]{1,64}):([!-~]{1,128})")
 _TRUE = ("true", "t", "yes", "y", "1")
@@ -35,6 +38,11 @@ def find(resources: Mapping[str, str]) -> Link | None:
     ((name, value),) = named.items()
     read = {"pair": _pair, "mate": _mate, "group": _group}[name]
     return replace(read(value), or_alone=resources.get("or_alone", "").lower() in _TRUE)
+
+
+def is_adoptable(resources: Mapping[str, str]) -> bool:
+    """Whether a job that names nobody lets any of its owner's jobs that names it have it."""
+    return resources.get(ADOPTABLE, "").lower() in _TRUE
 
 
 def _pair(value: str) -> Link:
@@ -60,11 +68,11 @@ def _group(value: str) -> Link:
 def words(link: Link | None) -> dict[str, str]:
     """Return the resources that name this mate; empty ones remove what a job had. WordError."""
     if link is None:
-        return dict.fromkeys(RESOURCES, "")
+        return dict.fromkeys(_WORDS, "")
     named = _named(link) | ({"or_alone": "true"} if link.or_alone else {})
     if find(named) != link:
         raise WordError("this mate cannot be written as a resource of a job")
-    return dict.fromkeys(RESOURCES, "") | named
+    return dict.fromkeys(_WORDS, "") | named
 
 
 def _named(link: Link) -> dict[str, str]:

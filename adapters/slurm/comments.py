@@ -6,6 +6,8 @@ has the same pair name; `cosched:group=NAME@eureka` says which domain, where the
 `cosched:or-alone` lets the job start alone if there is no such mate, or member. Beside a group,
 `cosched:window=mira:0..10m` says when the job of a domain starts after the others, and `cosched:at=2026-11-23T18:00`
 when they start. A group with these may have one other domain.
+
+`cosched:adoptable`, in a comment that names no mate, lets any of the owner's jobs that names this one have it.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ MARK = "cosched:"
 OR_ALONE = f"{MARK}or-alone"
 WINDOW = f"{MARK}window="
 AT = f"{MARK}at="
+ADOPTABLE = f"{MARK}adoptable"
 MAX_COMMENT = 1024  # bytes, Slurm's limit
 MAX_NAME = 128  # characters of a job's id
 # Why a job cannot have a mate, or cannot yield; job_submit.lua has the same texts.
@@ -54,7 +57,7 @@ def word(link: Link) -> str:
 
 def find(comment: str) -> Link | None:
     """Return the mate that a comment names; None if it has no word for cosched. CommentError."""
-    words = [word for word in _BLANKS.split(comment) if word.startswith(MARK)]
+    words = [word for word in _words(comment) if word != ADOPTABLE]
     when = [word for word in words if word.startswith((WINDOW, AT))]
     mates = [word for word in words if word != OR_ALONE and word not in when]
     if not words:
@@ -67,6 +70,18 @@ def find(comment: str) -> Link | None:
     return _starts(link, when) if when else link
 
 
+def is_adoptable(comment: str) -> bool:
+    """Whether a comment lets any of the owner's jobs that names this one have it."""
+    return ADOPTABLE in _words(comment)
+
+
+def add_adoptable(comment: str) -> str:
+    """Add that word to the user's comment, if it is not there yet. CommentError: it names a mate; it is too long."""
+    if find(comment) is not None:
+        raise CommentError(f"the comment names a mate, and {ADOPTABLE} is for a job that names nobody")
+    return comment if is_adoptable(comment) else _joined(comment, ADOPTABLE)
+
+
 def add(comment: str, link: Link) -> str:
     """Add a mate's word to the user's comment, if it is not there yet. CommentError: it names another mate; too long.
 
@@ -77,9 +92,20 @@ def add(comment: str, link: Link) -> str:
         return comment
     if named is not None:
         raise CommentError(f"the comment already has a word that begins with {MARK}")
-    joined = f"{comment} {word(link)}" if comment else word(link)
+    joined = _joined(comment, word(link))
     if not _names(joined, link):
         raise CommentError(f"the mate cannot be written in a comment as {_FORMS}")
+    return joined
+
+
+def _words(comment: str) -> list[str]:
+    """The words of a comment that are for cosched."""
+    return [word for word in _BLANKS.split(comment) if word.startswith(MARK)]
+
+
+def _joined(comment: str, added: str) -> str:
+    """The comment with these words at its end. CommentError: it is too long."""
+    joined = f"{comment} {added}" if comment else added
     if _bytes(joined) > MAX_COMMENT:
         raise CommentError(f"the comment is too long: Slurm takes {MAX_COMMENT} bytes, {MARK} included")
     return joined

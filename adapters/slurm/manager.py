@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -20,6 +20,7 @@ from cosched.adapters.batch_system import (
     JobOutlook,
     Known,
     Link,
+    LoneJob,
     MeetingSystem,
     NodeState,
     Refused,
@@ -161,19 +162,18 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         plan, partition = await asyncio.gather(self._slurm.plan(int(time.time())), self._slurm.default_partition())
         return plan.foresee(nodes, seconds, names, partition)
 
-    async def adopt(self, job_id: str, link: Link, owner: str) -> None:
+    async def adopt(self, job_id: str, link: Link, may: Callable[[LoneJob], bool]) -> bool:
         """See the protocol: the job's comment names the mate. The last look says which jobs there are."""
         if not self._register.names_no_mate(job_id):
-            return
+            return False
         async with self._learning:
-            for row in await self._slurm.details([job_id]):
-                if row.user == owner:
-                    await self._adopt(row, link)
+            found = [row for row in await self._slurm.details([job_id]) if _can_name(row) and may(_lone(row))]
+            for row in found:
+                await self._adopt(row, link)
         await self._reports.join()
+        return bool(found)
 
     async def _adopt(self, row: JobRow, link: Link) -> None:
-        if stage(row.state) is not Stage.QUEUED or row.array is not None or row.het is not None:
-            return
         comment = comments.add(row.comment or "", link)
         await self._slurm.set_comment(row.job_id, comment)
         self._register.learn(replace(row, comment=comment))
@@ -362,6 +362,15 @@ class SlurmManager(WatchedQueue, MeetingSystem):
                     await asyncio.sleep(PACE)
         finally:
             self._learner = None
+
+
+def _can_name(row: JobRow) -> bool:
+    """Whether a job can be given a mate now."""
+    return stage(row.state) is Stage.QUEUED and row.array is None and row.het is None
+
+
+def _lone(row: JobRow) -> LoneJob:
+    return LoneJob(row.user, comments.is_adoptable(row.comment or ""), row.reason.startswith("JobHeld"))
 
 
 def _known(job: BatchJob) -> Known:

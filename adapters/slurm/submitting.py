@@ -12,7 +12,7 @@ from cosched.adapters.batch_system import Accepted, Link, Submission
 from cosched.adapters.manager import ManagerError
 from cosched.adapters.mate_words import asked_link, option_of
 from cosched.adapters.slurm import commands
-from cosched.adapters.slurm.comments import ARRAY, HET, NO_REQUEUE, CommentError, add, find
+from cosched.adapters.slurm.comments import ARRAY, HET, NO_REQUEUE, CommentError, add, add_adoptable, find
 from cosched.adapters.slurm.script import Asked, read_script
 from cosched.errors import InputError
 
@@ -22,9 +22,9 @@ def submit(submission: Submission) -> Accepted:
     path, script, given = submission.path, submission.script, submission.options
     link = asked_link(submission.domain, submission.peers, given)
     asked = read_script(script, os.environ)
-    comment = _comment(path, asked, given.get("comment"), link)
+    comment = _comment(path, asked, given, link)
     paired = _names_a_mate(path, asked, comment)
-    if paired and (asked.array or asked.het):
+    if (paired or given.get("adoptable")) and (asked.array or asked.het):
         raise InputError(path, None, ARRAY if asked.array else HET)
     options = sbatch_options(given) + ([] if comment is None else [f"--comment={comment}"])
     argv = commands.submit(options, _file(path), submission.arguments)
@@ -48,14 +48,17 @@ def sbatch_options(given: Mapping[str, Any]) -> list[str]:
     return [*named, "--hold"] if given.get("hold") else named
 
 
-def _comment(path: str, asked: Asked, own: str | None, link: Link | None) -> str | None:
-    """Return the comment for sbatch, with the user's `own`; None keeps the script's, if any."""
+def _comment(path: str, asked: Asked, given: Mapping[str, Any], link: Link | None) -> str | None:
+    """Return the comment for sbatch, with the user's own; None keeps the script's, if any."""
+    own: str | None = given.get("comment")
+    before, source = (asked.comment, path) if own is None else (own, "--comment")
     if link is None:
-        return own
+        with _naming(source):
+            return add_adoptable(before) if given.get("adoptable") else own
     with _naming(option_of(link)):
         add("", link)
-    with _naming(path if own is None else "--comment"):
-        return add(asked.comment if own is None else own, link)
+    with _naming(source):
+        return add(before, link)
 
 
 def _names_a_mate(path: str, asked: Asked, comment: str | None) -> bool:

@@ -93,6 +93,7 @@ def submit(
     windows: Windows = NO_WINDOWS,
     at: Instant | None = None,
     or_alone: bool = False,
+    adoptable: bool = False,
     hold: bool = False,
     environment: Mapping[str, str] | None = None,
     directory: str | Path | None = None,
@@ -104,11 +105,12 @@ def submit(
     `time_limit`: seconds or a timedelta. `mate`: "DOMAIN:ID"; or `pair`: a name that both jobs are submitted with
     (`pair_domain`: the mate's domain, needed only if there are several peers); or `group`: a name that one job on
     each of several domains is submitted with (`members`: the other domains, or "DOMAIN:ID" of a job there that names
-    nobody yet, and joins; `windows`: by domain, when its job starts, from the first to the second, seconds or
+    nobody, is adoptable, and joins; `windows`: by domain, when its job starts, from the first to the second, seconds or
     timedeltas after the jobs that have none; `at`: the instant at which those start, a datetime or seconds since 1970,
     at most 7 days ahead). A job that cannot be a mate is refused (ClientError, NO_PAIR), unless `or_alone` is set: the
-    job then starts alone. `hold`: do not start before
-    `release`. `directory`: the absolute path where the job runs. The domain chooses what is not given.
+    job then starts alone. `adoptable`: the job names nobody, and a job of the same owner on another domain that names
+    it by its id may have it. `hold`: do not start before `release`. `directory`: the absolute path where the job runs.
+    The domain chooses what is not given.
     """
     columns = dict(columns or {})
     if least is None and (text := columns.get(LEAST_NODES, "")).isdecimal():
@@ -125,6 +127,7 @@ def submit(
         environment=environment or {},
         hold=hold,
         or_alone=or_alone,
+        adoptable=adoptable,
     )
     if time_limit is not None:
         request.time_limit.FromTimedelta(_timedelta(time_limit))

@@ -180,6 +180,7 @@ class Job(View[job_pb2.Job]):
     latest_end = instant("When its time limit ends it, whatever sizes it has until then; None: see `expected_end`.")
     exit_code = if_given(int, "Its exit code; None if it has not ended or the code is unknown.")
     mates = many(Mate, "Its mates; at present at most one.")
+    adoptable = plain(bool, "Whether it names nobody, and a job of its owner that names it by its id may have it.")
     group = if_given(Group, "The group that it is in; None: it is in none.")
     malleable = if_given(Malleable, "How its size may change while it runs; None: it does not.")
 

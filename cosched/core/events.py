@@ -25,10 +25,11 @@ class PeerEvent:
 
 @message
 class Submitted(JobEvent):
-    """A job is queued; it names this mate or group, if any."""
+    """A job is queued; it names this mate or group, if any. `adoptable`: see PairedJob."""
 
     named: Named = NO_MATE
     owner: str = ""
+    adoptable: bool = False
 
 
 @message

@@ -343,11 +343,19 @@ class ProposalOutcome(NamedTuple):
 
 GroupOrder = ProposeGroupStart | SettleGroupStart | GetProposal
 AboutGroup = GetMember | GroupOrder
+Lookup = GetMateJobId | GetMember  # which job starts with the caller
 MutatingRequest = TryStartMate | StartJob
 Request = GetMateJobId | GetMateStatus | MutatingRequest | AboutGroup
 MutatingReply = MateTried | MateStarted
 GroupReply = GroupProposed | Settled | ProposalOutcome
 Reply = MateJobId | MateStatus | MutatingReply | GroupReply
+
+
+def named_id(request: Request) -> JobId | None:
+    """The mate, or the member, that a question names by its id and by nothing else."""
+    if isinstance(request, GetMember):
+        return request.member
+    return request.mate if isinstance(request, GetMateJobId) and request.pair is None else None
 
 
 def call_number(request_id: str) -> int:

@@ -114,6 +114,7 @@ class Detail(TypedDict, total=False):
     pair: str | None
     mate: JobId | None
     peer: Domain | None
+    adopted: bool  # it named nobody, and the mate that named it has it now
     was: str  # the mate that a job was linked with before, for people
     or_alone: bool  # only this changed with a link
     problem: str  # a MateProblem, or empty

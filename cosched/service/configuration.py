@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from cosched.adapters.loading import load_batch_system
 from cosched.adapters.manager import SettingError
+from cosched.core.coscheduling.owners import Owners
 from cosched.core.protocol import Domain
 from cosched.core.settings import NO_SLOT_BOUND, CoschedulingSettings, OnMateUnknown
 from cosched.errors import InputError
@@ -142,9 +143,15 @@ class Configuration(Settings):
                 raise KeyedError(("peer", number, "identity"), "begins with tls.user_identity, as only users' may")
         return self
 
-    def owners(self) -> dict[tuple[Domain, str], str]:
-        """Return the names here of users by what they are called on a peer, where these differ."""
-        return {(peer.name, there): here for peer in self.peers for there, here in peer.owners.items()}
+    def owners(self, powerful: Collection[str] = ()) -> Owners:
+        """Return who peers' users are here. Those of a `powerful` name are nobody, unless `owners` names them."""
+        mapped = {(peer.name, there): here for peer in self.peers for there, here in peer.owners.items()}
+        closed = frozenset(peer.name for peer in self.peers if peer.other_owners == "nobody")
+        return Owners(mapped, closed, frozenset(powerful))
+
+    def adopting(self) -> list[Domain]:
+        """Return the peers whose jobs may adopt any job of their owners that names nobody."""
+        return [peer.name for peer in self.peers if peer.adopt]
 
     def job_environment(self) -> dict[str, str]:
         """Return the variables by which a job finds its mates: its domain, and at which ports it may listen."""

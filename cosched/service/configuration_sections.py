@@ -172,12 +172,18 @@ class Coscheduling(CoschedulingFields):
 
 
 class Peer(Settings):
-    """[[peer]]: another domain; `owners` maps its users' names to ours where they differ."""
+    """[[peer]]: another domain; `owners` maps its users' names to ours where they differ.
+
+    `other_owners`: who its other users are here: those of the same name, or nobody. `adopt`: its jobs may adopt any job
+    of their owners that names nobody.
+    """
 
     name: DomainName
     address: Address
     identity: Uri | None = None
     owners: Mapping[Text, Text] = Field(default_factory=dict)
+    other_owners: Literal["same", "nobody"] = "same"
+    adopt: Flag = False
 
 
 class Account(Settings):

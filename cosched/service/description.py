@@ -135,7 +135,10 @@ def _identity(configuration: Configuration, peer: Peer) -> str:
 
 def _owners(peer: Peer) -> str:
     names = ", ".join(f"{there} = {here}" for there, here in sorted(peer.owners.items()))
-    return f"; its users here: {names}" if names else ""
+    others = "all others: nobody" if peer.other_owners == "nobody" else ""
+    said = ", ".join(filter(None, (names, others)))
+    adopts = "; its jobs may adopt any of their owners'" if peer.adopt else ""
+    return (f"; its users here: {said}" if said else "") + adopts
 
 
 def _warnings(configuration: Configuration) -> Iterator[str]:

@@ -70,6 +70,7 @@ from cosched.service.store.durability import Durability
 from cosched.service.tasks import Tasks
 from cosched.service.timers import Timers
 from cosched.service.upkeep import Upkeep, opened_clock, pat_watchdog
+from cosched.service.wire.callers import powerful_elsewhere
 from cosched.service.wire.tls import PeerCredentials
 from cosched.v1 import cluster_pb2
 from cosched.v1.coscheduling_pb2 import (
@@ -188,11 +189,12 @@ class Service:
         self.watchers = Watchers()
         durability = self._open_durability(stack)
         kind, scheduler = kind_of(manager), self._ours.open(self._cluster)
+        owners = configuration.owners(powerful_elsewhere(plaintext=configuration.domain.plaintext))
         self._machines = own_machines(self._catalogue, configuration, lambda: self.views.node_groups(self.queue))
         self._choosing = choosing_of(self._machines, kind.nodes, scheduler, lambda job: self.domain.jobs.get(job))
         self.domain = LiveDomain(
-            self.name, configuration.coscheduling_settings(), scheduler, self.store, self.clock,
-            self.metrics, owners=configuration.owners(), accounts=Accounts.of(configuration), paced=self._paced,
+            self.name, configuration.coscheduling_settings(), scheduler, self.store, self.clock, self.metrics,
+            owners=owners, adopting=configuration.adopting(), accounts=Accounts.of(configuration), paced=self._paced,
             of_traces=replay is not None, kind=self._ours, places=self._choosing.places if self._choosing else None,
         )  # fmt: skip
         credentials = PeerCredentials(self._tls) if self._tls and not configuration.domain.plaintext else None
@@ -308,7 +310,7 @@ class Service:
             ),
             Described(
                 self.domain, self.views, self.clock, self.reads, self.about, Policy(self.configuration.shown_to),
-                self.configuration.owners(), self._clock_ahead, self.explaining,
+                self._clock_ahead, self.explaining,
             ),
             self.peers,
             self._replay.lockstep if self._replay is not None else None,

@@ -100,10 +100,15 @@ class CoschedulingServiceServicer:
         The called domain looks for a job by the pair name if there is one, among the jobs of the same owner (a domain may
         map the other's owners to its own; the same name by default), else by the id that the caller names, else for a job
         of its own that names the caller. FOUND needs that this job has the same owner and that it names no other mate; if
-        it names no mate yet, it adopts the caller as its mate from now on (by id only while it has not started and has no
+        it knows no id of its mate yet, the caller is its mate from now on (by id only while it has not started and has no
         pair name). Else the answer is UNSUBMITTED if the request has a pair name and the owner has no job with it here,
         and NO_PAIR in all other cases, also if coscheduling is off here. Asking again changes nothing, so there is no
         request id.
+
+        Adoption: a job that names nobody has the caller as its mate from now on only if its owner has said so of the job,
+        or the called domain lets any job of the calling domain do so, and only while its owner does not hold it back. Of a
+        job that neither names the calling domain nor may be adopted, that domain hears the same as of an id that no job
+        has, whatever its state and its owner.
 
         A domain may also answer a question about a job of its own (`job.domain` is the called domain), for people with a
         generic gRPC client: the mate as it knows it. That changes nothing. Example, with grpcurl:

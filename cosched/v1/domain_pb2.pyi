@@ -48,7 +48,7 @@ EVENT_KIND_SLOT: EventKind
 EVENT_KIND_RESIZED: EventKind
 
 class SubmitJobRequest(_message.Message):
-    __slots__ = ("request_id", "name", "nodes", "time_limit", "script", "arguments", "working_directory", "environment", "mates", "hold", "owner", "or_alone", "group", "least_nodes", "columns")
+    __slots__ = ("request_id", "name", "nodes", "time_limit", "script", "arguments", "working_directory", "environment", "mates", "hold", "owner", "or_alone", "group", "least_nodes", "columns", "adoptable")
     class EnvironmentEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -78,6 +78,7 @@ class SubmitJobRequest(_message.Message):
     GROUP_FIELD_NUMBER: _ClassVar[int]
     LEAST_NODES_FIELD_NUMBER: _ClassVar[int]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    ADOPTABLE_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     name: str
     nodes: int
@@ -93,7 +94,8 @@ class SubmitJobRequest(_message.Message):
     group: _job_pb2.GroupName
     least_nodes: int
     columns: _containers.ScalarMap[str, str]
-    def __init__(self, request_id: _Optional[str] = ..., name: _Optional[str] = ..., nodes: _Optional[int] = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., script: _Optional[bytes] = ..., arguments: _Optional[_Iterable[str]] = ..., working_directory: _Optional[str] = ..., environment: _Optional[_Mapping[str, str]] = ..., mates: _Optional[_Iterable[_Union[_job_pb2.MateName, _Mapping]]] = ..., hold: _Optional[bool] = ..., owner: _Optional[str] = ..., or_alone: _Optional[bool] = ..., group: _Optional[_Union[_job_pb2.GroupName, _Mapping]] = ..., least_nodes: _Optional[int] = ..., columns: _Optional[_Mapping[str, str]] = ...) -> None: ...
+    adoptable: bool
+    def __init__(self, request_id: _Optional[str] = ..., name: _Optional[str] = ..., nodes: _Optional[int] = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., script: _Optional[bytes] = ..., arguments: _Optional[_Iterable[str]] = ..., working_directory: _Optional[str] = ..., environment: _Optional[_Mapping[str, str]] = ..., mates: _Optional[_Iterable[_Union[_job_pb2.MateName, _Mapping]]] = ..., hold: _Optional[bool] = ..., owner: _Optional[str] = ..., or_alone: _Optional[bool] = ..., group: _Optional[_Union[_job_pb2.GroupName, _Mapping]] = ..., least_nodes: _Optional[int] = ..., columns: _Optional[_Mapping[str, str]] = ..., adoptable: _Optional[bool] = ...) -> None: ...
 
 class SubmitJobResponse(_message.Message):
     __slots__ = ("job",)

@@ -16,6 +16,7 @@ from cosched.adapters.batch_system import (
     BatchSystem,
     Known,
     Link,
+    LoneJob,
     Offered,
     Relinked,
     Withdrawn,
@@ -33,6 +34,7 @@ class Job:
     link: Link | None
     owner: str
     account: str = ""
+    adoptable: bool = False
     state: str = "queued"  # running, ended
     started: int = 0
     end: Ended | None = None
@@ -229,12 +231,14 @@ class Memory(BatchSystem):
 
     # Mates
 
-    async def adopt(self, job_id: str, link: Link, owner: str) -> None:
+    async def adopt(self, job_id: str, link: Link, may: Callable[[LoneJob], bool]) -> bool:
         job = self.machine.jobs.get(job_id)
-        if job is not None and job.link is None and job.state == "queued" and job.owner == owner:
-            job.link = link
-            self._told(job)
-            self.machine.schedule()
+        if job is None or job.link is not None or job.state != "queued" or not may(LoneJob(job.owner, job.adoptable)):
+            return False
+        job.link = link
+        self._told(job)
+        self.machine.schedule()
+        return True
 
     async def relink(self, job_id: str, link: Link) -> None:
         self._of(job_id).link = link

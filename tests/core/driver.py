@@ -1,11 +1,11 @@
 """Drives one `Coscheduler` by hand, event by event, in the role of its shell and of its peer B."""
 
-from collections.abc import Mapping
 from decimal import Decimal
 
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.coscheduling.owners import SAME_NAMES, Owners
 from cosched.core.effects import Answer, Call, Effect, Hold, Record, SetTimer, Start, Timer, Yield
 from cosched.core.events import Answered, Asked, CallFailed, Event, Finished, Ready, Submitted
 from cosched.core.job import JobState
@@ -87,7 +87,7 @@ def timer(effects: list[Effect], kind: Timer) -> int:
 class DomainA:
     """Domain A of 10 nodes, whose job j has the mate k on B; jitter 0 and a cap of 1 unless told otherwise."""
 
-    def __init__(self, nodes: int = 10, owners: Mapping | None = None, **settings: object) -> None:
+    def __init__(self, nodes: int = 10, owners: Owners = SAME_NAMES, **settings: object) -> None:
         self.now = 0
         self.core = Coscheduler("A", nodes, self._settings(settings), owners=owners)
 

@@ -18,33 +18,55 @@ from cosched.core.effects import (
     Timer,
     Want,
 )
-from cosched.core.events import Answered, Asked, CallFailed, Event, Finished, Linked, Ready, Submitted, Unlinked
+from cosched.core.events import (
+    Answered,
+    Asked,
+    CallFailed,
+    Event,
+    Finished,
+    Linked,
+    Ready,
+    StartedUnasked,
+    Submitted,
+    Unlinked,
+)
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     FOREVER,
     Failure,
     Found,
     GetMateJobId,
+    GetMember,
     MateJobId,
     MateProblem,
     MateStatus,
     Status,
+    named_group,
     named_mate,
 )
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What
 
 MATE = MateJobId(Found.MATE, "j")
+UNKNOWN = no_pair(MateProblem.UNKNOWN)
 CANCELLED_MATE = MateJobId(Found.MATE, "j", MateProblem.CANCELLED)
+
+
+HELD = set[str]()  # jobs that their users hold back
 
 
 @pytest.fixture
 def a() -> Coscheduler:
-    return Coscheduler("A", 10, CoschedulingSettings(mate_patience=500))
+    HELD.clear()
+    return domain()
 
 
-def submit(a: Coscheduler, job: str = "j", **names: str) -> None:
-    a.handle(Submitted(job, named_mate("B" if names else "", **names), owner="ann"), 0)
+def domain(**allows: object) -> Coscheduler:
+    return Coscheduler("A", 10, CoschedulingSettings(mate_patience=500), held_back=HELD.__contains__, **allows)
+
+
+def submit(a: Coscheduler, job: str = "j", adoptable: bool = False, **names: str) -> None:
+    a.handle(Submitted(job, named_mate("B" if names else "", **names), "ann", adoptable), 0)
 
 
 def answer(a: Coscheduler, caller: str = "k", *, pair=None, mate=None, peer="B", owner="ann"):
@@ -63,30 +85,79 @@ def test_a_job_without_a_mate_starts_at_once(a):
 
 
 def test_a_job_that_names_no_mate_is_adopted_by_the_one_that_names_it(a):
-    """ "which adopts the link if its job has no other mate, has not started, and has the same owner" """
-    submit(a)
-    assert answer(a, mate="j", owner="eve") == no_pair(MateProblem.OTHER_OWNER)
+    """ "which adopts the link if its job names nobody, waits, has the same owner" """
+    submit(a, adoptable=True)
+    assert answer(a, mate="j", owner="eve") == UNKNOWN
     assert answer(a, mate="j") == MATE
     assert (a.jobs["j"].peer, a.jobs["j"].mate) == ("B", "k")
     assert answer(a, "other", mate="j") == no_pair(MateProblem.TAKEN)
     assert answer(a, "k", mate="j", peer="C") == no_pair(MateProblem.TAKEN)
 
 
-def test_the_adoption_is_told_in_the_story_once(a):
+def test_no_job_is_adopted_without_the_consent_of_its_owner_or_of_its_domain(a):
+    """ "and may be adopted: its owner has said so (`--adoptable`), or its domain lets all jobs of that peer adopt" """
     submit(a)
+    assert answer(a, mate="j") == UNKNOWN
+    assert a.jobs["j"].group is None
+    trusting = domain(adopting="B")
+    submit(trusting)
+    assert answer(trusting, mate="j", peer="C") == UNKNOWN
+    assert answer(trusting, mate="j") == MATE
+
+
+def test_a_job_that_its_user_holds_back_is_adopted_once_it_is_released(a):
+    """ "never while its user holds it back" """
+    submit(a, adoptable=True)
+    HELD.add("j")
+    assert answer(a, mate="j") == UNKNOWN
+    HELD.clear()
+    assert answer(a, mate="j") == MATE
+
+
+def test_who_unlinks_or_links_a_job_takes_the_consent_back(a):
+    """ "Whoever links or unlinks a job takes that back" """
+    submit(a, adoptable=True)
+    assert answer(a, mate="j") == MATE
+    a.handle(Unlinked("j"), 1)
+    assert answer(a, "other", mate="j") == UNKNOWN
+    submit(a, "i", adoptable=True)
+    a.handle(Linked("i", named_mate("B", "p")), 2)
+    a.handle(Unlinked("i"), 3)
+    assert answer(a, "other", mate="i") == UNKNOWN
+
+
+@pytest.mark.parametrize("how", [None, JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED])
+def test_a_peer_that_tries_all_numbers_learns_of_no_job_that_is_none_of_its_business(a, how):
+    """ "hears the same as of an id that no job has" """
+    submit(a, "alone")
+    a.handle(Submitted("of_c", named_mate("C", "p"), "ann"), 0)
+    a.handle(Submitted("in_group", named_group("g", ("C", "D")), "ann"), 0)
+    for job in list(a.jobs) if how is not None else ():
+        if how is not JobState.CANCELLED:
+            a.handle(StartedUnasked(job, Allocation(1)), 1)
+        a.handle(Finished(job, how), 2)
+    for job in ("alone", "of_c", "in_group", "nothing"):
+        for owner in ("ann", "eve"):
+            assert answer(a, mate=job, owner=owner) == UNKNOWN
+            member = GetMember("k", "h", ("A", "B"), owner, member=job)
+            assert a.handle(Asked("B", member), 5) == [Answer("B", member, UNKNOWN)]
+
+
+def test_the_adoption_is_told_in_the_story_once(a):
+    submit(a, adoptable=True)
     question = Asked("B", GetMateJobId("k", None, "j", "ann"))
-    assert Record("j", What.LINKED, None, {"mate": "k", "peer": "B"}) in a.handle(question, 1)
+    assert Record("j", What.LINKED, None, {"mate": "k", "peer": "B", "adopted": True}) in a.handle(question, 1)
     assert [type(effect) for effect in a.handle(question, 1)] == [Answer]
 
 
 def test_an_id_that_another_users_job_has_by_now_is_not_the_mate(a):
-    submit(a)
+    submit(a, adoptable=True)
     assert answer(a, mate="j") == MATE
-    assert answer(a, mate="j", owner="eve") == no_pair(MateProblem.OTHER_OWNER)
+    assert answer(a, mate="j", owner="eve") == UNKNOWN
 
 
 def test_a_running_job_is_not_adopted(a):
-    submit(a)
+    submit(a, adoptable=True)
     a.handle(Ready("j", Allocation(4), FOREVER), 1)
     assert answer(a, mate="j") == no_pair(MateProblem.RUNNING)
 

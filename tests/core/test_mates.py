@@ -1,7 +1,10 @@
 """Mates (coscheduling.md): pair names, links by id and their adoption, owners."""
 
+from dataclasses import replace
+
 import pytest
 
+from cosched.core.coscheduling.owners import Owners
 from cosched.core.job import JobState
 from cosched.core.protocol import Found, GetMateJobId, GetMateStatus, MateJobId, MateProblem, MateStatus, Status
 from cosched.core.settings import Scheme
@@ -11,6 +14,7 @@ from .driver import MATE_IS_K, DomainA, called
 MATE_IS_J = MateJobId(Found.MATE, "j")
 UNSUBMITTED = MateJobId(Found.UNSUBMITTED, None)
 NO_PAIR = MateJobId(Found.NO_PAIR, None)
+NOBODYS = MateJobId(Found.NO_PAIR, None, MateProblem.UNKNOWN)
 
 
 # Pair names
@@ -211,16 +215,38 @@ def test_a_mate_that_was_adopted_cannot_be_named_by_another_job():
 
 def test_a_table_maps_owners_between_domains():
     """ "A table (`owners`) maps users between domains; by default names are equal" """
-    a = DomainA(owners={("B", "asmith"): "alice", ("C", "mallory"): "alice"})
+    a = DomainA(owners=Owners({("B", "asmith"): "alice", ("C", "mallory"): "alice"}))
     a.submit("j", pair="p", owner="alice")
     assert a.asked_id("k", pair="p", owner="mallory") == UNSUBMITTED  # that is C's mallory
     assert a.asked_id("k", pair="p", owner="asmith") == MATE_IS_J
 
 
 def test_a_mapped_owner_is_not_the_one_of_the_same_name():
-    a = DomainA(owners={("B", "alice"): "alice2"})
+    a = DomainA(owners=Owners({("B", "alice"): "alice2"}))
     a.submit("j", pair="p", owner="alice")
     assert a.asked_id("k", pair="p", owner="alice") == UNSUBMITTED
+
+
+CLOSED = Owners({("B", "ann.there"): "ann"}, closed=frozenset("B"))
+RESERVED = Owners(reserved=frozenset({"root"}))
+
+
+def test_a_closed_table_leaves_all_other_users_of_the_peer_without_jobs():
+    """ "With `other_owners = "nobody"` all its other users are nobody here" """
+    a = DomainA(owners=CLOSED)
+    a.submit("j", pair="p", owner="ann")
+    assert a.asked_id("k", pair="p", owner="ann") == NOBODYS
+    assert a.asked_id("k", pair="q", owner="ann") == NOBODYS, "whatever the name is"
+    assert a.asked_id("k", pair="p", owner="ann.there") == MATE_IS_J
+
+
+def test_root_of_a_peer_is_nobody_here_unless_the_table_names_it():
+    """ "nobody here are root and the service's own user, unless `owners` names them" """
+    for owners, found in ((RESERVED, NOBODYS), (replace(RESERVED, mapped={("B", "root"): "root"}), MATE_IS_J)):
+        a = DomainA(owners=owners)
+        a.submit("j", pair="p", owner="root")
+        assert a.asked_id("k", pair="p", owner="root") == found
+        assert a.asked_id("k", pair="q", owner="ann") == UNSUBMITTED
 
 
 # Coscheduling off

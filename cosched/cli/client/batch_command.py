@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from cosched.client import Client, Domain, Job
 
 NOT_TAKEN = "NOT_TAKEN"  # the reason of a ClientError: the batch system has refused a job
-LINKS = frozenset({"mate", "pair", "pair_domain", "group", "members"})  # options that name mates
+# Options that name mates, or that let others do so
+LINKS = frozenset({"mate", "pair", "pair_domain", "group", "members", "adoptable"})
 
 
 class NotTaken(Failure):

@@ -128,6 +128,7 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
         yield "mate", _mate(mate)
     if job.group is not None:
         yield "group", _group(job.group)
+    yield "adoptable", "yes: a job that names it by its id may have it" if job.adoptable else ""
     yield "holds", _holds(job.holds)
 
 

@@ -46,7 +46,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 HEADINGS = {
     "Job": ("nodes", "best", "nodelist", "column", "time_limit", "name", "hold", "directory", "export", "comment"),
-    "Mate": ("mate", "pair", "pair_domain", "or_alone"),
+    "Mate": ("mate", "pair", "pair_domain", "or_alone", "adoptable"),
     "Group": ("group", "members", "destinations"),
     "Machines": ("grid", "application", "size", "strategy", "iterations", "max_proposals", "reselect"),
     "Timing": ("at", "within", "start_after", "windows", "end_together"),
@@ -78,6 +78,7 @@ def job_options(command: Command) -> Command:
         click.option("-J", "--job-name", "--name", "name", metavar="NAME", help="Its name (the script's file name)."),
         click.option("--mate", type=JobId(anywhere=True), metavar="DOMAIN:ID", help="Its mate, submitted before."),
         pair_options,
+        click.option("--adoptable", is_flag=True, help="A job of yours that names it by its id may have it."),
         group_options,
         window_options,
         click.option("--end-together", is_flag=True, help="All of the group end at once, as --time has it."),
@@ -166,8 +167,8 @@ def submit(
       cosched submit --select grid.toml --application jacobi --size 16800 job.sh
 
     Its mate is a job on another domain that starts at the same moment: name it by --mate if it has been
-    submitted, or submit both with the same --pair name, in any order. A mate that does not exist, has ended or
-    belongs to another user is refused, unless --or-alone lets the job start without it.
+    submitted, --adoptable, or submit both with the same --pair name, in any order. A mate that does not exist, has
+    ended, belongs to another user or is not adoptable is refused, unless --or-alone lets the job start without it.
 
     A group has one job on each of up to 16 domains; all start at the same moment. Submit each with the same --group
     name, --with the domains of the others. Or submit all at once, --to their domains: all are submitted, or none.
@@ -332,6 +333,8 @@ def _given(script: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any
 def _check_mate(asked: Mapping[str, Any]) -> None:
     if asked["mate"] is not None and asked["pair"] is not None:
         raise click.UsageError("--mate and --pair exclude each other")
+    if asked["adoptable"] and any(asked[link] is not None for link in ("mate", "pair", "group")):
+        raise click.UsageError("--adoptable is for a job that names nobody: leave out --mate, --pair and --group")
     if asked["pair_domain"] and asked["pair"] is None:
         raise click.UsageError("--pair-domain needs --pair")
     if asked["or_alone"] and asked["mate"] is None and asked["pair"] is None and asked["group"] is None:

@@ -23,7 +23,7 @@ say), `incoming` (what peers ask).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -35,7 +35,8 @@ from cosched.core.coscheduling.asking import Asking
 from cosched.core.coscheduling.incoming import Incoming
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob, always, membership
 from cosched.core.coscheduling.links import Links
-from cosched.core.coscheduling.names import Names
+from cosched.core.coscheduling.names import Names, never
+from cosched.core.coscheduling.owners import SAME_NAMES, Owners
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.coscheduling.slots import Slots
 from cosched.core.coscheduling.starts.agreeing import Agreeing
@@ -111,7 +112,7 @@ Table = dict[tuple[JobState, type], Transition]
 class Coscheduler:
     """Coscheduling in the policy domain `domain` of `nodes` nodes.
 
-    `owners`: names of peers' users here, where they differ. The rest: see Ledger.
+    `owners`, `adopting`, `held_back`: see Names. The rest: see Ledger.
     """
 
     def __init__(
@@ -120,7 +121,9 @@ class Coscheduler:
         nodes: int,
         settings: CoschedulingSettings,
         *,
-        owners: Mapping[tuple[Domain, str], str] | None = None,
+        owners: Owners = SAME_NAMES,
+        adopting: Collection[Domain] = (),
+        held_back: Callable[[JobId], bool] = never,
         story: bool = True,
         known_as: Callable[[JobId], str] = str,
         may_hold: Callable[[JobId, int], bool] = always,
@@ -129,7 +132,7 @@ class Coscheduler:
         self.ledger = ledger = Ledger(domain, nodes, settings, story, known_as, may_hold, from_wall)
         self.jobs = ledger.jobs
         self._changed = ledger.changed
-        self.names = names = Names(ledger, owners or {})
+        self.names = names = Names(ledger, owners, frozenset(adopting), held_back)
         self.peers = peers = Peers(ledger)
         self.slots = slots = Slots(ledger)
         self.allocations = allocations = Allocations(ledger, peers, slots)

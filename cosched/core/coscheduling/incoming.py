@@ -88,20 +88,23 @@ class Incoming:
     def _asked_who(self, peer: Domain, request: GetMateJobId | GetMember, now: int) -> list[Effect]:
         """Which job here starts with the caller: it knows the caller from now on."""
         job = self.names.find(peer, request)
+        adopts = job is None or job.group is None
         known = None if job is None or job.group is None else job.group.jobs.get(peer)
         answer = self.names.answer(peer, request)
         if answer.job is None or known == request.caller:
             return [Answer(peer, request, answer)]
-        if adopted := job is None:
+        if job is None:
             job = self.ledger.jobs[answer.job]
         self.ledger.changed[job.id] = None
         told: Detail = {"mate": request.caller, "peer": peer}
+        if adopts:
+            told["adopted"] = True
         if known is not None:
             told["was"] = f"{peer}:{known}"
         noted = self.ledger.note(job, What.LINKED, **told)
         if job.is_pair:
             return [*noted, HasMate(job.id), Answer(peer, request, answer)]
-        if adopted:
+        if adopts:
             joins = self.ledger.note(job, What.LINKED, group=membership(job).name, others=list(job.peers))
             patience = self.allocations.patience(job, now)
             return [*joins, *noted, HasMate(job.id), *patience, Answer(peer, request, answer)]

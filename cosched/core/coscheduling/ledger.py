@@ -77,6 +77,7 @@ class PairedJob:
     in_doubt: bool = False  # a call was given up that may yet start the mate: no later one has been answered
     wanted: bool = False  # its mate has asked for it
     parted: Parted | None = None  # its owner has unlinked it from this mate, which cannot adopt it
+    adoptable: bool = False  # it names nobody, and its owner lets any job of the same owner that names it have it
     untold: dict[Domain, Untold] = field(default_factory=dict)  # perhaps of a group that it was in
 
     @property

@@ -34,7 +34,7 @@ class Links:
 
     def submitted(self, event: Submitted, now: int) -> list[Effect]:
         """A job is queued; ValueError if its mate, or its place in its group, is another job's."""
-        named, job = event.named, PairedJob(event.job, event.owner)
+        named, job = event.named, PairedJob(event.job, event.owner, adoptable=event.adoptable)
         self.names.add(job, named)
         self.ledger.changed[job.id] = None
         noted = self.ledger.note(job, What.SUBMITTED, **_told(named)) if self.ledger.story else []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from cosched.core.coscheduling.asked_early import AskedEarly, PairName
 from cosched.core.coscheduling.ledger import Ledger, PairedJob, Parted, membership
 from cosched.core.coscheduling.membership import Membership
+from cosched.core.coscheduling.owners import NOBODY, SAME_NAMES, Owners
 from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import (
     MAX_MEMBERS,
@@ -16,6 +17,7 @@ from cosched.core.protocol import (
     GetMateJobId,
     GetMember,
     JobId,
+    Lookup,
     MateJobId,
     MateProblem,
     Named,
@@ -35,15 +37,22 @@ OF_GROUPS = ""  # in the place of a pair's peer, as of `Named`: groups have thei
 Key = tuple[Domain, str, str]  # peer, owner here, name
 
 
+def never(_job: JobId) -> bool:
+    """No job is held back."""
+    return False
+
+
 @dataclass(slots=True)
 class Names:
     """The names and ids by which jobs of this domain are found.
 
-    `owners` maps (peer, owner there) to the owner here where the names differ.
+    `adopting`: peers whose jobs may adopt any job of their owners. `held_back`: whether no job may adopt this one now.
     """
 
     ledger: Ledger
-    owners: Mapping[tuple[Domain, str], str] = field(default_factory=dict)
+    owners: Owners = SAME_NAMES
+    adopting: frozenset[Domain] = frozenset()
+    held_back: Callable[[JobId], bool] = never
     _by_name: dict[Key, JobId] = field(default_factory=dict)
     _by_mate: dict[tuple[Domain, JobId], JobId] = field(default_factory=dict)
     _parted: dict[tuple[Domain, JobId], dict[JobId, None]] = field(default_factory=dict)  # jobs here, by former mate
@@ -95,13 +104,14 @@ class Names:
         """The job starts with these now, who are free. A mate that it had cannot adopt it, once it is in a group."""
         self._erase(job)
         job.parted = None if named.is_pair else _parted(job)
-        job.group = Membership.named(self.ledger.domain, named)
+        job.group, job.adoptable = Membership.named(self.ledger.domain, named), False
         self._enter(job)
 
     def unlink(self, job: PairedJob) -> None:
         """The job starts with nobody any more. The mate that it had cannot adopt it."""
         self._erase(job)
-        job.parted, job.group = _parted(job), None
+        job.parted = _parted(job)
+        job.group, job.adoptable = None, False
         self._enter(job)
 
     def forget(self, job: PairedJob) -> None:
@@ -124,8 +134,24 @@ class Names:
     # What peers ask
 
     def owner_here(self, peer: Domain, owner: str) -> str:
-        """What a user of the peer is called here."""
-        return self.owners.get((peer, owner), owner) if self.owners else owner
+        """What a user of the peer is called here; NOBODY: no user here is this one."""
+        return owner if self.owners is SAME_NAMES else self.owners.here(peer, owner)
+
+    def may_adopt(self, peer: Domain, *, adoptable: bool, held: bool) -> bool:
+        """Whether a job of the peer that names a job here, which names nobody, may have it start with itself.
+
+        Its owner says so of the job (`adoptable`), or this domain of the peer; never while its owner holds it back.
+        """
+        return (adoptable or peer in self.adopting) and not held
+
+    def may_hear_of(self, peer: Domain, job: PairedJob) -> bool:
+        """Whether the peer may hear of a job by its id: it names a job there, or may be adopted by one.
+
+        The peer cannot tell all others from jobs that do not exist, whatever numbers it tries.
+        """
+        if peer in job.peers:
+            return True
+        return self.may_adopt(peer, adoptable=job.adoptable, held=self.held_back(job.id))
 
     def starts_with(self, peer: Domain, caller: JobId, job: JobId) -> bool:
         """Whether the peer's job `caller`, which has asked for this id before, starts together with `job`."""
@@ -156,10 +182,12 @@ class Names:
         """Which job here starts with the caller."""
         if not self.ledger.enabled:
             return no_pair(MateProblem.OFF)
+        if self.owner_here(peer, request.owner) == NOBODY:
+            return no_pair(MateProblem.UNKNOWN)
         return self._member(peer, request) if isinstance(request, GetMember) else self._mate(peer, request)
 
     def _mate(self, peer: Domain, request: GetMateJobId) -> MateJobId:
-        """A job that names no id yet takes the caller's, and one that names nobody is adopted."""
+        """A job that names no id yet takes the caller's, and one that names nobody is adopted if that may be."""
         local = self.find(peer, request)
         group = None if local is None else local.group
         known = group is not None and group.is_pair and group.jobs.get(peer) == request.caller
@@ -202,10 +230,8 @@ class Names:
     def _problem(self, peer: Domain, request: GetMateJobId, local: PairedJob | None) -> MateProblem | None:
         """Why the local job that was found (or else is named) cannot be the caller's mate; None: it can."""
         named = local or self.ledger.jobs.get(request.mate or "")
-        if named is None:
+        if named is None or not self._is_for(peer, request, named):
             return MateProblem.UNKNOWN
-        if named.owner != self.owner_here(peer, request.owner):
-            return MateProblem.OTHER_OWNER
         if local is None:  # it has ended, with another mate
             return NOT_WAITING[named.state]
         group = local.group
@@ -215,6 +241,10 @@ class Names:
         if mate is not None or request.pair is not None:
             return None
         return NOT_WAITING.get(local.state) or (MateProblem.NAMES_PAIR if local.pair is not None else None)
+
+    def _is_for(self, peer: Domain, request: Lookup, job: PairedJob) -> bool:
+        """Whether the job is one of this owner's, of which the peer may hear."""
+        return job.owner == self.owner_here(peer, request.owner) and self.may_hear_of(peer, job)
 
     def _member(self, peer: Domain, request: GetMember) -> MateJobId:
         """A member that does not know the caller's id yet takes it.
@@ -247,12 +277,13 @@ class Names:
         return MateJobId(Found.MATE, job.id, NOT_WAITING.get(job.state))
 
     def _adopted(self, peer: Domain, request: GetMember) -> PairedJob | MateProblem:
-        """The job that the caller names by its id, a member from now on if it names nobody; else why it cannot be."""
+        """The job that the caller names by its id, a member from now on if it names nobody and may be adopted.
+
+        Else why it cannot be.
+        """
         job = self.ledger.jobs.get(request.member or "")
-        if job is None:
+        if job is None or not self._is_for(peer, request, job):
             return MateProblem.UNKNOWN
-        if job.owner != self.owner_here(peer, request.owner):
-            return MateProblem.OTHER_OWNER
         if job.group is not None or job.state is not JobState.QUEUED:
             return NOT_WAITING.get(job.state, MateProblem.TAKEN)
         here = self.ledger.domain

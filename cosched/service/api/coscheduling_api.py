@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar, get_args
 import grpc
 from google.protobuf.message import Message
 
+from cosched.core.coscheduling.owners import NOBODY
 from cosched.core.events import Asked
 from cosched.core.protocol import (
     Domain,
@@ -22,6 +23,7 @@ from cosched.core.protocol import (
     MateJobId,
     MutatingRequest,
     Reply,
+    named_id,
 )
 from cosched.service.api.answering import Context, Method, answered, as_refusal
 from cosched.service.domain.draining import check_seconds
@@ -45,6 +47,7 @@ from cosched.service.wire.pair_messages import (
 from cosched.service.wire.translation import write_clock
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceServicer
+from cosched.validation.text import shown
 
 _Message = TypeVar("_Message", bound=Message)
 _Response = TypeVar("_Response", bound=Message)
@@ -157,33 +160,42 @@ class CoschedulingApi(CoschedulingServiceServicer):
             self._check_reader(caller)
             return call.answer(*self._own_mate(asked.request.caller))
         self.check_peer(caller, asked.peer)
-        if await self._may_turn_up(asked):
+        audit = _audit(call.name, asked, caller, self.domain.clock.now())
+        self._warn_of_nobody(asked)
+        if await self._may_turn_up(asked, audit):
             return call.answer(MateJobId(Found.UNSUBMITTED, None), here)
-        reply = await self._reply(call.name, self._instants.told(asked), caller)
+        reply = await self._reply(self._instants.told(asked), audit)
         if self._is_of_no_mate(asked, reply):
             said = "%s:%s asks for %s, which is not its mate: %s"
             self.domain.sparing_log.warning((asked.peer, call.name), said, *_named(asked), call.name)
         return call.answer(self._instants.answered(reply), here)
 
-    async def _may_turn_up(self, asked: Asked) -> bool:
+    def _warn_of_nobody(self, asked: Asked) -> None:
+        """Log that a peer asks for a user's job who is nobody here."""
+        peer, request = asked.peer, asked.request
+        if not isinstance(request, GetMateJobId | GetMember):
+            return
+        if self.domain.core.names.owner_here(peer, request.owner) == NOBODY:
+            said = "%s:%s is of %s, who is nobody here: owners of [[peer]] can say who that is"
+            who = shown(request.owner)
+            self.domain.sparing_log.warning((peer, who), said, peer, request.caller, who)
+
+    async def _may_turn_up(self, asked: Asked, audit: AuditRecord | None) -> bool:
         """Whether the call asks for an unknown mate or member, and the resource manager cannot say if it has it."""
         peer, request = asked.peer, asked.request
         if not isinstance(request, GetMateJobId | GetMember):
             return False
         if isinstance(request, GetMember) and not self.domain.scheduler.capabilities.groups:
             return False
-        return (
-            not await self._queue.look_for_caller(peer, request) and self.domain.core.names.find(peer, request) is None
-        )
+        if await self._queue.look_for_caller(peer, request, audit):
+            return False
+        return self.domain.core.names.find(peer, request) is None
 
-    async def _reply(self, call: str, asked: Asked, caller: Caller) -> Reply:
+    async def _reply(self, asked: Asked, audit: AuditRecord | None) -> Reply:
         """Return the domain's answer. The domain is asked without a pause before, so that a caller that goes away
         leaves nothing half done.
         """
-        request, audit = asked.request, None
-        if isinstance(request, MutatingRequest | GroupOrder):
-            now = self.domain.clock.now()
-            audit = AuditRecord(now, asked.peer, caller.via, call, request.job, "OK", request.request_id)
+        request = asked.request
         reply = self.domain.questions.ask(asked, audit)
         if audit is not None and not self.domain.questions.is_of_mates(asked):
             self._audit_vain(replace(audit, outcome=NO_MATE, detail=f"{asked.peer}:{request.caller} is not its mate"))
@@ -231,6 +243,16 @@ class CoschedulingApi(CoschedulingServiceServicer):
             return MateJobId(Found.NO_PAIR, None), self.domain.name
         peer, mate = record.mate.peer, record.mate.mate
         return MateJobId(Found.UNSUBMITTED if mate is None else Found.MATE, mate), peer
+
+
+def _audit(call: str, asked: Asked, caller: Caller, now: int) -> AuditRecord | None:
+    """Return the row for an order, or for the adoption that a question may be; None: it changes nothing."""
+    peer, request = asked.peer, asked.request
+    if isinstance(request, MutatingRequest | GroupOrder):
+        return AuditRecord(now, peer, caller.via, call, request.job, "OK", request.request_id)
+    if (lone := named_id(request)) is None:
+        return None
+    return AuditRecord(now, peer, caller.via, call, lone, "OK", f"adopted by {peer}:{request.caller}")
 
 
 def _named(asked: Asked) -> tuple[Domain, str, str]:

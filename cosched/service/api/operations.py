@@ -149,7 +149,7 @@ class Operations:
             state=JobState.QUEUED,
             reason=story.WAITS_IN_QUEUE,
             user_hold=wanted.hold,
-            **fields_of(self._domain.name, named),
+            **fields_of(self._domain.name, named, adoptable=wanted.adoptable),
             columns=self._columns(wanted.columns, wanted.nodes),
         )
 

@@ -66,6 +66,7 @@ class Views:
             self._write_allocation(message, record, allocation)
         if record.exit_code is not None:
             message.exit_code = record.exit_code
+        message.adoptable = record.adoptable
         if record.paired:
             self._write_others(message, record)
             self._write_holds(message.holds, record)

@@ -8,11 +8,12 @@ are there (`presence`) and whether this domain drains (`draining`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.coscheduling.owners import SAME_NAMES, Owners
 from cosched.core.domain import TIMER_EVENTS
 from cosched.core.effects import SetTimer, Start, Timer
 from cosched.core.events import Finished, StartedUnasked, Submitted
@@ -53,14 +54,15 @@ class LiveDomain:
         clock: Clock,
         metrics: Metrics,
         *,
-        owners: Mapping[tuple[Domain, str], str] | None = None,
+        owners: Owners = SAME_NAMES,
+        adopting: Collection[Domain] = (),
         accounts: Accounts = NO_ACCOUNTS,
         paced: bool = False,
         of_traces: bool = False,
         kind: SchedulerKind | None = None,
         places: Places | None = None,
     ) -> None:
-        """`owners`: see Coscheduler; `paced`: see Decisions; `kind`: that of the scheduler, else the default one.
+        """`owners`, `adopting`: see Names; `paced`: see Decisions; `kind`: that of the scheduler, else the default one.
         `places`: see PolicyDomain.
 
         `of_traces`: the jitter of holds is drawn as in a simulation, by the trace's ids, which are the jobs' names.
@@ -77,8 +79,8 @@ class LiveDomain:
         self.jobs: dict[JobId, JobRecord] = {}  # those that have not ended
         charges = Charges(name, accounts, self.jobs)
         self.core = core = Coscheduler(
-            name, scheduler.nodes, settings, owners=owners, known_as=self._name_of if of_traces else str,
-            may_hold=charges.may_hold, from_wall=clock.from_wall,
+            name, scheduler.nodes, settings, owners=owners, adopting=adopting, held_back=self._held_back,
+            known_as=self._name_of if of_traces else str, may_hold=charges.may_hold, from_wall=clock.from_wall,
         )  # fmt: skip
         self.records = records = Records(core, scheduler, self.journal, metrics, self.jobs, charges)
         self.decisions = decisions = Decisions(core, records, self.kind, places, paced=paced)
@@ -92,6 +94,11 @@ class LiveDomain:
 
     def _name_of(self, job: JobId) -> str:
         return self.jobs[job].name
+
+    def _held_back(self, job: JobId) -> bool:
+        """Whether its user holds the job back, or it is adopted in a batch system's queue alone (`Queue`)."""
+        record = self.jobs.get(job)
+        return record is not None and (record.user_hold or not self.scheduler.capabilities.all_jobs)
 
     def state(self, job: JobId) -> JobState | None:
         """The job's state; None: it is not known here, or has ended."""
@@ -112,7 +119,7 @@ class LiveDomain:
 
     def admit(self, record: JobRecord) -> None:
         """Tell the core of a new job; only in a turn."""
-        self.decisions.feed(Submitted(str(record.id), record.named, record.owner))
+        self.decisions.feed(Submitted(str(record.id), record.named, record.owner, record.adoptable))
 
     def enqueue(self, record: JobRecord) -> None:
         """The job may be scheduled; only in a turn."""

@@ -130,11 +130,14 @@ def named_in(group: Membership | None) -> tuple[str | None, dict[Domain, JobId |
     return group.name or None, {peer: group.jobs.get(peer) for peer in group.others}, group.is_pair
 
 
-def fields_of(domain: Domain, named: Named | None) -> dict[str, Any]:
-    """The fields of the record of a new job on `domain`, by the mate or the group that it names."""
+def fields_of(domain: Domain, named: Named | None, *, adoptable: bool = False) -> dict[str, Any]:
+    """The fields of the record of a new job on `domain`, by the mate or the group that it names.
+
+    `adoptable`: it names nobody, and may be adopted.
+    """
     group = None if named is None else Membership.named(domain, named)
     if group is None:
-        return {}
+        return {"memory": {"adoptable": True}} if adoptable else {}
     kept = {"memory": {"group": memory}} if (memory := _remembered_group(group)) else {}
     return dict(zip(("group_name", "mates", "is_pair"), named_in(group), strict=True)) | kept
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import grpc
 
+from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.coscheduling.names import NOT_WAITING, no_pair
 from cosched.core.events import Asked
 from cosched.core.job import JobState
@@ -13,10 +14,13 @@ from cosched.core.protocol import (
     GetMateStatus,
     GetMember,
     JobId,
+    Lookup,
     MateJobId,
     MateProblem,
     MutatingRequest,
     Reply,
+    Request,
+    named_id,
 )
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.late_answers import LateAnswers
@@ -42,16 +46,19 @@ class Questions:
     def ask(self, asked: Asked, audit: AuditRecord | None = None) -> Reply | None:
         """A peer's request and its answer; None: it takes a while, see `late_answers`. Refusal.
 
-        An order about a job that does not start with the caller changes nothing: `audit` is not written.
+        `audit`: the row of a request that changes something; of a question, if by it a job is adopted. An order about a
+        job that does not start with the caller changes nothing: its row is not written.
         """
         self._recall(asked)
         if not self._turns.problem and (answer := self._known(asked)) is not None:
             return self._explained(asked, answer)
         with self._turns.take() as changes:
-            if audit is not None and self.is_of_mates(asked):
-                changes.audits.append(audit)
+            is_question = isinstance(asked.request, GetMateJobId | GetMember)
+            lone, of_mates = self._lone_job(asked.request), not is_question and self.is_of_mates(asked)
             if not self._decisions.hear(asked.peer, asked):
                 raise Refusal(grpc.StatusCode.INVALID_ARGUMENT, "ILLEGAL", "the job is in no state that allows this")
+            if audit is not None and (of_mates or (is_question and lone is not None and lone.group is not None)):
+                changes.audits.append(audit)
         return self._explained(asked, changes.reply)
 
     def is_of_mates(self, asked: Asked) -> bool:
@@ -59,6 +66,11 @@ class Questions:
         request = asked.request
         assert not isinstance(request, GetMateJobId | GetMember)
         return self._core.names.starts_with(asked.peer, request.caller, request.job)
+
+    def _lone_job(self, request: Request) -> PairedJob | None:
+        """Return the job that names nobody, which a question names by its id."""
+        job = self._core.jobs.get(named_id(request) or "")
+        return job if job is not None and job.group is None else None
 
     def _explained(self, asked: Asked, reply: Reply | None) -> Reply | None:
         """The answer, with what is on record of a mate that is not in memory (any more)."""
@@ -68,15 +80,19 @@ class Questions:
             return reply._replace(problem=self._problem_on_record(asked.peer, request))
         return reply
 
-    def _problem_on_record(self, peer: Domain, request: GetMateJobId | GetMember) -> MateProblem:
-        named = request.member if isinstance(request, GetMember) else request.mate
-        id = number(named or "")
+    def _problem_on_record(self, peer: Domain, request: Lookup) -> MateProblem:
+        """Return how a job that may be heard of has ended; of any other, that there is none, as far as can be told."""
+        id = number(named_id(request) or "")
         record = self._store.job(id) if id is not None else None
-        if record is None or not record.state.final:
-            return MateProblem.UNKNOWN if self._records.scheduler.capabilities.all_jobs else MateProblem.NOT_WAITING
+        if record is not None and record.state.final and self._is_for(peer, request, record):
+            return NOT_WAITING[record.state]
+        return MateProblem.UNKNOWN if self._records.scheduler.capabilities.all_jobs else MateProblem.NOT_WAITING
+
+    def _is_for(self, peer: Domain, request: Lookup, record: JobRecord) -> bool:
+        """As `Names`, of a job on record: whether it is one of this owner's, of which the peer may hear."""
         if record.owner != self._core.names.owner_here(peer, request.owner):
-            return MateProblem.OTHER_OWNER
-        return NOT_WAITING[record.state]
+            return False
+        return peer in record.mates or self._core.names.may_adopt(peer, adoptable=record.adoptable, held=False)
 
     def _known(self, asked: Asked) -> Reply | None:
         """The answer to a question, if it changes nothing here: that needs no turn."""
@@ -110,7 +126,7 @@ class Questions:
                 request_id, kind, values = kept
                 self._core.answers.recover_answer(peer, request.caller, request_id, recalled_answer(kind, values))
 
-    def _ended(self, peer: Domain, request: GetMateJobId | GetMember) -> JobRecord | None:
+    def _ended(self, peer: Domain, request: Lookup) -> JobRecord | None:
         owner = self._core.names.owner_here(peer, request.owner)
         if isinstance(request, GetMember):
             return self._store.ended_member(owner, request.group)

@@ -208,6 +208,8 @@ def _linked(detail: StoredDetail, _: Callable[[int], str]) -> str:
     if "group" in detail:
         return f"joins group {detail['group']}{was}"
     mate = f"{detail['peer']}:{detail.get('mate') or detail.get('pair')}"
+    if detail.get("adopted"):
+        return f"adopted by {mate}, which names it by its id"
     if "or_alone" in detail:
         return f"{'starts alone' if detail['or_alone'] else 'waits'} if its mate {mate} does not exist"
     return f"linked with {mate}{was}"

@@ -11,17 +11,18 @@ from dataclasses import replace
 
 import grpc
 
-from cosched.adapters.batch_system import BatchSystem, Foreseen, Link, NodeState
+from cosched.adapters.batch_system import BatchSystem, Foreseen, Link, LoneJob, NodeState
 from cosched.adapters.launcher import Launcher
 from cosched.adapters.manager import ManagerError
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, GetMateJobId, GetMember, JobId, Named, named_group
+from cosched.core.protocol import Domain, GetMember, JobId, Lookup, Named, named_group, named_id
+from cosched.core.story import What
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import least_of
 from cosched.service.manager.launches import spec_of
 from cosched.service.manager.plans import BATCH_SYSTEMS, Plan, Planner, no_plan
 from cosched.service.peers.linking import Coupled, no_pair
-from cosched.service.store import JobRecord, JobScript
+from cosched.service.store import AuditRecord, JobRecord, JobScript
 from cosched.service.wire.errors import Refusal
 
 SUBMITTED_ELSEWHERE = (
@@ -69,10 +70,10 @@ class Queue:
     async def look_for(self, job: JobId) -> None:
         """Learn of this job if it is new, since somebody asks for it."""
 
-    async def look_for_caller(self, peer: Domain, question: GetMateJobId | GetMember) -> bool:  # noqa: ARG002
+    async def look_for_caller(self, peer: Domain, question: Lookup, audit: AuditRecord | None) -> bool:  # noqa: ARG002
         """Learn of a job that a peer asks for: it may be new, perhaps without a mate yet.
 
-        False: the job may exist, but the manager does not answer.
+        `audit`: the row of its adoption. False: the job may exist, but the manager does not answer.
         """
         return True
 
@@ -144,7 +145,7 @@ class BatchQueue(Queue):
         if job not in self._domain.jobs:
             await self._system.look()
 
-    async def look_for_caller(self, peer: Domain, question: GetMateJobId | GetMember) -> bool:
+    async def look_for_caller(self, peer: Domain, question: Lookup, audit: AuditRecord | None) -> bool:
         """See Queue."""
         if self._is_settled(peer, question):
             return True
@@ -152,30 +153,43 @@ class BatchQueue(Queue):
             async with asyncio.timeout(PEERS_PATIENCE):
                 answered = await self._system.look()
                 if not self._is_settled(peer, question):
-                    await self._adopt_caller(peer, question)
+                    await self._adopt_caller(peer, question, audit)
         except TimeoutError:
             return False
         return answered
 
-    def _is_settled(self, peer: Domain, question: GetMateJobId | GetMember) -> bool:
+    def _is_settled(self, peer: Domain, question: Lookup) -> bool:
         """Whether the job is known, and names others or was unlinked from this one."""
         found = self._domain.core.names.find(peer, question)
         return found is not None and (found.group is not None or found.is_parted_from(peer, question.caller))
 
-    async def _adopt_caller(self, peer: Domain, question: GetMateJobId | GetMember) -> None:
-        """Give the caller, or its group, to the job that it names by its id."""
+    async def _adopt_caller(self, peer: Domain, question: Lookup, audit: AuditRecord | None) -> None:
+        """Give the caller, or its group, to the job that it names by its id, if that may be adopted."""
+        named = named_id(question)
         if isinstance(question, GetMember):
-            named, others = question.member, [peer for peer in question.domains if peer != self._domain.name]
+            others = [peer for peer in question.domains if peer != self._domain.name]
             link = self._link(named_group(question.group, tuple(others), windows=question.windows, at=question.at))
         else:
-            named, link = question.mate if question.pair is None else None, Link(peer, question.caller)
+            link = Link(peer, question.caller)
         if named is None:
             return
-        owner = self._domain.core.names.owner_here(peer, question.owner)
+        names = self._domain.core.names
+        owner = names.owner_here(peer, question.owner)
+
+        def may(job: LoneJob) -> bool:
+            return job.owner == owner and names.may_adopt(peer, adoptable=job.adoptable, held=job.held)
+
         try:
-            await self._system.adopt(named, link, owner)
+            if await self._system.adopt(named, link, may):
+                self._note_adoption(named, peer, question.caller, audit)
         except (ManagerError, ValueError) as error:
             _LOG.warning("job %s cannot be linked with %s:%s: %s", named, peer, question.caller, error)
+
+    def _note_adoption(self, job: JobId, peer: Domain, caller: JobId, audit: AuditRecord | None) -> None:
+        with self._domain.turns.take() as changes:
+            changes.audits += [] if audit is None else [audit]
+            if job in self._domain.jobs:
+                self._domain.journal.note(job, What.LINKED, mate=caller, peer=peer, adopted=True)
 
     def must_adopt(self, job: JobId) -> bool:
         """See Queue."""
@@ -185,7 +199,7 @@ class BatchQueue(Queue):
     async def adopt(self, job: JobId, named: Named, owner: str) -> None:
         """See Queue."""
         with _refusals():
-            await self._system.adopt(job, self._link(named), owner)
+            await self._system.adopt(job, self._link(named), lambda found: found.owner == owner)
 
     def check_name(self, record: JobRecord, named: Named) -> None:
         """See Queue."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -12,7 +12,7 @@ from cosched.service.api.reads import Reads
 from cosched.service.api.views import Views
 from cosched.service.clock import Clock
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.page.viewers import Policy, owner_here
+from cosched.service.page.viewers import Policy
 from cosched.service.planning.explaining import Explaining
 from cosched.service.store import EventRecord, JobRecord
 from cosched.service.wire.callers import Caller, Identify
@@ -39,7 +39,6 @@ class Described:
     reads: Reads
     about: Callable[[], cluster_pb2.Domain]
     policy: Policy
-    owners: Mapping[tuple[Domain, str], str]  # what peers' users are called here, where it differs
     clock_ahead: Callable[[Domain], timedelta]  # of a peer's clock; 0 if it is unknown
 
     explaining: Explaining
@@ -77,7 +76,7 @@ class PageApi(PageServiceServicer):
     async def _describe(self, request: page_pb2.DescribeJobsRequest, peer: Domain) -> page_pb2.DescribeJobsResponse:
         told = page_pb2.DescribeJobsResponse(domain=_without_peers(self._described.about()))
         name = check_text("viewer", request.viewer, MAX_OWNER, least=0)
-        viewer = owner_here(self._described.owners, peer, name) if name else ""
+        viewer = self.domain.core.names.owner_here(peer, name) if name else ""
         records = {job: await self._seen(job, peer, viewer) for job in _checked(request.job_ids)}
         ids = [record.id for record in records.values() if record is not None]
         events = await self._described.reads.stories(ids, () if request.stories else OF_LANES, MAX_EVENTS)

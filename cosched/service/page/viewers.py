@@ -6,7 +6,7 @@ or whoever may open the page's socket. What anybody else says of himself counts 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from typing import Protocol
@@ -90,8 +90,3 @@ class Policy:
     def tells(self, viewer: str, owner: str) -> bool:
         """Whether the pages of other domains may show their viewer of this name the jobs of this owner."""
         return self.show == "all" or (bool(viewer) and viewer == owner)
-
-
-def owner_here(owners: Mapping[tuple[str, str], str], peer: str, name: str) -> str:
-    """Return what a peer's user is called here."""
-    return owners.get((peer, name), name)

@@ -94,6 +94,11 @@ class JobRecord:
         return {peer: instant + latest.get(peer, 0) for peer in named.others if peer not in without}
 
     @property
+    def adoptable(self) -> bool:
+        """Whether its owner lets a job that names it have it: it names nobody."""
+        return bool((self.memory or {}).get("adoptable")) and not self.paired
+
+    @property
     def slot(self) -> int | None:
         """The slot of a queued job, if it has one."""
         return (self.memory or {}).get("slot") if self.state is JobState.QUEUED else None

@@ -59,7 +59,7 @@ def certificate_holders(
     by the user's name (None: no users); `operators`: names of users. A name whose jobs would run as root, or as the
     service's own user, is accepted only if it is an operator's.
     """
-    reserved = _powerful() - set(operators)
+    reserved = powerful() - set(operators)
 
     def holder(uris: list[str]) -> Caller:
         via = f"certificate {_shown(uris)}"
@@ -92,9 +92,21 @@ def socket_caller(uid: int, operators: Collection[str] = ()) -> Caller:
     return Caller(None, name or f"uid {uid}", operator, f"socket uid {uid}")
 
 
-def _powerful() -> set[str]:
+def powerful() -> set[str]:
     """Return the names of this host's users who have the rights of root, or of this service."""
-    return {"root"} | {entry.pw_name for entry in pwd.getpwall() if entry.pw_uid in (0, os.geteuid())}
+    return {"root"} | _names({0, os.geteuid()})
+
+
+def powerful_elsewhere(*, plaintext: bool) -> set[str]:
+    """Return those whom no peer's user is taken for by the same name.
+
+    Without TLS, on this host alone, the service's own user may have jobs on all its domains.
+    """
+    return powerful() - (_names({os.geteuid()}) if plaintext else set())
+
+
+def _names(uids: Collection[int]) -> set[str]:
+    return {entry.pw_name for entry in pwd.getpwall() if entry.pw_uid in uids}
 
 
 def _user(uri: str, prefix: str | None) -> str | None:

@@ -42,6 +42,7 @@ class Submission:
     named: Named | None
     hold: bool
     owner: str
+    adoptable: bool = False  # it names nobody, and a job of the same owner that names it may have it
     columns: Mapping[str, str] = field(default_factory=dict)  # what else it says, as its user wrote it
 
 
@@ -54,6 +55,7 @@ def read_submission(message: domain_pb2.SubmitJobRequest) -> Submission:
         time_limit=_time_limit(message),
         script=_script(message),
         named=_named(message),
+        adoptable=_adoptable(message),
         hold=message.hold,
         owner=check_text("owner", message.owner, MAX_NAME, least=0),
     )
@@ -159,6 +161,12 @@ def _named(message: domain_pb2.SubmitJobRequest) -> Named | None:
     if message.mates:
         raise FieldError("group", EXCLUSIVE)
     return _group(message.group, message.or_alone)
+
+
+def _adoptable(message: domain_pb2.SubmitJobRequest) -> bool:
+    if message.adoptable and (message.mates or message.HasField("group")):
+        raise FieldError("adoptable", "is for a job that names nobody: leave it out, or the mate or the group")
+    return message.adoptable
 
 
 def _mate(message: domain_pb2.SubmitJobRequest) -> Named | None:

@@ -23,6 +23,7 @@ import pbs
 PATIENCE = 0.2  # seconds
 MATES = ("pair", "mate", "group")  # a job has one of these
 NAMES = (*MATES, "or_alone")
+ADOPTABLE = "adoptable"  # of a job that has none
 PAIR = re.compile(r"[A-Za-z0-9_.:,+=@/-]{1,128}")
 MATE = re.compile(r"([A-Za-z0-9_.-]{1,64}):[!-~]{1,128}")
 DOMAIN = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -94,6 +95,11 @@ def resource(job: Any, name: str) -> Any:
 def named(job: Any) -> "dict[str, str]":
     """Return the resources of a job that name its mate."""
     return {name: value for name, value in given(job).items() if value}
+
+
+def is_adoptable(job: Any) -> bool:
+    """Whether a request says that any of the owner's jobs that names this one may have it."""
+    return str(resource(job, ADOPTABLE)).lower() in ("true", "t", "yes", "y", "1")
 
 
 def runjob(event: Any) -> None:
@@ -231,6 +237,8 @@ def queuejob(event: Any) -> None:
     """Check what a user submits."""
     words = given(event.job)
     refuse(event, mistake(words) or hindrance(event.job) if words else None)
+    if is_adoptable(event.job):
+        refuse(event, "adoptable is for a job that names nobody" if words else hindrance(event.job))
     tell("queued")
 
 
@@ -242,7 +250,7 @@ def modifyjob(event: Any) -> None:
         refuse(event, mistake(words) or change_of_group(named(event.job_o), words) or hindrance(event.job_o))
     if words:
         refuse(event, hindrance(event.job))
-    if set(event.job.Resource_List.keys()) - {*NAMES, "walltime"}:
+    if set(event.job.Resource_List.keys()) - {*NAMES, ADOPTABLE, "walltime"}:
         ask_to_change(event, event.job)
     tell("queued")
 

@@ -14,6 +14,7 @@ _RESOURCES = (
     "create resource mate type=string,flag=m",
     "create resource group type=string,flag=m",
     "create resource or_alone type=boolean,flag=m",
+    "create resource adoptable type=boolean,flag=m",
     "create resource cosched_holder type=string,flag=h",
 )
 

@@ -7,6 +7,7 @@ local FORM = "cosched:mate=DOMAIN/JOBID, cosched:pair=NAME or cosched:group=NAME
 local OR_ALONE = "cosched:or-alone" -- an additional word
 local WINDOW = "cosched:window=" -- words beside a group
 local AT = "cosched:at="
+local ADOPTABLE = "cosched:adoptable" -- a word of a comment that names no mate
 local NAMES = "NAME is 1 to 128 of A-Z a-z 0-9 and _ . : , + = @ / -"
 local COMPONENTS = 0xfffffff0 -- het_job_offset of a job that is not heterogeneous is above this
 
@@ -74,10 +75,12 @@ end
 -- Returns what is wrong with a comment, or nil. Words are separated by white space; other words do not matter.
 local function mistake(comment)
     local links = 0
-    local or_alone, starts, in_group = false, false, false
+    local or_alone, starts, in_group, adoptable = false, false, false, false
     for word in comment:gmatch("%S+") do
         if word == OR_ALONE then
             or_alone = true
+        elseif word == ADOPTABLE then
+            adoptable = true
         elseif is_start(word) then
             if wrong_start(word) then
                 return wrong_start(word)
@@ -101,6 +104,9 @@ local function mistake(comment)
     end
     if starts and not in_group then
         return "cosched:window= and cosched:at= have no effect without cosched:group=NAME@DOMAIN+DOMAIN"
+    end
+    if adoptable and links > 0 then
+        return ADOPTABLE .. " is for a job that names nobody: leave it out, or the mate"
     end
     if or_alone and links == 0 then
         return OR_ALONE .. " has no effect without a mate: " .. FORM

@@ -21,7 +21,7 @@ JOINED = MateJobId(Found.MATE, "j")
 def b() -> Coscheduler:
     """Domain B with job j, which names nobody."""
     core = Coscheduler("B", 10, CoschedulingSettings(mate_patience=500))
-    core.handle(Submitted("j", named_mate(""), owner="ann"), 0)
+    core.handle(Submitted("j", named_mate(""), "ann", adoptable=True), 0)
     return core
 
 
@@ -54,7 +54,7 @@ def test_the_job_joins_at_the_first_question_and_its_story_says_so_once(b):
     effects = asked(b)
     assert [effect.detail for effect in effects if type(effect) is Record] == [
         {"group": "g", "others": ["A", "C"]},
-        {"mate": "a1", "peer": "A"},
+        {"mate": "a1", "peer": "A", "adopted": True},
     ]
     assert {effect.what for effect in effects if type(effect) is Record} == {What.LINKED}
     assert effects[2:] == [HasMate("j"), SetTimer("j", Timer.PATIENCE, 505), Answer("A", QUESTION, JOINED)]
@@ -64,11 +64,17 @@ def test_the_job_joins_at_the_first_question_and_its_story_says_so_once(b):
 
 def test_a_job_that_is_there_no_more_or_is_anothers_is_not_had(b):
     assert answered(b, QUESTION._replace(member="x")) == refused(MateProblem.UNKNOWN)
-    assert answered(b, QUESTION._replace(owner="eve")) == refused(MateProblem.OTHER_OWNER)
+    assert answered(b, QUESTION._replace(owner="eve")) == refused(MateProblem.UNKNOWN)
     b.handle(Ready("j", Allocation(4), FOREVER), 1)
     assert answered(b) == refused(MateProblem.RUNNING)
     b.handle(Finished("j", JobState.FAILED), 2)
     assert answered(b) == refused(MateProblem.FAILED)
+
+
+def test_a_job_whose_owner_has_not_said_so_is_not_had(b):
+    b.handle(Submitted("k", named_mate(""), "ann"), 0)
+    assert answered(b, QUESTION._replace(member="k")) == refused(MateProblem.UNKNOWN)
+    assert b.jobs["k"].group is None
 
 
 @pytest.mark.parametrize("named", [named_mate("A", "p"), named_group("h", ("A", "C"))])

@@ -38,7 +38,8 @@ class World(Messages):
             others = tuple(other for other in self.cores if other != name)
             ids = tuple((other, "j") for other in others) if named_by else ()
             group = named_group("g", others, windows=windows, at=at, ids=ids)
-            self.feed(name, Submitted("j", NO_MATE if named_by not in ("", name) else group))
+            named = NO_MATE if named_by not in ("", name) else group
+            self.feed(name, Submitted("j", named, adoptable=named is NO_MATE))
 
     @staticmethod
     def _domain(name: str, scheme: Scheme) -> Coscheduler:
