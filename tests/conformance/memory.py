@@ -35,6 +35,7 @@ class Job:
     owner: str
     account: str = ""
     adoptable: bool = False
+    held: bool = False
     state: str = "queued"  # running, ended
     started: int = 0
     end: Ended | None = None
@@ -55,9 +56,10 @@ class Machine:
         self._ids = itertools.count(1)
 
     def submit(
-        self, nodes: int, seconds: float, link: Link | None = None, owner: str = "ann", account: str = ""
-    ) -> str:
-        job = Job(str(next(self._ids)), nodes, seconds, link, owner, account)
+        self, nodes: int, seconds: float, link: Link | None = None, owner: str = "ann", account: str = "",
+        *, adoptable: bool = False, held: bool = False,
+    ) -> str:  # fmt: skip
+        job = Job(str(next(self._ids)), nodes, seconds, link, owner, account, adoptable, held)
         self.jobs[job.id] = job
         self.tell(job)
         self.schedule()
@@ -65,7 +67,7 @@ class Machine:
 
     def schedule(self) -> None:
         for job in list(self.jobs.values()):
-            if job.state == "queued" and job.nodes <= self.free and self.admits(job):
+            if job.state == "queued" and not job.held and job.nodes <= self.free and self.admits(job):
                 self.run(job)
 
     @property
@@ -233,7 +235,9 @@ class Memory(BatchSystem):
 
     async def adopt(self, job_id: str, link: Link, may: Callable[[LoneJob], bool]) -> bool:
         job = self.machine.jobs.get(job_id)
-        if job is None or job.link is not None or job.state != "queued" or not may(LoneJob(job.owner, job.adoptable)):
+        if job is None or job.link is not None or job.state != "queued":
+            return False
+        if not may(LoneJob(job.owner, job.adoptable, job.held)):
             return False
         job.link = link
         self._told(job)

@@ -59,13 +59,16 @@ class RecordedServer:
 
     # For tests
 
-    async def submit(self, nodes: int, seconds: float, mate: Mapping[str, str], account: str = "") -> str:
+    async def submit(
+        self, nodes: int, seconds: float, mate: Mapping[str, str], account: str = "", *, held: bool = False
+    ) -> str:
         number = str(next(self._numbers))
         job = copy.deepcopy(_read("queue.json")["Jobs"]["0.mira"])
         resources = job["Resource_List"] | {"ncpus": nodes, "nodect": nodes, "select": f"{nodes}:ncpus=1"}
         resources.pop("pair")
         job["Resource_List"] = resources | mate
         job |= {"Account_Name": account} if account else {}
+        job["job_state"] = "H" if held else "Q"
         job["ctime"] = job["qtime"] = job["etime"] = time.ctime()
         async with self._one:
             assert await asyncio.to_thread(self.hook.run, "QUEUEJOB", Told(job["Resource_List"])) is None

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from cosched.adapters.batch_system import Appeared, BatchSystem, Link, Offered
+from cosched.adapters.batch_system import Appeared, BatchSystem, Link, LoneJob, Offered
 from cosched.adapters.manager import End, ManagerError, UnknownJobError
 from tests.adapters.reporting import Reporting, until
 from tests.conformance.worlds import NODES, World, becomes, serving
@@ -16,6 +16,7 @@ from tests.conformance.worlds import NODES, World, becomes, serving
 SHORT = 0.2  # seconds that a job runs
 SETTLED = 1.0  # seconds after which an offer's nodes are kept by more than the hook's word
 OTHER = Link(peer="eureka", mate="17")
+SAID = ((False, False), (True, False), (True, True))  # whether a job may be adopted, and is held
 
 
 async def test_a_job_that_names_no_mate_starts_by_itself_and_is_not_reported(world: World) -> None:
@@ -305,10 +306,9 @@ async def test_a_job_without_a_mate_is_given_one_and_parted_from_it(world: World
         mate = await world.submit()
         await service.manager.look()
         await service.told(mate, "Appeared")
-        owner = next(report.owner for report in service.reports if isinstance(report, Appeared))
-        await service.manager.adopt(job, link, "somebody else")
+        assert not await service.manager.adopt(job, link, lambda _: False)
         assert service.of(job) == []
-        await service.manager.adopt(job, link, owner)
+        assert await service.manager.adopt(job, link, lambda _: True)
         await service.told(job, "Appeared")
         if link == OTHER:  # a job stays in its group
             await service.manager.relink(job, Link(peer="eureka", mate="18"))
@@ -324,6 +324,24 @@ async def test_orders_about_jobs_that_nobody_knows(world: World) -> None:
                 await order("4711")
         with pytest.raises(UnknownJobError):
             await service.manager.try_start("4711")
+
+
+async def test_a_job_is_given_a_mate_if_what_it_says_of_itself_allows_that(world: World) -> None:
+    async with serving(world) as service:
+        blocker = await world.submit(nodes=NODES, pair=None)
+        await becomes(world, blocker, "running")
+        lone = [await world.submit(pair=None, adoptable=adoptable, held=held) for adoptable, held in SAID]
+        mate = await world.submit()
+        await service.manager.look()
+        await service.told(mate, "Appeared")
+        owner = next(report.owner for report in service.reports if isinstance(report, Appeared))
+        found: list[LoneJob] = []
+        for job in lone:
+            assert not await service.manager.adopt(job, OTHER, lambda of: bool(found.append(of)))
+        assert found == [LoneJob(owner, adoptable, held) for adoptable, held in SAID]
+        assert await service.manager.adopt(lone[1], OTHER, lambda of: of.adoptable)
+        await service.told(lone[1], "Appeared")
+        assert service.last(lone[1]).link == OTHER
 
 
 async def kill(world: World, job: str) -> None:

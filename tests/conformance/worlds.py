@@ -14,7 +14,7 @@ from cosched.adapters.manager import End
 from cosched.adapters.pbs.manager import PbsManager
 from cosched.adapters.pbs.settings import read_settings as read_pbs_settings
 from cosched.adapters.pbs.words import words
-from cosched.adapters.slurm.comments import word
+from cosched.adapters.slurm.comments import ADOPTABLE, word
 from cosched.adapters.slurm.manager import SlurmManager
 from cosched.adapters.slurm.settings import read_settings as read_slurm_settings
 from deploy.pbs.lab import PbsCluster, install_hook
@@ -38,9 +38,13 @@ class World(ABC):
 
     @abstractmethod
     async def submit(
-        self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "", others: Others = ()
-    ) -> str:
-        """A user submits a job that sleeps; its id. `others`: the job is in a group with jobs on these domains."""
+        self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "", others: Others = (),
+        *, adoptable: bool = False, held: bool = False,
+    ) -> str:  # fmt: skip
+        """A user submits a job that sleeps; its id. `others`: the job is in a group with jobs on these domains.
+
+        `held`: its user holds it back.
+        """
 
     @abstractmethod
     async def delete(self, job: str) -> None:
@@ -90,10 +94,11 @@ class Memory(World):
         self.machine = memory.Machine(NODES)
 
     async def submit(
-        self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "", others: Others = ()
-    ) -> str:
+        self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "", others: Others = (),
+        *, adoptable: bool = False, held: bool = False,
+    ) -> str:  # fmt: skip
         link = named(pair, others)
-        return str(self.machine.submit(nodes, seconds, link, account=account))
+        return str(self.machine.submit(nodes, seconds, link, account=account, adoptable=adoptable, held=held))
 
     async def delete(self, job: str) -> None:
         self.machine.finish(self.machine.jobs[job], End.CANCELLED)
@@ -120,11 +125,13 @@ class RealPbs(World):
         self.cluster = cluster
 
     async def submit(
-        self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "", others: Others = ()
-    ) -> str:
+        self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "", others: Others = (),
+        *, adoptable: bool = False, held: bool = False,
+    ) -> str:  # fmt: skip
         mate = [f"-l{name}={value}" for name, value in words(named(pair, others)).items() if value]
         options = [f"-lselect={nodes}:ncpus=1", "-lwalltime=1200", *mate]
         options += ["-A", account] if account else []
+        options += [*(["-ladoptable=true"] if adoptable else []), *(["-h"] if held else [])]
         job = await asyncio.to_thread(self.cluster.qsub, f"sleep {seconds}", *options)
         return job.partition(".")[0]
 
@@ -178,10 +185,12 @@ class RecordedPbs(World):
         self.server = server
 
     async def submit(
-        self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "", others: Others = ()
-    ) -> str:
+        self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "", others: Others = (),
+        *, adoptable: bool = False, held: bool = False,
+    ) -> str:  # fmt: skip
         mate = {name: value for name, value in words(named(pair, others)).items() if value}
-        return await self.server.submit(nodes, seconds, mate, account)
+        mate |= {"adoptable": "True"} if adoptable else {}
+        return await self.server.submit(nodes, seconds, mate, account, held=held)
 
     async def delete(self, job: str) -> None:
         await self.server.command(["qdel", job])
@@ -229,10 +238,12 @@ class RealSlurm(World):
         self.cluster, self._site = cluster, site
 
     async def submit(
-        self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "", others: Others = ()
-    ) -> str:
+        self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "", others: Others = (),
+        *, adoptable: bool = False, held: bool = False,
+    ) -> str:  # fmt: skip
         link = named(pair, others)
         mate = [f"--comment={word(link)}"] if link is not None else []
+        mate += [*([f"--comment={ADOPTABLE}"] if adoptable else []), *(["--hold"] if held else [])]
         mate += [f"--account={account}"] if account else []
         options = (f"--nodes={nodes}", "--exclusive", "--output=/dev/null", *mate)
         return str(await asyncio.to_thread(self.cluster.sbatch, f"sleep {seconds}", *options))

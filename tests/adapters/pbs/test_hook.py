@@ -77,6 +77,9 @@ async def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
         ({}, None),
         ({"or_alone": "1"}, "or_alone has no effect without pair, mate or group"),
         ({"or_alone": "-1"}, None),  # PBS says what is wrong
+        ({"adoptable": "1"}, None),
+        (PAIR | {"adoptable": "1"}, "adoptable is for a job that names nobody"),
+        (PAIR | {"adoptable": "0"}, None),
         (PAIR | MATE, "give pair or mate, not both"),
         (PAIR | MATE | GROUP, "give pair or mate or group, not all"),
         ({"pair": ""}, "pair is 1 to 128 of A-Z"),

@@ -50,6 +50,11 @@ def test_options_become_qsub_s(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "script").read_bytes() == SCRIPT
 
 
+def test_a_job_that_may_be_adopted_names_no_mate(run: Run, tmp_path: Path) -> None:
+    assert not run(adoptable=True).names_mate
+    assert (tmp_path / "qsub.arguments").read_text().strip() == "-l adoptable=true"
+
+
 def test_groups_and_names_with_commas(run: Run, tmp_path: Path) -> None:
     run(group="run7", members=["polaris", "eureka"])
     assert (tmp_path / "qsub.arguments").read_text().strip() == "-l group=run7@eureka+polaris"

@@ -3,7 +3,7 @@
 import pytest
 
 from cosched.adapters.batch_system import Link
-from cosched.adapters.pbs.words import WordError, find, words
+from cosched.adapters.pbs.words import WordError, find, is_adoptable, words
 
 MATES = [
     (Link(pair="flow"), {"pair": "flow"}),
@@ -24,6 +24,13 @@ def test_none_and_its_removal() -> None:
     assert find({}) is None
     assert find({"or_alone": "True"}) is None
     assert words(None) == {"pair": "", "mate": "", "group": "", "or_alone": ""}
+
+
+def test_a_job_that_may_be_adopted_names_nobody_and_keeps_that_word_over_a_removal() -> None:
+    assert (find({"adoptable": "True"}), is_adoptable({"adoptable": "True"})) == (None, True)
+    assert not is_adoptable({"adoptable": "False"})
+    assert not is_adoptable({"pair": "flow"})
+    assert "adoptable" not in words(Link(pair="flow")), "a site that has not created it can name mates as before"
 
 
 def test_the_order_of_a_group_s_domains_does_not_matter() -> None:

@@ -5,7 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.adapters.batch_system import Link
-from cosched.adapters.slurm.comments import MARK, MAX_COMMENT, MAX_NAME, CommentError, add, find, remove, word
+from cosched.adapters.slurm.comments import (
+    MARK,
+    MAX_COMMENT,
+    MAX_NAME,
+    CommentError,
+    add,
+    add_adoptable,
+    find,
+    is_adoptable,
+    remove,
+    word,
+)
 from cosched.core.protocol import Window
 from cosched.validation.group_names import wrong_group_name
 
@@ -185,6 +196,21 @@ def test_that_a_job_may_start_alone_is_kept_but_not_added_to_a_mate_that_is_name
     assert add(either, Link(pair="a")) == add(either, Link(pair="a", or_alone=True)) == either
     with pytest.raises(CommentError, match="already"):
         add("cosched:pair=a", Link(pair="a", or_alone=True))
+
+
+def test_a_job_that_names_nobody_says_that_it_may_be_adopted() -> None:
+    assert find("mine cosched:adoptable") is None
+    assert is_adoptable("mine cosched:adoptable")
+    assert not is_adoptable("adoptable xcosched:adoptable cosched:pair=a")
+    assert add_adoptable("") == add_adoptable("cosched:adoptable") == "cosched:adoptable"
+    assert add_adoptable("mine") == "mine cosched:adoptable"
+    adopted = add("mine cosched:adoptable", Link("eureka", "5"))
+    assert find(adopted) == Link("eureka", "5")
+    assert remove(adopted) == "mine", "who unlinks it takes that back"
+    with pytest.raises(CommentError, match="names a mate, and cosched:adoptable is for a job that names nobody"):
+        add_adoptable("cosched:pair=a")
+    with pytest.raises(CommentError, match="too long"):
+        add_adoptable("x" * 1024)
 
 
 def test_a_second_mate_cannot_be_added() -> None:

@@ -50,7 +50,7 @@ def test_the_help_has_all_options_under_headings(cosched, option):
     options = {heading: re.findall(r"^  (?:-\w, )*(--[\w-]+)", part, re.MULTILINE) for heading, part in
                zip(parts[1::2], parts[2::2], strict=True)}  # fmt: skip
     assert [*options] == ["Job", "Mate", "Group", "Machines", "Timing", "Options"]
-    assert options["Mate"] == ["--mate", "--pair", "--pair-domain", "--or-alone"]
+    assert options["Mate"] == ["--mate", "--pair", "--pair-domain", "--or-alone", "--adoptable"]
     assert options["Options"] == ["--parsable", "--server", "--help"]
     assert "--end-together" in options["Timing"]
     names = [name for found in options.values() for name in found]
