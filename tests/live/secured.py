@@ -1,5 +1,6 @@
 """Services that speak TLS, and callers with certificates of all kinds."""
 
+import getpass
 from collections.abc import Iterable
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.live.services import PATIENCE, Service
 
 SITE = "spiffe://site/cosched/"
 USERS = f"{SITE}user/"
+ME = getpass.getuser()  # whose services and jobs these are: nobody elsewhere, unless the peers say so
 
 
 def secure(service: Service, files: Path, peers: Iterable[Service], **tls: str) -> None:
@@ -28,7 +30,7 @@ def secure(service: Service, files: Path, peers: Iterable[Service], **tls: str) 
     }
     service.config["peer"] = []
     for peer in peers:
-        service.add_peer(peer.name, peer.address, identity=SITE + peer.name)
+        service.add_peer(peer.name, peer.address, identity=SITE + peer.name, owners={ME: ME})
 
 
 def client_of(service: Service, files: TlsFiles) -> Client:

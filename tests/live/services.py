@@ -42,13 +42,19 @@ def free_port() -> int:
     raise AssertionError("there is no end of ports")
 
 
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_value(of)}" for key, of in value.items()) + "}"
+    return json.dumps(value)
+
+
 def toml(sections: Mapping[str, Any]) -> str:
     """Tables of plain values (and lists of tables) as TOML."""
     lines = []
     for name, section in sections.items():
         for table in section if isinstance(section, list) else [section]:
             lines.append(f"[[{name}]]" if isinstance(section, list) else f"[{name}]")
-            lines += [f"{key} = {json.dumps(value)}" for key, value in table.items()]
+            lines += [f"{key} = {_value(value)}" for key, value in table.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -250,6 +256,15 @@ sleep {seconds}
 def script_that_waits(folder: Path, go: Path) -> str:
     """A job that notes its start and runs until there is a file `go`, however long a test takes."""
     return script_that_notes(folder, 0) + f"while [ ! -e {go} ]; do sleep 0.05; done\n"
+
+
+def fill(service: Service, nodes: int = 4) -> Path:
+    """Have a job run on all nodes of the service's domain, so that others wait, until there is the file returned."""
+    go = service.folder / "go"
+    with service.client() as client:
+        blocker = client.submit(f"#!/bin/sh\nwhile [ ! -e {go} ]; do sleep 0.05; done\n", nodes=nodes)
+        wait_until(lambda: client.job(blocker).state == "running")
+    return go
 
 
 def script_that_adapts(folder: Path, seconds: float = 0.1) -> str:

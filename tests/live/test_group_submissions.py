@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cosched.client import ClientError
-from tests.live.services import COMMAND, noted, script_that_notes, start_together, wait_until
+from tests.live.services import COMMAND, fill, noted, script_that_notes, start_together, wait_until
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "deploy" / "examples" / "rendezvous"
 
@@ -87,7 +87,8 @@ def test_one_job_names_the_others_by_their_ids_and_a_member_with_nodes_is_linked
     with a.client() as first, b.client() as second, c.client() as third:
         held = first.submit(script, group="none", members=["b", "c"])
         wait_until(lambda: first.job(held).state == "holding")
-        waits, last = second.submit(script, hold=True), third.submit(script, hold=True)
+        blockers = fill(b), fill(c)
+        waits, last = second.submit(script, adoptable=True), third.submit(script, adoptable=True)
         for wrong, said in (
             ("b:99,c", "group g: b has no job 99"),
             ("b:,c", "'b:' names no job"),
@@ -102,9 +103,9 @@ def test_one_job_names_the_others_by_their_ids_and_a_member_with_nodes_is_linked
         b.start()
         others = [f"a:{held.id}", f"c:{last.id}"]
         wait_until(lambda: [str(member) for member in second.job(waits).group.members] == others, "all are known")
-        for client, job in ((second, waits), (third, last)):
+        for client, job, go in ((second, waits, blockers[0]), (third, last, blockers[1])):
             assert client.job(job).group.name == "g"
-            client.release(job)
+            go.touch()
         wait_until(lambda: all(client.jobs(["completed"], group="g") for client in (first, second, third)))
     assert len(noted(tmp_path)) == 3
     assert start_together(trio)

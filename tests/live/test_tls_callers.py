@@ -104,7 +104,7 @@ def test_only_the_mates_own_domain_learns_of_a_job_and_can_start_it(world):
     with world.channel(world.pki.files("c")) as channel:
         answers = [call(request) for call, request in world.calls(channel, world.other).items()]
         assert answers == [
-            wire.GetMateJobIdResponse(lookup=wire.MATE_LOOKUP_NO_PAIR, problem=wire.MATE_PROBLEM_TAKEN),
+            wire.GetMateJobIdResponse(lookup=wire.MATE_LOOKUP_NO_PAIR, problem=wire.MATE_PROBLEM_UNKNOWN),
             wire.GetMateStatusResponse(status=wire.MATE_STATUS_UNKNOWN),
             wire.TryStartMateResponse(started=False),
             wire.StartJobResponse(started=False),

@@ -10,7 +10,8 @@ from cosched.client.jobs import JOB_STATES
 from cosched.v1.domain_pb2 import SubmitJobRequest
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from cosched.v1.job_pb2 import MateName
-from tests.live.services import noted, script_that_notes, script_that_waits, wait_until
+from cosched.wrong_mates import wrong_mate
+from tests.live.services import fill, noted, script_that_notes, script_that_waits, wait_until
 
 WAY_OUT = "; name another mate, or say --or-alone to let the job start alone"
 
@@ -29,12 +30,16 @@ def refusal(client, script, **named) -> str:
 def test_a_wrong_mate_is_refused_with_the_reason(pair):
     script, go = script_that_notes(pair.folder), pair.folder / "go"
     with pair.a.client() as a, pair.b.client() as b:
-        ended, runs = b.submit(script), b.submit(script_that_waits(pair.folder, go))
+        ended, runs = (b.submit(of, adoptable=True) for of in (script, script_that_waits(pair.folder, go)))
         named = b.submit(script, pair="p")
-        b.submit(script, mate=a.submit(script, hold=True))  # b:4, the mate of a:1
+        a.submit(script, hold=True, pair="q")
+        b.submit(script, pair="q")  # b:4, the mate of a:1
+        b.submit(script)  # b:5, which has not said that it may be adopted
         wait_until(lambda: b.job(ended).state == "completed" and b.job(runs).state == "running")
         wait_until(lambda: b.job(named).state == "holding")
-        assert refusal(a, script, mate="b:999") == "b has no job 999" + WAY_OUT
+        wait_until(lambda: b.job("5").state == "completed")
+        assert refusal(a, script, mate="b:999") == wrong_mate("b", "999", None, "unknown") + WAY_OUT
+        assert refusal(a, script, mate="b:5") == wrong_mate("b", "5", None, "unknown") + WAY_OUT
         assert refusal(a, script, mate="b:1") == "b:1 has ended (completed)" + WAY_OUT
         assert refusal(a, script, mate="b:2") == "b:2 runs already" + WAY_OUT
         assert refusal(a, script, mate="b:3").startswith("b:3 waits for the job of a pair's name: give that name")
@@ -42,8 +47,8 @@ def test_a_wrong_mate_is_refused_with_the_reason(pair):
         assert refusal(a, script, mate="a:1") == "a is this domain: a mate is a job of another one (configured: b)"
         assert [job.id for job in a.jobs(JOB_STATES.values())] == ["1"], "nothing of them is left"
         assert {event.job for event in a.events(after=0, until_now=True)} == {"a:1"}
-        assert a.submit(script, hold=True).id == "6", "and no id is given again"
-        with pytest.raises(ClientError, match="b has no job 999; name another mate"):
+        assert a.submit(script, hold=True).id == "7", "and no id is given again"
+        with pytest.raises(ClientError, match=r"b has no job 999 that this one may name: .*; name another mate"):
             a.link("1", "b:999")
         go.touch()
 
@@ -66,7 +71,7 @@ def test_who_says_so_starts_alone(pair):
     script = script_that_notes(pair.folder)
     (pair.folder / "job.sh").write_text(script.replace("\n", "\n#COSCHED --mate=b:999 --or-alone\n", 1))
     said = pair.a.run("submit", str(pair.folder / "job.sh"), cwd=pair.folder)
-    assert said.stderr == "b has no job 999: it starts alone\n"
+    assert said.stderr == wrong_mate("b", "999", None, "unknown") + ": it starts alone\n"
     with pair.a.client() as a:
         wait_until(lambda: a.job("1").state == "completed")
         assert a.job("1").mates[0].or_alone
@@ -85,10 +90,11 @@ def test_a_mate_that_nobody_could_check_is_checked_once_its_domain_answers_and_c
         wait_until(lambda: a.job("1").mates[0].lookup == "no_pair", "it is known to be wrong")
         assert a.job("1").mates[0].problem == "unknown"
         assert "b has no job 999" in pair.a.run("show", "1").stdout
-        mate = b.submit(script, hold=True)
+        go = fill(pair.b)
+        mate = b.submit(script, adoptable=True)
         linked = a.link("1", mate)
         assert linked.mates[0].id == mate.id
-        b.release(mate)
+        go.touch()
         wait_until(lambda: a.job("1").state == b.job(mate).state == "completed", "both ran")
         assert "asked by" in pair.a.run("show", "1").stdout + pair.b.run("show", mate.id).stdout
 
