@@ -8,6 +8,7 @@ import pytest
 
 from cosched.adapters.batch_system import BatchSystemFactory
 from cosched.adapters.manager import SettingError
+from cosched.core.coscheduling.owners import NOBODY
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.primitives.tables import BUDGET_UNIT
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, OnUnreachable, ReleaseOrder, Scheme
@@ -88,6 +89,16 @@ def test_everything_that_can_be_said(read: Read) -> None:
     cluster = found.machine_settings(8)
     assert (cluster.nodes, cluster.backfilling, cluster.wanted_first) == (8, BACKFILLING["conservative"], False)
     assert (found.domain.schedule_interval, found.domain.retention, found.domain.operators) == (0, 604_800, ("ada",))
+
+
+def test_who_the_users_of_peers_are(read: Read) -> None:
+    more = 'owners = {ann = "ann2", root = "root"}\nother_owners = "nobody"\nadopt = true\nidentity ='
+    found = read(SECURE + PEER.replace("identity =", more) + PEER.replace("eureka", "mira").replace("7702", "7703"))
+    owners = found.owners({"root", "slurm"})
+    asked = [(peer, name) for peer in ("eureka", "mira") for name in ("ann", "bob", "root", "slurm")]
+    here = [owners.here(peer, name) for peer, name in asked]
+    assert here == ["ann2", NOBODY, "root", NOBODY, "ann", "bob", NOBODY, NOBODY]
+    assert found.adopting() == ["eureka"]
 
 
 def test_paths_are_relative_to_the_files_folder(read: Read, tmp_path: Path) -> None:
@@ -269,6 +280,11 @@ def test_a_mistake_in_coscheduling(refusal: Refusal, line: str, reason: str) -> 
         (('identity = "spiffe://site/cosched/eureka"\n', ""), "peer.eureka.identity: missing: which certificate"),
         (("identity", "identiy"), "peer.eureka.identiy: no such key; did you mean identity?"),
         (("identity =", "owners = 5\nidentity ="), "peer.eureka.owners: 5 is not a table"),
+        (
+            ("identity =", 'other_owners = "root"\nidentity ='),
+            "peer.eureka.other_owners: 'root' is not 'same' or 'nobody'",
+        ),
+        (("identity =", "adopt = 1\nidentity ="), "peer.eureka.adopt: 1 is neither true nor false"),
         (('name = "eureka"', 'name = "intrepid"'), "peer.intrepid.name: intrepid is that of this domain"),
         (("[[peer]]", "[peer]"), "peer: each peer is a table under a line [[peer]]"),
         (("[[peer]]", "[[peers]]"), "peers: no such key; did you mean peer?"),

@@ -46,9 +46,13 @@ def coupled(running: Served) -> Iterator[Served]:
     check_nothing_is_left(running)
 
 
-def submit_later(coupled: Served, domain: Domain, *options: str) -> str:
-    """A job without a mate that its user holds."""
-    return coupled.submit(domain, ALONE, "--hold", *options)
+def submit_later(coupled: Served, domain: Domain, comment: str = "cosched:adoptable") -> str:
+    """A job without a mate that waits for a later time, and may be adopted."""
+    return coupled.submit(domain, ALONE, "--begin=now+1hour", f"--comment={comment}")
+
+
+def let_begin(domain: Domain, job: str) -> None:
+    domain.cluster.scontrol("update", f"jobid={job}", "StartTime=now")
 
 
 @pytest.mark.soak  # test_manager has one without a service
@@ -97,11 +101,11 @@ def test_a_job_without_a_comment_is_adopted_by_the_one_that_names_it(coupled: Se
     here, there = coupled.here, coupled.there
     pairs = []
     for domain, peer in ((here, there), (there, here)):
-        first = submit_later(coupled, domain, "--comment=flow 7")
+        first = submit_later(coupled, domain, "flow 7 cosched:adoptable")
         second = coupled.submit(peer, ALONE, f"--comment=cosched:mate={domain.name}/{first}")
-        coupled.until(lambda: "cosched:" in comment_of(domain, first), "the adoption")  # noqa: B023
-        assert comment_of(domain, first) == f"flow 7 cosched:mate={peer.name}/{second}"
-        domain.cluster.scontrol("release", first)
+        coupled.until(lambda: "cosched:mate" in comment_of(domain, first), "the adoption")  # noqa: B023
+        assert comment_of(domain, first) == f"flow 7 cosched:adoptable cosched:mate={peer.name}/{second}"
+        let_begin(domain, first)
         pairs.append((first, second) if domain is here else (second, first))
     outcome = coupled.outcome(*zip(*pairs, strict=True))
     assert outcome.states == {"completed": 4}
@@ -116,19 +120,22 @@ def test_jobs_are_linked_unlinked_released_and_cancelled(coupled: Served) -> Non
     here, there = coupled.here, coupled.there
     first, second = submit_later(coupled, here), submit_later(coupled, there)
     here.service.run("link", first, f"{there.name}:{second}")
-    coupled.until(lambda: comment_of(there, second) == f"cosched:mate={here.name}/{first}", "both sides to be linked")
+    named = f"cosched:adoptable cosched:mate={here.name}/{first}"
+    coupled.until(lambda: comment_of(there, second) == named, "both sides to be linked")
     for domain, job in ((here, first), (there, second)):
         domain.service.run("unlink", job)
         assert "cosched:" not in comment_of(domain, job)
-    third = submit_later(coupled, here, f"--comment=cosched:mate={there.name}/{second}")
-    coupled.until(lambda: comment_of(there, second) == f"cosched:mate={here.name}/{third}", "another to adopt it")
+    there.cluster.scontrol("update", f"jobid={second}", "comment=cosched:adoptable")
+    third = submit_later(coupled, here, f"cosched:mate={there.name}/{second}")
+    named = f"cosched:adoptable cosched:mate={here.name}/{third}"
+    coupled.until(lambda: comment_of(there, second) == named, "another to adopt it")
     there.service.run("unlink", second)
     there.service.run("link", second, "--pair", "p")
     assert comment_of(there, second) == "cosched:pair=p"
     held = hold(coupled, here, P)
     here.service.run("release", held)
     coupled.until_job(here, held, lambda job: job.state == "holding" and job.holds.holds > 1, "to hold again")
-    there.cluster.scontrol("release", second)
+    let_begin(there, second)
     coupled.check_started_together([held], [second])
     here.service.run("cancel", third)
     coupled.until(lambda: known(here)[third].state == "cancelled", "its end")

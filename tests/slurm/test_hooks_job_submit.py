@@ -44,6 +44,7 @@ def submit(cluster: Cluster, *options: str, command: str = "sbatch") -> tuple[bo
         "cosched:mate=eureka.site-2/job_1[7]",
         "project=a cosched:pair=night/run,2 other words",
         "cosched:pair=night cosched:or-alone",
+        "mine cosched:adoptable",
         "a cosched:or-alone b cosched:mate=eureka/1234",
         f"cosched:pair={128 * 'x'}",
         f"cosched:mate=eureka/{128 * '→'}",
@@ -126,6 +127,12 @@ def test_a_job_has_one_mate(cluster: Cluster) -> None:
     accepted, said = submit(cluster, "--comment=cosched:pair=x cosched:mate=eureka/1")
     assert not accepted
     assert "a job has one mate" in said[0]
+
+
+def test_a_job_that_may_be_adopted_names_nobody(cluster: Cluster) -> None:
+    accepted, said = submit(cluster, "--comment=cosched:adoptable cosched:pair=x")
+    assert not accepted
+    assert "cosched:adoptable is for a job that names nobody: leave it out, or the mate" in said[0]
 
 
 def test_to_start_alone_says_nothing_without_a_mate(cluster: Cluster) -> None:

@@ -59,7 +59,7 @@ def test_the_scripts_are_posix_shell(script: str) -> None:
         subprocess.run(["shellcheck", "--shell=sh", SOURCES / script], check=True)
 
 
-@pytest.mark.parametrize("comment", ["", "some words", "pair=cosched", None])
+@pytest.mark.parametrize("comment", ["", "some words", "pair=cosched", "a cosched:adoptable b", None])
 def test_a_job_without_a_mate_passes_and_nothing_is_started_for_it(hooks: Site, comment: str | None) -> None:
     (hooks.folder / "cosched-hook").write_text(f"#!/bin/sh\n: > {hooks.folder}/started\nexit 1\n")
     environment = ready(1, comment or "")

@@ -105,6 +105,14 @@ def test_the_pair_is_a_word_of_the_comment(submitted: Any, script: Any, domain: 
     assert not [request for request in domain.requests if isinstance(request, SubmitJobRequest)]
 
 
+def test_a_job_that_may_be_adopted_says_so_in_its_comment(submitted: Any, unsubmitted: Any, script: Any) -> None:
+    assert submitted("--hold", "--adoptable", "--comment=mine", script())["Comment"] == "mine cosched:adoptable"
+    assert submitted("--hold", script("#COSCHED --adoptable"))["Comment"] == "cosched:adoptable"
+    own = script("#SBATCH --comment=cosched:pair=x")
+    assert unsubmitted("--adoptable", own).startswith("job.sh: the comment names a mate, and cosched:adoptable is for")
+    assert unsubmitted("--adoptable", script("#SBATCH --array=1-2")) == f"job.sh: {ARRAY}"
+
+
 def test_the_user_s_own_comment_is_kept(submitted: Any, script: Any) -> None:
     assert submitted(*PAIR, "--comment", "a; $b 'é", script())["Comment"] == "a; $b 'é cosched:pair=run7"
     own = script("#SBATCH --comment='of the script # one'", "#COSCHED --pair=x --hold")

@@ -210,6 +210,18 @@ def test_or_alone_is_asked_for(asked, script):
     assert asked("--or-alone", script("#COSCHED --mate=eureka:3")).or_alone
 
 
+def test_a_job_says_that_it_may_be_adopted_and_names_nobody(asked, cosched, script):
+    assert asked("--adoptable", script()).adoptable
+    assert asked(script("#COSCHED --adoptable")).adoptable
+    assert not asked("--pair", "run7", script("#COSCHED --adoptable")).adoptable, "flags replace what the script names"
+    alone = asked("--adoptable", script("#COSCHED --pair=run7 --or-alone"))
+    assert (alone.adoptable, len(alone.mates), alone.or_alone) == (True, 0, False)
+    said = "--adoptable is for a job that names nobody: leave out --mate, --pair and --group"
+    for named in (("--pair", "p"), ("--mate", "eureka:3"), ("--group", "g", "--with", "eureka,mira")):
+        assert said in cosched("submit", "--adoptable", *named, script(), exit_code=2).stderr
+    assert said in cosched("submit", script("#COSCHED --adoptable --pair=p"), exit_code=2).stderr
+
+
 def test_all_flags(asked, script, tmp_path):
     (tmp_path / "sub").mkdir()
     shape = "-N", "4", "-t", "1-02:03:04", "-J", "flow"
