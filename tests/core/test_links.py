@@ -95,7 +95,7 @@ def test_a_job_that_names_no_mate_is_adopted_by_the_one_that_names_it(a):
 
 
 def test_no_job_is_adopted_without_the_consent_of_its_owner_or_of_its_domain(a):
-    """ "and may be adopted: its owner has said so (`--adoptable`), or its domain lets all jobs of that peer adopt" """
+    """ "only if its owner has said so (`--adoptable`), or if its domain lets all jobs of that peer adopt" """
     submit(a)
     assert answer(a, mate="j") == UNKNOWN
     assert a.jobs["j"].group is None

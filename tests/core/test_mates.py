@@ -232,7 +232,7 @@ RESERVED = Owners(reserved=frozenset({"root"}))
 
 
 def test_a_closed_table_leaves_all_other_users_of_the_peer_without_jobs():
-    """ "With `other_owners = "nobody"` all its other users are nobody here" """
+    """ "With `other_owners = "nobody"` all other users of that peer are nobody here." """
     a = DomainA(owners=CLOSED)
     a.submit("j", pair="p", owner="ann")
     assert a.asked_id("k", pair="p", owner="ann") == NOBODYS
@@ -241,7 +241,7 @@ def test_a_closed_table_leaves_all_other_users_of_the_peer_without_jobs():
 
 
 def test_root_of_a_peer_is_nobody_here_unless_the_table_names_it():
-    """ "nobody here are root and the service's own user, unless `owners` names them" """
+    """ "By the same name nobody here are root and the service's own user, unless `owners` names them." """
     for owners, found in ((RESERVED, NOBODYS), (replace(RESERVED, mapped={("B", "root"): "root"}), MATE_IS_J)):
         a = DomainA(owners=owners)
         a.submit("j", pair="p", owner="root")

@@ -105,9 +105,12 @@ def test_the_pair_is_a_word_of_the_comment(submitted: Any, script: Any, domain: 
     assert not [request for request in domain.requests if isinstance(request, SubmitJobRequest)]
 
 
-def test_a_job_that_may_be_adopted_says_so_in_its_comment(submitted: Any, unsubmitted: Any, script: Any) -> None:
+def test_a_job_that_may_be_adopted_says_so_in_its_comment(submitted: Any, script: Any) -> None:
     assert submitted("--hold", "--adoptable", "--comment=mine", script())["Comment"] == "mine cosched:adoptable"
     assert submitted("--hold", script("#COSCHED --adoptable"))["Comment"] == "cosched:adoptable"
+
+
+def test_a_job_that_names_a_mate_or_cannot_have_one_is_not_adoptable(unsubmitted: Any, script: Any) -> None:
     own = script("#SBATCH --comment=cosched:pair=x")
     assert unsubmitted("--adoptable", own).startswith("job.sh: the comment names a mate, and cosched:adoptable is for")
     assert unsubmitted("--adoptable", script("#SBATCH --array=1-2")) == f"job.sh: {ARRAY}"

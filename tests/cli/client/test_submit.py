@@ -210,12 +210,21 @@ def test_or_alone_is_asked_for(asked, script):
     assert asked("--or-alone", script("#COSCHED --mate=eureka:3")).or_alone
 
 
-def test_a_job_says_that_it_may_be_adopted_and_names_nobody(asked, cosched, script):
-    assert asked("--adoptable", script()).adoptable
-    assert asked(script("#COSCHED --adoptable")).adoptable
-    assert not asked("--pair", "run7", script("#COSCHED --adoptable")).adoptable, "flags replace what the script names"
-    alone = asked("--adoptable", script("#COSCHED --pair=run7 --or-alone"))
-    assert (alone.adoptable, len(alone.mates), alone.or_alone) == (True, 0, False)
+@pytest.mark.parametrize(
+    ("flags", "line", "adoptable"),
+    [
+        (("--adoptable",), "", True),
+        ((), "#COSCHED --adoptable", True),
+        (("--adoptable",), "#COSCHED --pair=run7 --or-alone", True),
+        (("--pair", "run7"), "#COSCHED --adoptable", False),
+    ],
+)
+def test_a_job_that_may_be_adopted_names_nobody_and_flags_win(asked, script, flags, line, adoptable):
+    request = asked(*flags, script(line))
+    assert (request.adoptable, len(request.mates), request.or_alone) == (adoptable, int(not adoptable), False)
+
+
+def test_a_job_that_names_others_cannot_be_adopted(cosched, script):
     said = "--adoptable is for a job that names nobody: leave out --mate, --pair and --group"
     for named in (("--pair", "p"), ("--mate", "eureka:3"), ("--group", "g", "--with", "eureka,mira")):
         assert said in cosched("submit", "--adoptable", *named, script(), exit_code=2).stderr
