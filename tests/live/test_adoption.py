@@ -131,6 +131,15 @@ def test_users_of_a_peer_whose_table_is_closed_are_nobody_here_and_the_log_says_
     assert f"b:9 is of '{ME}', who is nobody here: owners of [[peer]] can say who that is" in service.log
 
 
+def test_who_is_nobody_on_the_other_domain_hears_so_at_submission(make_pair):
+    pair = make_pair()
+    pair.b.config["peer"][0]["other_owners"] = "nobody"
+    pair.start()
+    (pair.folder / "job.sh").write_text(script_that_notes(pair.folder))
+    said = pair.a.run("submit", "--pair", "p", str(pair.folder / "job.sh"), cwd=pair.folder).stderr
+    assert said.startswith("cosched: this user is nobody on b: there, owners of [[peer]] says who users of")
+
+
 def test_an_adoptable_job_names_nobody(service):
     with service.client() as client:
         service.start()

@@ -153,6 +153,10 @@ class Names:
             return True
         return self.may_adopt(peer, adoptable=job.adoptable, held=self.held_back(job.id))
 
+    def is_for(self, peer: Domain, request: Lookup, job: PairedJob) -> bool:
+        """Whether the job is one of this owner's, of which the peer may hear."""
+        return job.owner == self.owner_here(peer, request.owner) and self.may_hear_of(peer, job)
+
     def starts_with(self, peer: Domain, caller: JobId, job: JobId) -> bool:
         """Whether the peer's job `caller`, which has asked for this id before, starts together with `job`."""
         local = self.ledger.jobs.get(job)
@@ -230,7 +234,7 @@ class Names:
     def _problem(self, peer: Domain, request: GetMateJobId, local: PairedJob | None) -> MateProblem | None:
         """Why the local job that was found (or else is named) cannot be the caller's mate; None: it can."""
         named = local or self.ledger.jobs.get(request.mate or "")
-        if named is None or not self._is_for(peer, request, named):
+        if named is None or not self.is_for(peer, request, named):
             return MateProblem.UNKNOWN
         if local is None:  # it has ended, with another mate
             return NOT_WAITING[named.state]
@@ -241,10 +245,6 @@ class Names:
         if mate is not None or request.pair is not None:
             return None
         return NOT_WAITING.get(local.state) or (MateProblem.NAMES_PAIR if local.pair is not None else None)
-
-    def _is_for(self, peer: Domain, request: Lookup, job: PairedJob) -> bool:
-        """Whether the job is one of this owner's, of which the peer may hear."""
-        return job.owner == self.owner_here(peer, request.owner) and self.may_hear_of(peer, job)
 
     def _member(self, peer: Domain, request: GetMember) -> MateJobId:
         """A member that does not know the caller's id yet takes it.
@@ -282,7 +282,7 @@ class Names:
         Else why it cannot be.
         """
         job = self.ledger.jobs.get(request.member or "")
-        if job is None or not self._is_for(peer, request, job):
+        if job is None or not self.is_for(peer, request, job):
             return MateProblem.UNKNOWN
         if job.group is not None or job.state is not JobState.QUEUED:
             return NOT_WAITING.get(job.state, MateProblem.TAKEN)

@@ -181,7 +181,9 @@ class CoschedulingApi(CoschedulingServiceServicer):
             self.domain.sparing_log.warning((peer, who), said, peer, request.caller, who)
 
     async def _may_turn_up(self, asked: Asked, audit: AuditRecord | None) -> bool:
-        """Whether the call asks for an unknown mate or member, and the resource manager cannot say if it has it."""
+        """Whether the call asks for a mate or member that is unknown, as far as the peer may know, and the resource
+        manager cannot say if it has it.
+        """
         peer, request = asked.peer, asked.request
         if not isinstance(request, GetMateJobId | GetMember):
             return False
@@ -189,7 +191,9 @@ class CoschedulingApi(CoschedulingServiceServicer):
             return False
         if await self._queue.look_for_caller(peer, request, audit):
             return False
-        return self.domain.core.names.find(peer, request) is None
+        names = self.domain.core.names
+        found = names.find(peer, request)
+        return found is None or not names.is_for(peer, request, found)
 
     async def _reply(self, asked: Asked, audit: AuditRecord | None) -> Reply:
         """Return the domain's answer. The domain is asked without a pause before, so that a caller that goes away

@@ -69,7 +69,7 @@ def test_the_page_creates_what_the_doctor_looks_for():
 def test_users_are_told_what_their_page_quotes(tmp_path, monkeypatch):
     hook = Hook(tmp_path, monkeypatch, **json.loads(CONFIGURATION.read_text()))
     rows = re.findall(r"^\| `(.*)` (?:on mira )?\| `(.*)` \|$", USERS.read_text(), re.MULTILINE)
-    assert len(rows) == 12
+    assert len(rows) == 13
     for written, answer in rows:
         given = dict(re.findall(r"(?:-l )(\w+)=(\S*)", written))
         kinds = {"-J 1-3": "array_indices_submitted", "-I": "interactive", "-W depend=afterok:3": "depend"}
