@@ -16,7 +16,7 @@ from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from cosched.v1.machines_pb2_grpc import MachinesServiceStub
 from tests.live.other_users import USERS as UNIX_USERS
 from tests.live.other_users import a_public_folder, needs_root
-from tests.live.secured import SITE, USERS, channel_of, client_of, refusal, secure
+from tests.live.secured import ME, SITE, USERS, channel_of, client_of, refusal, secure
 from tests.live.services import Service, script_that_notes, wait_until
 from tests.service.pki import Pki
 
@@ -95,9 +95,20 @@ def world(make_service, pki):
     service = make_service("b", on_peer_unreachable="hold", release_interval=0)
     pki.files("b")
     secure(service, pki.folder, [make_service("a"), make_service("c")], user_identity=USERS)
+    del service.config["peer"][1]["owners"]  # the service's own user of c is nobody here, then
     made = World(service.start(), pki)
     yield made
     made.client.close()
+
+
+def test_the_service_s_own_user_is_nobody_s_name_elsewhere_unless_owners_names_it(world):
+    found = []
+    for peer in "ac":
+        asked = wire.GetMateJobIdRequest(job={"domain": peer, "job_id": "8"}, pair="none", owner=ME)
+        with world.channel(world.pki.files(peer)) as channel:
+            found.append(CoschedulingServiceStub(channel).GetMateJobId(asked))
+    nobody = wire.GetMateJobIdResponse(lookup=wire.MATE_LOOKUP_NO_PAIR, problem=wire.MATE_PROBLEM_UNKNOWN)
+    assert found == [wire.GetMateJobIdResponse(lookup=wire.MATE_LOOKUP_UNSUBMITTED), nobody]
 
 
 def test_only_the_mates_own_domain_learns_of_a_job_and_can_start_it(world):

@@ -6,7 +6,13 @@ import pwd
 import grpc
 import pytest
 
-from cosched.service.wire.callers import Caller, certificate_callers, plaintext_callers, socket_caller
+from cosched.service.wire.callers import (
+    Caller,
+    certificate_callers,
+    plaintext_callers,
+    powerful_elsewhere,
+    socket_caller,
+)
 from cosched.service.wire.tls import PeerCredentials, ServerTls
 from tests.service.pki import ALICE, EUREKA, INTREPID, USERS, Answering, Pki, ask, ask_once, serving, write_leaf
 
@@ -80,6 +86,13 @@ def test_users_of_this_host() -> None:
     assert socket_caller(uid, [name]).operator
     assert socket_caller(0) == Caller(None, "root", True, "socket uid 0")
     assert socket_caller(os.geteuid()).operator
+
+
+def test_nobody_elsewhere_is_taken_for_root_or_the_service_by_the_same_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without TLS the service's own user may try out a pair on its host."""
+    monkeypatch.setattr(os, "geteuid", lambda: pwd.getpwnam("daemon").pw_uid)
+    assert powerful_elsewhere(plaintext=False) >= {"root", "daemon"}
+    assert {"root", "daemon"} & powerful_elsewhere(plaintext=True) == {"root"}
 
 
 def test_user_without_a_name() -> None:
