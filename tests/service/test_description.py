@@ -40,6 +40,12 @@ def test_what_check_prints(read: Read, tmp_path: Path) -> None:
     ]
 
 
+def test_check_says_who_users_of_peers_are_and_whose_jobs_adopt_without_being_asked(read: Read) -> None:
+    more = 'owners = {bob = "bob2"}\nother_owners = "nobody"\nadopt = true\nidentity ='
+    [peer] = [line for line in describe(read(SECURE + PEER.replace("identity =", more))) if line.startswith("peer ")]
+    assert peer.endswith("; its users here: bob = bob2, all others: nobody; its jobs may adopt any of their owners'")
+
+
 def test_check_says_by_what_rules_another_scheduler_schedules(read: Read) -> None:
     lines = describe(read(f'{PLAIN}slots = 4\nscheduler = "fluid"\nharvesting = "never"\n'))
     assert next(line for line in lines if line.startswith("queue")).startswith(
