@@ -73,7 +73,7 @@ async def test_a_connection_ends_when_the_certificate_of_its_caller_expires(
         assert len(front._passed) == 1
         monkeypatch.setattr(remote_socket, "datetime", Later)
         await until(lambda: not front._passed)
-    assert "127.0.0.1: the certificate has expired" in caplog.text
+    assert "the certificate of 127.0.0.1 has expired" in caplog.text
 
 
 async def test_an_authority_that_is_no_longer_trusted_is_refused_on_open_connections_too(
