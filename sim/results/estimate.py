@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 CONFIDENCE = 0.95
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +30,39 @@ class Estimate:
 
     @property
     def low(self) -> float:
-        """The lower end of the interval."""
-        return self.mean - (self.half or 0.0)
+        """The lower end of the interval; without one nothing is known."""
+        return -math.inf if self.half is None else self.mean - self.half
 
     @property
     def high(self) -> float:
-        """The upper end of the interval."""
-        return self.mean + (self.half or 0.0)
+        """The upper end of the interval; without one nothing is known."""
+        return math.inf if self.half is None else self.mean + self.half
+
+    def times(self, factor: float) -> Estimate:
+        """Return a multiple."""
+        return Estimate(factor * self.mean + 0.0, None if self.half is None else abs(factor) * self.half)
+
+    def plus(self, other: Estimate | float) -> Estimate:
+        """Return the sum; its interval is at most as wide as both together, whatever they have in common."""
+        if not isinstance(other, Estimate):
+            return Estimate(self.mean + other, self.half)
+        halves = None if self.half is None or other.half is None else self.half + other.half
+        return Estimate(self.mean + other.mean, halves)
+
+    def minus(self, other: Estimate | float) -> Estimate:
+        """Return the difference; see plus()."""
+        return self.plus(other.times(-1) if isinstance(other, Estimate) else -other)
+
+
+class Exact(Estimate):
+    """A number without an error, such as one that was set."""
+
+    def __init__(self, value: float) -> None:
+        super().__init__(value, 0.0)
+
+    def __str__(self) -> str:
+        """Format it as a number."""
+        return shown(self.mean)
 
 
 def estimate(values: Sequence[float], intervals: int = 1) -> Estimate:
@@ -44,6 +73,18 @@ def estimate(values: Sequence[float], intervals: int = 1) -> Estimate:
 
     quantile = float(stdtrit(len(values) - 1, 1 - (1 - CONFIDENCE) / (2 * intervals)))
     return Estimate(float(np.mean(values)), quantile * float(np.std(values, ddof=1)) / math.sqrt(len(values)))
+
+
+def jackknifed(groups: Sequence[T], statistic: Callable[[Sequence[T]], float]) -> Estimate:
+    """Return a statistic of some groups, with the interval that comes from leaving out each in turn.
+
+    The interval is Tukey's: Student's interval of the pseudo-values. A single group has none.
+    """
+    count, value = len(groups), statistic(groups)
+    if count < 2:
+        return Estimate(value)
+    without = [statistic([*groups[:at], *groups[at + 1 :]]) for at in range(count)]
+    return Estimate(value, estimate([count * value - (count - 1) * each for each in without]).half)
 
 
 def ratio_of_means(pairs: Sequence[tuple[float, float]]) -> Estimate | None:

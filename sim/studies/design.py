@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,10 @@ from polars import DataFrame
 from cosched.sim.reports.page import Section, Table
 from cosched.sim.results.estimate import Estimate, shown, shown3
 from cosched.sim.studies.cases import StudyCase, labels
-from cosched.sim.studies.measured import BETTER, LEAST, WORSE, Comparison, Measured, Place
+from cosched.sim.studies.measured import BETTER, WORSE, Comparison, Measured, Place
 from cosched.sim.studies.paper import Beside
 from cosched.sim.studies.report import Report, sections_in_markdown
-from cosched.sim.studies.study import Said, Work, replications, words_of
+from cosched.sim.studies.study import LEAST, Said, Work, inconclusive, replications, words_of
 from cosched.sim.studies.tables import averages_table, comparisons_table, counts_table, headed, means_table
 from cosched.sim.sweeps.case import Row
 
@@ -84,6 +84,16 @@ class Found(Measured):
     def label(self, place: Place) -> str:
         """Return what the point of a place is called."""
         return self.experiment(place).label(place[1])
+
+    @property
+    def fewest(self) -> int:
+        """The replications of the places that have fewest."""
+        return int(min(self.said["replications"], self.said.get("further", self.said["replications"])))
+
+    @property
+    def conclusive(self) -> bool:
+        """Whether one may conclude from it."""
+        return not inconclusive(self.said, self.fewest)
 
     @property
     def counted(self) -> str:
@@ -228,6 +238,7 @@ class Design:
             parts.insert(0, Section("Verdict", "\n\n".join(verdict)))
         replicated, beside = self.replicated(said), self.paper(found) if self.paper else None
         if beside is not None:
+            beside = replace(beside, conclusive=found.conclusive)
             parts = [*(each for each in beside.sections() if each.tables[0].rows), *parts]
         words, values = self.words, {"score": beside.score if beside else "", **self.values(found)}
         setup, meaning, measures = (words[name] for name in ("setup", "meaning", "measures"))
@@ -235,7 +246,7 @@ class Design:
         told = [replicated, *(line for paragraph in verdict for line in ("", paragraph.replace("**", "")))]
         return Report(
             said=said,
-            count=min(said["replications"], said.get("further", said["replications"])),
+            count=found.fewest,
             page="results.md",
             title=words["title"],
             subtitle=words["subtitle"],

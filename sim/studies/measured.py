@@ -1,45 +1,32 @@
 """What the cases of a study measured, by place: means over replications, and differences on the same workloads.
 
-One logic decides everything. What is said to lie in a range (by a paper, or by what was asked) holds if our means do;
-it is open if some do not but their intervals reach it; else it fails. Of two places one is better or worse if the
-interval of their difference leaves out 0, and else it is open.
+Of two places one is better or worse if the interval of their difference leaves out 0, and else it is open.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import fmean
+from typing import TypeVar
 
 from polars import DataFrame, col
 
 from cosched.sim.results.estimate import Estimate, estimate, ratio_of_means
 from cosched.sim.studies.cases import LABELS
+from cosched.sim.studies.study import LEAST
+from cosched.sim.studies.verdicts import OPEN, Named
 from cosched.sim.sweeps.case import ERROR
 
-LEAST = 5  # replications of a comparison: with fewer, intervals that hold together would show nothing
+T = TypeVar("T")
 UNDECIDED = f"**Nothing is decided:** comparisons need at least {LEAST} replications."
-BETTER, OPEN, WORSE = "better", "open", "worse"
-HOLDS, FAILS = "holds", "fails"
-UNKNOWN = "no result"
-GOOD = {HOLDS: True, FAILS: False}  # the others are neither
+BETTER, WORSE = "better", "worse"
 
 Place = tuple[str, float, str]  # experiment, point, schemes
 Of = tuple[Place, str]  # a place and a measure
+Many = Of | list[Of]  # several mean their mean in each replication
 Values = Mapping[int, float]  # by replication
-
-
-def in_range(values: Sequence[Estimate], low: float | None, high: float | None) -> str:
-    """Whether our means are from `low` to `high` (None: no bound): HOLDS, OPEN, FAILS, or UNKNOWN without any."""
-    if not values:
-        return UNKNOWN
-    if all(_overlaps(value.mean, value.mean, low, high) for value in values):
-        return HOLDS
-    return OPEN if all(_overlaps(value.low, value.high, low, high) for value in values) else FAILS
-
-
-def _overlaps(least: float, most: float, low: float | None, high: float | None) -> bool:
-    return (high is None or least <= high) and (low is None or most >= low)
 
 
 def verdict_of(difference: Estimate) -> str:
@@ -96,6 +83,13 @@ class Measured:
         pairs = zip(part["replication"], part[measure], strict=True)
         return {number: float(value) for number, value in pairs if value is not None}
 
+    def over(self, of: Many) -> Values:
+        """Return a measure by replication, or the mean of several in each replication that has all."""
+        found = [self.values(*each) for each in _several(of)]
+        return {
+            number: fmean(each[number] for each in found) for number in found[0] if all(number in of for of in found)
+        }
+
     def count(self, place: Place) -> int:
         """Return how many replications a place has."""
         part = self._by_place.get(place)
@@ -139,24 +133,45 @@ class Measured:
         return Comparison(place, other, measure, *means, *(estimate(differences, number) for number in both))
 
 
-def pairs(found: Measured, one: Of, other: Of) -> list[tuple[float, float]]:
+def _several(of: Many) -> list[Of]:
+    return of if isinstance(of, list) else [of]
+
+
+def average(found: Measured, of: Many) -> Estimate | None:
+    """Return the mean over replications of a measure, or of the mean of several."""
+    values = list(found.over(of).values())
+    return estimate(values) if values else None
+
+
+def pairs(found: Measured, one: Many, other: Many) -> list[tuple[float, float]]:
     """Return both measures in each replication; the same replication has the same jobs."""
-    first, second = found.values(*one), found.values(*other)
+    first, second = found.over(one), found.over(other)
     return [(first[number], second[number]) for number in first if number in second]
 
 
-def ratio(found: Measured, one: Of, other: Of) -> Estimate | None:
+def ratio(found: Measured, one: Many, other: Many) -> Estimate | None:
     """Return the mean of one measure over that of the other."""
     return ratio_of_means(pairs(found, one, other))
 
 
-def less(found: Measured, one: Of, other: Of) -> Estimate | None:
+def less(found: Measured, one: Many, other: Many) -> Estimate | None:
     """Return by how many per cent of the other one measure is less."""
     share = ratio(found, one, other)
-    return None if share is None else Estimate(100 * (1 - share.mean), share.half and 100 * share.half)
+    return share and share.minus(1).times(-100)
 
 
-def more(found: Measured, one: Of, other: Of) -> Estimate | None:
+def more(found: Measured, one: Many, other: Many) -> Estimate | None:
     """Return how much more there is of one measure."""
     differences = [first - second for first, second in pairs(found, one, other)]
     return estimate(differences) if differences else None
+
+
+def could_be_most(differences: Mapping[tuple[T, T], Estimate | None]) -> set[T]:
+    """Return which of some things may be the greatest, by how much more there is of the first of each two."""
+    names = {name for both in differences for name in both}
+    return names - {other for (_, other), value in differences.items() if value is not None and value.low > 0}
+
+
+def differences(found: Measured, lines: Iterable[tuple[str, Many, Many]]) -> list[Named]:
+    """Return how much more there is of the first of each two, by their name."""
+    return [(name, more(found, one, other)) for name, one, other in lines]

@@ -1,7 +1,7 @@
 """The numbers that a paper states and its claims, beside ours. The paper's words are CSV files of its study.
 
 numbers.csv has a row for each number: its place in the paper (`where`), what it is, the number as we read it (`said`),
-the range in which our mean agrees (`low`, `high`; empty: no bound; of a single number, the values that round to it),
+the range in which ours agrees (`low`, `high`; empty: no bound; of a single number, the values that round to it),
 the paper's words (`quote`), a `note`; whether it is an `input`: "set" in the set-up, or "fitted", as our generated
 months are to it, or to what it follows from; and which of `ours` is compared, "FINDER: ARGUMENT; ARGUMENT ...".
 claims.csv has the place, the claim, the paper's words, the criterion in words, and the name of the check.
@@ -10,30 +10,26 @@ claims.csv has the place, the claim, the paper's words, the criterion in words, 
 from __future__ import annotations
 
 import csv
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeVar
 
 from polars import DataFrame, String
 
 from cosched.sim.reports.page import Cell, Section, Table, Tile
 from cosched.sim.results.estimate import Estimate, shown
-from cosched.sim.studies.measured import FAILS, GOOD, HOLDS, OPEN, UNKNOWN, Measured, Of, in_range, more
 from cosched.sim.studies.study import words_of
+from cosched.sim.studies.verdicts import FAILS, GOOD, HOLDS, OPEN, UNKNOWN, Range, Verdict, all_hold
 
 INPUT, SET, FITTED = "input", "set", "fitted"
 NEAR = 0.05  # a miss by at most this share is said to be near
 CLOSE = f"; off by {100 * NEAR:g} % at most"
 MEANS, GREATEST = "means", "greatest"  # finders; the latter finds one value, whose place is told
 WORDS = words_of(__file__)
-
-MOST_LISTED = 3  # exceptions
-
-Named: TypeAlias = tuple[str, Estimate | None]
-"""An estimate and its place ("HH at 0.5")."""
 
 Results = TypeVar("Results")
 Found = Mapping[str, Estimate | None]  # our values by their places
@@ -47,8 +43,7 @@ class Statement(Generic[Results]):
     where: str
     what: str
     said: str
-    low: float | None
-    high: float | None
+    fits: Range
     quote: str
     note: str
     input: str
@@ -59,24 +54,6 @@ class Statement(Generic[Results]):
     def in_words(self) -> str:
         """The number with the note."""
         return f"{self.said} ({self.note})" if self.note else self.said
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Whether a claim holds here, and what was found; if it does not hold, also where it fails, or the cause.
-
-    `undecided`: it does not, but by our intervals it could.
-    """
-
-    holds: bool
-    ours: str
-    reason: str = ""
-    undecided: bool = False
-
-    @property
-    def word(self) -> str:
-        """The verdict in a word."""
-        return HOLDS if self.holds else OPEN if self.undecided else FAILS
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,26 +108,26 @@ def _statement(row: Mapping[str, str], finders: Mapping[str, Finder]) -> Stateme
     def ours(results: Any) -> Found:
         return finder(results, *arguments.split("; "))
 
-    low, high = (float(row[end]) if row[end] else None for end in ("low", "high"))
-    words = (row["where"], row["what"], row["said"], low, high, row["quote"], row["note"], row["input"])
+    fits = Range(float(row["low"] or -math.inf), float(row["high"] or math.inf))
+    words = (row["where"], row["what"], row["said"], fits, row["quote"], row["note"], row["input"])
     return Statement(*words, row["ours"], ours)
 
 
 def compare(statement: Statement[Any], results: Any, inputs: Sequence[str] = (SET, FITTED)) -> Compared:
     """Compare a number with ours."""
     values = {place: value for place, value in statement.ours(results).items() if value is not None}
-    low, high = statement.low, statement.high
-    agrees = in_range(list(values.values()), low, high)
+    fits = statement.fits
+    agrees = all_hold(map(fits.decides, values.values())) if values else UNKNOWN
     ours = in_words(values, placed=statement.selected.startswith(GREATEST)) if values else ""
     if statement.input in inputs and agrees != UNKNOWN:
         return Compared(statement, f"{ours}; not met" if agrees == FAILS else ours, INPUT)
-    if agrees == FAILS and all(_near(value.mean, low, high) for value in values.values()):
+    if agrees == FAILS and all(_near(value.mean, fits) for value in values.values()):
         ours += CLOSE
     return Compared(statement, ours, agrees)
 
 
-def _near(value: float, low: float | None, high: float | None) -> bool:
-    return (low is None or value >= low - NEAR * abs(low)) and (high is None or value <= high + NEAR * abs(high))
+def _near(value: float, fits: Range) -> bool:
+    return fits.low - NEAR * abs(fits.low) <= value <= fits.high + NEAR * abs(fits.high)
 
 
 def in_words(values: Mapping[str, Estimate], *, placed: bool = False) -> str:
@@ -168,12 +145,16 @@ def in_words(values: Mapping[str, Estimate], *, placed: bool = False) -> str:
 
 @dataclass(frozen=True)
 class Beside:
-    """All numbers and claims of a paper's `section` beside ours; `counted`: what the replications are called."""
+    """All numbers and claims of a paper's `section` beside ours; `counted`: what the replications are called.
+
+    Only if the results are `conclusive` is counted how many hold, and said why others do not.
+    """
 
     section: str
     counted: str
     numbers: Sequence[Compared]
     claims: Sequence[Checked]
+    conclusive: bool = True
 
     @classmethod
     def of(
@@ -185,11 +166,12 @@ class Beside:
         *,
         generated: bool = True,
         counted: str = "replications",
+        conclusive: bool = True,
     ) -> Beside:
         """Compare all of them. What months are fitted to is an input only if they are `generated`."""
         inputs = (SET, FITTED) if generated else (SET,)
         numbers = [compare(each, results, inputs) for each in statements]
-        return cls(section, counted, numbers, [Checked(claim, claim.check(results)) for claim in claims])
+        return cls(section, counted, numbers, [Checked(claim, claim.check(results)) for claim in claims], conclusive)
 
     @cached_property
     def words(self) -> tuple[Counter[str], Counter[str]]:
@@ -198,7 +180,9 @@ class Beside:
 
     @property
     def score(self) -> str:
-        """Say in a sentence how many agree."""
+        """Say in a sentence how many agree; empty if nothing is concluded."""
+        if not self.conclusive:
+            return ""
         of, claimed = self.words
         outcomes, near = of.total() - of[INPUT], sum(each.ours.endswith(CLOSE) for each in self.numbers)
         close = f" ({near} by {100 * NEAR:g} % at most)" if near else ""
@@ -209,14 +193,21 @@ class Beside:
     @property
     def told(self) -> Iterator[str]:
         """What the terminal shows: the score, and each claim that does not hold, with the reason."""
-        yield self.score
+        yield from filter(None, [self.score])
         for each in self.claims:
             if not each.verdict.holds:
-                yield f"  {each.verdict.word}: {each.claim.text} ({each.claim.where}): {each.verdict.reason}"
+                claim = each.claim
+                yield f'  {each.verdict.word}: "{claim.text}" ({claim.where}): {self.reason(each.verdict)}.'
+
+    def reason(self, verdict: Verdict) -> str:
+        """Say what does not hold, and if anything is concluded also why."""
+        return "; ".join(filter(None, [verdict.reason, verdict.why if self.conclusive else ""]))
 
     @property
     def tiles(self) -> Iterator[Tile]:
         """The main numbers of the page."""
+        if not self.conclusive:
+            return
         of, claimed = self.words
         outcomes, note = of.total() - of[INPUT], f"open: {of[OPEN]}; inputs do not count"
         yield Tile(f"{of[HOLDS]} of {outcomes}", "numbers hold", note)
@@ -231,7 +222,7 @@ class Beside:
         ]  # fmt: skip
         yield "paper", _texts(of_numbers, ("where", "what", "paper", "ours", "agrees", "note", "quote"))
         of_claims = [
-            (c.where, c.text, v.word, v.ours, v.reason, c.criterion, c.quote)
+            (c.where, c.text, v.word, v.ours, self.reason(v), c.criterion, c.quote)
             for each in self.claims for c, v in [(each.claim, each.verdict)]
         ]  # fmt: skip
         yield "claims", _texts(of_claims, ("where", "claim", "verdict", "ours", "reason", "criterion", "quote"))
@@ -250,8 +241,8 @@ class Beside:
         for checked in self.claims:
             claim, verdict = checked.claim, checked.verdict
             word = Cell(verdict.word, GOOD.get(verdict.word))
-            rows.append([claim.text, claim.where, word, claim.criterion, verdict.ours, verdict.reason])
-        head = ["Claim", "Where", "Verdict", "Decided by", "Found", "If it does not hold, why"]
+            rows.append([claim.text, claim.where, word, claim.criterion, verdict.ours, self.reason(verdict)])
+        head = ["Claim", "Where", "Verdict", "Decided by", "Found", f"If it does not hold{', why' * self.conclusive}"]
         claims = Table("Every claim", "", head, rows, words=True)
         return numbers, Section("The paper's claims", WORDS["claims"], tables=[claims])
 
@@ -277,59 +268,3 @@ def means_finders(means: Callable[..., Found]) -> dict[str, Finder]:
         return {best: values[best]} if values else {}
 
     return {MEANS: found, GREATEST: greatest}
-
-
-def all_of(named: Iterable[Named], fits: Callable[[Estimate], bool], unit: str = "") -> Verdict:
-    """Hold if every estimate fits. The reason names those that do not, and counts those too uncertain to decide."""
-    there = [(name, value) for name, value in named if value is not None]
-    if not there:
-        return missing()
-    exceptions = [(name, value) for name, value in there if not fits(value)]
-    ours = spread([value for _, value in there], unit)
-    if not exceptions:
-        return Verdict(True, ours)
-    listed = ", ".join(f"{name} ({value}{unit})" for name, value in exceptions[:MOST_LISTED])
-    more = ", ..." if len(exceptions) > MOST_LISTED else ""
-    number = sum(fits(Estimate(value.low)) or fits(Estimate(value.high)) for _, value in exceptions)
-    all_open = number == len(exceptions)
-    open_ones = "; their intervals leave it open" if all_open else f"; {number} within their intervals"
-    reason = f"{len(exceptions)} of {len(there)} do not fit: {listed}{more}{open_ones if number else ''}"
-    return Verdict(False, ours, reason, all_open)
-
-
-def differences(found: Measured, lines: Iterable[tuple[str, Of, Of]]) -> list[Named]:
-    """Return how much more there is of the first of each two, by their name."""
-    return [(name, more(found, one, other)) for name, one, other in lines]
-
-
-def positive(named: Iterable[Named], unit: str = "") -> Verdict:
-    """Hold if every difference is above 0."""
-    return all_of(named, lambda value: value.mean > 0, unit)
-
-
-def missing() -> Verdict:
-    """Return the verdict for a claim without results."""
-    return Verdict(False, "no results", "the cases that would decide gave no results", undecided=True)
-
-
-def spread(values: Sequence[Estimate], unit: str = "") -> str:
-    """Format the range of some means as `least to greatest`."""
-    low, high = min(values, key=_mean), max(values, key=_mean)
-    return f"{low}{unit}" if len(values) == 1 else f"{low} to {high}{unit}"
-
-
-def because(verdict: Verdict, reason: Callable[[], str]) -> Verdict:
-    """Add a reason to a verdict that does not hold."""
-    if verdict.holds:
-        return verdict
-    return replace(verdict, reason=f"{verdict.reason}; {reason()}" if verdict.reason else reason())
-
-
-def mean_of(values: Iterable[Estimate | None]) -> float:
-    """Return the mean of some means; 0 if there are none."""
-    there = [value.mean for value in values if value is not None]
-    return sum(there) / len(there) if there else 0.0
-
-
-def _mean(value: Estimate) -> float:
-    return value.mean

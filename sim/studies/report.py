@@ -11,13 +11,17 @@ from polars import DataFrame
 
 from cosched.quantities import count as counted
 from cosched.sim.reports.page import FIGURES, REPORT, Page, Section, Tile, write_page
-from cosched.sim.studies.measured import LEAST
+from cosched.sim.studies.study import LEAST, inconclusive
 from cosched.sim.studies.tables import in_markdown
 from cosched.sim.sweeps.storage import RESULTS
 from cosched.workload.traces.atomic import replacing
 
 TABLES = "tables"
 FIRST = ("Asked", "Found", "Agrees", "Does not, and why", "For a site")  # what the five first sentences say
+WITHHELD = {  # of a run that is not for conclusions
+    FIRST[2]: f"Nothing is counted: that takes a full run of {LEAST} replications or more.",
+    FIRST[3]: "Not said of such a run; the tables have all intervals.",
+}
 
 
 @dataclass(frozen=True)
@@ -47,16 +51,18 @@ class Report:
     @property
     def warning(self) -> str:
         """Why nobody should conclude from it; empty if one may."""
-        if self.said["quick"]:
-            return f"Not for conclusions: a quick run, with {counted(self.count, 'replication')}."
-        if self.count < LEAST:
-            return f"Not for conclusions: fewer than {LEAST} replications."
-        return ""
+        return inconclusive(self.said, self.count)
+
+    @property
+    def sentences(self) -> list[tuple[str, str]]:
+        """The five sentences with their names; what counts and explains is left out if nobody should conclude."""
+        withheld = WITHHELD if self.warning else {}
+        return [(name, withheld.get(name, text)) for name, text in zip(FIRST, self.first, strict=True)]
 
     def summary(self, folder: Path) -> Iterator[Any]:
         """Yield what the terminal shows."""
         yield from filter(None, [self.warning])
-        yield from (f"{name}: {text}" for name, text in zip(FIRST, self.first, strict=True))
+        yield from (f"{name}: {text}" for name, text in self.sentences)
         yield ""
         yield from self.told
         yield ""
@@ -72,14 +78,13 @@ class Report:
                 stream.write(table.write_csv().encode())
         with replacing(folder / self.page) as stream:
             stream.write("".join(f"{line}\n" for line in self._lines()).encode())
-        first = list(zip(FIRST, self.first, strict=True))
         write_page(
             Page(
                 title=self.title,
                 subtitle=self.subtitle,
                 command=self.said["command"],
                 version=self.said["version"],
-                first=[("Beware", self.warning), *first] if self.warning else first,
+                first=[*([("Beware", self.warning)] if self.warning else []), *self.sentences],
                 facts=self.facts,
                 tiles=self.tiles,
                 sections=[replace(each, text=each.text.replace("**", "")) for each in self.sections],
@@ -91,7 +96,7 @@ class Report:
         yield from (f"# {self.title}", "")
         if self.warning:
             yield from (f"**{self.warning}**", "")
-        yield from (f"* **{name}.** {text}" for name, text in zip(FIRST, self.first, strict=True))
+        yield from (f"* **{name}.** {text}" for name, text in self.sentences)
         yield ""
         yield from self.markdown
 

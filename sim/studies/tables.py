@@ -10,7 +10,8 @@ from polars import DataFrame
 
 from cosched.sim.reports.page import Cell, Table
 from cosched.sim.results.estimate import Estimate
-from cosched.sim.studies.measured import BETTER, OPEN, WORSE, Comparison, Measured, Place
+from cosched.sim.studies.measured import BETTER, WORSE, Comparison, Measured, Place
+from cosched.sim.studies.verdicts import OPEN
 from cosched.sim.sweeps.averages import INTERVAL
 
 Row = Sequence[str | Cell]

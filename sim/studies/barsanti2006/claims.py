@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from cosched.sim.results.estimate import Estimate, shown
@@ -39,11 +40,13 @@ from cosched.sim.studies.barsanti2006.setup import (
     W2,
 )
 from cosched.sim.studies.design import Found
-from cosched.sim.studies.measured import HOLDS, OPEN, in_range, less, more, ratio
-from cosched.sim.studies.paper import Claim, Verdict, all_of, because, differences, missing, positive, read_claims
+from cosched.sim.studies.measured import differences, less, more, ratio
+from cosched.sim.studies.paper import Claim, read_claims
+from cosched.sim.studies.verdicts import HOLDS, OPEN, Range, Verdict, all_of, because, missing, positive
 
 EIGHTY = f"{HIGH_SHARE:g}"
 ALL_CLASSES = ("", *CLASSES)
+BEST_IDEAL = 0.9
 
 
 def claims() -> list[Claim[Found]]:
@@ -52,7 +55,7 @@ def claims() -> list[Claim[Found]]:
 
 
 def _longer(found: Found, where: str, measure: str = RESPONSE, classes: Sequence[str] = CLASSES) -> Verdict:
-    """Hold if under Cirne-Berman it is longer than under SCOJO-P."""
+    """Decide whether under Cirne-Berman it is longer than under SCOJO-P."""
     unit = "" if measure == SLOWDOWN else " h"
     return positive(differences(found, (
         (name or "all", of(where, CIRNE_BERMAN, of_class(name, measure)), of(where, SCOJO_P, of_class(name, measure)))
@@ -76,7 +79,7 @@ def _marginal(found: Found) -> Verdict:
         )
         for name in CLASSES[:2]
     ]
-    verdict = all_of(shares, lambda value: value.mean >= 0.9, " of it")
+    verdict = all_of(shares, Range(0.9, 1, without=(1,)), " of it")
     return because(verdict, lambda: "the paper says itself that they are cut to a third (figure 4)")
 
 
@@ -87,7 +90,7 @@ def _in_bins(found: Found, name: str, bins: Sequence[str], scheduler: str) -> di
 
 
 def _more_in_bins(found: Found, which: Sequence[tuple[str, Sequence[str]]], sign: int) -> Verdict:
-    """Hold if SCOJO-P has more (or, by the sign, fewer) jobs of each class in these bins than Cirne-Berman."""
+    """Decide whether SCOJO-P has more (or, by the sign, fewer) jobs of each class in these bins than Cirne-Berman."""
     from cosched.sim.results.estimate import estimate
 
     lines = []
@@ -99,7 +102,7 @@ def _more_in_bins(found: Found, which: Sequence[tuple[str, Sequence[str]]], sign
 
 
 def _adapts(found: Found, where: str, scheduler: str, more_of: str, than: str, classes: Sequence[str]) -> Verdict:
-    """Hold if more jobs are adapted in one way than in the other."""
+    """Decide whether more jobs are adapted in one way than in the other."""
     return positive(differences(found, (
         (name or "all", of(where, scheduler, of_class(name, more_of)), of(where, scheduler, of_class(name, than)))
         for name in classes
@@ -112,23 +115,28 @@ def _shrinks_more(found: Found) -> Verdict:
     return positive(differences(found, ((name, under_w2, other) for name, other in others)), " % of the jobs")
 
 
-def _within(value: Estimate | None, low: float, high: float, unit: str, what: str) -> Verdict:
+def _within(value: Estimate | None, fits: Range, unit: str, what: str) -> Verdict:
     if value is None:
         return missing()
-    word = in_range([value], low, high)
-    reason = "" if word == HOLDS else f"{what} by that, and not by {shown(low)} to {shown(high)}{unit}"
-    return Verdict(word == HOLDS, f"{value}{unit}", reason, word == OPEN)
+    word = fits.decides(value)
+    reason = f"{what} by that, {'which leaves open whether by' if word == OPEN else 'and not by'}"
+    ends = f"{shown(fits.low)} to {shown(fits.high)}{unit}"
+    return Verdict(word, f"{value}{unit}", "" if word == HOLDS else f"{reason} {ends}")
+
+
+def _up_to(most: float) -> Range:
+    """Return what is shorter, but by at most so many per cent."""
+    return Range(0, most, without=(0,))
 
 
 def _little(found: Found) -> Verdict:
     value = less(found, of(W1, SCOJO_P, RESPONSE), of(W1, NO_PREDICTION, RESPONSE))
-    return _within(value, 0, 10, " %", "the response with prediction is less")
+    return _within(value, _up_to(10), " %", "the response with prediction is less")
 
 
 def _eighty(found: Found, scheduler: str, sign: int) -> Verdict:
     value = less(found, of(EIGHTY, scheduler, RESPONSE), of(W1, scheduler, RESPONSE))
-    named_value = value and Estimate(sign * value.mean, value.half)
-    return because(positive([("response", named_value)], " %"), lambda: _by_share(found, scheduler))
+    return because(positive([("response", value and value.times(sign))], " %"), lambda: _by_share(found, scheduler))
 
 
 def _by_share(found: Found, scheduler: str) -> str:
@@ -137,7 +145,7 @@ def _by_share(found: Found, scheduler: str) -> str:
     places += [(f"{100 * share:g} %", of(f"{share:g}", scheduler, RESPONSE)) for share in SHARES]
     places.append(("0 %", of(W1, TRADITIONAL, RESPONSE)))
     shares = ((name, ratio(found, where, of(W1, TRADITIONAL, RESPONSE))) for name, where in places)
-    told = ", ".join(f"{shown(value.mean)} ({name})" for name, value in shares if value)
+    told = ", ".join(f"{value} ({name})" for name, value in shares if value)
     return f"fewer moldable jobs bring any scheduler nearer to the traditional one; as a share of its response: {told}"
 
 
@@ -167,7 +175,10 @@ def beside_traditional(found: Found) -> str:
 
 
 def _than(value: Estimate) -> str:
-    return f"{Estimate(abs(value.mean), value.half)} % {'shorter' if value.mean > 0 else 'longer'}"
+    """Say how much shorter or longer it is; if the interval leaves open which, say that."""
+    which = "shorter" if value.mean > 0 else "longer"
+    still = "" if value.low > 0 or value.high < 0 else " (which of both is open)"
+    return f"{Estimate(abs(value.mean), value.half)} % {which}{still}"
 
 
 def _long_most(found: Found) -> Verdict:
@@ -179,31 +190,30 @@ def _long_most(found: Found) -> Verdict:
     if len(there) < len(CLASSES):
         return missing()
     ours = ", ".join(f"{name} {value}" for name, value in there.items())
-    least = min(there, key=lambda name: there[name].mean)
-    return Verdict(least == "long", ours, "" if least == "long" else f"{least} jobs benefit most")
+    long = there.pop("long")
+    return replace(
+        positive([(f"{name} less long jobs", value.minus(long)) for name, value in there.items()]), ours=ours
+    )
 
 
 def _ideal(found: Found) -> Verdict:
     means = {load: found.mean((IDEAL, load, NO_PREDICTION), RESPONSE) for load in IDEALS}
-    there = {load: value for load, value in means.items() if value is not None}
-    if not there:
-        return missing()
-    best = min(there, key=lambda load: there[load].mean)
-    ours = "; ".join(f"{load:g}: {value} h" for load, value in there.items())
-    beyond = found.difference((IDEAL, 0.9, NO_PREDICTION), (IDEAL, best, NO_PREDICTION), RESPONSE)
-    if best == 0.9 or beyond is None:
-        return Verdict(best == 0.9, ours)
-    return Verdict(False, ours, f"{best:g} is better by {beyond} h", beyond.low <= 0)
+    named = [
+        (f"{load:g}", found.difference((IDEAL, load, NO_PREDICTION), (IDEAL, BEST_IDEAL, NO_PREDICTION), RESPONSE))
+        for load in IDEALS if load != BEST_IDEAL
+    ]  # fmt: skip
+    ours = "; ".join(f"{load:g}: {value} h" for load, value in means.items() if value is not None)
+    return replace(positive(named, " h"), ours=ours or "no results")
 
 
-def _of_downey(found: Found, rival: str, scheduler: str, measure: str, low: float, high: float) -> Verdict:
-    """Hold if the scheduler has less than the rival, by more than `low` and at most `high` per cent."""
+def _of_downey(found: Found, rival: str, scheduler: str, measure: str, fits: Range) -> Verdict:
+    """Decide whether the scheduler has less than the rival, by per cents that fit."""
     value = less(found, of(DOWNEY, scheduler, measure), of(DOWNEY, rival, measure))
-    return _within(value, low, high, " %", f"the {measure} is less")
+    return _within(value, fits, " %", f"the {measure} is less")
 
 
 def _harms(found: Found) -> Verdict:
-    """Hold if SCOJO-P has longer responses with prediction; else say what it does to sizes and waits."""
+    """Decide whether SCOJO-P has longer responses with prediction; else say what it does to sizes and waits."""
     longer = more(found, *(of(DOWNEY, scheduler, RESPONSE) for scheduler in (SCOJO_P, NO_PREDICTION)))
     size, wait = (
         [found.mean(*of(DOWNEY, scheduler, measure)) for scheduler in (SCOJO_P, NO_PREDICTION)]
@@ -245,8 +255,8 @@ CHECKS: Mapping[str, Callable[[Found], Verdict]] = {
         differences(r, ((where, of(where, CIRNE_BERMAN, CPU), of(where, SCOJO_P, CPU)) for where in (W1, W2))), " CPU-s"
     ),
     "ideal": _ideal,
-    "downey-response": lambda r: _of_downey(r, CIRNE_BERMAN, SCOJO_P, RESPONSE, 0, 20),
-    "downey-slowdown": lambda r: _of_downey(r, CIRNE_BERMAN, SCOJO_P, SLOWDOWN, 100 / 3, 100),
-    "downey-sign": lambda r: _of_downey(r, TRADITIONAL, CIRNE_BERMAN, RESPONSE, 0, 20),
+    "downey-response": lambda r: _of_downey(r, CIRNE_BERMAN, SCOJO_P, RESPONSE, _up_to(20)),
+    "downey-slowdown": lambda r: _of_downey(r, CIRNE_BERMAN, SCOJO_P, SLOWDOWN, Range(100 / 3, 100)),
+    "downey-sign": lambda r: _of_downey(r, TRADITIONAL, CIRNE_BERMAN, RESPONSE, _up_to(20)),
     "downey-prediction": _harms,
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from polars import col
 
-from cosched.sim.results.estimate import Estimate
+from cosched.sim.results.estimate import Exact
 from cosched.sim.studies import paper
 from cosched.sim.studies.barsanti2006 import setup
 from cosched.sim.studies.design import Found
@@ -49,7 +49,7 @@ def statements() -> list[Statement[Found]]:
 
     finders: dict[str, Finder] = {
         "mean": mean,
-        "sigma": lambda _, nodes: {"": Estimate(scalability(float(nodes)))},
+        "sigma": lambda _, nodes: {"": Exact(scalability(float(nodes)))},
         "ratio": lambda found, *where: {"": ratio(found, *both(*where))},
         "less": lambda found, *where: {"": less(found, *both(*where))},
     }

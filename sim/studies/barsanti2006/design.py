@@ -8,7 +8,6 @@ from typing import Any
 
 from cosched.quantities import count as counted
 from cosched.sim.reports.page import Section
-from cosched.sim.results.estimate import shown3
 from cosched.sim.studies.barsanti2006.claims import beside_traditional, claims, sign_by_limits
 from cosched.sim.studies.barsanti2006.comparisons import of, statements
 from cosched.sim.studies.barsanti2006.figures import paper_figures
@@ -38,6 +37,7 @@ from cosched.sim.studies.design import Asked, Design, Experiment, Found, compari
 from cosched.sim.studies.measured import less
 from cosched.sim.studies.paper import Beside
 from cosched.sim.studies.study import Said, Told, Work, seeds, words_of
+from cosched.sim.studies.tables import cell
 
 COMPARED = (RESPONSE, WAIT, SLOWDOWN)
 WORDS = words_of(__file__)
@@ -77,7 +77,7 @@ def values(found: Found) -> Mapping[str, object]:
     names = {"traditional": TRADITIONAL, "cirne_berman": CIRNE_BERMAN, "scojo_p": SCOJO_P, "smallest": SMALLEST}
     means = {name: found.mean(*of(W1, scheduler, RESPONSE)) for name, scheduler in names.items()}
     return {
-        **{name: mean and shown3(mean.mean) for name, mean in means.items()},
+        **{name: cell(mean) for name, mean in means.items()},
         "than": beside_traditional(found),
         "sign": sign_by_limits(found),
     }
@@ -100,7 +100,7 @@ def verdict(found: Found) -> list[str]:
         shorter = [(place[2], less(found, (place, RESPONSE), (base, RESPONSE))) for place in each.places]
         listed = ", ".join(f"{name} {value} %" for name, value in shorter if name != TRADITIONAL)
         told.append(f"**{log['name']}**: responses are shorter than under the traditional scheduler by: {listed}.")
-    return [*told, f"{found.counted[0].upper()}{found.counted[1:]}.", WORDS["site"]]
+    return [*told, f"{found.counted[0].upper()}{found.counted[1:]}.", *[WORDS["site"]] * found.conclusive]
 
 
 def sections(found: Found) -> Iterator[Section]:
@@ -108,7 +108,8 @@ def sections(found: Found) -> Iterator[Section]:
     four, decides = of_four_seeds(found), what_decides(found)
     yield Section(four.title, WORDS["four"], tables=[four])
     yield Section("Figures 4 to 14", WORDS["figures"], paper_figures(found))
-    yield Section("What does not come out, and why", WORDS["why"], tables=[decides])
+    title = "What does not come out, and why" if found.conclusive else decides.title
+    yield Section(title, WORDS["why"] * found.conclusive, tables=[decides])
     logs = of_real_logs(found)
     yield Section("Means", WORDS["means"], tables=list(means_tables(found, [
         each for each in found.experiments if each not in logs

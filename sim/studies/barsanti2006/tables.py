@@ -19,9 +19,10 @@ from cosched.sim.studies.barsanti2006.measuring import (
     of_class,
 )
 from cosched.sim.studies.design import Experiment, Found
-from cosched.sim.studies.measured import GOOD, Place, less
+from cosched.sim.studies.measured import Place, less
 from cosched.sim.studies.paper import compare
 from cosched.sim.studies.tables import cell, headed, means_table
+from cosched.sim.studies.verdicts import GOOD
 
 SHOWN = (RESPONSE, *(of_class(name, RESPONSE) for name in CLASSES), WAIT, SLOWDOWN, UTILISATION, SHRUNK, EXPANDED)
 

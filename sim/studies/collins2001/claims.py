@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise, permutations, product
 from pathlib import Path
 
 from cosched.sim.results.estimate import Estimate
-from cosched.sim.studies.collins2001.comparisons import on_arrival, overhead, ratio_of_sums, saving, sums
+from cosched.sim.studies.collins2001.calls import CHECKS as OF_CALLS
+from cosched.sim.studies.collins2001.comparisons import saving, sums
 from cosched.sim.studies.collins2001.measuring import (
     HIGH,
     LOW,
     MEDIUM,
-    PARALLEL,
     PREEMPTED,
     PRIORITIES,
-    RATIO,
     SHARE,
-    SJS_CPU,
     SUM,
     TIME,
     of_priority,
@@ -32,33 +29,35 @@ from cosched.sim.studies.collins2001.setup import (
     LOADS,
     MANY,
     NONE,
-    OF_PJS,
-    OF_SJS,
     PJS,
-    PJS_SIZES,
     RATES,
-    SHARES,
-    SIZES,
     SJS,
     TOTALS,
     at,
     count_of,
-    machines_of,
-    share_of,
 )
 from cosched.sim.studies.collins2001.site import TABLES
 from cosched.sim.studies.design import Found
-from cosched.sim.studies.measured import Of, ratio
-from cosched.sim.studies.paper import (
-    Claim,
+from cosched.sim.studies.measured import Of, could_be_most, differences, more, ratio
+from cosched.sim.studies.paper import Claim, read_claims
+from cosched.sim.studies.verdicts import (
+    FAILS,
+    HOLDS,
+    NOT_NEGATIVE,
+    OPEN,
+    POSITIVE,
     Named,
+    Range,
     Verdict,
+    above,
+    all_hold,
     all_of,
     because,
-    differences,
+    below,
     missing,
+    one_holds,
+    parts,
     positive,
-    read_claims,
 )
 
 Check = Callable[[Found, str], Verdict]  # of a table
@@ -66,9 +65,9 @@ Check = Callable[[Found, str], Verdict]  # of a table
 LIGHT, HEAVY = [jobs for jobs in LOADS if jobs <= 10], [jobs for jobs in LOADS if jobs >= 60]
 SLOW, FAST = RATES[:3], RATES[4:]
 PAIRS = list(pairwise(DISTRIBUTIONS))
+A_LITTLE = Range(1, 1.1, without=(1,))  # a tenth more at most, but more
 
 # Why claims fail
-SOUGHT = "a best machine is sought again only if it was taken: of fewer machines one is the best of more jobs"
 SPARE = "resources without jobs of low priority are tried first (D), so that few jobs are preempted"
 COMPETE = "half of all jobs are of high priority there, and those of one call compete for the clusters"
 
@@ -97,53 +96,10 @@ def _with(table: str, check: Check) -> Callable[[Found], Verdict]:
     return lambda found: check(found, table)
 
 
-# Study 1
-
-
-def grows(found: Found) -> Verdict:
-    """Check claim: with machines and with jobs."""
-    least, most = SIZES[0], SIZES[-1]
-
-    def of(jobs: int, machines: int) -> Of:
-        return (OF_SJS, float(jobs), machines_of(machines)), SJS_CPU
-
-    lines = [(f"{size} machines", of(most, size), of(least, size)) for size in SIZES]
-    lines += [(f"{size} jobs", of(size, most), of(size, least)) for size in SIZES]
-    return because(positive(differences(found, lines), " ms"), lambda: SOUGHT)
-
-
-def is_linear_in_jobs(found: Found) -> Verdict:
-    """Check claim: O(nm) rather than O(n^2 m)."""
-    few, many = (found.mean((OF_SJS, float(jobs), machines_of(SIZES[-1])), SJS_CPU) for jobs in (SIZES[1], SIZES[-1]))
-    if few is None or many is None:
-        return missing()
-    exponent = math.log(many.mean / few.mean) / math.log(SIZES[-1] / SIZES[1])
-    return all_of([("exponent", Estimate(exponent))], lambda value: value.mean < 1.5)
-
-
-def is_the_same_for_all_shares(found: Found) -> Verdict:
-    """Check claim: how many jobs have a parallel version has no effect."""
-    ratios = {share: overhead(found, share) for share in SHARES[1:]}
-    values = {share: value.mean for share, value in ratios.items() if value is not None}
-    if not values:
-        return missing()
-    ours = ", ".join(f"{share} %: {value}" for share, value in ratios.items())
-    one, other = (choose(values.values()) for choose in (min, max))
-    reason = f"the greatest is {other / one:.2f} times the least"
-    return Verdict(other <= 1.2 * one, ours, "" if other <= 1.2 * one else reason)
-
-
-def takes_one_sjs_a_job(found: Found) -> Verdict:
-    """Check claim: as many calls of SJS as jobs on clusters, beside that of all jobs and that of the last trial."""
-    places = [(OF_PJS, float(jobs), share_of(share)) for jobs in PJS_SIZES for share in SHARES[1:]]
-    more = differences(found, ((f"{of[1]:g} jobs, {of[2]}", (of, RATIO), (of, PARALLEL)) for of in places))
-    return all_of(more, lambda value: 1 <= value.mean <= 2.5, " calls")
-
-
 # Study 2
 
 
-def saves(jobs: Sequence[int], fits: Callable[[Estimate], bool]) -> Check:
+def saves(jobs: Sequence[int], fits: Range) -> Check:
     """Return the check of what PJS saves with so many jobs, in %."""
     return lambda found, table: all_of([(f"{of} jobs", saving(found, table, of)) for of in jobs], fits, " %")
 
@@ -151,11 +107,13 @@ def saves(jobs: Sequence[int], fits: Callable[[Estimate], bool]) -> Check:
 def saves_a_little_under_heavy_load(found: Found, table: str) -> Verdict:
     """Check claim: small improvements now and then."""
     named = [(f"{jobs} jobs", saving(found, table, jobs)) for jobs in HEAVY]
-    values = [value.mean for _, value in named if value is not None]
-    verdict = all_of(named, lambda of: of.mean < 10, " %")
-    if verdict.holds and max(values) <= 0:
-        return replace(verdict, holds=False, reason="PJS finds nothing here: its first trial improves nothing")
-    return verdict
+    there = [value for _, value in named if value is not None]
+    if not there:
+        return missing()
+    word = one_holds(map(POSITIVE.decides, there))
+    nothing = "PJS finds nothing here: its first trial improves nothing"
+    reason = {FAILS: nothing, OPEN: "whether there is a saving at all is open"}.get(word, "")
+    return parts(("", Verdict(word, "", reason)), ("", all_of(named, below(10), " %")))
 
 
 # Study 3
@@ -168,10 +126,10 @@ def _share(found: Found, table: str, priorities: str, priority: str, total: int)
 
 
 def _over_all(found: Found, table: str, priorities: str, priority: str = "") -> Estimate | None:
-    return ratio_of_sums(found, *(sums(table, priorities, algorithm, priority) for algorithm in (PJS, SJS)))
+    return ratio(found, *(sums(table, priorities, algorithm, priority) for algorithm in (PJS, SJS)))
 
 
-def is_as_with_sjs(distributions: Sequence[str], priority: str, fits: Callable[[Estimate], bool]) -> Check:
+def is_as_with_sjs(distributions: Sequence[str], priority: str, fits: Range) -> Check:
     """Return the check of the job times of a priority, empty: of all, over all numbers of jobs."""
 
     def check(found: Found, table: str) -> Verdict:
@@ -182,74 +140,89 @@ def is_as_with_sjs(distributions: Sequence[str], priority: str, fits: Callable[[
 
 
 def high_jobs_gain(found: Found, table: str) -> Verdict:
-    """Check claim: jobs of high priority are better off with PJS."""
+    """Check claim: jobs of high priority are better off with PJS, and nowhere worse."""
     shares = [
         (f"{priorities}, {total} jobs", _share(found, table, priorities, HIGH, total))
         for priorities in DISTRIBUTIONS for total in TOTALS
     ]  # fmt: skip
-    return all_of(shares, lambda of: of.mean <= 1, " of SJS's")
+    over_all = [(priorities, _over_all(found, table, priorities, HIGH)) for priorities in DISTRIBUTIONS]
+    nowhere_worse, better = (
+        all_of(named, fits, " of SJS's") for named, fits in ((shares, Range(high=1)), (over_all, below(1)))
+    )
+    return parts(("at each number of jobs", nowhere_worse), ("over all", better))
 
 
 def rare_high_jobs_gain_most(found: Found, table: str) -> Verdict:
     """Check claim: the fewer there are, the more they gain."""
     named: list[Named] = []
     for one, other in PAIRS:
-        shares = [_over_all(found, table, priorities, HIGH) for priorities in (one, other)]
-        if shares[0] is not None and shares[1] is not None:
-            named.append((f"{one} beside {other}", Estimate(100 * (shares[1].mean - shares[0].mean))))
+        rare, frequent = (_over_all(found, table, priorities, HIGH) for priorities in (one, other))
+        gain = None if rare is None or frequent is None else frequent.minus(rare).times(100)
+        named.append((f"{one} beside {other}", gain))
     return positive(named, " points")
 
 
 def converges_near_thirty(found: Found, table: str) -> Verdict:
     """Check claim: with 10/10/80 the gain is there before 30 jobs of high priority, and gone after."""
-    before, after = (_share(found, table, FEW, HIGH, total) for total in (180, 420))
-    if before is None or after is None:
-        return missing()
-    named = [("at 18 jobs", Estimate(0.8 - before.mean)), ("at 42 jobs", Estimate(after.mean - 0.9))]
+    at_18, at_42 = (
+        all_of([(f"at {count} jobs", _share(found, table, FEW, HIGH, total))], fits, " of SJS's")
+        for count, total, fits in ((18, 180, below(0.8)), (42, 420, above(0.9)))
+    )
     shares = {count_of(of, FEW, HIGH): _share(found, table, FEW, HIGH, of) for of in TOTALS}
-    gone = next((f"at {jobs} jobs" for jobs, share in shares.items() if share and share.mean > 0.9), "beyond 50 jobs")
-    reason = f"it is gone {gone} here"
-    verdict = positive(named)
-    ours = ", ".join(f"{jobs} jobs: {share.mean:.2f}" for jobs, share in shares.items() if share)
-    return replace(verdict, ours=ours, reason="" if verdict.holds else reason)
+    ours = ", ".join(f"{jobs} jobs: {share}" for jobs, share in shares.items() if share)
+    return replace(parts(("", at_18), ("", at_42)), ours=ours or "no results")
 
 
-def _medium(found: Found, table: str, priorities: str) -> dict[int, float]:
+def _medium(found: Found, table: str, priorities: str) -> dict[int, Estimate]:
     """Return by the number of jobs of medium priority their job times under PJS over those under SJS."""
     shares = {count_of(of, priorities, MEDIUM): _share(found, table, priorities, MEDIUM, of) for of in TOTALS}
-    return {jobs: share.mean for jobs, share in shares.items() if share is not None}
+    return {jobs: share for jobs, share in shares.items() if share is not None}
 
 
 def medium_jobs_lose(found: Found, table: str) -> Verdict:
     """Check claim: a sharp rise."""
     shares = _medium(found, table, FEW)
-    if not shares:
+    if len(shares) < len(TOTALS):
         return missing()
-    worst = max(shares, key=shares.__getitem__)
-    before = min(share for jobs, share in shares.items() if jobs <= worst)
-    holds = shares[worst] > 1.1 and shares[worst] - before > 0.2
-    ours = f"from {before:.2f} to {shares[worst]:.2f} of SJS's, at {worst} jobs"
-    return Verdict(holds, ours, "" if holds else "they lose less here")
+    word = one_holds(
+        all_hold([above(1.1).decides(shares[after]), above(0.2).decides(shares[after].minus(shares[before]))])
+        for before, after in combinations(sorted(shares), 2)
+    )
+    worst = max(shares, key=lambda jobs: shares[jobs].mean)
+    before = min((share for jobs, share in shares.items() if jobs <= worst), key=lambda share: share.mean)
+    ours = f"from {before} to {shares[worst]} of SJS's, at {worst} jobs"
+    return Verdict(word, ours, {FAILS: "they lose less here", OPEN: "whether they lose as much is open"}.get(word, ""))
 
 
 def medium_jobs_recover(found: Found, table: str) -> Verdict:
     """Check claim: the fall after it."""
     shares = _medium(found, table, FEW)
-    if not shares:
+    if len(shares) < len(TOTALS):
         return missing()
-    last, most = max(shares), max(shares.values())
-    ours = f"from {most:.2f} to {shares[last]:.2f} of SJS's, at {last} jobs"
-    return Verdict(most - shares[last] > 0.1, ours, "" if most - shares[last] > 0.1 else "it is smaller here")
+    last = max(shares)
+    word = one_holds(above(0.1).decides(share.minus(shares[last])) for jobs, share in shares.items() if jobs != last)
+    most = max(shares.values(), key=lambda share: share.mean)
+    ours = f"from {most} to {shares[last]} of SJS's, at {last} jobs"
+    return Verdict(word, ours, {FAILS: "it is smaller here", OPEN: "whether it is as great is open"}.get(word, ""))
 
 
 def medium_jobs_lose_earlier(found: Found, table: str) -> Verdict:
-    """Check claim: at fewer jobs with 50/25/25 than with 25/25/50."""
-    shares = [_medium(found, table, priorities) for priorities in (HALF, MANY)]
-    if not all(shares):
-        return missing()
-    half, many = (max(of, key=of.__getitem__) for of in shares)
-    ours = f"{HALF}: {half} jobs, {MANY}: {many} jobs"
-    return Verdict(many < half, ours, "" if many < half else "it does not occur earlier here")
+    """Check claim: at fewer jobs with 50/25/25 than with 25/25/50, by where they could lose most."""
+    worst = []
+    for priorities in (HALF, MANY):
+        shares = _medium(found, table, priorities)
+        if len(shares) < len(TOTALS):
+            return missing()
+        worst.append(could_be_most({both: shares[both[0]].minus(shares[both[1]]) for both in permutations(shares, 2)}))
+    half, many = worst
+    word = HOLDS if max(many) < min(half) else FAILS if min(many) >= max(half) else OPEN
+    ours = "; ".join(f"{of}: {_span(jobs)} jobs" for of, jobs in ((HALF, half), (MANY, many)))
+    reason = {FAILS: "it does not occur earlier here", OPEN: "where it occurs is open"}.get(word, "")
+    return Verdict(word, ours, reason)
+
+
+def _span(jobs: Collection[int]) -> str:
+    return f"{min(jobs)}" if len(jobs) == 1 else f"{min(jobs)} to {max(jobs)}"
 
 
 # Study 4
@@ -285,28 +258,35 @@ def is_more(
     return check
 
 
-def _curves(found: Found, table: str) -> dict[str, list[float]]:
-    """Return the curves of figure 8."""
-    times = {
-        f"{of} {priority}": [on_arrival(found, table, of, rate, priority) for rate in RATES]
-        for of in DISTRIBUTIONS for priority in PRIORITIES
-    }  # fmt: skip
-    return {name: [value.mean for value in values if value is not None] for name, values in times.items()}
+def _rises(found: Found, table: str, rates: Iterable[tuple[int, int]]) -> list[Named]:
+    """Return how much longer job times are at the second rate of each two, for the curves of figure 8."""
+
+    def of(priorities: str, rate: int, priority: str) -> Of:
+        return at(4, table, priorities, rate, PJS), of_priority(priority, TIME)
+
+    curves, steps = product(DISTRIBUTIONS, PRIORITIES), list(rates)
+    lines = [
+        (f"{one} {priority} from {slow} to {fast}", of(one, fast, priority), of(one, slow, priority))
+        for one, priority in curves for slow, fast in steps
+    ]  # fmt: skip
+    return differences(found, lines)
 
 
 def rises_with_the_rate(found: Found, table: str) -> Verdict:
     """Check claim: generally increasing."""
-    curves = {name: values for name, values in _curves(found, table).items() if values}
-    return positive([(name, Estimate(values[-1] - values[0])) for name, values in curves.items()], " s")
+    return positive(_rises(found, table, [(RATES[0], RATES[-1])]), " s")
 
 
 def is_not_monotonic(found: Found, table: str) -> Verdict:
     """Check claim: some fall."""
-    curves = _curves(found, table)
-    if not all(curves.values()):
+    rises = [value for _, value in _rises(found, table, pairwise(RATES)) if value is not None]
+    if len(rises) < len(DISTRIBUTIONS) * len(PRIORITIES) * (len(RATES) - 1):
         return missing()
-    falls = [name for name, values in curves.items() if any(one > other for one, other in pairwise(values))]
-    return Verdict(bool(falls), f"{len(falls)} of {len(curves)} fall somewhere", "" if falls else "all rise here")
+    words = [below(0).decides(value) for value in rises]
+    word, least = one_holds(words), min(rises, key=lambda value: value.mean)
+    reason = {FAILS: "all rise here", OPEN: "whether one falls is open"}.get(word, "")
+    ours = f"{words.count(HOLDS)} of {len(words)} steps of {len(DISTRIBUTIONS) * len(PRIORITIES)} curves fall"
+    return Verdict(word, f"{ours}; the least rise is {least} s", reason)
 
 
 def loses_little(found: Found, table: str) -> Verdict:
@@ -314,34 +294,35 @@ def loses_little(found: Found, table: str) -> Verdict:
     shares = []
     for priorities in DISTRIBUTIONS:
         one, other = ([(at(4, table, name, rate, PJS), TIME) for rate in RATES] for name in (priorities, NONE))
-        shares.append((priorities, ratio_of_sums(found, one, other)))
-    return all_of(shares, lambda of: 1 < of.mean <= 1.1, " of that without priorities")
+        shares.append((priorities, ratio(found, one, other)))
+    return all_of(shares, A_LITTLE, " of that without priorities")
 
 
 def preempts_often(found: Found, table: str) -> Verdict:
     """Check claim: frequently, at one job a quantum."""
     count = found.mean(at(4, table, FEW, RATES[0], PJS), PREEMPTED)
-    if count is None:
-        return missing()
-    holds = count.mean >= JOBS / 20
-    return Verdict(holds, f"{count} preemptions", "" if holds else SPARE)
+    return because(all_of([("there", count)], Range(JOBS / 20), " preemptions"), lambda: SPARE)
 
 
 def parallelism_falls(found: Found, table: str) -> Verdict:
-    """Check claim: with the rate; a point more is none."""
+    """Check claim: with the rate; a point more from one to the next is none."""
 
     def of(priorities: str, rate: int) -> Of:
         return at(4, table, priorities, rate, PJS), SHARE
 
-    steps = [(priorities, *step) for priorities in (NONE, *DISTRIBUTIONS) for step in pairwise(RATES)]
-    lines = [(f"{name}, {more} beside {less}", of(name, more), of(name, less)) for name, less, more in steps]
-    return all_of(differences(found, lines), lambda of: of.mean <= 1, " points")
+    def rises(rates: Iterable[tuple[int, int]]) -> list[Named]:
+        steps = [(priorities, *step) for step in rates for priorities in (NONE, *DISTRIBUTIONS)]
+        lines = [(f"{name}, {fast} beside {slow}", of(name, fast), of(name, slow)) for name, slow, fast in steps]
+        return differences(found, lines)
+
+    falls, ends = all_of(rises(pairwise(RATES)), Range(high=1), " points"), rises([(RATES[0], RATES[-1])])
+    return parts(("from rate to rate", falls), ("from the least to the greatest", all_of(ends, below(0), " points")))
 
 
 def high_and_medium_jobs_are_alike_at_low_rates(found: Found, table: str) -> Verdict:
     """Check claim: there are enough clusters for both."""
     lines = [(of, HIGH, of, MEDIUM) for of in DISTRIBUTIONS]
-    return all_of(_more(found, table, RATES[:2], lines, SHARE), lambda of: abs(of.mean) <= 5, " points")
+    return all_of(_more(found, table, RATES[:2], lines, SHARE), Range(-5, 5), " points")
 
 
 def parallelism_falls_with_priority(found: Found, table: str) -> Verdict:
@@ -349,24 +330,16 @@ def parallelism_falls_with_priority(found: Found, table: str) -> Verdict:
     named: list[Named] = []
     for priorities in DISTRIBUTIONS:
         for one, other in pairwise(PRIORITIES):
-            more = [
-                value.mean
-                for _, value in _more(found, table, RATES, [(priorities, one, priorities, other)], SHARE)
-                if value is not None
-            ]
-            named.append((f"{priorities} {one}", Estimate(sum(more) / len(more)) if more else None))
+            high, low = (
+                [(at(4, table, priorities, rate, PJS), of_priority(of, SHARE)) for rate in RATES] for of in (one, other)
+            )
+            named.append((f"{priorities} {one}", more(found, high, low)))
     return because(positive(named, " points"), lambda: COMPETE)
 
 
-OF_CALLS: Mapping[str, Callable[[Found], Verdict]] = {
-    "grows": grows,
-    "linear": is_linear_in_jobs,
-    "one-sjs": takes_one_sjs_a_job,
-    "same": is_the_same_for_all_shares,
-}
 AT_SITE: Mapping[str, Check] = {
-    "never-worse": saves(LOADS, lambda of: of.mean >= 0),
-    "light": saves(LIGHT, lambda of: of.mean > 10),
+    "never-worse": saves(LOADS, NOT_NEGATIVE),
+    "light": saves(LIGHT, above(10)),
     "heavy": saves_a_little_under_heavy_load,
     "high-gain": high_jobs_gain,
     "rare-gain": rare_high_jobs_gain_most,
@@ -374,9 +347,9 @@ AT_SITE: Mapping[str, Check] = {
     "medium-lose": medium_jobs_lose,
     "medium-recover": medium_jobs_recover,
     "medium-earlier": medium_jobs_lose_earlier,
-    "low-little": is_as_with_sjs((FEW, HALF), LOW, lambda of: 1 < of.mean <= 1.1),
-    "low-nothing": is_as_with_sjs((MANY,), LOW, lambda of: 0.95 <= of.mean <= 1.05),
-    "all-same": is_as_with_sjs((NONE, *DISTRIBUTIONS), "", lambda of: 0.95 <= of.mean <= 1.05),
+    "low-little": is_as_with_sjs((FEW, HALF), LOW, A_LITTLE),
+    "low-nothing": is_as_with_sjs((MANY,), LOW, Range(0.95, 1.05)),
+    "all-same": is_as_with_sjs((NONE, *DISTRIBUTIONS), "", Range(0.95, 1.05)),
     "high-served": is_more(RATES, [(of, other, of, HIGH) for of in DISTRIBUTIONS for other in (MEDIUM, LOW)]),
     "rare-served": is_more(RATES[3:], [(many, HIGH, few, HIGH) for few, many in PAIRS]),
     "medium-served": is_more(RATES, [(of, LOW, of, MEDIUM) for of in DISTRIBUTIONS]),

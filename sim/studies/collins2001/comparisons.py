@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from itertools import product
 from pathlib import Path
 
-from cosched.sim.results.estimate import Estimate, estimate, ratio_of_means
+from cosched.sim.results.estimate import Estimate
 from cosched.sim.studies import paper
 from cosched.sim.studies.collins2001.measuring import PJS_CPU, SHARE, SJS_CPU, SUM, TIME, of_priority
 from cosched.sim.studies.collins2001.setup import (
@@ -26,26 +26,14 @@ from cosched.sim.studies.collins2001.setup import (
     share_of,
 )
 from cosched.sim.studies.design import Found
-from cosched.sim.studies.measured import Of, Values, less
+from cosched.sim.studies.measured import Of, average, less, ratio
 from cosched.sim.studies.paper import Finder, Statement, read_statements
-
-
-def summed(found: Found, places: Sequence[Of]) -> Values:
-    """Return the sum of what is at some places, by replication."""
-    there = [found.values(*of) for of in places]
-    return {number: sum(of[number] for of in there) for number in there[0] if all(number in of for of in there)}
-
-
-def ratio_of_sums(found: Found, one: Sequence[Of], other: Sequence[Of]) -> Estimate | None:
-    """Return the sum of some places over that of others, in the same replications."""
-    first, second = summed(found, one), summed(found, other)
-    return ratio_of_means([(first[number], second[number]) for number in first if number in second])
 
 
 def overhead(found: Found, share: int) -> Estimate | None:
     """Return the mean time of PJS over that of SJS, over all numbers of jobs (figure 4)."""
     places = [(OF_PJS, float(jobs), share_of(share)) for jobs in PJS_SIZES]
-    return ratio_of_sums(found, [(of, PJS_CPU) for of in places], [(of, SJS_CPU) for of in places])
+    return ratio(found, [(of, PJS_CPU) for of in places], [(of, SJS_CPU) for of in places])
 
 
 def saving(found: Found, table: str, jobs: int, algorithm: str = PJS) -> Estimate | None:
@@ -60,8 +48,7 @@ def sums(table: str, priorities: str, algorithm: str, priority: str = "") -> lis
 
 def mean_sum(found: Found, table: str, priorities: str, algorithm: str) -> Estimate | None:
     """Return the mean over all numbers of jobs of the sum of job times (figure 7)."""
-    values = [value / len(TOTALS) for value in summed(found, sums(table, priorities, algorithm)).values()]
-    return estimate(values) if values else None
+    return average(found, sums(table, priorities, algorithm))
 
 
 def on_arrival(found: Found, table: str, priorities: str, rate: int, priority: str = "") -> Estimate | None:
@@ -80,10 +67,8 @@ def statements() -> list[Statement[Found]]:
         """Return by how many per cent sums of job times are greater than without priorities."""
         ours = {}
         for algorithm, priorities in product((SJS, PJS), DISTRIBUTIONS):
-            share = ratio_of_sums(found, sums(table, priorities, algorithm), sums(table, NONE, algorithm))
-            ours[f"{algorithm}, {priorities}"] = share and Estimate(
-                100 * (share.mean - 1), share.half and 100 * share.half
-            )
+            share = ratio(found, sums(table, priorities, algorithm), sums(table, NONE, algorithm))
+            ours[f"{algorithm}, {priorities}"] = share and share.minus(1).times(100)
         return ours
 
     def greatest_saving(found: Found, table: str) -> paper.Found:
@@ -100,9 +85,9 @@ def statements() -> list[Statement[Found]]:
 
     def times_as_long(found: Found, table: str) -> paper.Found:
         one, other = (
-            [(at(4, table, priorities, RATES[-1], PJS), of_priority("high", TIME))] for priorities in (MANY, FEW)
+            (at(4, table, priorities, RATES[-1], PJS), of_priority("high", TIME)) for priorities in (MANY, FEW)
         )
-        return {"": ratio_of_sums(found, one, other)}
+        return {"": ratio(found, one, other)}
 
     finders: Mapping[str, Finder] = {
         "overheads": overheads,

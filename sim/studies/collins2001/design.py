@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cosched.sim.reports.page import Section, Table
-from cosched.sim.results.estimate import shown3
 from cosched.sim.studies.collins2001.claims import claims
 from cosched.sim.studies.collins2001.comparisons import on_arrival, saving, statements
 from cosched.sim.studies.collins2001.figures import paper_figures
@@ -68,7 +67,7 @@ def values(found: Found) -> Mapping[str, object]:
     told |= {f"next_{jobs}": saving(found, HOUSE, jobs, NEXT) for jobs in (20, 50)}
     for priority in (PRIORITIES[0], PRIORITIES[-1]):
         told[priority] = on_arrival(found, HOUSE, FEW, RATES[-1], priority)
-    return {name: value and shown3(value.mean) for name, value in told.items()}
+    return {name: cell(value) for name, value in told.items()}
 
 
 def what_decides(found: Found) -> Table:
@@ -96,7 +95,9 @@ def on_tables(found: Found) -> Iterator[Table]:
 def sections(found: Found) -> Iterator[Section]:
     """Yield the figures, what decides, the tables and the comparisons."""
     yield Section("Figures 3 to 9", WORDS["figures"], paper_figures(found))
-    yield Section("What decides, and what does not come out", WORDS["why"], tables=[what_decides(found)])
+    decides = what_decides(found)
+    title = "What decides, and what does not come out" if found.conclusive else decides.title
+    yield Section(title, WORDS["why"] * found.conclusive, tables=[decides])
     yield Section("Nine algorithms on the usual tables", WORDS["algorithms"], tables=list(on_tables(found)))
     yield comparisons_section(
         found,

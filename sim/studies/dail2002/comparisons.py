@@ -2,44 +2,48 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from cosched.sim.results.estimate import Estimate, estimate
+from cosched.sim.results.estimate import Estimate, estimate, jackknifed
 from cosched.sim.studies import paper
 from cosched.sim.studies.dail2002.measuring import DEGRADATION
 from cosched.sim.studies.dail2002.setup import CASE_STUDY, JACOBI_3, sizes_of
 from cosched.sim.studies.design import Found
+from cosched.sim.studies.measured import Of, average, more
 from cosched.sim.studies.paper import Finder, Statement, read_statements
 
-STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {"std": statistics.pstdev, "min": min, "max": max}
+EXTREMES: Mapping[str, Callable[[Iterable[float]], float]] = {"min": min, "max": max}
 
 
-def by_replication(found: Found, name: str, strategy: str, measure: str = DEGRADATION) -> list[float]:
-    """Return the means over all sizes, one for each replication that has them all."""
-    values = [found.values((name, float(size), strategy), measure) for size in sizes_of(name)]
-    return [statistics.fmean(of[number] for of in values) for number in values[0] if all(number in of for of in values)]
+def over_sizes(name: str, strategy: str, measure: str = DEGRADATION) -> list[Of]:
+    """Return where a measure of a strategy is, for all sizes."""
+    return [((name, float(size), strategy), measure) for size in sizes_of(name)]
 
 
 def mean_degradation(found: Found, name: str, strategy: str) -> Estimate | None:
     """Return the mean over sizes and replications."""
-    values = by_replication(found, name, strategy)
-    return estimate(values) if values else None
+    return average(found, over_sizes(name, strategy))
 
 
 def more_degraded(found: Found, name: str, one: str, other: str) -> Estimate | None:
     """Return by how much more one strategy is degraded than another, in the same experiments."""
-    pairs = zip(by_replication(found, name, one), by_replication(found, name, other), strict=True)
-    differences = [first - second for first, second in pairs]
-    return estimate(differences) if differences else None
+    return more(found, *(over_sizes(name, strategy) for strategy in (one, other)))
 
 
-def degradations(found: Found, name: str, strategy: str) -> list[float]:
-    """Return those of all experiments."""
-    places = ((name, float(size), strategy) for size in sizes_of(name))
-    return [value for place in places for value in found.values(place, DEGRADATION).values()]
+def degradations(found: Found, name: str, strategy: str) -> dict[int, list[float]]:
+    """Return those of all experiments, by replication."""
+    values = [found.values(*of) for of in over_sizes(name, strategy)]
+    numbers = sorted(set[int]().union(*values))
+    return {number: [each[number] for each in values if number in each] for number in numbers}
+
+
+def spread_of(groups: Sequence[Sequence[float]]) -> float:
+    """Return the standard deviation of all in some groups."""
+    return statistics.pstdev(itertools.chain(*groups))
 
 
 def case_study(found: Found, strategy: str, measure: str) -> list[float]:
@@ -55,8 +59,13 @@ def statements() -> list[Statement[Found]]:
         return {"": mean_degradation(found, name, strategy)}
 
     def statistic(found: Found, which: str, name: str, strategy: str) -> paper.Found:
-        values = degradations(found, name, strategy)
-        return {"": Estimate(STATISTICS[which](values)) if values else None}
+        """Return the spread with its interval, or an extreme value, which has none."""
+        groups = list(degradations(found, name, strategy).values())
+        if not groups:
+            return {"": None}
+        if which in EXTREMES:
+            return {"": Estimate(EXTREMES[which](itertools.chain(*groups)))}
+        return {"": jackknifed(groups, spread_of)}
 
     def in_case(found: Found, strategy: str, measure: str) -> paper.Found:
         values = case_study(found, strategy, measure)

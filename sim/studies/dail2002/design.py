@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from cosched.sim.reports.page import Section
-from cosched.sim.results.estimate import shown3
 from cosched.sim.results.output import write_json
 from cosched.sim.studies.dail2002.claims import claims
 from cosched.sim.studies.dail2002.comparisons import mean_degradation, statements
@@ -32,6 +31,7 @@ from cosched.sim.studies.design import Asked, Design, Experiment, Found
 from cosched.sim.studies.design import sections as plain_sections
 from cosched.sim.studies.paper import Beside
 from cosched.sim.studies.study import Said, Told, seeds, words_of
+from cosched.sim.studies.tables import cell
 
 SHOWN = (TIME, DEGRADATION, MACHINES, ACROSS)
 WORDS = words_of(__file__)
@@ -68,13 +68,14 @@ def compared(experiment: Experiment) -> Asked:
 def values(found: Found) -> Mapping[str, object]:
     """Return what the first sentences tell."""
     means = {of: mean_degradation(found, JACOBI_3, of) for of in (USER, STATIC, DYNAMIC)}
-    return {of: mean and shown3(mean.mean) for of, mean in means.items()}
+    return {of: cell(mean) for of, mean in means.items()}
 
 
 def sections(found: Found) -> Iterator[Section]:
     """Yield the figures, then means and comparisons."""
     yield Section("Figures 4 to 6", WORDS["figures"], paper_figures(found))
-    yield Section("What does not come out, and why", WORDS["why"])
+    if found.conclusive:
+        yield Section("What does not come out, and why", WORDS["why"])
     if found.said.get("real"):
         yield real_section(found.said["real"]["runs"], WORDS["real"])
     yield from plain_sections(found, SHOWN)

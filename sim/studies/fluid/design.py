@@ -26,11 +26,12 @@ from cosched.sim.studies.fluid.setup import (
     Kind,
     settings,
 )
-from cosched.sim.studies.measured import BETTER, OPEN, UNDECIDED, WORSE, Comparison, verdict_of
+from cosched.sim.studies.measured import BETTER, UNDECIDED, WORSE, Comparison, verdict_of
 from cosched.sim.studies.meet.measuring import HELD, PAIR_WAIT, PAIRS, SYNC, TOGETHER, WAIT
 from cosched.sim.studies.meet.schemes import MEET
 from cosched.sim.studies.study import Said, words_of
 from cosched.sim.studies.tables import averages_table, comparisons_table, means_table
+from cosched.sim.studies.verdicts import OPEN
 
 # Of each less is better.
 COMPARED = (PAIR_WAIT, f"{INTREPID} {SYNC}", f"{INTREPID} {WAIT}", f"{EUREKA} {WAIT}", f"{EUREKA} {TOTAL}")

@@ -11,9 +11,10 @@ from cosched.sim.results.estimate import Estimate, shown3, signed
 from cosched.sim.studies.design import Experiment, Found
 from cosched.sim.studies.groups import measuring
 from cosched.sim.studies.groups.setup import CLASSES, IN_PAIRS, SCHEMES
-from cosched.sim.studies.measured import BETTER, OPEN, UNDECIDED, WORSE, Comparison, Place
+from cosched.sim.studies.measured import BETTER, UNDECIDED, WORSE, Comparison, Place
 from cosched.sim.studies.meet.schemes import MEET
 from cosched.sim.studies.tang2011.setup import BASE
+from cosched.sim.studies.verdicts import OPEN
 
 REFERENCE = "YY"  # which the other schemes are compared with
 

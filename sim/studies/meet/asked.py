@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cosched.sim.results.estimate import Estimate, shown
-from cosched.sim.studies.measured import FAILS, HOLDS, LEAST, OPEN, UNKNOWN, Measured, Place, in_range
+from cosched.sim.studies.measured import Measured, Place
 from cosched.sim.studies.meet.experiments import BY_LOAD, BY_SHARE
 from cosched.sim.studies.meet.measuring import HELD, NEVER, PAIR_LONGEST, PAIR_WAIT, PAIRS, TOGETHER, WAIT
 from cosched.sim.studies.meet.schemes import MEET
+from cosched.sim.studies.study import LEAST
 from cosched.sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES
+from cosched.sim.studies.verdicts import FAILS, HOLDS, OPEN, UNKNOWN, Range
 
 MOST_WAIT = {0.25: 16, 0.5: 22, 0.75: 56}  # minutes, of a pair
 MOST_LOSS = 10  # per cent that Eureka's jobs without mates may wait longer than without coscheduling
@@ -96,7 +98,7 @@ def _zero(value: float, cases: int) -> str:
 
 
 def _at_most(results: Measured, load: float, value: Estimate | None, limit: float) -> str:
-    """Whether a mean is at most the limit; it is open if its interval alone reaches it, and with few replications."""
+    """Whether all of an interval is at most the limit, or none of it; with few replications it is open."""
     if value is None:
         return UNKNOWN
-    return in_range([value], None, limit) if results.count(_place(load, MEET)) >= LEAST else OPEN
+    return Range(high=limit).decides(value) if results.count(_place(load, MEET)) >= LEAST else OPEN

@@ -14,7 +14,7 @@ from cosched.sim.reports.figures.figure import Figure
 from cosched.sim.reports.figures.style import GREEN, Look
 from cosched.sim.reports.page import Cell, Section, Table
 from cosched.sim.studies.design import COLUMNS, Asked, Design, Experiment, Found
-from cosched.sim.studies.measured import GOOD, Place
+from cosched.sim.studies.measured import Place
 from cosched.sim.studies.meet import ideas
 from cosched.sim.studies.meet.asked import figures
 from cosched.sim.studies.meet.experiments import BUDGETS, BY_LOAD, LOGS, REQUESTS, experiments, log_folder
@@ -46,6 +46,7 @@ from cosched.sim.studies.study import Said, Told, Work, seeds, words_of
 from cosched.sim.studies.tables import averages_table, comparisons_table, counts_table, headed, means_table
 from cosched.sim.studies.tang2011.logs import cut_months, read_log, windows_overlap
 from cosched.sim.studies.tang2011.setup import BASE, MACHINES
+from cosched.sim.studies.verdicts import GOOD
 
 MOST_COUNTED = 5  # replications in which calls are counted, which takes as long again
 

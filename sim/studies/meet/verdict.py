@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from cosched.sim.results.estimate import Estimate, shown, signed
 from cosched.sim.studies.design import Found, filled
-from cosched.sim.studies.measured import BETTER, FAILS, OPEN, UNDECIDED, WORSE, Comparison
+from cosched.sim.studies.measured import BETTER, UNDECIDED, WORSE, Comparison
 from cosched.sim.studies.meet import measuring
 from cosched.sim.studies.meet.asked import figures
 from cosched.sim.studies.meet.experiments import BY_LOAD
@@ -16,6 +16,7 @@ from cosched.sim.studies.meet.schemes import MEET, everybody_meets, of_the_paper
 from cosched.sim.studies.paper import held
 from cosched.sim.studies.study import words_of
 from cosched.sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES
+from cosched.sim.studies.verdicts import FAILS, OPEN
 
 WORDS = words_of(__file__)
 

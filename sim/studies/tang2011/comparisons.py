@@ -5,15 +5,17 @@ These are from the base, between schemes and between points, on the same workloa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 
-from cosched.sim.results.estimate import Estimate
-from cosched.sim.studies.paper import Found, Named, Statement, Verdict, means_finders, missing, read_statements
+from cosched.sim.results.estimate import Exact
+from cosched.sim.studies.measured import Of
+from cosched.sim.studies.paper import Found, Statement, means_finders, read_statements
 from cosched.sim.studies.tang2011.results import EXTRA, SLOWDOWN, WAIT, Results
 from cosched.sim.studies.tang2011.setup import BASE, MACHINES, SCHEMES
+from cosched.sim.studies.verdicts import POSITIVE, Named, one_holds
 
 # (combination in which the machine holds, one in which it yields); the other machine's scheme is the same in both
 HOLD_AND_YIELD = {"intrepid": (("HH", "YH"), ("HY", "YY")), "eureka": (("HH", "HY"), ("YH", "YY"))}
@@ -21,22 +23,33 @@ HOLD_AND_YIELD = {"intrepid": (("HH", "YH"), ("HY", "YY")), "eureka": (("HH", "H
 Points = Sequence[float]
 
 
+def averaged(experiment: str, points: Points, machine: str, measure: str, schemes: Sequence[str] = SCHEMES) -> list[Of]:
+    """Return where a measure of a machine is under all of some combinations at all of some points."""
+    return [((experiment, point, name), f"{machine} {measure}") for point in points for name in schemes]
+
+
 def extras(results: Results, experiment: str, points: Points, machine: str, measure: str) -> list[Named]:
     """Return the differences from the base, for every combination at every point."""
-    found = results.means_of(experiment, points, SCHEMES, f"{machine} {measure}{EXTRA}")
-    return [(f"{schemes} at {point:g}", value) for (point, schemes), value in found.items()]
+    places = averaged(experiment, points, machine, f"{measure}{EXTRA}")
+    return [(f"{place[2]} at {place[1]:g}", results.mean(place, of)) for place, of in places]
+
+
+def as_shares(results: Results, experiment: str, point: float, machine: str, measure: str, more: Named) -> Named:
+    """Return a difference from the base as a share of the mean base."""
+    name, extra = more
+    base = results.mean((experiment, point, BASE), f"{machine} {measure}")
+    if extra is None or base is None or base.mean <= 0:
+        return name, None
+    return name, extra.times(1 / base.mean)
 
 
 def rises(results: Results, experiment: str, points: Points, machine: str, measure: str) -> list[Named]:
-    """Return the same differences as shares of the mean base."""
-    found = results.means_of(experiment, points, SCHEMES, f"{machine} {measure}{EXTRA}")
-    rise: list[Named] = []
-    for (point, schemes), extra in found.items():
-        base = results.mean((experiment, point, BASE), f"{machine} {measure}")
-        if base is not None and base.mean > 0:
-            half = None if extra.half is None else extra.half / base.mean
-            rise.append((f"{schemes} at {point:g}", Estimate(extra.mean / base.mean, half)))
-    return rise
+    """Return the differences from the base as shares of it, for every combination at every point."""
+    return [
+        as_shares(results, experiment, point, machine, measure, more)
+        for point in points
+        for more in extras(results, experiment, (point,), machine, measure)
+    ]
 
 
 def hold_minus_yield(
@@ -69,23 +82,16 @@ def steps(
     ]
 
 
-def worse_under_hold(results: Results, experiment: str, point: float) -> Iterator[tuple[str, bool]]:
-    """Yield for each machine whether local hold has a greater wait or slowdown than local yield."""
-    for machine in MACHINES:
-        waits = hold_minus_yield(results, experiment, (point,), machine, WAIT)
-        slowdowns = hold_minus_yield(results, experiment, (point,), machine, SLOWDOWN)
-        for (name, wait), (_, slowdown) in zip(waits, slowdowns, strict=True):
-            if wait is not None and slowdown is not None:
-                yield f"{machine.capitalize()}, {name}", wait.mean > 0 or slowdown.mean > 0
-
-
-def sides(found: Sequence[tuple[str, bool]]) -> Verdict:
-    """Hold if all findings are true."""
-    if not found:
-        return missing()
-    exceptions = [name for name, holds in found if not holds]
-    ours = f"{len(found) - len(exceptions)} of {len(found)} comparisons"
-    return Verdict(not exceptions, ours, f"not {'; '.join(exceptions)}" if exceptions else "")
+def worse_under_hold(results: Results, experiment: str, points: Points) -> dict[str, str]:
+    """Return for each comparison on each machine the verdict on whether hold has a greater wait or slowdown."""
+    words = {}
+    for point in points:
+        for machine in MACHINES:
+            waits, slowdowns = (hold_minus_yield(results, experiment, (point,), machine, of) for of in (WAIT, SLOWDOWN))
+            for (name, wait), (_, slowdown) in zip(waits, slowdowns, strict=True):
+                if wait is not None and slowdown is not None:
+                    words[f"{machine.capitalize()}, {name}"] = one_holds(map(POSITIVE.decides, (wait, slowdown)))
+    return words
 
 
 @cache
@@ -96,7 +102,7 @@ def statements() -> list[Statement[Results]]:
 
 
 def _fact(results: Results, name: str) -> Found:
-    return {name: Estimate(results.facts[name])} if name in results.facts else {}
+    return {name: Exact(results.facts[name])} if name in results.facts else {}
 
 
 def _means(results: Results, experiment: str, points: Sequence[float], schemes: Sequence[str], measure: str) -> Found:

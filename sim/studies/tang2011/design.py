@@ -12,18 +12,21 @@ from cosched.errors import InputError
 from cosched.sim.configuration import replay_config
 from cosched.sim.replaying import read_machine
 from cosched.sim.reports.page import Section, Tile
-from cosched.sim.results.estimate import shown3
-from cosched.sim.studies.paper import Beside, mean_of
+from cosched.sim.results.estimate import Estimate, signed
+from cosched.sim.studies.measured import average
+from cosched.sim.studies.paper import Beside
 from cosched.sim.studies.report import Report, sections_in_markdown
-from cosched.sim.studies.study import Said, Told, Work, seeds, words_of
+from cosched.sim.studies.study import Said, Told, Work, inconclusive, seeds, words_of
 from cosched.sim.studies.tang2011 import setup, tables
 from cosched.sim.studies.tang2011.cases import ALIKE, BY_LOAD, cases
-from cosched.sim.studies.tang2011.claims import claims, synchronised_cases
-from cosched.sim.studies.tang2011.comparisons import statements
+from cosched.sim.studies.tang2011.claims import claims
+from cosched.sim.studies.tang2011.comparisons import averaged, statements
+from cosched.sim.studies.tang2011.deadlocks import synchronised_cases
 from cosched.sim.studies.tang2011.figures import paper_figures, sensitivity_figure
 from cosched.sim.studies.tang2011.logs import LogMonths, cut_months, read_log, windows_overlap
 from cosched.sim.studies.tang2011.results import EXTRA, LOSS_SHARE, PAIRED, SYNC, WAIT, Results
 from cosched.sim.studies.tang2011.sensitivity import sensitivities
+from cosched.sim.studies.verdicts import spread
 
 LOGS = "logs"  # a folder in the study's folder
 LEAST_SYNC_MIN = 35  # Fig. 5(b): the least sync time of Eureka's jobs where it holds
@@ -93,9 +96,11 @@ def plan_of(said: Said, folder: Path) -> setup.Plan:
 def report(said: Said, folder: Path, rows: DataFrame) -> Report:
     """Return what was found."""
     results = Results.of(rows, said["days"], sensitivities(plan_of(said, folder)), said["facts"])
-    beside = Beside.of("V", statements(), claims(), results, generated=not said["logs"])
+    conclusive = not inconclusive(said, said["replications"])
+    beside = Beside.of("V", statements(), claims(), results, generated=not said["logs"], conclusive=conclusive)
     replicated, missing = _replications(said), WORDS["quick"] * said["quick"]
-    (numbers, held), riddle, properties = beside.sections(), list(_riddle(results)), list(_properties(results))
+    (numbers, held), properties = beside.sections(), list(_properties(results))
+    riddle = list(_riddle(results)) if conclusive else []
     return Report(
         said=said,
         count=said["replications"],
@@ -126,14 +131,15 @@ def report(said: Said, folder: Path, rows: DataFrame) -> Report:
 def _first(results: Results, score: str) -> list[str]:
     """Return the five sentences."""
     pairs, together, _ = _pairs(results)
-    sync = mean_of(results.means_of(BY_LOAD, setup.LOADS, setup.SCHEMES, f"eureka {SYNC}").values())
-    values = {machine: _range(results, BY_LOAD, f"{machine} {WAIT}{EXTRA}") for machine in setup.MACHINES}
+    values: dict[str, object] = {
+        machine: _range(results, BY_LOAD, f"{machine} {WAIT}{EXTRA}") for machine in setup.MACHINES
+    }
     for machine in setup.MACHINES:
-        lost = mean_of(results.means_of(BY_LOAD, setup.LOADS, ("HH",), f"{machine} {LOSS_SHARE}").values())
-        values[f"lost_{machine}"] = f"{lost:.1f}"
+        values[f"lost_{machine}"] = average(results, averaged(BY_LOAD, setup.LOADS, machine, LOSS_SHARE, ("HH",)))
     share, alike = _paired(results), _range(results, ALIKE, f"eureka {WAIT}{EXTRA}")
-    values |= {"pairs": f"{pairs:,}", "together": f"{together:,}", "score": score, "sync": f"{sync:.0f}"}
-    values |= {"share": f"{share:.0f}", "least": f"{LEAST_SYNC_MIN}", "grows": f"{share * LEAST_SYNC_MIN / 100:.0f}"}
+    sync = average(results, averaged(BY_LOAD, setup.LOADS, "eureka", SYNC))
+    values |= {"pairs": f"{pairs:,}", "together": f"{together:,}", "score": score, "sync": sync}
+    values |= {"share": share, "least": f"{LEAST_SYNC_MIN}", "grows": share and share.times(LEAST_SYNC_MIN / 100)}
     values["reading"] = WORDS["reading"].format(alike=alike) if alike else ""
     return [sentence.format(**values) for sentence in WORDS["first"]]
 
@@ -146,13 +152,13 @@ def _pairs(results: Results) -> tuple[int, int, int]:
 
 def _range(results: Results, experiment: str, measure: str) -> str:
     """Return the least and the greatest mean over loads and schemes; empty without any."""
-    means = [value.mean for value in results.means_of(experiment, setup.LOADS, setup.SCHEMES, measure).values()]
-    return f"{shown3(min(means))} to {shown3(max(means))}" if means else ""
+    means = list(results.means_of(experiment, setup.LOADS, setup.SCHEMES, measure).values())
+    return spread(means) if means else ""
 
 
-def _paired(results: Results) -> float:
+def _paired(results: Results) -> Estimate | None:
     """Return the share of Eureka's jobs that two minutes pair, in per cent."""
-    return mean_of(results.means_of(BY_LOAD, setup.LOADS, (setup.BASE,), f"eureka {PAIRED}").values())
+    return average(results, averaged(BY_LOAD, setup.LOADS, "eureka", PAIRED, (setup.BASE,)))
 
 
 def _replications(said: Said) -> str:
@@ -182,8 +188,7 @@ def _tiles(results: Results) -> Iterator[Tile]:
         found = results.means_of(BY_LOAD, (load,), setup.SCHEMES, f"intrepid {WAIT}{EXTRA}")
         if found:
             most = max(found.values(), key=lambda value: value.mean)
-            note = f"± {most.half or 0:.1f}; paper: {said} min"
-            yield Tile(f"{most.mean:+.1f} min", f"most on Intrepid at {load:g}", note)
+            yield Tile(f"{signed(most)} min", f"most on Intrepid at {load:g}", f"paper: {said} min")
 
 
 def _experiments(days: float, results: Results) -> Iterator[Section]:
@@ -208,7 +213,7 @@ def _riddle(results: Results) -> Iterator[Section]:
         }
         shown = [tables.shown_table(*words, table) for words, table in made.items()]
         figures = [sensitivity_figure(results, each) for each in results.sensitivities if each.riddle]
-        text = WORDS["riddle"].format(ours=ours, share=f"{_paired(results):.0f}", alike=alike)
+        text = WORDS["riddle"].format(ours=ours, share=_paired(results), alike=alike)
         yield Section("Why Eureka's jobs wait longer here than in the paper", text, figures, shown)
 
 

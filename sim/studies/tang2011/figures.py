@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from cosched.sim.studies.tang2011.comparisons import statements
 from cosched.sim.studies.tang2011.results import EXTRA, LOSS, SLOWDOWN, SYNC, TOGETHER, WAIT, Results
 from cosched.sim.studies.tang2011.sensitivity import Sensitivity
 from cosched.sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES
+from cosched.sim.studies.verdicts import Range
 
 CAPTIONS = words_of(__file__)["captions"]
 INTERVALS = "Error bars are 95 % intervals of the mean over replications."
@@ -74,6 +76,11 @@ def _overall_panel(results: Results, experiment: str, machine: str, measure: str
     )
 
 
+def _ends(fits: Range) -> tuple[float | None, float | None]:
+    low, high = (end if math.isfinite(end) else None for end in (fits.low, fits.high))
+    return low, high
+
+
 def _stated(experiment: str, measure: str) -> Iterator[Stated]:
     """Yield what the paper states of a measure under the combinations of schemes."""
     for each in statements():
@@ -82,9 +89,9 @@ def _stated(experiment: str, measure: str) -> Iterator[Stated]:
         if place[0] == experiment and place[-1] == measure and place[2] != BASE:
             points = [point_label(experiment, float(point)) for point in place[1].split()]
             if of == MEANS:
-                yield from ((point, name, each.low, each.high) for point in points for name in place[2].split())
+                yield from ((point, name, *_ends(each.fits)) for point in points for name in place[2].split())
             elif len(points) == 1:
-                yield points[0], None, each.low, each.high
+                yield points[0], None, *_ends(each.fits)
 
 
 def _sync(results: Results, experiment: str, name: tuple[str, str], what: str) -> Figure:

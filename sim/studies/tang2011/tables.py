@@ -12,7 +12,7 @@ from cosched.sim.results.estimate import Estimate
 from cosched.sim.studies.study import words_of
 from cosched.sim.studies.tables import headed
 from cosched.sim.studies.tang2011 import cases
-from cosched.sim.studies.tang2011.claims import never_started
+from cosched.sim.studies.tang2011.deadlocks import never_started
 from cosched.sim.studies.tang2011.results import EXTRA, LOSS_SHARE, NEVER, PAIRED, SYNC, TOGETHER, WAIT, Results
 from cosched.sim.studies.tang2011.sensitivity import Sensitivity
 from cosched.sim.studies.tang2011.setup import HOLDING, LOADS, MACHINES, SCHEMES, SHARES

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
 
-from cosched.sim.results.estimate import Estimate, shown
-from cosched.sim.studies.measured import Of
-from cosched.sim.studies.paper import Claim, Named, Verdict, all_of, because, missing, positive, read_claims
+from cosched.sim.results.estimate import Estimate, estimate
+from cosched.sim.studies.measured import Of, average, differences, less, more, pairs, ratio
+from cosched.sim.studies.paper import Claim, read_claims
+from cosched.sim.studies.verdicts import (
+    FAILS,
+    HOLDS,
+    NOT_NEGATIVE,
+    OPEN,
+    POSITIVE,
+    Named,
+    Range,
+    Verdict,
+    all_hold,
+    all_of,
+    because,
+    missing,
+    one_holds,
+    opposite,
+    parts,
+    positive,
+    tally,
+)
 from cosched.sim.studies.weissman2004 import setup
 from cosched.sim.studies.weissman2004.comparisons import (
     KINDS,
@@ -49,135 +69,161 @@ def _ideal_only_waits(results: Results) -> Verdict:
         name: at_load(setup.SDSC, setup.LOAD, name, WAIT) for name in (setup.IDEAL_ONLY, setup.BACKFILL, setup.MOLDABLE)
     }
     longest = places.pop(setup.IDEAL_ONLY)
-    return positive(((name, results.more(longest, place)) for name, place in places.items()), " min")
+    return positive(((name, more(results, longest, place)) for name, place in places.items()), " min")
 
 
 def _not_for_all(results: Results) -> Verdict:
-    found = {share: less_than_baselines(results, FIGURE_9, TOTAL, (LINEAR,), (share,)) for share in (0.5, 0.1)}
-    there = {share: [(n, v) for n, v in named if v is not None] for share, named in found.items()}
-    at_large = positive(there[0.5], " min")
-    if not at_large.holds:
-        return at_large
-    if any(value.mean <= 0 for _, value in there[0.1]):
-        return Verdict(True, at_large.ours)
-    least = min((value for _, value in there[0.1]), key=lambda value: value.mean)
-    reason = f"at 10 % it is still below every baseline, by {least} min or more; {reading_of_moldable(results)}"
-    return Verdict(False, at_large.ours, reason)
+    large, small = (less_than_baselines(results, FIGURE_9, TOTAL, (LINEAR,), (share,)) for share in (0.5, 0.1))
+    verdict = parts(("", positive(large, " min")), ("", _above_one(small)))
+    return because(verdict, lambda: reading_of_moldable(results))
+
+
+def _above_one(less: Sequence[Named]) -> Verdict:
+    """Decide whether a policy is not below all baselines."""
+    there = [value for _, value in less if value is not None]
+    if not there:
+        return missing()
+    word = opposite(all_hold(map(POSITIVE.decides, there)))
+    least = min(there, key=lambda value: value.mean)
+    still = f"at 10 % it is still below every baseline, by {least} min or more"
+    reasons = {
+        FAILS: still,
+        OPEN: f"whether it is above a baseline at 10 % is open: it is below by {least} min or more",
+    }
+    return Verdict(word, "", reasons.get(word, ""))
 
 
 def _alike(results: Results) -> Verdict:
-    there, differing = 0, []
-    for share in setup.SHARES:
-        for level in setup.LEVELS:
-            totals = {
-                model: {p: results.average(grid(model, share, column(p, level), TOTAL)) for p in setup.POLICIES}
-                for model in setup.MODELS
-            }
-            means = {m: {p: v.mean for p, v in of.items() if v is not None} for m, of in totals.items()}
-            if not all(means.values()):
-                continue
-            there += 1
-            best = min(means[LINEAR], key=lambda p: means[LINEAR][p])
-            if means[setup.PARABOLIC][best] > 1.01 * min(means[setup.PARABOLIC].values()):
-                differing.append(f"M = {level} at {percent(share)}")
-    ours = f"{there - len(differing)} of {there} places"
-    return Verdict(bool(there) and not differing, ours, f"not {', '.join(differing)}" if differing else "")
+    """Decide whether some policy is the best for linear jobs, and within 1 % of the best for parabolic ones."""
+    words = {}
+    for share, level in product(setup.SHARES, setup.LEVELS):
+        linear_jobs, parabolic_jobs = (
+            {name: grid(model, share, column(name, level), TOTAL) for name in setup.POLICIES} for model in setup.MODELS
+        )
+        if pairs(results, *list(linear_jobs.values())[:2]) and pairs(results, *list(parabolic_jobs.values())[:2]):
+            words[f"M = {level} at {percent(share)}"] = one_holds(
+                all_hold([*_is_least(results, linear_jobs, name), *_is_least(results, parabolic_jobs, name, 1.01)])
+                for name in setup.POLICIES
+            )
+    return tally(words, "places")
+
+
+def _is_least(results: Results, totals: Mapping[str, Of], name: str, up_to: float = 1.0) -> Iterator[str]:
+    """Yield beside each other policy whether a total is at most so many times as great."""
+    for other, total in totals.items():
+        if other != name:
+            more_than = [up_to * theirs - ours for theirs, ours in pairs(results, total, totals[name])]
+            yield NOT_NEGATIVE.decides(estimate(more_than)) if more_than else OPEN
 
 
 def _wider(results: Results) -> Verdict:
-    at = {share: dict(running_first(results, WAIT, (share,), ("12",))) for share in (0.1, 0.5)}
-    ours = []
-    for kind in ("Even-H", "Low-Imp"):
-        small, large = (at[share].get(f"{kind}, M = 12 at {percent(share)}") for share in (0.1, 0.5))
-        if small is None or large is None:
-            return missing()
-        ours.append((kind, large.mean, small.mean))
-    said = "; ".join(f"{kind}: {shown(large)} min at 50 %, {shown(small)} at 10 %" for kind, large, small in ours)
-    return Verdict(all(small > large for _, large, small in ours), said)
+    """Decide whether FQ waits less at more M at 10 than at 50 %: by how many do so at least, and at most."""
+    found, limits = [], setup.LEVELS[:-1]
+    for kind in KINDS:
+        counts = {}
+        for share in (0.5, 0.1):
+            named = [value for name, value in running_first(results, WAIT, (share,), limits) if name.startswith(kind)]
+            words = [POSITIVE.decides(value) for value in named if value is not None]
+            if len(words) < len(limits):
+                return missing()
+            counts[share] = words.count(HOLDS), len(words) - words.count(FAILS)
+        (least, most), (at_least, at_most) = counts[0.5], counts[0.1]
+        word = HOLDS if at_least > most else FAILS if at_most <= least else OPEN
+        told = [f"{low}{f' to {high}' * (low < high)} at {percent(share)}" for share, (low, high) in counts.items()]
+        ours = f"of {len(limits)} M {' and '.join(told)}"
+        reason = {FAILS: "at as many M, or fewer", OPEN: "their intervals leave it open"}.get(word, "")
+        found.append((kind, Verdict(word, ours, reason)))
+    return parts(*found)
 
 
 def _falls(results: Results, measure: str, policies: Sequence[str]) -> list[Named]:
-    return results.named(
+    return differences(results, (
         (f"{p} from {before} to {after} at {percent(s)}", linear(s, p, before, measure), linear(s, p, after, measure))
         for p in policies for s in setup.SHARES for before, after in pairwise(setup.LEVELS)
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def _converge(results: Results) -> Verdict:
-    same = [value for _, value in running_first(results, WAIT, setup.SHARES, (setup.NO_LIMIT,)) if value is not None]
-    kinds = results.ratio(
-        *([linear(s, p, setup.NO_LIMIT, WAIT) for s in setup.SHARES] for p in (setup.EVEN_FQ, setup.LOW_FQ))
+    same = running_first(results, WAIT, setup.SHARES, (setup.NO_LIMIT,))
+    kinds = ratio(
+        results, *([linear(s, p, setup.NO_LIMIT, WAIT) for s in setup.SHARES] for p in (setup.EVEN_FQ, setup.LOW_FQ))
     )
-    falls = positive([named for named in _falls(results, WAIT, setup.POLICIES) if setup.NO_LIMIT in named[0]], " min")
-    if not same or kinds is None:
-        return missing()
-    ours = f"FQ and FR differ by {max(abs(value.mean) for value in same):g} min; Even-H / Low-Imp: {kinds}"
-    if any(value.mean for value in same) or abs(kinds.mean - 1) > 0.1:
-        return Verdict(False, ours, "they are not the same")
-    return Verdict(falls.holds, ours, falls.reason)
+    falls = differences(results, (
+        (f"{p}, M = {m} at {percent(s)}", linear(s, p, m, WAIT), linear(s, p, setup.NO_LIMIT, WAIT))
+        for p in setup.POLICIES for s in setup.SHARES for m in setup.LEVELS[:-1]
+    ))  # fmt: skip
+    return parts(
+        ("FR less FQ", all_of(same, Range(0, 0), " min")),
+        ("Even-H / Low-Imp", all_of([("their ratio", kinds)], Range(0.9, 1.1))),
+        ("less than at other M by", positive(falls, " min")),
+    )
 
 
-def _low_impact(results: Results) -> list[Named]:
+def _low_impact(results: Results) -> Verdict:
     def everywhere(policy: str, measure: str) -> list[Of]:
         return [linear(share, policy, level, measure) for share in setup.SHARES for level in setup.LEVELS]
 
-    return results.named(
+    lines = [
         (f"{measure} under {low[-2:]}", everywhere(even, measure), everywhere(low, measure))
         for even, low in ((setup.EVEN_FQ, setup.LOW_FQ), (setup.EVEN_FR, setup.LOW_FR)) for measure in (WAIT, TOTAL)
-    )  # fmt: skip
+    ]  # fmt: skip
+    slightly = [(name, less(results, low, even)) for name, even, low in lines]
+    return parts(("", positive(differences(results, lines), " min")), ("", all_of(slightly, Range(high=10), " %")))
 
 
 def _turns(results: Results) -> Verdict:
-    found = []
-    for policy in setup.FQ:
-        for share in setup.SHARES:
-            means = {level: results.average(linear(share, policy, level, TOTAL)) for level in setup.LEVELS}
-            there = {level: value.mean for level, value in means.items() if value is not None}
-            if there:
-                found.append((f"{policy} at {percent(share)}", min(there, key=lambda level: there[level])))
-    late = [name for name, level in found if level == setup.NO_LIMIT]
-    ours = f"the least total is at M = {', '.join(sorted({level for _, level in found}, key=setup.LEVELS.index))}"
-    if not found or late:
-        reason = f"without a limit at {len(late)} of {len(found)} places; {reading_of_limits(results)}"
-        return Verdict(False, ours if found else "no results", reason)
-    return Verdict(True, ours)
+    """Decide whether at some M the total is below that at the least M, and below that without a limit."""
+    words, least = {}, set()
+    for policy, share in product(setup.FQ, setup.SHARES):
+        totals = {level: linear(share, policy, level, TOTAL) for level in setup.LEVELS}
+        means = {level: mean.mean for level, of in totals.items() if (mean := average(results, of)) is not None}
+        ends = [totals[setup.LEVELS[0]], totals[setup.NO_LIMIT]]
+        if len(means) == len(totals):
+            least.add(min(means, key=lambda level: means[level]))
+            words[f"{policy} at {percent(share)}"] = one_holds(
+                positive(differences(results, [("", end, totals[level]) for end in ends])).word
+                for level in setup.LEVELS[1:-1]
+            )
+    verdict = tally(words, "places")
+    told = f"; the least total is at M = {', '.join(sorted(least, key=setup.LEVELS.index))}" * bool(words)
+    return because(replace(verdict, ours=f"{verdict.ours}{told}"), lambda: reading_of_limits(results))
 
 
 def _rises(results: Results) -> Verdict:
     waits = {policy: {share: linear(share, policy, "12", WAIT) for share in setup.SHARES} for policy in setup.FR}
-    verdict = positive([(policy, results.more(of[0.1], of[0.5])) for policy, of in waits.items()], " min")
+    verdict = positive([(policy, more(results, of[0.1], of[0.5])) for policy, of in waits.items()], " min")
 
     def course() -> str:
-        means = {policy: [results.average(of[share]) for share in setup.SHARES] for policy, of in waits.items()}
-        told = [f"{policy} {', '.join(shown(each.mean) for each in found if each)}" for policy, found in means.items()]
+        means = {policy: [average(results, of[share]) for share in setup.SHARES] for policy, of in waits.items()}
+        told = [f"{policy} {', '.join(str(each) for each in found if each)}" for policy, found in means.items()]
         return f"from 50 to 10 % the waits first fall, and then rise: {'; '.join(told)} min"
 
     return because(verdict, course)
 
 
 def _falls_by_share(results: Results, policies: Sequence[str], levels: Sequence[str]) -> list[Named]:
-    return results.named(
+    return differences(results, (
         (f"{p}, M = {m}, from {percent(s)} to {percent(then)}", linear(s, p, m, WAIT), linear(then, p, m, WAIT))
         for p in policies for m in levels for s, then in pairwise(setup.SHARES)
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def _best(results: Results, policy: str, levels: Sequence[str], shares: Sequence[float]) -> Verdict:
-    """Hold if no other policy has a lower total."""
-    less = results.named(
+    """Decide whether no other policy has a lower total."""
+    others = differences(results, (
         (f"{other}, M = {m} at {percent(s)}", linear(s, other, m, TOTAL), linear(s, policy, m, TOTAL))
         for m in levels for s in shares for other in setup.POLICIES if other != policy
-    )  # fmt: skip
-    return all_of(less, lambda value: value.mean >= 0, " min")
+    ))  # fmt: skip
+    return all_of(others, NOT_NEGATIVE, " min")
 
 
 def _twice(results: Results) -> Verdict:
     found = [
-        (f"{kind}, {model}", results.ratio(over_all(model, running, EVENTS), over_all(model, queued, EVENTS)))
+        (f"{kind}, {model}", ratio(results, over_all(model, running, EVENTS), over_all(model, queued, EVENTS)))
         for kind, (queued, running) in KINDS.items()
         for model in setup.MODELS
     ]
-    verdict = all_of(found, lambda value: 1.5 <= value.mean <= 2.5, " times")
+    verdict = all_of(found, Range(1.5, 2.5), " times")
     return because(verdict, lambda: f"under none of these readings, {_events(results)}")
 
 
@@ -194,65 +240,63 @@ def _essentially_the_same(results: Results) -> Verdict:
     def total(model: str, share: float, policy: str) -> Of:
         return grid(model, share, column(policy, setup.NO_LIMIT), TOTAL)
 
-    more = results.named(
+    longer = differences(results, (
         (f"{kind}, {model}, {percent(s)}", total(model, s, running), total(model, s, queued))
         for kind, (queued, running) in KINDS.items() for model in setup.MODELS for s in setup.SHARES
-    )  # fmt: skip
-    return all_of(more, lambda value: value.mean == 0, " min")
+    ))  # fmt: skip
+    return all_of(longer, Range(0, 0), " min")
 
 
 def _beyond(results: Results, applications: Sequence[str], measure: str) -> list[Named]:
     """Return how much more each baseline has than the best policy."""
-    return results.named(
+    return differences(results, (
         (f"{name}, {a}, {percent(s)}, beta {b:g}", of_user(a, b, s, name, measure), of_user(a, b, s, BEST, measure))
         for a in applications for b in setup.BETAS for s in SHARES_3 for name in setup.BASELINES
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def _faster(results: Results) -> list[Named]:
-    return results.named(
+    return differences(results, (
         (f"{name}, {percent(s)}, beta {b:g}", of_user(GAUSS, b, s, BEST, RATE), of_user(GAUSS, b, s, name, RATE))
         for b in setup.BETAS for s in SHARES_3 for name in setup.BASELINES
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def _steps(
     results: Results, name: str, shares: Sequence[float], betas: Sequence[float] = setup.BETAS[:-1]
 ) -> list[Named]:
     """Return how much more throughput there is at each share than at the one before."""
-    return results.named(
+    return differences(results, (
         (
             f"from {percent(before)} to {percent(after)} at beta {beta:g}",
             of_user(GAUSS, beta, after, name, RATE), of_user(GAUSS, beta, before, name, RATE)
         )
         for beta in betas for before, after in pairwise(shares)
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def _grows(results: Results, measure: str, betas: tuple[float, float]) -> Verdict:
-    """Hold if the share of IDEAL-ONLY's time that is left is less at the first beta than at the second one."""
+    """Decide whether the share of IDEAL-ONLY's time that is left is less at the first beta than at the second one."""
     found: list[Named] = []
     for application, share in product(SHOWN, SHARES_3):
         places = [[of_user(application, b, share, name, measure) for name in (BEST, setup.IDEAL_ONLY)] for b in betas]
-        first, then = (results.ratio(*of) for of in places)
-        if first is not None and then is not None:
-            less = Estimate(100 * (then.mean - first.mean), 100 * ((first.half or 0) + (then.half or 0)))
-            found.append((f"{application}, {percent(share)}", less))
+        first, then = (ratio(results, *of) for of in places)
+        less_left = None if first is None or then is None else then.minus(first).times(100)
+        found.append((f"{application}, {percent(share)}", less_left))
     return positive(found, " %")
 
 
 def _sensitive(results: Results) -> Verdict:
     def loss(name: str, share: float) -> Estimate | None:
-        return results.more(of_user(GAUSS, DENSEST, share, name, RATE), of_user(GAUSS, RAREST, share, name, RATE))
+        return more(results, of_user(GAUSS, DENSEST, share, name, RATE), of_user(GAUSS, RAREST, share, name, RATE))
 
     found: list[Named] = []
     for share in SHARES_3:
         ours = loss(BEST, share)
         for name in (setup.IDEAL_ONLY, setup.MOLDABLE, setup.BACKFILL):
             theirs = loss(name, share)
-            if ours is not None and theirs is not None:
-                half = (ours.half or 0) + (theirs.half or 0)
-                found.append((f"{name}, {percent(share)}", Estimate(ours.mean - theirs.mean, half)))
+            beyond = None if ours is None or theirs is None else ours.minus(theirs)
+            found.append((f"{name}, {percent(share)}", beyond))
     return positive(found, "/h")
 
 
@@ -262,14 +306,14 @@ def _queued_first(share: float, levels: Sequence[str]) -> Callable[[Results], Ve
 
 def _runs_longer(results: Results) -> Verdict:
     on_ideal = ideal(setup.IDEAL_ONLY, EXEC)
-    more = results.named((name, grid(m, s, FIGURE_9, EXEC), on_ideal) for name, m, s in names(setup.MODELS))
-    return positive(more, " min")
+    longer = [(name, grid(m, s, FIGURE_9, EXEC), on_ideal) for name, m, s in names(setup.MODELS)]
+    return positive(differences(results, longer), " min")
 
 
 def _magnitude(results: Results) -> Verdict:
     wait = ideal(setup.IDEAL_ONLY, WAIT)
-    ratios = [(percent(share), results.ratio(grid(LINEAR, share, BEST, WAIT), wait)) for share in setup.SHARES]
-    return all_of(ratios, lambda value: value.mean <= TENTH, " of it")
+    ratios = [(percent(share), ratio(results, grid(LINEAR, share, BEST, WAIT), wait)) for share in setup.SHARES]
+    return all_of(ratios, Range(high=TENTH), " of it")
 
 
 CHECKS: Mapping[str, Callable[[Results], Verdict]] = {
@@ -285,7 +329,7 @@ CHECKS: Mapping[str, Callable[[Results], Verdict]] = {
     "waits-fall": lambda r: positive(_falls(r, WAIT, setup.POLICIES), " min"),
     "converge": _converge,
     "queued-first": lambda r: positive(running_first(r, WAIT, setup.SHARES, setup.LEVELS[:-1]), " min"),
-    "low-impact": lambda r: positive(_low_impact(r), " min"),
+    "low-impact": _low_impact,
     "running-first-is-better": lambda r: because(
         positive(running_first(r, TOTAL, setup.SHARES, (MOST_FAVOURED,), sign=-1), " min"), lambda: reading_of_totals(r)
     ),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 from cosched.sim.results.estimate import Estimate
-from cosched.sim.studies.measured import Of
-from cosched.sim.studies.paper import Finder, Found, Named, Statement, read_statements
+from cosched.sim.studies.measured import Of, average, differences, more
+from cosched.sim.studies.paper import Finder, Found, Statement, read_statements
+from cosched.sim.studies.verdicts import POSITIVE, Named, tally
 from cosched.sim.studies.weissman2004 import setup
 from cosched.sim.studies.weissman2004.measuring import EVENTS, RATE, TOTAL
 from cosched.sim.studies.weissman2004.readings import HIGH, READ
@@ -42,20 +44,20 @@ def less_than_baselines(
     results: Results, name: str, measure: str, models: Sequence[str], shares: Sequence[float] = setup.SHARES
 ) -> list[Named]:
     """Return how much less a policy has than each baseline."""
-    return results.named(
+    return differences(results, (
         (f"{other}, {place}", baseline(model, share, other, measure), grid(model, share, name, measure))
         for place, model, share in names(models, shares) for other in setup.BASELINES
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def running_first(
     results: Results, measure: str, shares: Sequence[float], levels: Sequence[str], sign: int = 1
 ) -> list[Named]:
     """Return how much more FR has than FQ; `sign` -1: how much less."""
-    return results.named(
+    return differences(results, (
         (f"{kind}, M = {m} at {percent(s)}", linear(s, first, m, measure), linear(s, then, m, measure))
         for kind, pair in KINDS.items() for first, then in [pair[::-sign]] for s in shares for m in levels
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def reading(results: Results, kind: str, name: str, share: float, measure: str) -> Estimate | None:
@@ -67,18 +69,15 @@ def reading_of_totals(results: Results) -> str:
     """Say in how many places FR has the lower total at high M, by each reading."""
     told = []
     for kind in READ:
-        lower = there = 0
-        for queued, running in KINDS.values():
-            for share in setup.SHARES:
-                pair = [
-                    ((setup.READINGS, share, ""), f"{kind}: {column(policy, HIGH, TOTAL)}")
-                    for policy in (running, queued)
-                ]
-                difference = results.more(*pair)
-                there += difference is not None
-                lower += difference is not None and difference.mean < 0
-        told.append(f"{kind} {lower} of {there}")
-    return f"places where FR has the lower total at M = {HIGH}, by reading: {', '.join(told)}"
+        words = {}
+        for (of, (queued, running)), share in product(KINDS.items(), setup.SHARES):
+            pair = [
+                ((setup.READINGS, share, ""), f"{kind}: {column(policy, HIGH, TOTAL)}") for policy in (queued, running)
+            ]
+            if (longer := more(results, *pair)) is not None:
+                words[f"{of} at {percent(share)}"] = POSITIVE.decides(longer)
+        told.append(f"{kind} {tally(words, 'places').ours}")
+    return f"places where FR has the lower total at M = {HIGH}, by reading: {'; '.join(told)}"
 
 
 def reading_of_moldable(results: Results) -> str:
@@ -88,8 +87,8 @@ def reading_of_moldable(results: Results) -> str:
 
 def reading_of_limits(results: Results) -> str:
     """Say by how much the total of Even-H-FQ falls from M = 12 to no limit at 10 %, by each reading."""
-    less = _less(results, column(setup.EVEN_FQ, HIGH))
-    return f"Even-H-FQ falls from M = {HIGH} to no limit at 10 % by reading: {less}"
+    falls = _less(results, column(setup.EVEN_FQ, HIGH))
+    return f"Even-H-FQ falls from M = {HIGH} to no limit at 10 % by reading: {falls}"
 
 
 def _less(results: Results, name: str) -> str:
@@ -97,16 +96,17 @@ def _less(results: Results, name: str) -> str:
     place, told = (setup.READINGS, setup.SHARES[-1], ""), []
     for kind in READ:
         columns = [f"{kind}: {column(each, measure=TOTAL)}" for each in (name, column(setup.EVEN_FQ, setup.NO_LIMIT))]
-        if (less := results.more((place, columns[0]), (place, columns[1]))) is not None:
-            told.append(f"{kind} {less} min")
+        if (longer := more(results, (place, columns[0]), (place, columns[1]))) is not None:
+            told.append(f"{kind} {longer} min")
     return ", ".join(told)
 
 
 def events_by_reading(results: Results, kind: str) -> tuple[Estimate | None, Estimate | None]:
     """Return the harvest events a job of Even-H-FQ and Even-H-FR by a reading, over all min_%_of_ideal."""
     found = [
-        results.average(
-            [((setup.READINGS, share, ""), f"{kind}: {column(policy, HIGH, EVENTS)}") for share in setup.SHARES]
+        average(
+            results,
+            [((setup.READINGS, share, ""), f"{kind}: {column(policy, HIGH, EVENTS)}") for share in setup.SHARES],
         )
         for policy in (setup.EVEN_FQ, setup.EVEN_FR)
     ]
@@ -120,10 +120,10 @@ def statements() -> list[Statement[Results]]:
         "factor": lambda results, name, measure: {"": results.factor(setup.SDSC, setup.LOAD, name, measure)},
         "less": _below,
         "everywhere": _everywhere,
-        "over all": lambda results, *of: {"": results.average(over_all(*of))},
+        "over all": lambda results, *of: {"": average(results, over_all(*of))},
         "by user": _by_user,
         "throughput": lambda results, beta, share, name: {
-            "": results.average(of_user(GAUSS, float(beta), float(share), name, RATE))
+            "": average(results, of_user(GAUSS, float(beta), float(share), name, RATE))
         },
     }
     return read_statements(Path(__file__).with_name("numbers.csv"), finders)
@@ -147,7 +147,7 @@ def _below(results: Results, name: str) -> Found:
 
 def _everywhere(results: Results, measure: str) -> Found:
     places = [(model, policy) for model in setup.MODELS for policy in setup.POLICIES]
-    return {f"{policy}, {model}": results.average(over_all(model, policy, measure)) for model, policy in places}
+    return {f"{policy}, {model}": average(results, over_all(model, policy, measure)) for model, policy in places}
 
 
 def _by_user(results: Results, measure: str, *names: str) -> Found:

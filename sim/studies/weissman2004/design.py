@@ -9,10 +9,12 @@ from typing import Any
 from polars import DataFrame
 
 from cosched.sim.reports.page import Section
-from cosched.sim.results.estimate import Estimate, shown3
+from cosched.sim.studies.measured import average
 from cosched.sim.studies.paper import Beside
 from cosched.sim.studies.report import Report, sections_in_markdown
-from cosched.sim.studies.study import Said, Told, Work, seeds, words_of
+from cosched.sim.studies.study import Said, Told, Work, inconclusive, seeds, words_of
+from cosched.sim.studies.tables import cell
+from cosched.sim.studies.verdicts import spread
 from cosched.sim.studies.weissman2004 import setup
 from cosched.sim.studies.weissman2004.cases import cases
 from cosched.sim.studies.weissman2004.claims import claims
@@ -48,7 +50,8 @@ def plan_of(said: Said) -> setup.Plan:
 def report(said: Said, _: Path, rows: DataFrame) -> Report:
     """Return what was found."""
     results, replicated, missing = Results(rows), _replications(said), WORDS["quick"] * said["quick"]
-    beside = Beside.of("4.4", statements(), claims(), results, counted="traces")
+    conclusive = not inconclusive(said, said["traces"])
+    beside = Beside.of("4.4", statements(), claims(), results, counted="traces", conclusive=conclusive)
     more, figures = list(_more(said, results)), paper_figures(results)
     words = [each for name in ("system", "user", "rules", "single", "misprints") for each in (WORDS[name], "")]
     fitted = [Section("The models and the logs", "", list(fit_figures(said["fits"])))] if said["fits"] else []
@@ -83,17 +86,13 @@ def report(said: Said, _: Path, rows: DataFrame) -> Report:
 
 def _first(results: Results, score: str) -> list[str]:
     """Return the five sentences."""
-    events = [results.average(over_all(model, policy, EVENTS)) for model in setup.MODELS for policy in setup.POLICIES]
-    means = [each.mean for each in events if each is not None] or [0.0]
-    values = {"score": score, "least": shown3(min(means)), "most": shown3(max(means))}
-    values["wait"] = _mean(results.average(at_load(setup.SDSC, setup.LOAD, setup.BEST, WAIT)))
+    places = [over_all(model, policy, EVENTS) for model in setup.MODELS for policy in setup.POLICIES]
+    events = [mean for place in places if (mean := average(results, place)) is not None]
+    values = {"score": score, "events": spread(events) if events else "–"}
+    values["wait"] = cell(average(results, at_load(setup.SDSC, setup.LOAD, setup.BEST, WAIT)))
     for word, name in (("ideal", setup.IDEAL_ONLY), ("backfill", setup.BACKFILL), ("moldable", setup.MOLDABLE)):
-        values[word] = _mean(results.factor(setup.SDSC, setup.LOAD, name, WAIT))
+        values[word] = cell(results.factor(setup.SDSC, setup.LOAD, name, WAIT))
     return [sentence.format(**values) for sentence in WORDS["first"]]
-
-
-def _mean(value: Estimate | None) -> str:
-    return "–" if value is None else shown3(value.mean)
 
 
 def _more(said: Said, results: Results) -> Iterator[Section]:

@@ -9,6 +9,7 @@ from cosched.sim.reports.figures.bars import Panel, Values, grouped_bars
 from cosched.sim.reports.figures.figure import Figure
 from cosched.sim.reports.figures.style import BLUE, GREY, ORANGE, SKY, VERMILION, Look
 from cosched.sim.results.estimate import Estimate
+from cosched.sim.studies.measured import average
 from cosched.sim.studies.weissman2004 import setup
 from cosched.sim.studies.weissman2004.comparisons import baseline
 from cosched.sim.studies.weissman2004.goodness import BIN_S, BINS, SIZES
@@ -62,7 +63,7 @@ def _beside(results: Results, model: str, measure: str, what: str, baselines: Se
     places = {name: [baseline(model, share, name, measure) for share in setup.SHARES] for name in baselines}
     name = policy.removesuffix(f" {setup.NO_LIMIT}")
     places[name] = [grid(model, share, policy, measure) for share in setup.SHARES]
-    series = {name: list(map(results.average, of)) for name, of in places.items()}
+    series = {name: [average(results, each) for each in of] for name, of in places.items()}
     return _titled(f"{NAMES[measure].capitalize()}, {what}", NAMES[measure], LEAST, SAID, series)
 
 
@@ -70,7 +71,7 @@ def _of_measure(results: Results, number: int, measure: str) -> Iterator[Figure]
     """Yield figures 10, 12 and 15, or those after them."""
 
     def of_policies(places: Sequence[tuple[float, str]]) -> dict[str, Values]:
-        return {p: [results.average(linear(s, p, m, measure)) for s, m in places] for p in setup.POLICIES}
+        return {p: [average(results, linear(s, p, m, measure)) for s, m in places] for p in setup.POLICIES}
 
     name, levels, shares = NAMES[measure], setup.LEVELS, setup.SHARES
     panels = [
@@ -86,7 +87,7 @@ def _of_measure(results: Results, number: int, measure: str) -> Iterator[Figure]
 def _of_user(results: Results, name: str, application: str, share: float, measure: str) -> Panel:
     series = {
         setup.LOW_FR if policy == BEST else policy: [
-            results.average(of_user(application, beta, share, policy, measure)) for beta in setup.BETAS
+            average(results, of_user(application, beta, share, policy, measure)) for beta in setup.BETAS
         ]
         for policy in (*setup.BASELINES, BEST)
     }

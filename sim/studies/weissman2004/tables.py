@@ -10,6 +10,7 @@ from polars import DataFrame
 from cosched.sim.reports.page import Table
 from cosched.sim.results.estimate import shown
 from cosched.sim.studies.cases import LABELS
+from cosched.sim.studies.measured import average
 from cosched.sim.studies.tables import cell
 from cosched.sim.studies.weissman2004 import setup
 from cosched.sim.studies.weissman2004.comparisons import reading
@@ -49,7 +50,7 @@ def loads_table(results: Results, plan: setup.Plan, fits: Sequence[Mapping[str, 
     ]
     rows = []
     for source, load, label in sources:
-        best = cell(results.average(at_load(source, load, BEST, WAIT)))
+        best = cell(average(results, at_load(source, load, BEST, WAIT)))
         for name in OTHERS:
             factors = [results.factor(source, load, name, measure) for measure in (WAIT, TOTAL)]
             ends = results.spread(at_load(source, load, name, WAIT), at_load(source, load, BEST, WAIT))
