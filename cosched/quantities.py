@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+Interval = tuple[float | None, float | None]  # a mean and half its interval; (None, None): none
+
 UNITS = ((172_800, 86_400, "d"), (7_200, 3_600, "h"), (120, 60, "min"), (0, 1, "s"))  # from, seconds, unit
+SEEN = 0.1  # the least that is not shown as 0.0
 
 
 def duration(seconds: float | None) -> str:
@@ -20,16 +25,34 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:,.1f}"
 
 
-def duration_with_interval(mean: float, half: float | None) -> str:
-    """Format a mean duration in seconds, ± half its interval if it has one, in the unit of the larger of both."""
-    size, unit = next((size, unit) for least, size, unit in UNITS if max(abs(mean), half or 0.0) >= least)
-    return f"{number_with_interval(mean / size, None if half is None else half / size)} {unit}"
+def durations(column: Sequence[Interval]) -> list[str]:
+    """Format mean durations in seconds, ± half their intervals, all in one unit; empty for None.
+
+    The unit is that of the greatest, or a smaller one in which all others are 0.1 or more, as far as they are in s.
+    """
+    sizes = [max(abs(mean), half or 0.0) for mean, half in column if mean is not None]
+    greatest, least = max(sizes, default=0.0), min((size for size in sizes if size >= SEEN), default=0.0)
+    size, unit = next(
+        (size, unit) for first, size, unit in UNITS if greatest >= first and (least >= SEEN * size or unit == "s")
+    )
+    cells = [(mean, None if half is None else half / size) for mean, half in column]
+    return ["" if mean is None else f"{number_with_interval(mean / size, half)} {unit}" for mean, half in cells]
+
+
+def numbers(column: Sequence[Interval]) -> list[str]:
+    """Format means, ± half their intervals; empty for None."""
+    return ["" if mean is None else number_with_interval(mean, half) for mean, half in column]
 
 
 def number_with_interval(mean: float, half: float | None, digits: int = 1) -> str:
     """Format a mean, ± half its interval if it has one, both with the same number of digits."""
     digits = 0 if abs(mean) >= 1000 else digits
-    return f"{mean:,.{digits}f}" + ("" if half is None else f" ± {half:,.{digits}f}")
+    return f"{rounded(mean, digits):,.{digits}f}" + ("" if half is None else f" ± {half:,.{digits}f}")
+
+
+def rounded(value: float, digits: int) -> float:
+    """Round a number, never to -0."""
+    return round(value, digits) + 0.0
 
 
 def plus(text: str) -> str:

@@ -11,8 +11,9 @@ from typing import Any
 
 from cosched.sim.studies.cases import StudyCase, replayed
 from cosched.sim.studies.design import Asked, Design, Experiment, Found
-from cosched.sim.studies.paper import Beside, Claim, Verdict, positive
+from cosched.sim.studies.paper import Beside, Claim
 from cosched.sim.studies.study import Said, Study
+from cosched.sim.studies.verdicts import Verdict, positive
 
 MACHINES = ("intrepid", "eureka")
 SYNC, WAIT = "sync time of mates", "wait of other jobs"  # minutes, in the mean over the machines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import RenderableType
@@ -12,9 +12,9 @@ from rich.text import Text
 from cosched.quantities import (
     count,
     duration,
-    duration_with_interval,
+    durations,
     number,
-    number_with_interval,
+    numbers,
     percent,
     plus,
     whole,
@@ -22,12 +22,12 @@ from cosched.quantities import (
 from cosched.schedulers.loading import kind_told_by
 from cosched.sim.results.wording import (
     GROUPS,
-    METRICS,
     STATISTICS,
     Summary,
     groups_line,
     heading,
     lost_line,
+    metrics_of,
     pairs_line,
     rejected_line,
 )
@@ -45,10 +45,10 @@ COMPARED = (
 
 DIFFERENCES = "Differences from no coscheduling, job by job; intervals by batches of consecutive jobs:"
 DIFFERING = {
-    "wait\nof all": ("wait_s", duration_with_interval),
-    "wait of\npaired": ("paired_wait_s", duration_with_interval),
-    "wait of\nothers": ("unpaired_wait_s", duration_with_interval),
-    "slowdown\nof all": ("slowdown", number_with_interval),
+    "wait\nof all": ("wait_s", durations),
+    "wait of\npaired": ("paired_wait_s", durations),
+    "wait of\nothers": ("unpaired_wait_s", durations),
+    "slowdown\nof all": ("slowdown", numbers),
 }
 
 MOST_ONE_BY_ONE = 8  # domains; of more, each has a row
@@ -97,29 +97,33 @@ def _federation_table(domains: Mapping[str, Summary]) -> Table:
     table = new_table("\nmachine", "\nscheme", "\njobs", "\npaired", *COMPARED[2:-1], "never\nstarted", left=2)
     for name, domain in domains.items():
         counts = f"{domain['jobs']:,}", f"{domain['paired']['jobs']:,}"
-        table.add_row(name, domain["scheme"], *counts, *_comparison_cells(domain), f"{domain['never_started']:,}")
+        cells = _comparison_cells(domain, duration(_wait(domain)), duration(_sync(domain)))
+        table.add_row(name, domain["scheme"], *counts, *cells, f"{domain['never_started']:,}")
     return table
 
 
 def comparison_table(runs: Mapping[str, Summary]) -> Table:
     """Return a row for each combination of schemes and domain, with the means over all its jobs."""
     table = new_table(*COMPARED, left=2)
-    for summary in runs.values():
-        domains, pairs = summary["domains"], summary["pairs"]
-        together = f"{pairs['together']:,} of {pairs['pairs']:,}"
-        for row, (name, domain) in enumerate(domains.items()):
-            scheme, found = (_schemes(summary), together) if row == 0 else ("", "")
-            table.add_row(scheme, name, *_comparison_cells(domain), found)
+    there = [(summary, *item) for summary in runs.values() for item in summary["domains"].items()]
+    waits, syncs = (durations([(mean(domain), None) for *_, domain in there]) for mean in (_wait, _sync))
+    for (summary, name, domain), wait, sync in zip(there, waits, syncs, strict=True):
+        pairs, first = summary["pairs"], name == next(iter(summary["domains"]))
+        scheme, found = (_schemes(summary), f"{pairs['together']:,} of {pairs['pairs']:,}") if first else ("", "")
+        table.add_row(scheme, name, *_comparison_cells(domain, wait, sync), found)
     return table
 
 
 def differences_table(runs: Mapping[str, Summary], differences: Mapping[str, Any]) -> Table:
     """Return a row for each combination of schemes and domain: mean differences, ± half their 95 % intervals."""
     table = new_table("\nschemes", "\nmachine", *DIFFERING, left=2)
-    for run, domains in differences.items():
-        for row, (name, found) in enumerate(domains.items()):
-            cells = (_signed(found[measure], form) for measure, form in DIFFERING.values())
-            table.add_row(_schemes(runs[run]) if row == 0 else "", name, *cells)
+    there = [(run, row, *item) for run, domains in differences.items() for row, item in enumerate(domains.items())]
+    columns = [
+        map(plus, form([(found[measure]["mean"], found[measure]["ci95"]) for *_, found in there]))
+        for measure, form in DIFFERING.values()
+    ]
+    for (run, row, name, _), *cells in zip(there, *columns, strict=True):
+        table.add_row(_schemes(runs[run]) if row == 0 else "", name, *cells)
     return table
 
 
@@ -186,7 +190,7 @@ def _jobs_lines(domain: Summary) -> Iterator[str]:
 def _domain_table(domain: Summary) -> Table:
     table = new_table("", "", *STATISTICS, left=2)
     groups = [group for group in GROUPS if domain[group]["jobs"]] if domain["paired"]["jobs"] else GROUPS[:1]
-    for metric, title in METRICS.items():
+    for metric, title in metrics_of(domain).items():
         form = duration if metric.endswith("_s") else number
         for group in [group for group in groups if metric != "sync_s" or group == "paired"]:
             values = domain[group][metric]
@@ -216,20 +220,25 @@ def _schemes(summary: Summary) -> str:
     return "none" if set(schemes) == {"off"} else "-".join(schemes)
 
 
-def _comparison_cells(domain: Summary) -> list[str]:
+def _wait(domain: Summary) -> float | None:
+    mean: float | None = domain["all"]["wait_s"]["mean"]
+    return mean
+
+
+def _sync(domain: Summary) -> float | None:
+    mean: float | None = domain["paired"]["sync_s"]["mean"]
+    return None if domain["scheme"] == "off" else mean
+
+
+def _comparison_cells(domain: Summary, wait: str, sync: str) -> list[str]:
     off = domain["scheme"] == "off"
     return [
-        duration(domain["all"]["wait_s"]["mean"]),
+        wait,
         number(domain["all"]["slowdown"]["mean"]),
-        "" if off else duration(domain["paired"]["sync_s"]["mean"]),
+        sync,
         "" if off else _node_hours(domain),
         "" if off else percent(domain["held_share"]),
     ]
-
-
-def _signed(found: Mapping[str, float | None], form: Callable[[float, float | None], str]) -> str:
-    mean = found["mean"]
-    return "" if mean is None else plus(form(mean, found["ci95"]))
 
 
 def _node_hours(domain: Summary) -> str:

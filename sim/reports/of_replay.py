@@ -20,11 +20,11 @@ from cosched.sim.reports.page import Page, Section, Table, Tile, write_page
 from cosched.sim.reports.run import Run, RunDomain, read_run
 from cosched.sim.results.wording import (
     GROUPS,
-    METRICS,
     STATISTICS,
     event_words,
     heading,
     lost_line,
+    metrics_of,
     pairs_line,
     warnings,
 )
@@ -176,7 +176,7 @@ def _metrics_table(domain: RunDomain) -> Table:
     said = domain.summary
     groups = [group for group in GROUPS if said[group]["jobs"]] if said["paired"]["jobs"] else GROUPS[:1]
     rows = []
-    for metric, title in METRICS.items():
+    for metric, title in metrics_of(said).items():
         form = duration if metric.endswith("_s") else number
         for group in (group for group in groups if metric != "sync_s" or group == "paired"):
             values = said[group][metric]

@@ -9,6 +9,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from cosched.quantities import rounded
+
 CONFIDENCE = 0.95
 
 T = TypeVar("T")
@@ -26,7 +28,7 @@ class Estimate:
         if self.half is None:
             return shown(self.mean)
         digits = _digits(max(abs(self.mean), self.half))
-        return f"{self.mean:,.{digits}f} ± {self.half:,.{digits}f}"
+        return f"{rounded(self.mean, digits):,.{digits}f} ± {self.half:,.{digits}f}"
 
     @property
     def low(self) -> float:

@@ -22,6 +22,16 @@ GROUPS = ("all", "paired", "unpaired")
 STATISTICS = ("mean", "median", "p95", "p99", "max")
 
 
+def metrics_of(domain: Summary) -> dict[str, str]:
+    """Return the metrics that a domain's tables have, with their titles: bounded slowdowns only if they differ."""
+    slowdown, bounded = ([domain[group][metric] for group in GROUPS] for metric in ("slowdown", "bounded_slowdown"))
+    if slowdown != bounded:
+        return METRICS
+    folded = {**METRICS, "slowdown": "slowdown, also bounded"}
+    del folded["bounded_slowdown"]
+    return folded
+
+
 def heading(name: str, domain: Summary) -> str:
     """Describe a domain's machine, scheme and policy; `domain` is its part of a summary."""
     parts = [

@@ -247,7 +247,6 @@ class Design:
         return Report(
             said=said,
             count=found.fewest,
-            page="results.md",
             title=words["title"],
             subtitle=words["subtitle"],
             first=[sentence.format(**values) for sentence in words["first"]],

@@ -242,9 +242,10 @@ class Beside:
             claim, verdict = checked.claim, checked.verdict
             word = Cell(verdict.word, GOOD.get(verdict.word))
             rows.append([claim.text, claim.where, word, claim.criterion, verdict.ours, self.reason(verdict)])
-        head = ["Claim", "Where", "Verdict", "Decided by", "Found", f"If it does not hold{', why' * self.conclusive}"]
+        head = ["Claim", "Where", "Verdict", "Decided by", "Found", "If it does not hold"]
+        why = ", and why" * self.conclusive
         claims = Table("Every claim", "", head, rows, words=True)
-        return numbers, Section("The paper's claims", WORDS["claims"], tables=[claims])
+        return numbers, Section("The paper's claims", WORDS["claims"].format(why=why), tables=[claims])
 
 
 def held(of: Counter[str]) -> str:

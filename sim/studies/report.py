@@ -16,7 +16,7 @@ from cosched.sim.studies.tables import in_markdown
 from cosched.sim.sweeps.storage import RESULTS
 from cosched.workload.traces.atomic import replacing
 
-TABLES = "tables"
+PAGE, TABLES = "results.md", "tables"
 FIRST = ("Asked", "Found", "Agrees", "Does not, and why", "For a site")  # what the five first sentences say
 WITHHELD = {  # of a run that is not for conclusions
     FIRST[2]: f"Nothing is counted: that takes a full run of {LEAST} replications or more.",
@@ -26,7 +26,7 @@ WITHHELD = {  # of a run that is not for conclusions
 
 @dataclass(frozen=True)
 class Report:
-    """What a study found. `page` is the file of the page in Markdown, and `markdown` its lines below the first ones.
+    """What a study found. `markdown` has the lines of the page in Markdown below the first ones.
 
     `first`: the five sentences that one reads first, in the order of FIRST. `told`: what the terminal shows below
     them, text or tables. `count`: the replications of the places that have fewest. `files`: what the page and the
@@ -35,7 +35,6 @@ class Report:
 
     said: Mapping[str, Any]
     count: int
-    page: str
     title: str
     subtitle: str
     first: Sequence[str]
@@ -66,7 +65,7 @@ class Report:
         yield ""
         yield from self.told
         yield ""
-        yield f"{folder / self.page}, {folder / REPORT}: {self.files[0]}"
+        yield f"{folder / PAGE}, {folder / REPORT}: {self.files[0]}"
         yield f"{folder / TABLES}: {self.files[1]}"
         yield f"{folder / RESULTS}: a row a case"
 
@@ -76,7 +75,7 @@ class Report:
         for name, table in self.tables:
             with replacing(folder / TABLES / f"{name}.csv") as stream:
                 stream.write(table.write_csv().encode())
-        with replacing(folder / self.page) as stream:
+        with replacing(folder / PAGE) as stream:
             stream.write("".join(f"{line}\n" for line in self._lines()).encode())
         write_page(
             Page(

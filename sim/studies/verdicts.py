@@ -18,6 +18,8 @@ UNKNOWN = "no result"
 GOOD = {HOLDS: True, FAILS: False}  # the others are neither
 
 MOST_LISTED = 3  # exceptions
+TIE = "a tie"
+ALONE = {FAILS: "none of its interval fits", OPEN: "its interval leaves it open"}  # of a claim about one number
 
 Named: TypeAlias = tuple[str, Estimate | None]
 """An estimate and its place ("HH at 0.5")."""
@@ -104,6 +106,9 @@ def all_of(named: Iterable[Named], fits: Range, unit: str = "") -> Verdict:
         by[word].append(name if value is None else f"{name} ({_told(value, fits, unit)})")
     verdict = Verdict(all_hold(word for word, of in by.items() if of), spread([value for _, value in there], unit))
     del by[HOLDS]
+    if len(everything) == 1 and not verdict.holds:
+        tie = _told(there[0][1], fits, unit) == TIE
+        return replace(verdict, reason=TIE if tie else ALONE[verdict.word])
     told = (f"{len(of)} of {len(everything)} {_is(word, len(of))}: {_listed(of)}" for word, of in by.items() if of)
     return replace(verdict, reason="; ".join(told))
 
@@ -136,7 +141,7 @@ def tally(words: Mapping[str, str], what: str) -> Verdict:
     still = f", {len(by[OPEN])} open" if by[OPEN] else ""
     ours, word = f"{len(by[HOLDS])} of {len(words)} {what}{still}", all_hold(words.values())
     told = [("not ", by[FAILS]), ("open: ", by[OPEN])]
-    return Verdict(word, ours, "; ".join(f"{head}{', '.join(names)}" for head, names in told if names))
+    return Verdict(word, ours, "; ".join(f"{head}{_listed(names)}" for head, names in told if names))
 
 
 def missing() -> Verdict:
@@ -151,8 +156,8 @@ def spread(values: Sequence[Estimate], unit: str = "") -> str:
 
 
 def because(verdict: Verdict, why: Callable[[], str]) -> Verdict:
-    """Add the cause to a verdict that does not hold."""
-    return verdict if verdict.holds else replace(verdict, why=why())
+    """Add the cause to a verdict that fails; what is open needs none."""
+    return replace(verdict, why=why()) if verdict.word == FAILS else verdict
 
 
 def mean_of(values: Iterable[Estimate | None]) -> float:
@@ -163,7 +168,7 @@ def mean_of(values: Iterable[Estimate | None]) -> float:
 
 def _told(value: Estimate, fits: Range, unit: str) -> str:
     tie = value.low == value.high == value.mean and value.mean in fits.without
-    return "a tie" if tie else f"{value}{unit}"
+    return TIE if tie else f"{value}{unit}"
 
 
 def _is(word: str, number: int) -> str:

@@ -17,6 +17,7 @@ from cosched.sim.sweeps.workers import Workers
 CHUNK_S = 1.0  # the approximate time that a chunk of cases should take
 SHORTEST_CHUNK_S = 0.1
 MOST_CASES = 64  # in a chunk
+TELLING = 0.05  # share of the cases that must have ended before one can say how long the others take
 DEATHS = 2  # deaths of its worker after which a case is given up
 
 
@@ -119,7 +120,7 @@ class _Dispatch:
 
 
 class _Progress:
-    """The progress of a sweep, and an estimate of the time left."""
+    """The progress of a sweep, and an estimate of the time left; the first cases take longer, as they compile."""
 
     def __init__(self, missing: _Missing) -> None:
         self._missing = missing
@@ -136,6 +137,6 @@ class _Progress:
         parts = [f"{100 * ended // total} %: {ended:,} of {total:,} cases"]
         if self._failed:
             parts.append(f"{self._failed:,} failed")
-        if self._ended:
+        if self._ended and self._ended >= TELLING * (total - self._missing.there):
             parts.append(f"{time_left((time.monotonic() - self._began) / self._ended * (total - ended))} left")
         return ", ".join(parts)

@@ -10,7 +10,7 @@ import pytest
 TOP = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<!`)\]\(([^()\s]+(?:\([^()\s]*\))?)\)")
 NAMED = re.compile(r"(?<![\w*<{}/.-])[\w./-]*\w\.md\b")
-WRITTEN = {"paper.md", "results.md"}  # files that commands write
+WRITTEN = {"results.md"}  # files that commands write
 DRAWN = TOP / "docs" / "gallery"  # pictures that make docs draws; tests/docs/test_site.py looks at them
 
 

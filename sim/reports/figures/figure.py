@@ -55,6 +55,10 @@ class Figure:
         prolog, drawn, _ = _drawn(self)
         return prolog + _titled(drawn, self)
 
+    def __repr__(self) -> str:
+        """Return its name and its title; the numbers fill screens."""
+        return f"<Figure {self.name}: {self.title}>"
+
     def _repr_svg_(self) -> str:
         return self.svg()
 

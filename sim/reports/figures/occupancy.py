@@ -86,4 +86,4 @@ def _draw_domain(axes: Axes, domain: RunDomain, table: polars.DataFrame, axis: T
     axes.set_ylim(0, 100)
     axes.set_yticks(range(0, 101, 25))
     axes.set_ylabel("% of nodes")
-    right_axis(axes, 1 / share, "nodes")
+    right_axis(axes, 1 / share, "nodes", whole=True)

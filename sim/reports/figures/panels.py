@@ -14,6 +14,7 @@ from cosched.sim.reports.figures.style import Look, TimeAxis
 from cosched.sim.reports.run import Run, RunDomain
 
 WIDTH = 8.0  # inches
+APART = 0.12  # of an axis: labels that are nearer would touch
 
 
 def stacked_size(run: Run, height: float = 1.7) -> tuple[float, float]:
@@ -54,13 +55,19 @@ def _titled(run: Run, panels: Sequence[Axes]) -> Iterator[tuple[RunDomain, Axes]
         yield domain, axes
 
 
-def right_axis(axes: Axes, factor: float, label: str) -> None:
-    """Add a second vertical axis that shows `factor` times the values of the first, which begins at 0."""
-    right = axes.twinx()
-    right.set_ylim(0, axes.get_ylim()[1] * factor)
+def right_axis(axes: Axes, factor: float, label: str, *, whole: bool = False) -> None:
+    """Add a second vertical axis that shows `factor` times the values of the first, which begins at 0.
+
+    One of `whole` things ends with a tick: that is all of them.
+    """
+    right, most = axes.twinx(), axes.get_ylim()[1] * factor
+    right.set_ylim(0, most)
     right.set_ylabel(label)
     right.grid(visible=False)
     right.yaxis.set_major_locator(MaxNLocator(4))
+    if whole:
+        ticks = MaxNLocator(4, integer=True).tick_values(0, most)
+        right.set_yticks([*(tick for tick in ticks if tick <= (1 - APART) * most), round(most)])
     right.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
 
 

@@ -16,6 +16,7 @@ from cosched.sim.studies.dail2002.testbed import UCSD, UIUC, UTK
 from cosched.sim.studies.design import Found
 from cosched.sim.studies.measured import pairs
 from cosched.sim.studies.paper import Claim, read_claims
+from cosched.sim.studies.tables import cell
 from cosched.sim.studies.verdicts import Named, Verdict, because, counted, missing, positive
 
 
@@ -97,7 +98,7 @@ def dynamic_avoids_slow_links(found: Found) -> Verdict:
 def by_bandwidth(found: Found) -> str:
     """Say how many schedules cross UTK's links, by what these give."""
     shares = [(point, found.mean((LINKS, point, DYNAMIC), ACROSS)) for point in OTHERWISE[LINKS][2]]
-    told = ", ".join(f"{share} % at {point:g} Mb/s" for point, share in shares if share is not None)
+    told = ", ".join(f"{cell(share)} % at {point:g} Mb/s" for point, share in shares)
     return f"it depends on the bandwidth of these links, which the paper's text does not have: {told}"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from cosched.sim.results.estimate import Estimate, estimate, jackknifed
+from cosched.sim.results.estimate import Estimate, Exact, estimate, jackknifed
 from cosched.sim.studies import paper
 from cosched.sim.studies.dail2002.measuring import DEGRADATION
 from cosched.sim.studies.dail2002.setup import CASE_STUDY, JACOBI_3, sizes_of
@@ -64,7 +64,8 @@ def statements() -> list[Statement[Found]]:
         if not groups:
             return {"": None}
         if which in EXTREMES:
-            return {"": Estimate(EXTREMES[which](itertools.chain(*groups)))}
+            extreme = EXTREMES[which](itertools.chain(*groups))
+            return {"": Estimate(extreme) if extreme else Exact(0)}  # none is below 0
         return {"": jackknifed(groups, spread_of)}
 
     def in_case(found: Found, strategy: str, measure: str) -> paper.Found:

@@ -11,7 +11,7 @@ from typing import Any
 from polars import DataFrame
 
 from cosched.sim.reports.page import Section, Table
-from cosched.sim.results.estimate import Estimate, shown3, signed
+from cosched.sim.results.estimate import Estimate, signed
 from cosched.sim.studies.design import COLUMNS, Asked, Design, Experiment, Found
 from cosched.sim.studies.fluid.measuring import PAIRED_TOTAL, RESIZES, TOTAL, measures
 from cosched.sim.studies.fluid.setup import (
@@ -30,8 +30,8 @@ from cosched.sim.studies.measured import BETTER, UNDECIDED, WORSE, Comparison, v
 from cosched.sim.studies.meet.measuring import HELD, PAIR_WAIT, PAIRS, SYNC, TOGETHER, WAIT
 from cosched.sim.studies.meet.schemes import MEET
 from cosched.sim.studies.study import Said, words_of
-from cosched.sim.studies.tables import averages_table, comparisons_table, means_table
-from cosched.sim.studies.verdicts import OPEN
+from cosched.sim.studies.tables import averages_table, cell, comparisons_table, means_table
+from cosched.sim.studies.verdicts import OPEN, spread
 
 # Of each less is better.
 COMPARED = (PAIR_WAIT, f"{INTREPID} {SYNC}", f"{INTREPID} {WAIT}", f"{EUREKA} {WAIT}", f"{EUREKA} {TOTAL}")
@@ -67,14 +67,14 @@ def compared(experiment: Experiment) -> Asked:
 def values(found: Found) -> dict[str, object]:
     """Return what the first sentences tell."""
     pairs, apart = _apart(found)
-    waits: dict[str, dict[str, float]] = {MAIN.name: {}, BATCH.name: {}}
-    for kind, of in waits.items():
-        for schemes in COMBINATIONS:
-            mean = found.mean((kind, MEDIUM_SHARE, schemes), PAIR_WAIT)
-            of[schemes] = mean.mean if mean else 0.0
-    fluid, batch = (f"{shown3(min(of.values()))} to {shown3(max(of.values()))}" for of in waits.values())
-    meets = waits[MAIN.name].pop(MEET)
-    told = {"fluid": fluid, "batch": batch, "meets": shown3(meets), "others": shown3(min(waits[MAIN.name].values()))}
+    waits: dict[str, dict[str, Estimate]] = {}
+    for kind in (MAIN.name, BATCH.name):
+        means = {schemes: found.mean((kind, MEDIUM_SHARE, schemes), PAIR_WAIT) for schemes in COMBINATIONS}
+        waits[kind] = {schemes: mean for schemes, mean in means.items() if mean is not None}
+    fluid, batch = (spread(list(of.values())) if of else "–" for of in waits.values())
+    meets = waits[MAIN.name].pop(MEET, None)
+    others = min(waits[MAIN.name].values(), key=lambda mean: mean.mean, default=None)
+    told = {"fluid": fluid, "batch": batch, "meets": cell(meets), "others": cell(others)}
     together = f"{pairs - apart:,}"
     return {**told, "pairs": f"{pairs:,}", "together": together, "kind": MAIN.name, "counted": found.counted}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +15,7 @@ from cosched.sim.studies.groups.setup import CLASSES, IN_PAIRS, SCHEMES
 from cosched.sim.studies.measured import BETTER, UNDECIDED, WORSE, Comparison, Place
 from cosched.sim.studies.meet.schemes import MEET
 from cosched.sim.studies.tang2011.setup import BASE
-from cosched.sim.studies.verdicts import OPEN
+from cosched.sim.studies.verdicts import OPEN, spread
 
 REFERENCE = "YY"  # which the other schemes are compared with
 
@@ -29,12 +30,12 @@ def everywhere(found: Found, schemes: str) -> Iterator[Place]:
 def values(found: Found) -> dict[str, object]:
     """Return what the first sentences tell."""
     groups, together = (f"{_total(found, measure, *SCHEMES):,}" for measure in (measuring.GROUPS, measuring.TOGETHER))
-    waits = {schemes: _means(found, schemes, measuring.GROUP_WAIT) for schemes in SCHEMES}
-    means = {schemes: float(np.mean(of)) if of else 0.0 for schemes, of in waits.items()}
-    best = min(SCHEMES[:-1], key=lambda schemes: means[schemes])
-    sync, in_pairs = (_range(found, place, measuring.SYNC) for place in (MEET, MEET + IN_PAIRS))
-    told = {"groups": groups, "together": together, "meets": shown3(means[MEET]), "others": shown3(means[best])}
-    return {**told, "best": best, "sync": sync, "in_pairs": in_pairs, "counted": found.counted}
+    means = {schemes: _means(found, schemes, measuring.GROUP_WAIT) for schemes in SCHEMES[:-1]}
+    best = min(means, key=lambda schemes: float(np.mean(means[schemes])) if means[schemes] else math.inf)
+    meets, others = (_spread(found, schemes, measuring.GROUP_WAIT) for schemes in (MEET, best))
+    sync, in_pairs = (_spread(found, place, measuring.SYNC) for place in (MEET, MEET + IN_PAIRS))
+    told = {"groups": groups, "together": together, "meets": meets, "others": others, "best": best}
+    return {**told, "sync": sync, "in_pairs": in_pairs, "counted": found.counted}
 
 
 def verdict(found: Found) -> list[str]:
@@ -123,6 +124,12 @@ def _range(found: Found, schemes: str, measure: str) -> str:
         return "–"
     least, most = (shown3(value) for value in (min(means), max(means)))
     return least if least == most else f"{least} to {most}"
+
+
+def _spread(found: Found, schemes: str, measure: str) -> str:
+    """Return the least and the greatest mean of a measure over all points, with their intervals."""
+    means = [mean for place in everywhere(found, schemes) if (mean := found.mean(place, measure)) is not None]
+    return spread(means) if means else "–"
 
 
 def _beside(found: Found) -> Iterator[str]:

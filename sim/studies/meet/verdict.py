@@ -27,7 +27,7 @@ def values(found: Found) -> dict[str, object]:
     reached = Counter(each.reached for each in asked)
     failing = "; ".join(f"{each.what}: {each.measured}" for each in asked if each.reached == FAILS)
     waits = {load: _beside_best(found, BY_LOAD, load, (MEET, *SCHEMES)) for load in LOADS}
-    meets = [f"{of[0].mean:.0f} min instead of {of[2].mean:.0f} at {at:g}" for at, of in waits.items() if of]
+    meets = [f"{of[0]} min instead of {of[2]} at {at:g}" for at, of in waits.items() if of]
     against = [each for each in found.compared if of_the_paper(each.other[2])]
     lost = [_name(measure) for measure, of in _by_measure(against).items() if of[WORSE]]
     alone = [each.verdict for each in found.compared if each.other[2] == BASE]

@@ -99,12 +99,11 @@ def report(said: Said, folder: Path, rows: DataFrame) -> Report:
     conclusive = not inconclusive(said, said["replications"])
     beside = Beside.of("V", statements(), claims(), results, generated=not said["logs"], conclusive=conclusive)
     replicated, missing = _replications(said), WORDS["quick"] * said["quick"]
-    (numbers, held), properties = beside.sections(), list(_properties(results))
-    riddle = list(_riddle(results)) if conclusive else []
+    (numbers, held), riddle = beside.sections(), list(_riddle(results, conclusive))
+    properties = list(_properties(results, conclusive))
     return Report(
         said=said,
         count=said["replications"],
-        page="paper.md",
         title="Job coscheduling on coupled systems",
         subtitle=f"{PAPER}, carried out again",
         first=_first(results, beside.score),
@@ -203,7 +202,7 @@ def _experiments(days: float, results: Results) -> Iterator[Section]:
     yield Section("The paper's release order", WORDS["release_order"], tables=[order])
 
 
-def _riddle(results: Results) -> Iterator[Section]:
+def _riddle(results: Results, conclusive: bool) -> Iterator[Section]:
     """Yield why Eureka waits longer here than in the paper; real logs have their own properties."""
     if alike := _range(results, ALIKE, f"eureka {WAIT}{EXTRA}"):
         ours = _range(results, BY_LOAD, f"eureka {WAIT}{EXTRA}")
@@ -214,16 +213,18 @@ def _riddle(results: Results) -> Iterator[Section]:
         shown = [tables.shown_table(*words, table) for words, table in made.items()]
         figures = [sensitivity_figure(results, each) for each in results.sensitivities if each.riddle]
         text = WORDS["riddle"].format(ours=ours, share=_paired(results), alike=alike)
-        yield Section("Why Eureka's jobs wait longer here than in the paper", text, figures, shown)
+        title = "Why Eureka's jobs wait longer here than in the paper" if conclusive else "Eureka's extra wait"
+        yield Section(title, text * conclusive, figures, shown)
 
 
-def _properties(results: Results) -> Iterator[Section]:
+def _properties(results: Results, conclusive: bool) -> Iterator[Section]:
     """Yield what the paper does not say of Eureka's month in V-E; real logs have their own properties."""
     table = tables.properties_table(results)
     if len(table):
         figures = [sensitivity_figure(results, each) for each in results.sensitivities if each.share is not None]
         shown = [tables.shown_table("Intrepid in V-E, by a property of Eureka's month", "Minutes", table)]
-        yield Section("What section V-E does not say of Eureka's month", WORDS["properties"], figures, shown)
+        text = WORDS["properties"] * conclusive
+        yield Section("What section V-E does not say of Eureka's month", text, figures, shown)
 
 
 def _sensitivity(results: Results) -> Section:

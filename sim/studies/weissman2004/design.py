@@ -59,7 +59,6 @@ def report(said: Said, _: Path, rows: DataFrame) -> Report:
     return Report(
         said=said,
         count=said["traces"],
-        page="paper.md",
         title="Integrated scheduling",
         subtitle=f"{PAPER}, carried out again",
         first=_first(results, beside.score),

@@ -2,9 +2,9 @@
 
 import pytest
 
-from cosched.sim.studies.paper import Verdict
 from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
 from cosched.sim.studies.tang2011.claims import claims
+from cosched.sim.studies.verdicts import Verdict
 from tests.sim.studies.by_hand import MINUTE, Change, Row, results, row
 
 HOUR = 3600
@@ -30,7 +30,9 @@ def as_in_the_paper(made: Row) -> None:
             extra = 2 + 30 * min(share, 0.2) + 2 * share + both * share
             extra += (60 * (share > 0.2) + 3 * (share >= 0.1)) * hold
         sync = (200 * load if big else 60 + 10 * share) + 10 * (not hold) + 10 * share
-        held = (1000 * (load if big else 1 - load) + 5000 * share) * HOUR * hold
+        sync += 10 * (both and high and not big)  # the exception of figure 5(b)
+        lost = load if big or share else {0.25: 0.7, 0.5: 0.9, 0.75: 0.3}[load]
+        held = (1000 * lost + 5000 * share) * HOUR * hold
         made[f"{machine}.all.wait_s.mean"] += extra * MINUTE
         made[f"{machine}.all.slowdown.mean"] += extra / 14
         made[f"{machine}.paired.sync_s.mean"] = sync * MINUTE
@@ -116,7 +118,7 @@ FALSE: dict[str, tuple[Change, list[Row]]] = {
     "Eureka's waits are close to the base at any load": (tenfold, []),
     "Eureka's slowdowns are close to the base": (tenfold, []),
     "The impact on overall performance is reasonably low: mostly under 10 minutes on Intrepid": (tenfold, []),
-    "At a low load this is not so": (hold_everywhere_worse, []),
+    "At a low load, hold does not always cost more wait or slowdown than yield": (hold_everywhere_worse, []),
     "Under 20 % paired, Eureka is not significantly impacted": (tenfold, []),
     "Intrepid's sync time depends more on the load than on the share paired": (tenfold, []),
     "With yield, a third paired is like a fifth paired on Intrepid": (worse_at_a_third, []),
@@ -148,4 +150,4 @@ def test_exceptions_are_named_with_what_was_measured():
             made["intrepid.all.wait_s.mean"] -= (4 + made["replication"]) * MINUTE
 
     verdict = decide("Intrepid waits longer with coscheduling, always", change)
-    assert verdict.reason == "1 of 12 do not fit: HY at 0.25 (-4.50 ± 6.35 min); their intervals leave it open"
+    assert verdict.reason == "1 of 12 is open: HY at 0.25 (-4.50 ± 6.35 min)"

@@ -62,7 +62,7 @@ def check_tables(out: Path) -> None:
     checked = read_table(out / "tables" / "claims.csv")
     assert [row["claim"] for row in checked] == [claim.text for claim in claims()]
     assert all(row["verdict"] == "holds" or row["reason"] for row in checked)
-    markdown = (out / "paper.md").read_text()
+    markdown = (out / "results.md").read_text()
     assert all(f"| {statement.what} |" in markdown for statement in statements())
 
 
@@ -82,7 +82,7 @@ def test_the_report_of_a_study_is_made_anew(cosched, tiny, tmp_path):
     for name in ("study.json", "results.parquet"):
         (out / name).write_bytes((tiny / name).read_bytes())
     assert cosched("report", "out").stdout == "out/report.html\n"
-    assert (out / "paper.md").read_text().startswith("# Job coscheduling on coupled systems\n")
+    assert (out / "results.md").read_text().startswith("# Job coscheduling on coupled systems\n")
 
 
 def test_each_study_shows_its_own_options(cosched):

@@ -28,6 +28,7 @@ from cosched.sim.studies.cases import LABELS
 from cosched.sim.studies.design import Found
 from cosched.sim.studies.measured import less
 from cosched.sim.studies.paper import INPUT, compare
+from cosched.sim.studies.verdicts import OPEN
 
 SAID = {"replications": 4, "further": 4, "jobs": 100, "seed": 1, "windows": [], "quick": False}
 Row = dict[str, Any]
@@ -118,7 +119,7 @@ def test_the_contrary_does_not_hold(claim):
 def test_without_results_no_claim_holds(claim):
     verdict = claim.check(found(lambda row: row.update(error="not run")))
     assert not verdict.holds
-    assert verdict.undecided
+    assert verdict.word == OPEN
     assert verdict.reason
 
 

@@ -21,4 +21,4 @@ def test_nothing_is_stated_twice():
 def test_the_number_itself_would_agree():
     for statement in statements():
         numbers = [float(word) for word in statement.said.split() if word.replace(".", "").strip("-").isdigit()]
-        assert all(statement.low <= number <= (statement.high or number) for number in numbers), statement.what
+        assert all(statement.fits.side(number) == 0 for number in numbers), statement.what

@@ -1,6 +1,7 @@
 """A tiny study, from its cases to its page; and how its numbers are decided."""
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,17 +11,17 @@ import pytest
 
 from cosched.sim.results.estimate import Estimate
 from cosched.sim.studies.cases import LABELS
-from cosched.sim.studies.measured import FAILS, HOLDS, OPEN
 from cosched.sim.studies.paper import INPUT, compare
 from cosched.sim.studies.running import carry_out, rebuild
 from cosched.sim.studies.study import Told
+from cosched.sim.studies.verdicts import FAILS, HOLDS, OPEN, Range
 from cosched.sim.studies.weissman2004 import WEISSMAN, design, measuring, readings
 from cosched.sim.studies.weissman2004.cases import cases
 from cosched.sim.studies.weissman2004.comparisons import statements
 from cosched.sim.studies.weissman2004.goodness import goodness
 from cosched.sim.studies.weissman2004.measuring import TOTAL, WAIT
 from cosched.sim.studies.weissman2004.results import Results, at_load
-from cosched.sim.studies.weissman2004.setup import BACKFILL, BEST, IDEAL_ONLY, LOAD, MOLDABLE, SDSC, Plan, fluid
+from cosched.sim.studies.weissman2004.setup import BACKFILL, BEST, IDEAL_ONLY, LOAD, MOLDABLE, SDSC, SHARES, Plan, fluid, percent
 from cosched.sim.sweeps.case import run_case
 from cosched.sim.sweeps.local_workers import local_workers
 from cosched.workload import fitted
@@ -48,7 +49,7 @@ def test_a_tiny_study(tmp_path, monkeypatch, log):
     assert rebuild(out).failed == 0
     said = json.loads((out / "study.json").read_text())
     assert len(polars.read_parquet(out / "results.parquet")) == len(cases(design.plan_of(said)))
-    text = (out / "paper.md").read_text()
+    text = (out / "results.md").read_text()
     assert not [line for line in text.splitlines() if "| no result |" in line and "Wait" not in line]
     assert "## Goodness of fit" in text
     assert "| sp2, load 0.654 |" in text
@@ -89,7 +90,8 @@ def test_all_policies_of_a_trace_are_on_the_same_jobs():
 def results(ideal: list[float], best: list[float]) -> Results:
     rows = []
     for trace, (one, other) in enumerate(zip(ideal, best, strict=True), 1):
-        for place, column, value in (("sdsc, ideal", f"{IDEAL_ONLY} wait", one), ("sdsc, 50 %", f"{BEST} wait", other)):
+        best_at = [(f"sdsc, {percent(share)}", f"{BEST} wait", other) for share in SHARES]
+        for place, column, value in (("sdsc, ideal", f"{IDEAL_ONLY} wait", one), *best_at):
             labels = dict(zip(LABELS, ("load", LOAD, place, trace), strict=True))
             rows.append({**labels, "error": None, column: value})
     return Results(polars.DataFrame(rows, infer_schema_length=None))
@@ -109,8 +111,9 @@ def test_a_ratio_is_that_of_means_with_the_interval_of_its_residuals():
 @pytest.mark.parametrize(
     ("low", "high", "given", "mean", "half", "agrees"),
     [
-        (70, None, "", 71, 0.1, HOLDS),
-        (70, None, "", 69, 2, OPEN),
+        (70, math.inf, "", 71, 0.1, HOLDS),
+        (70, math.inf, "", 71, 2, OPEN),
+        (70, math.inf, "", 69, 2, OPEN),
         (1.5, 20.5, "", 21, 0.1, FAILS),
         (2.445, 2.455, "", 3.2, 0.1, FAILS),
         (1.775, 1.785, "set", 1.78, 0.1, INPUT),
@@ -118,7 +121,7 @@ def test_a_ratio_is_that_of_means_with_the_interval_of_its_residuals():
     ],
 )
 def test_what_agrees(low, high, given, mean, half, agrees):
-    one = replace(statements()[0], low=low, high=high, input=given, ours=lambda _: {"": Estimate(mean, half)})
+    one = replace(statements()[0], fits=Range(low, high), input=given, ours=lambda _: {"": Estimate(mean, half)})
     compared = compare(one, results([1], [1]))
     assert compared.agrees == agrees
     assert ("off by 5 % at most" in compared.ours) is (mean == 21)
