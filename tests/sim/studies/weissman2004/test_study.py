@@ -21,7 +21,18 @@ from cosched.sim.studies.weissman2004.comparisons import statements
 from cosched.sim.studies.weissman2004.goodness import goodness
 from cosched.sim.studies.weissman2004.measuring import TOTAL, WAIT
 from cosched.sim.studies.weissman2004.results import Results, at_load
-from cosched.sim.studies.weissman2004.setup import BACKFILL, BEST, IDEAL_ONLY, LOAD, MOLDABLE, SDSC, SHARES, Plan, fluid, percent
+from cosched.sim.studies.weissman2004.setup import (
+    BACKFILL,
+    BEST,
+    IDEAL_ONLY,
+    LOAD,
+    MOLDABLE,
+    SDSC,
+    SHARES,
+    Plan,
+    fluid,
+    percent,
+)
 from cosched.sim.sweeps.case import run_case
 from cosched.sim.sweeps.local_workers import local_workers
 from cosched.workload import fitted
