@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cosched.quantities import count, duration, number, percent
+from cosched.quantities import count, durations, number, percent
 from cosched.sim.combinations import NONE
 from cosched.sim.reports.figures.bars import Panel, grouped_bars
 from cosched.sim.reports.figures.figure import Figure
@@ -111,7 +111,13 @@ def _facts(first: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _table(domain: str, runs: Mapping[str, Any]) -> Table:
-    rows = [_row(name, summary["domains"][domain], summary["pairs"]) for name, summary in runs.items()]
+    found = {name: summary["domains"][domain] for name, summary in runs.items()}
+    waits = durations([(of["all"]["wait_s"]["mean"], None) for of in found.values()])
+    syncs = durations([(None if name == NONE else of["paired"]["sync_s"]["mean"], None) for name, of in found.items()])
+    rows = [
+        _row(name, found[name], summary["pairs"], wait, sync)
+        for (name, summary), wait, sync in zip(runs.items(), waits, syncs, strict=True)
+    ]
     return Table(domain, "Means over all its jobs; sync time over the paired ones.", HEADER, rows)
 
 
@@ -136,11 +142,10 @@ def _difference(found: Mapping[str, float | None], unit: float) -> str:
     return "–" if mean is None else signed(Estimate(mean / unit, None if half is None else half / unit))
 
 
-def _row(name: str, domain: Mapping[str, Any], pairs: Mapping[str, Any]) -> Sequence[str | Cell]:
-    sync = duration(domain["paired"]["sync_s"]["mean"]) if name != NONE else ""
+def _row(name: str, domain: Mapping[str, Any], pairs: Mapping[str, Any], wait: str, sync: str) -> Sequence[str | Cell]:
     return [
         Cell(name, link=f"{name}/{REPORT}"),
-        duration(domain["all"]["wait_s"]["mean"]) or "–",
+        wait or "–",
         number(domain["all"]["slowdown"]["mean"]) or "–",
         sync or "–",
         f"{domain['held_node_seconds'] / 3600:,.0f}",

@@ -27,7 +27,7 @@ def metrics_of(domain: Summary) -> dict[str, str]:
     slowdown, bounded = ([domain[group][metric] for group in GROUPS] for metric in ("slowdown", "bounded_slowdown"))
     if slowdown != bounded:
         return METRICS
-    folded = {**METRICS, "slowdown": "slowdown, also bounded"}
+    folded = {**METRICS, "slowdown": "(bounded) slowdown"}
     del folded["bounded_slowdown"]
     return folded
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import polars
 import pytest
+from matplotlib.figure import Figure as Canvas
 
 from cosched import sim
 from cosched.sim.reports.figures.figure import Figure, write_figure
+from cosched.sim.reports.figures.occupancy import occupancy_figure
 from cosched.sim.reports.figures.replay_figures import replay_figures
 from cosched.sim.reports.figures.style import DOMAINS, GROUPS, SCHEMES, STATES
 from cosched.sim.reports.run import Run
@@ -25,6 +27,22 @@ NAMESPACE = "{http://www.w3.org/2000/svg}"
 def coupled(folder: Path, **settings) -> Run:
     domains = [sim.Domain(name=name, trace=f"{SMALL}/seed={seed}", **settings) for seed, name in enumerate("AB")]
     return run_of(folder, domains, pair_fraction=0.5)
+
+
+def test_a_list_of_figures_is_short(tmp_path):
+    """Numbers would fill screens."""
+    listed = replay_figures(coupled(tmp_path))
+    assert repr(listed[0]) == "<Figure occupancy: Node occupancy>"
+    assert len(repr(listed)) < 80 * len(listed)
+
+
+@pytest.mark.parametrize(("nodes", "ticks"), [(40_960, [0, 15_000, 30_000, 40_960]), (4, [0, 1, 2, 3, 4])])
+def test_the_axis_of_nodes_ends_at_the_size_of_the_machine(tmp_path, nodes, ticks):
+    canvas = Canvas()
+    occupancy_figure(run_of(tmp_path, [domain("A", nodes, (0, 50, 2))])).draw(canvas)
+    right = next(axes for axes in canvas.axes if axes.get_ylabel() == "nodes")
+    assert right.get_yticks().tolist() == ticks
+    assert right.get_ylim() == (0, nodes)
 
 
 def names(run: Run) -> list[str]:

@@ -41,6 +41,24 @@ def test_the_main_numbers_are_those_of_the_summary(run):
     assert list(tiles) == ["pairs together", "mean wait", "mean sync time", "lost node-hours", "utilisation"]
 
 
+def of_alone(tmp_path, run_s: int):
+    log = workload("log", ("x", 0, 100, 2), ("y", 10, run_s, 4))
+    return read_run(written(tmp_path, [Domain(name="alone", trace=log, nodes=4)]))
+
+
+@pytest.mark.parametrize(
+    ("run_s", "titles"), [(100, ["(bounded) slowdown"]), (9, ["slowdown", "bounded slowdown"])]
+)
+def test_bounded_slowdowns_are_told_only_where_they_differ(tmp_path, run_s, titles):
+    """They differ where a run is below 10 s."""
+    table = next(
+        table for section in replay_page(of_alone(tmp_path, run_s)).sections for table in section.tables
+        if table.title == "Jobs of alone"
+    )  # fmt: skip
+    told = [row[0].partition(", all")[0] for row in table.rows]
+    assert [title for title in told if "slowdown" in title] == titles
+
+
 def test_a_page_says_what_was_run(run):
     page = replay_page(run)
     assert page.title == "Replay of intrepid and eureka"

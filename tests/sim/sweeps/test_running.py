@@ -64,6 +64,17 @@ def test_only_failed_cases(tmp_path, workers):
     assert found["schemes"].to_list() == ["a", "b"]
 
 
+def test_the_time_left_is_not_told_before_a_twentieth_has_ended(tmp_path):
+    """The first case compiles, so that it says nothing of the others."""
+    sweep = small_sweep(replications=16)
+    told: list[str] = []
+    with local_workers(1) as one:
+        run_cases(sweep, len(sweep), tmp_path, one, resume=False, tell=told.append)
+    ended = {text: int(text.split(" of ")[0].split()[-1]) for text in told if " of " in text}
+    assert {text.endswith(" left") for text, number in ended.items() if 20 * number < len(sweep)} == {False}
+    assert {text.endswith(" left") for text, number in ended.items() if 20 * number >= len(sweep)} == {True}
+
+
 def test_a_killed_worker_changes_nothing(tmp_path):
     sweep = small_sweep(replications=16)
     others = {*children(os.getpid())}
