@@ -18,8 +18,9 @@ from cosched.sim.studies.cases import StudyCase, labels
 from cosched.sim.studies.measured import BETTER, WORSE, Comparison, Measured, Place
 from cosched.sim.studies.paper import Beside
 from cosched.sim.studies.report import Report, sections_in_markdown
-from cosched.sim.studies.study import LEAST, Said, Work, inconclusive, replications, words_of
+from cosched.sim.studies.study import Said, Work, replications, words_of
 from cosched.sim.studies.tables import averages_table, comparisons_table, counts_table, headed, means_table
+from cosched.sim.studies.verdicts import LEAST, inconclusive
 from cosched.sim.sweeps.case import Row
 
 METHOD: str = words_of(__file__)["method"]

@@ -15,8 +15,7 @@ from polars import DataFrame, col
 
 from cosched.sim.results.estimate import Estimate, estimate, ratio_of_means
 from cosched.sim.studies.cases import LABELS
-from cosched.sim.studies.study import LEAST
-from cosched.sim.studies.verdicts import OPEN, Named
+from cosched.sim.studies.verdicts import LEAST, OPEN, Named
 from cosched.sim.sweeps.case import ERROR
 
 T = TypeVar("T")

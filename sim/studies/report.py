@@ -9,10 +9,9 @@ from typing import Any
 
 from polars import DataFrame
 
-from cosched.quantities import count as counted
 from cosched.sim.reports.page import FIGURES, REPORT, Page, Section, Tile, write_page
-from cosched.sim.studies.study import LEAST, inconclusive
 from cosched.sim.studies.tables import in_markdown
+from cosched.sim.studies.verdicts import LEAST, inconclusive
 from cosched.sim.sweeps.storage import RESULTS
 from cosched.workload.traces.atomic import replacing
 

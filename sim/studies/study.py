@@ -10,15 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cosched import __version__
-from cosched.quantities import count as counted
 
 if TYPE_CHECKING:
     from polars import DataFrame
 
     from cosched.sim.studies.report import Report
     from cosched.sim.sweeps.case import Case
-
-LEAST = 5  # replications of a comparison: with fewer, intervals that hold together would show nothing
 
 Said = dict[str, Any]
 """The content of study.json: what is carried out."""
@@ -101,13 +98,6 @@ def seeds(said: Said, count: int) -> str:
     """Name the seeds of so many replications."""
     first = said["seed"]
     return f"seeds {first} to {first + count - 1}" if count > 1 else f"seed {first}"
-
-
-def inconclusive(said: Mapping[str, Any], count: int) -> str:
-    """Say why nobody should conclude from a study with so many replications; empty if one may."""
-    if said["quick"]:
-        return f"Not for conclusions: a quick run, with {counted(count, 'replication')}."
-    return f"Not for conclusions: fewer than {LEAST} replications." if count < LEAST else ""
 
 
 def replications(said: Said) -> str:

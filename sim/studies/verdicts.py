@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from cosched.quantities import count as count_of
 from cosched.sim.results.estimate import Estimate
 
+LEAST = 5  # replications of a comparison: with fewer, intervals that hold together would show nothing
 HOLDS, OPEN, FAILS = "holds", "open", "fails"
 UNKNOWN = "no result"
 GOOD = {HOLDS: True, FAILS: False}  # the others are neither
@@ -184,3 +186,10 @@ def _listed(names: Sequence[str]) -> str:
 
 def _mean(value: Estimate) -> float:
     return value.mean
+
+
+def inconclusive(said: Mapping[str, Any], count: int) -> str:
+    """Say why nobody should conclude from a study with so many replications; empty if one may."""
+    if said["quick"]:
+        return f"Not for conclusions: a quick run, with {count_of(count, 'replication')}."
+    return f"Not for conclusions: fewer than {LEAST} replications." if count < LEAST else ""

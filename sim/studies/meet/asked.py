@@ -10,9 +10,8 @@ from cosched.sim.studies.measured import Measured, Place
 from cosched.sim.studies.meet.experiments import BY_LOAD, BY_SHARE
 from cosched.sim.studies.meet.measuring import HELD, NEVER, PAIR_LONGEST, PAIR_WAIT, PAIRS, TOGETHER, WAIT
 from cosched.sim.studies.meet.schemes import MEET
-from cosched.sim.studies.study import LEAST
 from cosched.sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES
-from cosched.sim.studies.verdicts import FAILS, HOLDS, OPEN, UNKNOWN, Range
+from cosched.sim.studies.verdicts import FAILS, HOLDS, LEAST, OPEN, UNKNOWN, Range
 
 MOST_WAIT = {0.25: 16, 0.5: 22, 0.75: 56}  # minutes, of a pair
 MOST_LOSS = 10  # per cent that Eureka's jobs without mates may wait longer than without coscheduling

@@ -16,7 +16,7 @@ from cosched.sim.results.estimate import Estimate, signed
 from cosched.sim.studies.measured import average
 from cosched.sim.studies.paper import Beside
 from cosched.sim.studies.report import Report, sections_in_markdown
-from cosched.sim.studies.study import Said, Told, Work, inconclusive, seeds, words_of
+from cosched.sim.studies.study import Said, Told, Work, seeds, words_of
 from cosched.sim.studies.tang2011 import setup, tables
 from cosched.sim.studies.tang2011.cases import ALIKE, BY_LOAD, cases
 from cosched.sim.studies.tang2011.claims import claims
@@ -26,7 +26,7 @@ from cosched.sim.studies.tang2011.figures import paper_figures, sensitivity_figu
 from cosched.sim.studies.tang2011.logs import LogMonths, cut_months, read_log, windows_overlap
 from cosched.sim.studies.tang2011.results import EXTRA, LOSS_SHARE, PAIRED, SYNC, WAIT, Results
 from cosched.sim.studies.tang2011.sensitivity import sensitivities
-from cosched.sim.studies.verdicts import spread
+from cosched.sim.studies.verdicts import inconclusive, spread
 
 LOGS = "logs"  # a folder in the study's folder
 LEAST_SYNC_MIN = 35  # Fig. 5(b): the least sync time of Eureka's jobs where it holds

@@ -12,9 +12,9 @@ from cosched.sim.reports.page import Section
 from cosched.sim.studies.measured import average
 from cosched.sim.studies.paper import Beside
 from cosched.sim.studies.report import Report, sections_in_markdown
-from cosched.sim.studies.study import Said, Told, Work, inconclusive, seeds, words_of
+from cosched.sim.studies.study import Said, Told, Work, seeds, words_of
 from cosched.sim.studies.tables import cell
-from cosched.sim.studies.verdicts import spread
+from cosched.sim.studies.verdicts import inconclusive, spread
 from cosched.sim.studies.weissman2004 import setup
 from cosched.sim.studies.weissman2004.cases import cases
 from cosched.sim.studies.weissman2004.claims import claims

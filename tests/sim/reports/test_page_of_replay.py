@@ -46,9 +46,7 @@ def of_alone(tmp_path, run_s: int):
     return read_run(written(tmp_path, [Domain(name="alone", trace=log, nodes=4)]))
 
 
-@pytest.mark.parametrize(
-    ("run_s", "titles"), [(100, ["(bounded) slowdown"]), (9, ["slowdown", "bounded slowdown"])]
-)
+@pytest.mark.parametrize(("run_s", "titles"), [(100, ["(bounded) slowdown"]), (9, ["slowdown", "bounded slowdown"])])
 def test_bounded_slowdowns_are_told_only_where_they_differ(tmp_path, run_s, titles):
     """They differ where a run is below 10 s."""
     table = next(

@@ -10,7 +10,7 @@ import polars
 import pytest
 
 from cosched.sim.studies.barsanti2006 import setup
-from cosched.sim.studies.barsanti2006.claims import claims
+from cosched.sim.studies.barsanti2006.claims import beside_traditional, claims
 from cosched.sim.studies.barsanti2006.comparisons import of, of_first, statements
 from cosched.sim.studies.barsanti2006.measuring import BIN_NAMES, CLASSES, CPU, RESPONSE, bin_of, of_class
 from cosched.sim.studies.barsanti2006.setup import (
@@ -28,7 +28,7 @@ from cosched.sim.studies.cases import LABELS
 from cosched.sim.studies.design import Found
 from cosched.sim.studies.measured import less
 from cosched.sim.studies.paper import INPUT, compare
-from cosched.sim.studies.verdicts import OPEN
+from cosched.sim.studies.verdicts import FAILS, HOLDS, OPEN
 
 SAID = {"replications": 4, "further": 4, "jobs": 100, "seed": 1, "windows": [], "quick": False}
 Row = dict[str, Any]
@@ -126,6 +126,23 @@ def test_without_results_no_claim_holds(claim):
 def test_a_gain_is_in_per_cent_of_the_others_mean():
     one, other = (of(W1, scheduler, RESPONSE) for scheduler in (SCOJO_P, CIRNE_BERMAN))
     assert less(found(), one, other).mean == pytest.approx(100 * (1 - 2.9 / 7))
+
+
+def test_the_first_sentences_say_what_the_claims_say():
+    """Which of two schedulers is faster, and that nothing decides it where the interval does not."""
+    sign = next(
+        claim for claim in claims() if claim.text == "Cirne-Berman has shorter responses than traditional scheduling"
+    )
+
+    def wild(row: Row) -> None:
+        if row["schemes"] == CIRNE_BERMAN and row["experiment"] == W1:
+            row["response"] = 200.0 if row["replication"] == 1 else 1.0
+
+    for change, word, said in ((lambda _: None, HOLDS, "30.0 ± 0.0 % shorter"), (mirrored, FAILS, "longer")):
+        assert sign.check(found(change)).word == word
+        assert beside_traditional(found(change)).endswith(said)
+    assert sign.check(found(wild)).word == OPEN
+    assert beside_traditional(found(wild)).endswith("% longer (which of both is open)")
 
 
 def test_the_first_four_seeds_alone():
