@@ -10,7 +10,7 @@ from cosched.sim.studies.loading import OWN
 
 STUDIES = Path(__file__).parents[3] / "sim" / "studies"
 PAGES = [path for name in OWN for path in sorted((STUDIES / name).glob("*.md"))]
-PAPERS = [path for path in PAGES if path.name == "PAPER.md"]
+PAPERS = [path for path in PAGES if path.with_name("claims.csv").exists()]
 ESTIMATE = re.compile(r"-?\d[\d,.]* ± \d[\d,.]*\d")
 OUTCOMES = re.compile(r"(\d+) hold, (\d+) (?:is|are) open and (\d+) fail")
 LOADS = re.compile(r"at 0\.\d+")
@@ -51,6 +51,6 @@ def test_the_score_is_that_of_the_tables(path):
 
 
 def test_meet_counts_the_figures_that_it_was_to_reach():
-    head, body = head_and_body(STUDIES / "meet" / "RESULTS.md")
+    head, body = head_and_body(next(path for path in PAGES if path.parent.name == "meet"))
     reached = Counter(row[3] for row in rows(body, "| What | Asked | Measured | Reached |"))
     assert tuple(map(int, OUTCOMES.search(head).groups())) == tuple(reached[of] for of in ("holds", "open", "fails"))
