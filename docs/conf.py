@@ -61,6 +61,7 @@ deploy/pbs/README
 :hidden:
 :caption: What it does
 
+docs/one-pair
 docs/coscheduling
 docs/scheduling
 docs/meet
