@@ -17,7 +17,7 @@ from cosched.core.allocation import SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.domain import TIMER_EVENTS, PolicyDomain
-from cosched.core.effects import Answer, Call, CancelJob, ClearTimer, Record, SetTimer, Start, Wanted
+from cosched.core.effects import Answer, Call, CancelJob, ClearTimer, Record, SetTimer, Start, Timer, Wanted
 from cosched.core.events import (
     Answered,
     Asked,
@@ -36,13 +36,13 @@ from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, new_tables
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
+from cosched.core.timers import VirtualTimers
 from cosched.schedulers.batch import BATCH
 from cosched.schedulers.kind import SchedulerKind
 from cosched.sim.batch_domain import BatchDomain, MeetingDomain
 from cosched.sim.link import Link
 from cosched.sim.questions import VainQuestions
 from cosched.sim.telling import Story, told_of_call
-from cosched.sim.timers import VirtualTimers
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Group, Pairing
 
@@ -118,7 +118,7 @@ class World:
         self.index = {domain.name: i for i, domain in enumerate(self.domains)}
         self._named: dict[int, Named] = {}  # by row
         self.job_id: dict[int, JobId] = {}  # row -> job id, of paired jobs
-        self.timers = VirtualTimers()
+        self.timers = VirtualTimers[tuple[int, JobId, Timer]]()
         self.script = script or NoScript()
         self._cut: set[frozenset[int]] = set()
         self._reply: Reply | None = None
@@ -194,7 +194,7 @@ class World:
                 case ClearTimer():
                     self.timers.clear((domain, change.job, change.timer))
                 case SetTimer():
-                    self.timers.set((domain, change.job, change.timer), change.at)
+                    self.timers.set((domain, change.job, change.timer), change.timer, change.at)
                 case Record():
                     if self.story is not None:
                         self.story(self.now, self.domains[domain].name, change.job, change.what, change.stored())

@@ -7,6 +7,7 @@ from enum import Enum, auto
 from fractions import Fraction
 from typing import Final, NamedTuple
 
+from cosched.core.kept import Kept
 from cosched.core.messages import message
 from cosched.core.protocol import FOREVER, JobId
 
@@ -22,14 +23,14 @@ class Allocation:
     and `where` need be known.
     """
 
-    nodes: int
-    start: int = 0
-    expected: int = FOREVER
-    rate: Fraction | int = 1
-    resumes: int = 0
-    where: tuple[str, ...] | None = None
-    ends_by: int = 0
-    resource: str = ""
+    nodes: Kept[int]
+    start: Kept[int] = 0
+    expected: Kept[int] = FOREVER
+    rate: Kept[Fraction | int] = 1
+    resumes: Kept[int] = 0
+    where: Kept[tuple[str, ...] | None] = None
+    ends_by: Kept[int] = 0
+    resource: Kept[str] = ""
 
     @property
     def latest_end(self) -> int:
@@ -49,11 +50,15 @@ Given = Allocation | Refused
 
 @message
 class SizeChanged:
-    """A running job has another allocation from now on. `gave_to`: the job for which nodes were taken from it."""
+    """A running job has another allocation from now on. `gave_to`: the job for which nodes were taken from it.
+
+    `more`: how many nodes more than before, once the rules know (`PolicyDomain`).
+    """
 
     job: JobId
     allocation: Allocation
     gave_to: JobId | None = None
+    more: int = 0
 
 
 class Counts(NamedTuple):

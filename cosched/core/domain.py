@@ -2,7 +2,7 @@
 
 A shell tells it what happens (`handle`), and when the scheduler may go on (`schedule`). What the rules want of the
 scheduler is carried out here, at once; the rest comes back as changes, in an order in which a domain may be killed at
-any point: notes first, which are to be recorded together with the jobs that changed (`take_changed`); what is sent or
+any point: notes first, which are to be recorded together with the jobs that changed (see `outcome`); what is sent or
 launched leaves after that. What comes of it is another event.
 
 Whoever owns the clock decides when `schedule` is called: a simulation at the end of an instant, for one domain after
@@ -86,6 +86,8 @@ Change = Record | Ready | SizeChanged | Requeued | Wanted | Start | CancelJob | 
 
 FOR_SCHEDULER = frozenset(get_args(ForScheduler))
 
+Illegal = Callable[[Event, IllegalEvent], None]
+
 TimerEvent = ReleaseDue | PatienceOver | RetryDue | TellDue | GraceOver | LeaseOver | SlotDue | SlotLapsed
 
 TIMER_EVENTS: dict[Timer, type[TimerEvent]] = {  # what a timer that is due tells
@@ -111,7 +113,7 @@ class PolicyDomain:
         self,
         coscheduler: Coscheduler,
         scheduler: Scheduler,
-        illegal: Callable[[Event, IllegalEvent], None] = _raise,
+        illegal: Illegal = _raise,
         places: Places | None = None,
     ) -> None:
         """`illegal`: called if the rules refuse what the scheduler has done.
@@ -149,12 +151,12 @@ class PolicyDomain:
     def _take_events(self, scheduler: ElasticScheduler, now: int, left: list[Change]) -> None:
         """What has been done to jobs that run or hold; mates are concerned if one is queued again."""
         for event in scheduler.take_events():
+            if isinstance(event, SizeChanged):
+                left.append(self.coscheduler.resized(event))
+                continue
             if not isinstance(event, NodesLost):
                 left.append(event)
-            if isinstance(event, SizeChanged):
-                self.coscheduler.resized(event)
-            else:
-                self._tell(event, now, left)
+            self._tell(event, now, left)
 
     def _tell(self, event: Event, now: int, left: list[Change]) -> None:
         """Tell the rules what the scheduler has done."""
@@ -212,10 +214,6 @@ class PolicyDomain:
         other for different pairs would leave it at that.
         """
         return now + 1 if awaited is not None and self.coscheduler.could_not_start(answer) else None
-
-    def take_changed(self) -> list[JobId]:
-        """The jobs that may have changed since the last time."""
-        return self.coscheduler.ledger.take_changed()
 
     # What the rules want of the scheduler
 

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from cosched.adapters.manager import ManagerError
 from cosched.adapters.programs import Programs
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.memory import nodes_of
 from cosched.service.domain.story import tells_of_common_start
 from cosched.service.domain.watching import Watchers
 from cosched.service.manager.launches import known_mates
@@ -56,7 +55,7 @@ class StartHook:
             "COSCHED_OWNER": record.owner,
             "COSCHED_PAIR": record.group_name or "",
             "COSCHED_MATES": known_mates(record),
-            "COSCHED_NODES": str(nodes_of(record)),
+            "COSCHED_NODES": str(record.node_count),
             "COSCHED_STARTED_AT": datetime.fromtimestamp(self._domain.clock.to_wall(event.at), UTC).isoformat(),
         }
 

@@ -13,7 +13,7 @@ from cosched.adapters.replay.trace import TraceJob
 from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.domain import TIMER_EVENTS, Change, PolicyDomain
-from cosched.core.effects import Answer, Call, CancelJob, ClearTimer, Record, SetTimer, Start, Wanted
+from cosched.core.effects import Answer, Call, CancelJob, ClearTimer, Record, SetTimer, Start, Timer, Wanted
 from cosched.core.events import Answered, Asked, Event, Finished, Ready, Requeued, Submitted
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId, Reply, named_mate
@@ -21,11 +21,11 @@ from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What
+from cosched.core.timers import VirtualTimers
 from cosched.sim.federation.player import EVENTS, Advanced, JobOutcome, Phase
 from cosched.sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
 from cosched.sim.link import Link
 from cosched.sim.telling import RESIZED, Story, told_of_call
-from cosched.sim.timers import VirtualTimers
 from cosched.workload.allocations import Allocations, Runs
 from cosched.workload.jobs import UNKNOWN
 
@@ -65,7 +65,7 @@ class CorePlayer:
         self._starting: dict[JobId, Record | Start] = {}  # of what is told of a start, the half that is known
         self._started: dict[JobId, int] = {}  # when first
         self._ended: dict[JobId, int] = {}  # when
-        self._timers = VirtualTimers()
+        self._timers = VirtualTimers[tuple[JobId, Timer]]()
         self._releases = 0
         self._link = link
         link.join(name, self)
@@ -153,7 +153,7 @@ class CorePlayer:
     def _fire_timers(self, *, of_slots: bool) -> None:
         while (due := self._timers.take(self._now, of_slots=of_slots)) is not None:
             self._timers_fired = True
-            _, job, timer = due
+            job, timer = due
             self._feed(TIMER_EVENTS[timer](job))
 
     def _submit(self) -> None:
@@ -201,9 +201,9 @@ class CorePlayer:
                 self._elastic = True
                 self._runs.requeue(self._row[change.job], self._now, keeps_work=change.keeps_work)
             case SetTimer():
-                self._timers.set((0, change.job, change.timer), change.at)
+                self._timers.set((change.job, change.timer), change.timer, change.at)
             case ClearTimer():
-                self._timers.clear((0, change.job, change.timer))
+                self._timers.clear((change.job, change.timer))
             case Record():
                 self._note(change)
             case Ready() | Wanted() | CancelJob():

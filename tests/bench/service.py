@@ -18,10 +18,12 @@ from typing import Any, NamedTuple
 
 from cosched.client import Client
 from cosched.core.job import JobState
-from cosched.service.store import AuditRecord, EventRecord, JobRecord, JobScript, Store
+from cosched.core.protocol import named_mate
+from cosched.service.store import AuditRecord, EventRecord, JobScript, Store
 from cosched.v1 import domain_pb2
 from tests.bench.peer_calls import SLOTS, PeerCalls, measure_peer_calls
 from tests.live.services import COMMAND, Service, free_port
+from tests.service.job_records import queued
 
 JOBS = 10_000  # queued
 HISTORY, ACTIVE = 100_000, 20
@@ -185,15 +187,15 @@ def _write_history(path: Path) -> None:
 
 
 def _write_job(store: Store, number: int, at: int, ended: bool) -> None:
-    state = JobState.COMPLETED if ended else JobState.QUEUED
-    job = JobRecord(number, "job", f"user{number % 50}", None, 1 + number % 60, 3600, at, state, user_hold=not ended)
+    named = named_mate("b", f"pair{number}", str(number)) if number % 3 == 0 else None
+    job = queued(number, 1 + number % 60, 3600, at, owner=f"user{number % 50}", named=named, user_hold=not ended)
     kinds = {"submitted": domain_pb2.EVENT_KIND_SUBMITTED}
     if ended:
-        job.ready_at = job.started_at = at
+        job.job.state = JobState.COMPLETED
+        job.job.ready_at = job.job.started_at = at
         job.ended_at, job.exit_code = at, 0
         kinds |= {"started": domain_pb2.EVENT_KIND_STARTED, "completed": domain_pb2.EVENT_KIND_ENDED}
-    if number % 3 == 0:
-        job.group_name, job.is_pair, job.mates = f"pair{number}", True, {"b": str(number)}
+    if named is not None:
         store.save_answer("b", str(number), f"b/{number}/1", "MateTried", [True])
     store.add_job(job, JobScript(b"#!/bin/sh\nsleep 60\n", (), "/", {"HOME": "/root", "PATH": "/usr/bin:/bin"}))
     first = 3 * number

@@ -11,13 +11,14 @@ from typing import Any
 import grpc
 
 from cosched.core.job import JobState
-from cosched.service.store import EventRecord, JobRecord, JobScript, Store
+from cosched.service.store import EventRecord, JobScript, Store
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1 import domain_pb2
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
 from tests.live.attacks import RARE
 from tests.live.secured import channel_of
 from tests.live.services import PATIENCE, Service
+from tests.service.job_records import queued
 from tests.service.pki import Pki
 
 PAUSE = 0.02  # seconds between two calls of the peer
@@ -29,7 +30,8 @@ def write_history(path: Path, jobs: int) -> None:
     at = int(time.time()) - jobs
     with closing(Store.open(path, "a")) as store, store.transaction():
         for number in range(1, jobs + 1):
-            job = JobRecord(number, "old", "ann", None, 1, 60, at, JobState.CANCELLED, ended_at=at + number)
+            ended = {"state": JobState.CANCELLED, "ended_at": at + number}
+            job = queued(number, 1, 60, at, owner="ann", **ended)
             store.add_job(job, JobScript(b"#!/bin/sh\n", (), "/", {}))
         store.add_events(
             EventRecord(number, at, kinds[number % len(kinds)], 1 + number // 5, "submitted", {})

@@ -28,11 +28,11 @@ from cosched.core.settings import CoschedulingSettings
 from cosched.schedulers.external import EXTERNAL
 from cosched.service.domain.changes import Order
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.memory import fields_of
 from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.domain.recovery import recover
 from cosched.service.metrics import Metrics
-from cosched.service.store import JobRecord, Store
+from cosched.service.store import Store
+from tests.service.job_records import queued
 
 METRICS = Metrics("test")
 NOW = 1_000
@@ -91,9 +91,8 @@ class Site:
     def submit(self, *jobs: int, pair: str | None = None, or_alone: bool = False) -> None:
         for job in jobs:
             named = pair or str(job)
-            kept = fields_of("a", named_mate("b", named, None, or_alone))
-            record = JobRecord(job, "", "ann", None, 2, 0, NOW, JobState.QUEUED, **kept)
-            self.offered.submitted(record)
+            mate = named_mate("b", named, None, or_alone)
+            self.offered.submitted(queued(job, 2, 0, NOW, owner="ann", named=mate))
             self.domain.questions.ask(Asked("b", GetMateJobId(str(job), named, None, "ann")))
 
     def offer(self, job: int, *, can_yield: bool = True, number: int = 0) -> None:

@@ -18,10 +18,10 @@ from cosched.core.scheduling.external import ExternalScheduler
 from cosched.service.domain.changes import Order
 from cosched.service.domain.late_answers import Late, reply_to
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.memory import fields_of
 from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.domain.recovery import recover
 from cosched.service.store import JobRecord
+from tests.service.job_records import queued
 from tests.service.outside import TIMEOUT, Outside
 from tests.service.world import METRICS, Node, World, WorldClock
 
@@ -140,8 +140,7 @@ class SlurmNode(Node):
         named: Named | None = None if job.pair is None else named_mate(others[0], job.pair)
         if job.group is not None:
             named = named_group(job.group, others)
-        kept = fields_of(self.name, named)
-        return JobRecord(int(job.id), "", "u", None, job.nodes, 0, self.world.now, JobState.QUEUED, **kept)
+        return queued(int(job.id), job.nodes, 0, self.world.now, named=named, domain=self.name)
 
     def submit(self, job: int, nodes: int, run: int, pair: str | None, group: str | None = None) -> None:
         self.expected.add(str(job))

@@ -7,17 +7,26 @@ from pathlib import Path
 
 from cosched.core.job import JobState
 from cosched.service.store import AuditRecord, EventRecord, JobRecord, JobScript, Store
+from cosched.service.store.records import kept_of
+from tests.service.job_records import queued
 
 DOMAIN = "intrepid"
 SCRIPT = JobScript(b"#!/bin/sh\nsleep 1\n", ("one", "two words"), "/home/alice", {"TOKEN": "hunter2", "LANG": "C"})
 
 
 def job(id: int, state: JobState = JobState.QUEUED, **fields) -> JobRecord:
-    """A job; if its state is final it ended at the instant 100 unless `fields` says otherwise."""
+    """A job; if its state is final it ended at the instant 100 unless `fields` says otherwise.
+
+    `memory`: what its database keeps of it, as another version wrote it.
+    """
     if state.final:
         fields = {"ended_at": 100, **fields}
-    plain = {"name": f"job {id}", "owner": "alice", "uid": 1000, "nodes": 4, "time_limit": 3600, "submitted_at": 10}
-    return JobRecord(id=id, state=state, **{**plain, **fields})
+    memory = fields.pop("memory", None)
+    plain = {"name": f"job {id}", "owner": "alice", "domain": DOMAIN, "uid": 1000}
+    record = queued(id, fields.pop("nodes", 4), fields.pop("time_limit", 3600), 10, state=state, **{**plain, **fields})
+    if memory is not None:
+        record.kept = kept_of(record.job, {}) | {"memory": memory}
+    return record
 
 
 def event(sequence: int, job: int | None = None, at: int = 50, kind: int = 1) -> EventRecord:

@@ -13,9 +13,9 @@ from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.protocol import Found, GetMateJobId, GetMember, MateJobId, MateProblem, named_mate
 from cosched.core.settings import CoschedulingSettings
-from cosched.service.domain.memory import fields_of
 from cosched.service.manager.queues import BatchQueue
-from cosched.service.store import AuditRecord, JobRecord, Store
+from cosched.service.store import AuditRecord, Store
+from tests.service.job_records import queued
 from tests.service.offered_site import NOW, Site, store
 from tests.service.world import SCRIPT, Faults, Node, World
 
@@ -30,11 +30,10 @@ def node(tmp_path: Path):
     world = World(tmp_path, 1, {"a": CoschedulingSettings(), "b": CoschedulingSettings()}, Faults())
     node = world.nodes["a"]
     node.run_times = {"9": 10**6}
-    node._submit(JobRecord(9, "j", "u", None, 10, 10**6, world.now, JobState.QUEUED))  # it has all nodes
-    lone = fields_of("a", None, adoptable=True)
+    node._submit(queued(9, 10, 10**6, world.now))  # it has all nodes
     with node.domain.turns.take():
-        for number, (held, fields) in enumerate(((False, lone), (True, lone), (False, {})), 1):
-            record = JobRecord(number, "j", "u", None, 2, 9, world.now, JobState.QUEUED, user_hold=held, **fields)
+        for number, (held, adoptable) in enumerate(((False, True), (True, True), (False, False)), 1):
+            record = queued(number, 2, 9, world.now, user_hold=held, adoptable=adoptable)
             node.domain.add(record, SCRIPT)
             node.domain.admit(record)
     yield node
@@ -102,8 +101,8 @@ class System:
     async def adopt(self, job_id: str, link: Link, may: Callable[[LoneJob], bool]) -> bool:
         if not may(self._job):
             return False
-        kept = fields_of("a", named_mate(link.peer, link.pair, link.mate))
-        self._site.offered.submitted(JobRecord(int(job_id), "", "ann", None, 2, 0, NOW, JobState.QUEUED, **kept))
+        named = named_mate(link.peer, link.pair, link.mate)
+        self._site.offered.submitted(queued(int(job_id), 2, 0, NOW, owner="ann", named=named))
         return True
 
 
@@ -135,7 +134,7 @@ async def test_beside_a_batch_system_the_same_is_asked_of_the_job_that_it_finds(
 async def test_a_job_that_a_batch_system_does_not_let_be_adopted_is_not_adopted_here_either(store: Store) -> None:
     site = Site(store)
     site.domain.core.names.adopting = frozenset("b")
-    site.offered.submitted(JobRecord(3, "", "ann", None, 2, 0, NOW, JobState.QUEUED))
+    site.offered.submitted(queued(3, 2, 0, NOW, owner="ann"))
     queue = BatchQueue(site.domain, cast(Any, System(site, LoneJob("ann", held=True))), ["b"])
     question = GetMateJobId("9", None, "3", "ann")
     assert await queue.look_for_caller("b", question, ROW)

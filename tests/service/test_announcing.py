@@ -9,17 +9,15 @@ from typing import Any, cast
 import pytest
 
 from cosched.core.events import Unlinked
-from cosched.core.job import JobState
 from cosched.core.protocol import Failure, Found, GetMateJobId, GetMember, MateJobId, Named, named_group, named_mate
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.memory import fields_of
 from cosched.service.peers import announcing
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.peers import CallError
-from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
 from cosched.service.wire.message_parts import FOUND
+from tests.service.job_records import queued
 from tests.service.world import Faults, World
 from tests.waiting import until
 
@@ -57,11 +55,7 @@ def submit(world: World, group: Named | None = None, **named: Any) -> LiveDomain
     """A domain with one job, 1."""
     node = world.nodes["a"]
     node.run_times["1"] = 10
-    node._submit(
-        JobRecord(
-            1, "j", "ann", None, 3, 100, world.now, JobState.QUEUED, **fields_of("a", group or named_mate("b", **named))
-        )
-    )
+    node._submit(queued(1, 3, 100, world.now, owner="ann", named=group or named_mate("b", **named)))
     return node.domain
 
 

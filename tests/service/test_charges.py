@@ -37,13 +37,11 @@ def test_a_hold_is_charged_to_the_job_that_holds(world):
     a.submit(1, 2, 1000, "p")
     world.run(1400)
     assert charges(a) == [], "it holds still"
-    assert a.domain.records.charges.used("group", world.now) == 2 * (
-        world.now - a.domain.jobs["1"].memory["held_since"]
-    )
+    assert a.domain.records.charges.used("group", world.now) == 2 * (world.now - a.domain.jobs["1"].job.held_since)
     b.submit(1, 3, 1000, "p")
     world.run(1500)
     assert a.domain.jobs["1"].state is JobState.RUNNING
-    held = a.domain.jobs["1"].memory["held_node_seconds"]
+    held = a.domain.jobs["1"].job.held_node_seconds
     assert held > 700
     assert (charges(a), charges(a, "account"), charges(a, "pair")) == tuple(
         [(1, name, held, 0, 0, 0)] for name in ("u", "group", "p")
@@ -72,7 +70,7 @@ def test_without_budget_left_it_yields(world):
     record = a.domain.jobs["1"]
     assert record.state is not JobState.HOLDING
     assert record.reason == "HeldBudget"
-    assert record.memory["held_node_seconds"] == 2 * 600, "a hold that has begun lasts until its end"
+    assert record.job.held_node_seconds == 2 * 600, "a hold that has begun lasts until its end"
     told = [event.detail for event in a.store.events(0, [1], [], 100) if event.what == "yields"]
     assert told[0]["over_budget"]
 
@@ -98,4 +96,4 @@ def test_a_job_is_charged_for_the_nodes_that_it_has_not_for_those_that_it_asked_
         a.domain.core.resized(SizeChanged("1", Allocation(1)))
     record = a.domain.jobs["1"]
     assert (record.state, record.nodes) == (JobState.HOLDING, 4)
-    assert a.domain.records.charges.used("group", world.now) == world.now - record.memory["held_since"]
+    assert a.domain.records.charges.used("group", world.now) == world.now - record.job.held_since

@@ -15,7 +15,6 @@ from cosched.core.scheduling.molding.cluster import Molding
 from cosched.core.scheduling.places import Places
 from cosched.errors import InputError
 from cosched.planning.catalogue import read_catalogue
-from cosched.service.domain.memory import remembered_allocation
 from cosched.service.planning.choosing import Choosing, choosing_of
 from cosched.service.planning.machines import Machines
 from tests.core.named import Named
@@ -65,9 +64,8 @@ async def test_what_the_sources_have_told_last_counts(tmp_path):
 
 
 def started(machines: Machines, where: tuple[str, ...], said: dict[str, str] = JACOBI) -> dict[str, str]:
-    kept = {"allocation": remembered_allocation(Allocation(len(where), where=where))}
-    record = {"state": JobState.RUNNING, "memory": kept, "started_at": 0}
-    chooses = choosing(machines, said, **record)
+    allocation = Allocation(len(where), where=where)
+    chooses = choosing(machines, said, state=JobState.RUNNING, allocation=allocation, started_at=0)
     return dict(chooses.variables(chooses.record("1")))
 
 

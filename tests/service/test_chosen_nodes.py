@@ -9,7 +9,6 @@ from itertools import product
 import pytest
 
 from cosched.core.scheduling.places import Places
-from cosched.service.domain.memory import allocation_of
 from tests.conformance.schedulers.histories import ANYTHING, FAULTS, HOLD, MEET, POWER_FAILURES, YIELD, new_world
 from tests.service.meeting_world import MeetingWorld
 from tests.service.world import Node
@@ -39,7 +38,7 @@ class ChosenNode(Node):
         before = job in self.running or job in self.done
         super().launch(job)
         if job in self.running and not before:
-            self.has[job] = where = allocation_of(self.domain.jobs[job]).where
+            self.has[job] = where = self.domain.jobs[job].allocation.where
             assert where in self.choices[job]
             others = {node for other in self.running if other != job for node in self.has[other]}
             assert others.isdisjoint(where), f"{self.name}{job}"

@@ -8,19 +8,17 @@ from unittest.mock import AsyncMock
 
 import pytest
 
-from cosched.core.job import JobState
 from cosched.core.protocol import named_mate
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.api.coscheduling_api import CoschedulingApi
 from cosched.service.clock import Clock
-from cosched.service.domain.memory import fields_of
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.clock_offset import Offset
-from cosched.service.store import JobRecord
 from cosched.service.wire.callers import PLAINTEXT, Caller
 from cosched.service.wire.pair_messages import GET_MATE_JOB_ID, TRY_START_MATE
 from cosched.v1 import coscheduling_pb2 as wire
+from tests.service.job_records import queued
 from tests.service.world import Faults, World
 
 PEER = Caller(None, None, operator=False, via=PLAINTEXT)
@@ -44,8 +42,8 @@ async def test_a_domain_gives_way_for_as_long_as_the_peer_s_job_holds(tmp_path: 
     node = world.nodes["a"]
     node.run_times |= {"1": 10, "2": 10}
     for job, nodes in ((1, 10), (2, 5)):  # the second waits for the nodes of the first
-        named = fields_of("a", named_mate("b", "p")) if job == 2 else {}
-        node._submit(JobRecord(job, "j", "ann", None, nodes, 100, world.now, JobState.QUEUED, **named))
+        named = named_mate("b", "p") if job == 2 else None
+        node._submit(queued(job, nodes, 100, world.now, owner="ann", named=named))
     node.domain.clock = cast(Any, _Clock(world))
     offset = {"b": Offset(ahead, 0.01) if ahead is not None else None}
     agreed, queue = AgreedStart(None, offset.get, 0.5), Queue(cast(Any, None))

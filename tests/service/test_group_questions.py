@@ -29,10 +29,12 @@ from cosched.core.protocol import (
     SettleGroupStart,
     Status,
     Vote,
+    named_group,
 )
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord
+from tests.service.job_records import queued
 from tests.service.offered_world import SlurmWorld
 from tests.service.outside import Killed, Outside
 from tests.service.world import Faults, Node, World
@@ -64,9 +66,7 @@ def node(tmp_path: Path, calls):  # noqa: ARG001
 
 
 def member(id: int) -> JobRecord:
-    record = JobRecord(id, "j", "u", None, 4, 100, 1000, JobState.QUEUED)
-    record.group_name, record.mates = "g", {"b": None, "c": None}
-    return record
+    return queued(id, 4, 100, 1000, named=named_group("g", ("b", "c")))
 
 
 def ask(node: Node, request: Any, peer: str = "b") -> Reply | None:

@@ -48,6 +48,7 @@ from cosched.service.wire.submissions import MAX_NAME, MAX_TIME_LIMIT
 from cosched.v1 import job_pb2
 from cosched.workload.column import Column
 from tests.conformance.schedulers.kinds import example
+from tests.service.job_records import queued
 from tests.service.test_operations import WANTED, Site
 from tests.service.world import SCRIPT, Faults, Node, World
 from tests.waiting import until
@@ -230,7 +231,7 @@ async def test_jobs_that_have_left_leave_nothing(tmp_path: Path, name: str) -> N
 def above_the_machine(number: int) -> JobRecord:
     """A job that earlier versions took: its best size is far above all machines."""
     columns = {"least": "1", "model": "parabolic", "resize_s": "9"}
-    record = JobRecord(number, "j", "ann", None, MAX_IDEAL - number, 100, 1000, JobState.QUEUED)
+    record = queued(number, MAX_IDEAL - number, 100, 1000, owner="ann")
     record.columns = json.dumps(columns)
     return record
 

@@ -29,10 +29,11 @@ from cosched.core.protocol import (
     SettleGroupStart,
     Status,
     Vote,
+    named_group,
 )
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 from cosched.service.api.views import Views
-from cosched.service.store import JobRecord
+from tests.service.job_records import queued
 from tests.service.outside import Outside
 from tests.service.world import Faults, Node, World
 
@@ -99,11 +100,9 @@ def liar(node: Node, monkeypatch: pytest.MonkeyPatch) -> Liar:
 
 
 def submit(node: Node, job: int, nodes: int, *, group: bool = False) -> None:
-    record = JobRecord(job, "j", "u", None, nodes, 1000, node.world.now, JobState.QUEUED)
-    if group:
-        record.group_name, record.mates = f"g{job}", {"b": None}
     node.run_times[str(job)] = 10**6
-    node._submit(record)
+    named = named_group(f"g{job}", ("b",)) if group else None
+    node._submit(queued(job, nodes, 1000, node.world.now, named=named))
     if group:
         found = node.domain.questions.ask(Asked("b", GetMember(str(job), f"g{job}", ("a", "b"), "u")))
         assert found.job == str(job)

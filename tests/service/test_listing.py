@@ -17,12 +17,11 @@ from cosched.service.api.requests import Requests
 from cosched.service.api.views import Views
 from cosched.service.clock import Clock
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.memory import fields_of
 from cosched.service.manager.queues import Queue
-from cosched.service.store import JobRecord
 from cosched.service.wire.callers import plaintext_callers
 from cosched.v1 import domain_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceStub, add_DomainServiceServicer_to_server
+from tests.service.job_records import queued
 from tests.service.world import Faults, World
 
 
@@ -34,10 +33,9 @@ def domain(tmp_path: Path) -> Iterator[LiveDomain]:
     node = world.nodes["a"]
     for number in range(31):  # a PBS server begins with 0
         node.run_times[str(number)] = 10 if number < 4 else 10_000
-        named = fields_of("a", named_mate("b", f"pair{number}")) if number % 4 == 1 else {}
+        named = named_mate("b", f"pair{number}") if number % 4 == 1 else None
         owner = ("ann", "bob")[number % 2]
-        submitted = world.now
-        node._submit(JobRecord(number, "j", owner, None, 3, 20_000, submitted, JobState.QUEUED, **named))
+        node._submit(queued(number, 3, 20_000, world.now, owner=owner, named=named))
     node.expected = {"never over"}
     world.run(until=5000)
     assert {record.state for record in node.domain.jobs.values()} >= {JobState.QUEUED, JobState.RUNNING}

@@ -12,7 +12,6 @@ import pytest
 from cosched.adapters.launcher import NodesBusyError, SpecError
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.service.domain.memory import allocation_of
 from cosched.service.manager.launches import Launches
 from cosched.service.manager.runner import Runner
 from cosched.service.store import JobRecord, JobScript
@@ -73,7 +72,7 @@ class Service:
         await self.runner.reconcile(self.here.found, running)
 
     def names(self, job: str) -> tuple[str, ...] | None:
-        return allocation_of(self.domain.jobs[job]).where
+        return self.domain.jobs[job].allocation.where
 
 
 def test_a_job_starts_on_the_nodes_that_its_scheduler_names_though_the_service_dies_before(place: Path):  # noqa: F811

@@ -19,9 +19,8 @@ from cosched.core.protocol import (
     named_group,
     named_mate,
 )
-from cosched.service.domain.memory import fields_of
 from cosched.service.domain.story import Noted
-from cosched.service.store import JobRecord
+from tests.service.job_records import queued
 from tests.service.offered_site import NOW, Site
 from tests.service.offered_site import store as store
 
@@ -38,9 +37,7 @@ def site(store) -> Site:
 
 
 def submit(site: Site, job: int, group: str = "g") -> None:
-    named = fields_of("a", named_group(group, ("b", "c")))
-    record = JobRecord(job, "", "ann", None, 2, 0, NOW, JobState.QUEUED, **named)
-    site.offered.submitted(record)
+    site.offered.submitted(queued(job, 2, 0, NOW, owner="ann", named=named_group(group, ("b", "c"))))
     for peer in "bc":
         site.domain.questions.ask(Asked(peer, GetMember(str(job), group, DOMAINS, "ann")))
 

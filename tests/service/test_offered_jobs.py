@@ -26,9 +26,8 @@ from cosched.core.protocol import (
 )
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, Scheme
 from cosched.core.story import Why
-from cosched.service.domain.memory import fields_of
 from cosched.service.domain.story import KINDS, Noted
-from cosched.service.store import JobRecord
+from tests.service.job_records import queued
 from tests.service.offered_site import NOW, Site, site, store
 
 __all__ = ["site", "store"]
@@ -68,7 +67,7 @@ def test_what_is_known_is_on_record(site, store):
     site.submit(1)
     site.hold(1)
     kept = store.job(1)
-    assert (kept.state, kept.mate, kept.memory["generation"]) == (JobState.HOLDING, named_mate("b", "1", "1"), 1)
+    assert (kept.state, kept.mate, kept.job.generation) == (JobState.HOLDING, named_mate("b", "1", "1"), 1)
 
 
 def test_the_account_of_a_job_is_that_of_its_last_offer(site, store):
@@ -104,7 +103,7 @@ def test_another_job_with_its_id_has_a_story_of_its_own(site, store, other):
     site.submit(1)
     site.domain.end("1", JobState.FAILED, "Slurm does not know it any more")
     site.clock.instant += 600
-    record = JobRecord(1, "", "ann", None, 2, 0, NOW, JobState.QUEUED, **fields_of("a", named_mate("b", "1")))
+    record = queued(1, 2, 0, NOW, owner="ann", named=named_mate("b", "1"))
     site.offered.submitted(replace(record, **other))
     assert story(store) == ["submitted"]
 

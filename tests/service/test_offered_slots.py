@@ -32,8 +32,7 @@ def test_a_ready_job_agrees_on_a_slot_and_yields(site: Site, store: Store) -> No
     assert (site.scheduler.slot("1"), site.state(1)) == (SLOT, JobState.QUEUED)
     kept = store.job(1)
     assert kept is not None
-    assert kept.memory is not None
-    assert kept.memory["slot"] == SLOT
+    assert kept.slot == SLOT
 
 
 def test_at_its_slot_the_job_is_claimed_and_starts_once_its_mate_has(site: Site) -> None:

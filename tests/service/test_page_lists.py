@@ -37,7 +37,7 @@ def listing(*active: JobRecord, ended: Any = (), places: Any = ()) -> Listing:
 
 
 async def test_all_jobs_are_listed_those_that_wait_in_the_order_of_the_queue():
-    alone: dict[str, Any] = {"group_name": None, "is_pair": False, "mates": {}}
+    alone: dict[str, Any] = {"named": None}
     jobs = [record(1, nodes=4, **alone), record(2), record(3, state=JobState.RUNNING, started_at=5, **alone)]
     jobs += [holding(4, 10), record(5, owner="bob", **alone)]
     listed = await listing(*jobs, places={"1": (2, 3), "2": (3, 3), "5": (1, 3)}).jobs()

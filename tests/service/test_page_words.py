@@ -1,6 +1,5 @@
 """What a page says and draws, from made-up situations: problems, lanes, words, history."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -10,8 +9,9 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.client import Domain, Event, Explanation, Job
+from cosched.core.coscheduling.membership import Membership
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER
+from cosched.core.protocol import FOREVER, Window, named_group, named_mate
 from cosched.core.story import Why
 from cosched.service.configuration import Configuration
 from cosched.service.page import sentences, words
@@ -24,6 +24,7 @@ from cosched.service.page.timeline import Axis, lane
 from cosched.service.store import EventRecord, JobRecord
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, explain_pb2, job_pb2
 from tests.service.configured import PAGE, PEER, Read, read
+from tests.service.job_records import queued
 
 __all__ = ["read"]
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -32,13 +33,13 @@ NODES = cluster_pb2.NodeCounts(idle=4, busy=4)
 
 
 def record(id: int = 1, **fields: Any) -> JobRecord:
-    made = JobRecord(id, "job", "ann", None, 2, 600, INSTANT - 100, JobState.QUEUED, group_name="run7", is_pair=True)
-    made.mates = {"eureka": None}
-    return replace(made, **fields)
+    known = {"owner": "ann", "named": named_mate("eureka", "run7"), "domain": "intrepid", "name": "job", **fields}
+    submitted = known.pop("submitted_at", INSTANT - 100)
+    return queued(id, known.pop("nodes", 2), 600, submitted, **known)
 
 
 def holding(id: int, since: int, until: int = INSTANT + 60) -> JobRecord:
-    return record(id, state=JobState.HOLDING, memory={"held_since": INSTANT - since, "held_until": until})
+    return record(id, state=JobState.HOLDING, held_since=INSTANT - since, held_until=until)
 
 
 @pytest.fixture
@@ -145,7 +146,7 @@ def test_mates_that_nobody_submits(found):
 
 def test_what_keeps_nodes_comes_first():
     running = record(1, state=JobState.RUNNING, started_at=INSTANT - 5)
-    slot = record(2, memory={"slot": INSTANT + 9})
+    slot = record(2, slot=INSTANT + 9)
     wrong = record(3, reason=Why.MATE_UNKNOWN)
     held = record(4, mate_status=coscheduling_pb2.MATE_STATUS_HOLDING)
     jobs = [record(5), running, held, slot, wrong, holding(6, 10), holding(7, 20)]
@@ -154,20 +155,27 @@ def test_what_keeps_nodes_comes_first():
 
 def begun(**fields: Any) -> JobRecord:
     """A job here, intrepid's, that has begun its group; mira's starts up to ten minutes later."""
-    group = {"started_by": "intrepid/6/3", "windows": {"mira": [300, 600]}}
-    names: dict[str, Any] = {"group_name": "win1", "is_pair": False, "mates": {"eureka": None, "mira": "1"}}
-    return record(memory={"group": group}, started_at=INSTANT - 60, **names, **fields)
+    named = named_group("win1", ("eureka", "mira"), windows=(Window("mira", 300, 600),))
+    made = record(named=named, started_at=INSTANT - 60, **fields)
+    group_of(made).started_by = "intrepid/6/3"
+    return made
+
+
+def group_of(record: JobRecord) -> Membership:
+    assert record.job.group is not None
+    return record.job.group
 
 
 def test_by_when_the_others_of_a_group_start():
     assert begun().starts_by == {"eureka": INSTANT - 60, "mira": INSTANT + 540}
     late = begun(id=2)
-    late.memory["group"]["windows"]["intrepid"] = [20, 90]
+    group = group_of(late)
+    group.windows = {**group.windows, "intrepid": (20, 90)}
     assert late.starts_by["mira"] == INSTANT - 60 - 20 + 600
-    late.memory["group"]["without"] = ["mira"]
+    group.without = ("mira",)
     assert "mira" not in late.starts_by
-    assert replace(begun(), started_at=None).starts_by == {}
-    del late.memory["group"]["started_by"]
+    assert record(3, named=late.named).starts_by == {}
+    group.started_by = ""
     assert late.starts_by == {}
 
 

@@ -32,8 +32,7 @@ from cosched.core.protocol import (
     named_mate,
 )
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.service.domain.memory import fields_of
-from cosched.service.store import JobRecord
+from tests.service.job_records import queued
 from tests.service.world import SCRIPT, Faults, Node, World
 
 QUESTION = GetMateJobId("7", "run", None, "u")
@@ -47,9 +46,8 @@ def node(tmp_path: Path):
     world = World(tmp_path, 1, {"a": meets, "b": CoschedulingSettings()}, Faults())
     node = world.nodes["a"]
     node.run_times = {"1": 10**6, "2": 100}
-    node._submit(JobRecord(1, "j", "u", None, 10, 10**6, world.now, JobState.QUEUED))
-    named = fields_of("a", named_mate("b", "run"))
-    node._submit(JobRecord(2, "j", "u", None, 10, 100, world.now, JobState.QUEUED, **named))
+    node._submit(queued(1, 10, 10**6, world.now))
+    node._submit(queued(2, 10, 100, world.now, named=named_mate("b", "run")))
     yield node
     world.close()
 
@@ -111,8 +109,7 @@ def test_a_domain_without_slots_says_so_and_that_is_no_fault(node: Node) -> None
 
 
 def test_a_job_that_its_user_holds_and_a_mate_has_asked_for_is_wanted_once_it_is_released_after_a_restart(node):
-    named = fields_of("a", named_mate("b", "held"))
-    held = JobRecord(3, "j", "u", None, 10, 100, node.world.now, JobState.QUEUED, user_hold=True, **named)
+    held = queued(3, 10, 100, node.world.now, named=named_mate("b", "held"), user_hold=True)
     with node.domain.turns.take():
         node.domain.add(held, SCRIPT)
         node.domain.admit(held)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cosched.core.job import JobState
+from cosched.core.protocol import named_mate
 from cosched.service.api.reads import Reads
 from cosched.service.store import JobScript, Reader, Sample, Store, StoreError
 from cosched.service.store import reading as store_reading
@@ -33,9 +34,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 def _job(number: int) -> JobRecord:
     state = JobState.COMPLETED if number % 3 else JobState.FAILED
-    return job(
-        number, state, owner=f"user{number % 7}", ended_at=number, mates={"b": None} if number % 1500 == 1 else {}
-    )
+    named = named_mate("b", "p") if number % 1500 == 1 else None
+    return job(number, state, owner=f"user{number % 7}", ended_at=number, named=named)
 
 
 def _events() -> Iterator[EventRecord]:

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from cosched.core.coscheduling.membership import Membership
 from cosched.core.coscheduling.peers import Presence
 from cosched.core.job import JobState
+from cosched.core.protocol import named_group
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 from cosched.core.story import Why
 from cosched.schedulers.external import EXTERNAL
@@ -16,6 +18,7 @@ from cosched.service.manager.plans import ChosenSize, Plan
 from cosched.service.peers.peer import PeerView
 from cosched.service.planning.reasons import Reasons
 from cosched.v1 import cluster_pb2
+from tests.service.job_records import OF_CORE
 from tests.service.world import Faults, World
 
 NOW = 1000
@@ -34,8 +37,10 @@ def domain(tmp_path):
 
 def reason(domain, job="2", plan=None, **fields):
     record = domain.jobs[job]
+    if (mate := fields.pop("mate", None)) is not None:
+        record.job.group.jobs = {"b": mate}
     for name, value in fields.items():
-        setattr(record, name, value)
+        setattr(record.job if name in OF_CORE else record, name, value)
     return Reasons(domain).of(record, plan or Plan(NOW, places={"2": (1, 2), "3": (2, 2)}))
 
 
@@ -50,7 +55,7 @@ def test_the_queue(domain):
 
 
 def test_a_mate_that_was_submitted_after_the_job_has_asked_is_not_missing_any_more(domain):
-    told = reason(domain, reason=Why.MATE_UNSUBMITTED, mates={"b": "9"})
+    told = reason(domain, reason=Why.MATE_UNSUBMITTED, mate="9")
     assert told.mate_waits.mate.job_id == "9"
     assert "its mate, b:9, waits in the queue" in told.text
 
@@ -124,12 +129,12 @@ def test_what_a_job_does_without_its_mate_s_domain_is_one_sentence_everywhere(do
 
 def test_a_group_goes_on_without_the_member_whose_domain_is_away(domain):
     domain.core.peers.known["c"] = Presence(away_since=0)
-    names = {"group_name": "g", "is_pair": False, "mates": {"b": None, "c": None}}
-    told = reason(domain, reason=Why.PEER_AWAY, **names)
+    group = Membership.named("a", named_group("g", ("b", "c")))
+    told = reason(domain, reason=Why.PEER_AWAY, group=group)
     assert told.peer_absent.domain == "c"
     assert told.text.startswith("c gives no answer: the job starts without that member")
     assert (
-        reason(domain, reason=Why.MEMBER_LOST, **names).text
+        reason(domain, reason=Why.MEMBER_LOST, group=group).text
         == "another member of its group was cancelled or has failed"
     )
 
@@ -171,7 +176,7 @@ def test_a_job_that_has_yielded_and_could_not_start_now_anyway(domain):
 
 def test_what_holds(domain):
     held = {"held_until": 2000, "held_since": 1000}
-    told = reason(domain, reason=Why.MATE_QUEUING, state=JobState.HOLDING, mates={"b": "7"}, memory=held)
+    told = reason(domain, reason=Why.MATE_QUEUING, state=JobState.HOLDING, mate="7", **held)
     assert (told.mate_waits.held, told.mate_waits.held_until.seconds, told.mate_waits.mate.job_id) == (4, 2000, "7")
     assert told.text == (
         "it holds 4 nodes until 1970-01-01 00:33:20 UTC at most: its mate, b:7, waits in the queue"
@@ -181,7 +186,7 @@ def test_what_holds(domain):
 
 def test_what_is_none_of_its_mates(domain):
     assert reason(domain, state=JobState.READY).asks_mate.domains == ["b"]
-    assert reason(domain, state=JobState.QUEUED, memory={"slot": 5000}).has_slot.at.seconds == 5000
+    assert reason(domain, state=JobState.QUEUED, slot=5000).has_slot.at.seconds == 5000
     assert reason(domain, user_hold=True).change == "cosched release 2"
     assert reason(domain, cancelled_by="u").WhichOneof("kind") == "is_cancelled"
 

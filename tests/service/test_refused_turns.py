@@ -33,7 +33,6 @@ from cosched.service.api.domain_operations import DomainOperations
 from cosched.service.api.operations import Operations
 from cosched.service.api.requests import Requests, UserRequest
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.memory import fields_of
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.linking import Coupled
 from cosched.service.replay.pace import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SUBMISSIONS, Lockstep
@@ -41,6 +40,7 @@ from cosched.service.store import JobRecord
 from cosched.service.wire.callers import Caller
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.submissions import Submission
+from tests.service.job_records import queued
 from tests.service.outside import Outside
 from tests.service.world import SCRIPT, Faults, Node, World
 from tests.waiting import until
@@ -100,9 +100,8 @@ class Site:
         return self.node.domain
 
     def add(self, job: int, pair: str) -> None:
-        named = fields_of("a", named_mate("b", pair))
         nodes, now = (4, self.node.world.now) if job == 1 else (10, self.node.world.now)
-        self.node._submit(JobRecord(job, "j", "ann", None, nodes, 100, now, JobState.QUEUED, **named))
+        self.node._submit(queued(job, nodes, 100, now, owner="ann", named=named_mate("b", pair)))
 
     def answer(self, job: str, *replies: Any) -> None:
         for reply in replies:

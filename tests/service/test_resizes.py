@@ -11,7 +11,6 @@ from cosched.adapters.launcher import NodesBusyError
 from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.service.domain.memory import nodes_of
 from cosched.service.domain.sizing import Sizing, as_text, sizing_of
 from cosched.service.manager.resizes import ResizeRules, Resizes
 from tests.service.world import Faults, World
@@ -80,9 +79,9 @@ class Site:
     def schedule(self) -> None:
         """The scheduler gives other sizes; it gives no node twice."""
         job = str(self.chance.randint(1, JOBS))
-        others = sum(nodes_of(record) for number, record in self.domain.jobs.items() if number != job)
+        others = sum(record.node_count for number, record in self.domain.jobs.items() if number != job)
         nodes = self.chance.randint(1, NODES - others)
-        if nodes != nodes_of(self.domain.jobs[job]):
+        if nodes != self.domain.jobs[job].node_count:
             resized = SizeChanged(job, Allocation(nodes, 0, 9))
             with self.domain.turns.take():
                 self.domain.core.resized(resized)
@@ -129,7 +128,7 @@ def test_no_node_is_two_jobs_at_once_and_all_get_what_they_should(tmp_path, seed
         for job, record in site.domain.jobs.items():
             sizing = sizing_of(record)
             assert sizing.settled
-            assert len(site.use[job]) == nodes_of(record) == len(site.launcher.has[job]), json.loads(record.sizing)
+            assert len(site.use[job]) == record.node_count == len(site.launcher.has[job]), json.loads(record.sizing)
 
     asyncio.run(story())
     site.world.close()

@@ -22,9 +22,8 @@ from cosched.core.protocol import (
     named_mate,
 )
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.service.domain.memory import fields_of
-from cosched.service.store import JobRecord
 from cosched.validation.schemes import SHARE
+from tests.service.job_records import queued
 from tests.service.outside import Outside
 from tests.service.world import METRICS, Faults, Node, World
 
@@ -55,10 +54,10 @@ def node(tmp_path: Path):
 
 
 def submit(node: Node, job: int, owner: str, nodes: int, run: int, pair: str | None = None) -> None:
-    named = fields_of("a", named_mate("b", pair)) if pair else {}
+    named = named_mate("b", pair) if pair else None
     node.run_times[str(job)] = run
     now = node.world.now
-    node._submit(JobRecord(job, "j", owner, None, nodes, run + 5, now, JobState.QUEUED, **named))
+    node._submit(queued(job, nodes, run + 5, now, owner=owner, named=named))
 
 
 def is_started_for_its_mate(node: Node, job: int) -> bool:
@@ -78,7 +77,7 @@ def test_an_owner_whose_share_is_used_up_starts_nobody_else_before_the_turn_also
         submit(node, job, "ann", 1, run, f"p{job}")
     assert is_started_for_its_mate(node, 3)
     assert (METRICS.starts_before_turn._value.get(), METRICS.pushed_seconds._value.get()) == (before + 1, pushed + 15)
-    assert node.store.job(3).memory["scheduler"]["pushed"] == 15
+    assert node.store.job(3).scheduled["pushed"] == 15
     assert node.store.starts() == [("ann", 0, (1, 1, 15)), ("bob", 0, (1, 0, 0))]
 
     restart(node)

@@ -27,9 +27,10 @@ from cosched.core.protocol import (
     Status,
     TryStartMate,
     Vote,
+    named_mate,
 )
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.service.store import JobRecord
+from tests.service.job_records import queued
 from tests.service.outside import Outside
 from tests.service.world import Faults, Node, World
 
@@ -94,11 +95,9 @@ def liar(node: Node, monkeypatch: pytest.MonkeyPatch) -> Liar:
 
 
 def submit(node: Node, job: int, nodes: int, *, pair: bool = False, owner: str = "u") -> None:
-    record = JobRecord(job, "j", owner, None, nodes, RUN, node.world.now, JobState.QUEUED)
-    if pair:
-        record.group_name, record.is_pair, record.mates = f"p{job}", True, {"b": None}
     node.run_times[str(job)] = RUN
-    node._submit(record)
+    named = named_mate("b", f"p{job}") if pair else None
+    node._submit(queued(job, nodes, RUN, node.world.now, owner=owner, named=named))
     if pair:
         node.domain.questions.ask(Asked("b", GetMateJobId(str(job), f"p{job}", None, owner)))
 

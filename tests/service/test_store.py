@@ -3,6 +3,7 @@
 import pytest
 
 from cosched.core.job import JobState
+from cosched.core.protocol import named_mate
 from cosched.service.store import JobScript, Store, StoreError
 from tests.service.store_examples import DOMAIN, SCRIPT, add, audit, event, job, retire
 
@@ -36,14 +37,14 @@ def full_job(id=7):
         ended_at=13,
         exit_code=137,
         end_text="over its time limit",
-        group_name="π run",
-        is_pair=True,
-        mates={"eureka": "17.eureka"},
+        named=named_mate("eureka", "π run", "17.eureka"),
         lookup=1,
         mate_status=4,
         heard_at=14,
         gap_s=3,
-        memory={"holds": [{"generation": 1, "until": 1 << 62}], "call": None, "uncertain": False},
+        holds=1,
+        held_until=1 << 62,
+        scheduled={"guard": 7},
     )
 
 
@@ -54,7 +55,7 @@ def test_a_new_store_is_empty(store):
     assert retire(store, 100) == 0
 
 
-@pytest.mark.parametrize("record", [full_job(), job(7), job(7, uid=None, memory={})])
+@pytest.mark.parametrize("record", [full_job(), job(7), job(7, uid=None, scheduled={"share": [4, 100]})])
 def test_a_job_is_found_as_it_was_added(path, store, record):
     add(store, [record])
     store.close()
@@ -140,9 +141,9 @@ def test_jobs_by_condition(store, condition, found):
         store,
         [
             job(1),
-            job(2, S.FAILED, mates={"eureka": None}),
+            job(2, S.FAILED, named=named_mate("eureka", "p")),
             job(3, S.RUNNING, owner="bob"),
-            job(4, owner="bob", mates={"eureka": None}),
+            job(4, owner="bob", named=named_mate("eureka", "p")),
             job(5, S.FAILED, owner="bob"),
         ],
     )
@@ -151,15 +152,15 @@ def test_jobs_by_condition(store, condition, found):
 
 
 def test_the_mate_that_ended_last(store):
-    named = {"group_name": "p", "is_pair": True, "mates": {"eureka": "17"}}
+    named = {"named": named_mate("eureka", "p", "17")}
     add(
         store,
         [
             job(1, S.COMPLETED, ended_at=300, **named),
             job(2, S.FAILED, ended_at=500, **named),
-            job(3, S.CANCELLED, ended_at=400, **{**named, "mates": {"eureka": "18"}}),
+            job(3, S.CANCELLED, ended_at=400, named=named_mate("eureka", "p", "18")),
             job(4, S.RUNNING, **named),
-            job(5, S.FAILED, ended_at=600, **{**named, "mates": {"other": "17"}}),
+            job(5, S.FAILED, ended_at=600, named=named_mate("other", "p", "17")),
             job(6, S.FAILED, ended_at=700, **{**named, "owner": "bob"}),
         ],
     )
@@ -292,7 +293,7 @@ def test_old_jobs_may_be_retired_in_portions(store):
 
 
 def test_retiring_a_job_deletes_everything_of_it(store):
-    paired = {"is_pair": True, "mates": {"eureka": "17"}}
+    paired = {"named": named_mate("eureka", mate="17")}
     old, new, active = job(1, S.COMPLETED, ended_at=99, **paired), job(2, S.FAILED, ended_at=100), job(3)
     add(store, [old, new, active], [event(n, job=n, at=20) for n in (1, 2, 3)])
     with store.transaction():
@@ -309,7 +310,7 @@ def test_retiring_a_job_deletes_everything_of_it(store):
 
 
 def test_an_answer_stays_as_long_as_any_job_here_names_its_caller(store):
-    paired = {"is_pair": True, "mates": {"eureka": "17"}}
+    paired = {"named": named_mate("eureka", mate="17")}
     add(store, [job(1, S.CANCELLED, ended_at=5, **paired), job(2, **paired)], [event(1, job=1)])
     with store.transaction():
         store.save_answer("eureka", "17", "eureka/17/1", "MateStarted", [True])

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from google.protobuf.json_format import MessageToDict
 
-from cosched.core.allocation import Malleable
+from cosched.core.allocation import Allocation, Malleable
+from cosched.core.coscheduling.ledger import Untold
 from cosched.core.job import JobState
-from cosched.core.protocol import StartJob, TryStartMate, named_mate
+from cosched.core.protocol import SettleGroupStart, StartJob, TryStartMate, named_group, named_mate
 from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
@@ -22,7 +23,6 @@ from cosched.schedulers.fluid import FLUID
 from cosched.service.api.views import Views
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import columns_of, predictions_of
-from cosched.service.domain.memory import nodes_of, recalled_job
 from cosched.service.domain.predictions import counted
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, Store, StoreError
@@ -93,14 +93,16 @@ def test_whom_a_group_of_an_older_database_is_to_tell_is_known(path):
     start = ["a/1/3", "7", "1", True, 0, None, False]
     group = {"jobs": {"b": "7"}, "decision": ["a/1/3", None, {"b": start}]}
     with closing(Store.open(path, DOMAIN)) as store:
-        ended = job(1, JobState.COMPLETED, started_at=900, memory={"group": group})
-        others = [job(2, JobState.COMPLETED, memory={"group": {**group, "decision": ["a/2/3", None, {}]}}), job(3)]
+        named = named_group("g", ("b",))
+        ended = job(1, JobState.COMPLETED, named=named, started_at=900, memory={"group": group})
+        none = {"group": {**group, "decision": ["a/2/3", None, {}]}}
+        others = [job(2, JobState.COMPLETED, named=named, memory=none), job(3)]
         add(store, [ended, *others])
-    undo = ("DELETE FROM _sqlite_migrations WHERE name = '0015_untold'", "DROP INDEX jobs_telling")
+    undo = ("DELETE FROM _sqlite_migrations WHERE name IN ('0015_untold', '0027_kept')", "DROP INDEX jobs_telling")
     execute(path, *undo)
     with closing(Store.open(path, DOMAIN)) as store:
         (telling,) = store.telling_jobs()
-    assert (telling.id, telling.memory) == (1, {"group": {"jobs": {"b": "7"}}, "untold": {"b": [900, *start]}})
+    assert (telling.id, telling.job.untold) == (1, {"b": Untold(SettleGroupStart(*start), 900)})
 
 
 def test_the_site_of_an_older_database_is_told_at_its_next_start(path):
@@ -120,8 +122,8 @@ def test_what_jobs_of_an_older_database_have_is_kept(path):
     execute(path, "DELETE FROM _sqlite_migrations WHERE name = '0018_allocations'")
     with closing(Store.open(path, DOMAIN)) as store:
         runs, resized, holds = store.active_jobs()
-    assert runs.memory == {"holds": 1, "allocation": {"nodes": 2, "start": 900, "expected": 960}}
-    assert (nodes_of(runs), nodes_of(resized), nodes_of(holds)) == (2, 3, 4)
+    assert (runs.job.holds, runs.allocation) == (1, Allocation(2, 900, 960))
+    assert (runs.node_count, resized.node_count, holds.node_count) == (2, 3, 4)
     assert resized.sizing == '{"names": ["n0"]}'
 
 
@@ -178,13 +180,13 @@ def test_pairs_of_an_older_database_have_no_slot_and_ask_anew(path):
     with closing(Store.open(path, DOMAIN)) as store:
         booked, ready, holds, queued, at_slot, member = store.active_jobs()
         assert (store.answer("b", "7"), store.answer("b", "8") is None) == (None, False)
-    assert booked.memory == {"slot_generation": 2, "scheduler": {"guard": 1}, "group": {"or_alone": True}}
+    assert (booked.job.slot_generation, booked.job.slot, booked.scheduled) == (2, None, {"guard": 1})
     assert booked.named == named_mate("b", "p", "7", or_alone=True)
-    assert recalled_job(ready, "a").call == TryStartMate("a/2/1", "7", "2", 0)
-    assert recalled_job(holds, "a").call == StartJob("a/3/1", "7", "3", 4)
-    assert queued.memory == {}
-    assert (recalled_job(at_slot, "a").call, recalled_job(at_slot, "a").in_doubt) == (None, True)
-    assert (recalled_job(member, "a").slot, recalled_job(member, "a").group.slot) == (9, "b/7/1")
+    assert ready.job.call == TryStartMate("a/2/1", "7", "2", 0)
+    assert holds.job.call == StartJob("a/3/1", "7", "3", 4)
+    assert queued.kept["memory"] == {}
+    assert (at_slot.job.call, at_slot.job.in_doubt) == (None, True)
+    assert (member.job.slot, member.job.group.slot) == (9, "b/7/1")
 
 
 def test_jobs_of_an_older_database_start_with_the_same_and_look_the_same(path):
@@ -214,7 +216,7 @@ def _told(record: JobRecord, views: Views) -> Any:
     others, name, _, or_alone, _, windows, at = group
     pair = "MateName", record.named.peer, record.named.pair, record.named.mate, or_alone
     found = pair if is_pair else ("GroupName", name, others, or_alone, windows, at)  # as they were named then
-    named, mates, memory = json.loads(json.dumps([found, record.mates, record.memory]))
+    named, mates, memory = json.loads(json.dumps([found, record.mates, record.kept["memory"]]))
     return {"named": named, "mates": mates, "memory": memory, "shown": MessageToDict(views.job(record))}
 
 

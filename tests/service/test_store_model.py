@@ -10,8 +10,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.coscheduling.membership import NOTHING, Membership
 from cosched.core.job import JobState
+from cosched.core.protocol import NO_MATE, named_mate
 from cosched.service.store import AuditRecord, EventRecord, JobRecord, JobScript, Store
+from tests.core.kept_values import values
 from tests.service.store_examples import DOMAIN
 
 LAST = 30  # the last instant
@@ -37,24 +41,27 @@ scripts = st.builds(
 def jobs(draw, id):
     """Any job of that id; it has an end if its state is final."""
     state = draw(st.sampled_from(JobState))
-    paired = draw(st.booleans())
+    mates = st.builds(named_mate, peers, st.none() | names, st.none() | names)
+    owner, said = draw(names), draw(numbers)
+    job = draw(
+        values(PairedJob, id=str(id), owner=owner, state=state, started_at=draw(st.none() | numbers), group=None)
+    )
+    group = job.group = Membership.named(DOMAIN, draw(st.just(NO_MATE) | mates))
+    if group is not None:
+        group.ids = NOTHING
     return JobRecord(
         id=id,
         name=draw(texts),
-        owner=draw(names),
+        owner=owner,
         uid=draw(st.none() | numbers),
         nodes=draw(numbers),
-        time_limit=draw(numbers),
+        time_limit=said,
         submitted_at=draw(instants),
-        state=state,
+        job=job,
         user_hold=draw(st.booleans()),
-        started_at=draw(st.none() | numbers),
         ended_at=draw(instants) if state.final else None,
         end_text=draw(texts),
-        group_name=draw(st.none() | names) if paired else None,
-        is_pair=paired,
-        mates={draw(peers): draw(st.none() | names)} if paired else {},
-        memory=draw(st.none() | memories),
+        scheduled=draw(memories),
     )
 
 

@@ -11,7 +11,6 @@ import pytest
 from google.protobuf.duration_pb2 import Duration
 
 from cosched.core.events import Asked
-from cosched.core.job import JobState
 from cosched.core.protocol import (
     GetMateJobId,
     GetProposal,
@@ -23,16 +22,15 @@ from cosched.core.protocol import (
 )
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.api.coscheduling_api import CoschedulingApi
-from cosched.service.domain.memory import fields_of
 from cosched.service.domain.peer_news import MOST
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.agreed_start import AgreedStart
-from cosched.service.store import JobRecord
 from cosched.service.wire.call_on_wire import CallOnWire
 from cosched.service.wire.callers import PLAINTEXT, Caller
 from cosched.service.wire.group_messages import GET_PROPOSAL, PROPOSE_GROUP_START, SETTLE_GROUP_START
 from cosched.service.wire.pair_messages import START_JOB, TRY_START_MATE
 from cosched.v1 import coscheduling_pb2 as wire
+from tests.service.job_records import queued
 from tests.service.world import Faults, Node, World
 
 PEER = Caller(None, None, operator=False, via=PLAINTEXT)
@@ -53,8 +51,7 @@ class Called:
         queue, agreed = Queue(cast(Any, None)), AgreedStart(None, lambda _: None, 0.5)
         self.api = CoschedulingApi(node.domain, frozenset("b"), lambda _: PEER, agreed, queue, AsyncMock(), pytest.fail)
         node.run_times["1"] = 10**6
-        named = fields_of("a", named_mate("b", "p"))
-        node._submit(JobRecord(1, "j", "u", None, 10, 10**6, node.world.now, JobState.QUEUED, **named))
+        node._submit(queued(1, 10, 10**6, node.world.now, named=named_mate("b", "p")))
         node.domain.questions.ask(Asked("b", GetMateJobId("7", "p", None, "u")))
 
     async def order(self, call: CallOnWire[Any, Any, Any, Any], request: Any, number: int) -> None:

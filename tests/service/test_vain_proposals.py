@@ -29,8 +29,7 @@ from cosched.core.protocol import (
     named_group,
 )
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.service.domain.memory import fields_of
-from cosched.service.store import JobRecord
+from tests.service.job_records import queued
 from tests.service.outside import Outside
 from tests.service.world import Faults, Node, World
 
@@ -44,8 +43,7 @@ class Besieged:
     def __init__(self, node: Node, calls: list[Any]) -> None:
         self.node, self.calls, self.number = node, calls, 0
         node.run_times["1"] = 100
-        named = fields_of("a", named_group("g", ("b",)))
-        node._submit(JobRecord(1, "j", "ann", None, NODES, 100, node.world.now, JobState.QUEUED, **named))
+        node._submit(queued(1, NODES, 100, node.world.now, owner="ann", named=named_group("g", ("b",))))
         node.domain.questions.ask(Asked("b", GetMember("7", "g", ("a", "b"), "ann")))
         no = GroupProposed(Vote.NO)
         for answer in (MateJobId(Found.MATE, "7"), MateStatus(Status.QUEUING, 0, None), no):

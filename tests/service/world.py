@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from cosched.core.job import JobState
+from cosched.core.protocol import named_group, named_mate
 from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
 from cosched.core.scheduling.places import Places
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
@@ -30,6 +31,7 @@ from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.recovery import recover
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, JobScript, Store
+from tests.service.job_records import queued
 from tests.service.outside import Killed, Outside
 
 SCRIPT = JobScript(b"#!/bin/sh\n", (), "/", {})
@@ -318,9 +320,8 @@ class Node:
             return
         if self.store.job(job) is None:
             others, now = self.world.others(self.name), self.world.now
-            record = JobRecord(job, "j", "u", None, nodes, run + 5, now, JobState.QUEUED)
-            record.group_name, record.is_pair = pair or group, pair is not None
-            record.mates = dict.fromkeys(others[:1] if pair else others if group else ())
+            named = named_mate(others[0], pair) if pair else named_group(group, tuple(others)) if group else None
+            record = queued(job, nodes, run + 5, now, named=named, domain=self.name)
             record.columns = self.columns(record)
             self.guarded(lambda: self._submit(record))
         if self.domain is not None:

@@ -230,11 +230,13 @@ class Coscheduler:
             job.group.started_by = ""
         return self.allocations.requeued(job, event, now)
 
-    def resized(self, event: SizeChanged) -> None:
-        """A running job has another allocation."""
-        if (job := self.jobs.get(event.job)) is not None:
-            job.allocation = event.allocation
-            self._changed[job.id] = None
+    def resized(self, event: SizeChanged) -> SizeChanged:
+        """A running job has another allocation; return by how many nodes it is larger."""
+        if (job := self.jobs.get(event.job)) is None:
+            return event
+        more, job.allocation = event.allocation.nodes - job.nodes, event.allocation
+        self._changed[job.id] = None
+        return replace(event, more=more)
 
     def yield_again(self, job: JobId, now: int) -> float:
         """A ready job yields without asking, with a boost: its mates would answer as before, as the shell knows."""

@@ -13,7 +13,8 @@ from cosched.core.coscheduling.membership import Membership
 from cosched.core.coscheduling.slot_use import IN_VAIN, SlotUse
 from cosched.core.effects import Effect, Record
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, Domain, JobId, MutatingRequest, Named, SettleGroupStart, named_mate
+from cosched.core.kept import Beside, Kept
+from cosched.core.protocol import FOREVER, NO_MATE, Domain, JobId, MutatingRequest, Named, SettleGroupStart
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import Detail, What, Why
 
@@ -41,44 +42,44 @@ class Parted(NamedTuple):
 class PairedJob:
     """A local job, and the `group` of those that it starts with: they name each other. None: there are no others."""
 
-    id: JobId
-    owner: str
-    group: Membership | None = None
-    state: JobState = JobState.QUEUED
-    allocation: Allocation | None = None  # what it has, or had last
-    holds: int = 0
-    generation: int = 0  # of its hold; the first hold is 1
-    disclosed: bool = False  # it is ready, and a peer was told that it holds
-    yields: int = 0
-    yielded_at: int | None = None  # the instant of the last yield
-    ready_at: int | None = None  # its first RunJob
-    started_at: int | None = None
-    start_at: float | None = None  # the agreed instant at which it starts, in seconds since 1970
-    held_since: int = 0
-    held_until: int = 0
-    held_node_seconds: int = 0
-    slot_node_seconds: int = 0  # of nodes that were free for it while it had a slot
-    fits_since: int | None = None  # it has a slot, and nodes have been free for it since then
-    hold_limit: int = 0
-    hold_ends: int = 0  # it is ready again after a hold, which ends then; 0: it did not hold
-    missed: bool = False  # it waits because its question about another got no answer
-    cannot_yield: bool = False
-    will_hold: bool = False  # it holds if the others cannot start; decided when it proposes that they do
-    alone: bool = False  # its patience has ended: it waits no longer for others that are unsubmitted or unknown
-    problem: str = ""  # a MateProblem: why there is no such mate, by the last answer
-    calls: int = 0  # mutating calls made, for their request ids
-    call: MutatingRequest | None = None  # the call that may start its mate, whose answer it awaits
-    call_since: int = 0  # when it called, or asked all others
-    uncertain: bool = False  # that call has timed out: it may have been carried out
-    slot: int | None = None  # the instant at which it starts with the others, by agreement
-    slot_generation: int = 0  # grows when a slot is set, moved or dropped
-    proposes: bool = False  # this domain has proposed the slot, and has all start at it
-    confirmed: bool = False  # the slot is kept, and this domain knows that: if it proposes, that all others know
-    in_doubt: bool = False  # a call was given up that may yet start the mate: no later one has been answered
-    wanted: bool = False  # its mate has asked for it
-    parted: Parted | None = None  # its owner has unlinked it from this mate, which cannot adopt it
-    adoptable: bool = False  # it names nobody, and its owner lets any job of the same owner that names it have it
-    untold: dict[Domain, Untold] = field(default_factory=dict)  # perhaps of a group that it was in
+    id: Beside[JobId]
+    owner: Beside[str]
+    group: Kept[Membership | None] = None
+    state: Beside[JobState] = JobState.QUEUED
+    allocation: Kept[Allocation | None] = None  # what it has, or had last
+    holds: Kept[int] = 0
+    generation: Kept[int] = 0  # of its hold; the first hold is 1
+    disclosed: Kept[bool] = False  # it is ready, and a peer was told that it holds
+    yields: Kept[int] = 0
+    yielded_at: Kept[int | None] = None  # the instant of the last yield
+    ready_at: Beside[int | None] = None  # its first RunJob
+    started_at: Beside[int | None] = None
+    start_at: Kept[float | None] = None  # the agreed instant at which it starts, in seconds since 1970
+    held_since: Kept[int] = 0
+    held_until: Kept[int] = 0
+    held_node_seconds: Kept[int] = 0
+    slot_node_seconds: Kept[int] = 0  # of nodes that were free for it while it had a slot
+    fits_since: Kept[int | None] = None  # it has a slot, and nodes have been free for it since then
+    hold_limit: Kept[int] = 0
+    hold_ends: Kept[int] = 0  # it is ready again after a hold, which ends then; 0: it did not hold
+    missed: Kept[bool] = False  # it waits because its question about another got no answer
+    cannot_yield: Kept[bool] = False
+    will_hold: Kept[bool] = False  # it holds if the others cannot start; decided when it proposes that they do
+    alone: Kept[bool] = False  # its patience has ended: it waits no longer for others that are unsubmitted or unknown
+    problem: Kept[str] = ""  # a MateProblem: why there is no such mate, by the last answer
+    calls: Kept[int] = 0  # mutating calls made, for their request ids
+    call: Kept[MutatingRequest | None] = None  # the call that may start its mate, whose answer it awaits
+    call_since: Kept[int] = 0  # when it called, or asked all others
+    uncertain: Kept[bool] = False  # that call has timed out: it may have been carried out
+    slot: Kept[int | None] = None  # the instant at which it starts with the others, by agreement
+    slot_generation: Kept[int] = 0  # grows when a slot is set, moved or dropped
+    proposes: Kept[bool] = False  # this domain has proposed the slot, and has all start at it
+    confirmed: Kept[bool] = False  # the slot is kept, and this domain knows that: if it proposes, that all others know
+    in_doubt: Kept[bool] = False  # a call was given up that may yet start the mate: no later one has been answered
+    wanted: Kept[bool] = False  # its mate has asked for it
+    parted: Kept[Parted | None] = None  # its owner has unlinked it from this mate, which cannot adopt it
+    adoptable: Kept[bool] = False  # it names nobody, and its owner lets any job of the same owner that names it have it
+    untold: Kept[dict[Domain, Untold]] = field(default_factory=dict)  # perhaps of a group that it was in
 
     @property
     def nodes(self) -> int:
@@ -126,8 +127,15 @@ class PairedJob:
 
     @property
     def named(self) -> Named:
-        """The mate that it names; its id may have been learnt."""
-        return named_mate(self.peer, self.pair, self.mate, self.group is not None and self.group.or_alone)
+        """The mate, or the group, that it names; the id of a mate may have been learnt. NO_MATE: it names nobody."""
+        return NO_MATE if self.group is None else self.group.as_named
+
+
+def queued_job(
+    id: JobId, owner: str, domain: Domain, named: Named | None, *, adoptable: bool = False
+) -> PairedJob:  # fmt: skip
+    """Return a new job on `domain`, which starts with those that it names; None: with nobody."""
+    return PairedJob(id, owner, None if named is None else Membership.named(domain, named), adoptable=adoptable)
 
 
 def membership(job: PairedJob) -> Membership:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import Asking
-from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
+from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob, queued_job
 from cosched.core.coscheduling.names import Names
 from cosched.core.coscheduling.starts.gathering import Gathering
 from cosched.core.coscheduling.starts.promises import Promises
@@ -34,7 +34,8 @@ class Links:
 
     def submitted(self, event: Submitted, now: int) -> list[Effect]:
         """A job is queued; ValueError if its mate, or its place in its group, is another job's."""
-        named, job = event.named, PairedJob(event.job, event.owner, adoptable=event.adoptable)
+        named = event.named
+        job = queued_job(event.job, event.owner, self.ledger.domain, named, adoptable=event.adoptable)
         self.names.add(job, named)
         self.ledger.changed[job.id] = None
         noted = self.ledger.note(job, What.SUBMITTED, **_told(named)) if self.ledger.story else []

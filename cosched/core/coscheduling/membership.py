@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from cosched.core.job import JobState
+from cosched.core.kept import Beside, Kept, Transient
 from cosched.core.protocol import (
     Domain,
     Failure,
@@ -19,6 +20,8 @@ from cosched.core.protocol import (
     Request,
     SettleGroupStart,
     Window,
+    named_group,
+    named_mate,
 )
 
 Known = TypeVar("Known")
@@ -39,10 +42,10 @@ NOBODY: Set[Domain] = frozenset()
 class Proposal:
     """A start that the job proposes to the other members."""
 
-    since: int
-    requests: dict[Domain, ProposeGroupStart]  # by whom they are asked
-    booked: set[Domain] = field(default_factory=set)
-    start_at: float | None = None  # the latest of the members' earliest instants
+    since: Kept[int]
+    requests: Kept[dict[Domain, ProposeGroupStart]]  # by whom they are asked
+    booked: Transient[set[Domain]] = field(default_factory=set)
+    start_at: Transient[float | None] = None  # the latest of the members' earliest instants
 
     @property
     def name(self) -> str:
@@ -93,61 +96,79 @@ class Agreement:
 class Promise:
     """The proposal by which the job's nodes are kept, and what the job was before."""
 
-    proposal: str
-    proposer: Domain
-    caller: JobId
-    was: JobState
-    since: int
-    until: int  # when the lease ends
-    release_due: bool = False  # its hold was to end meanwhile
-    asked: bool = False  # its lease is over, and the outcome was asked for since this domain was started
+    proposal: Kept[str]
+    proposer: Kept[Domain]
+    caller: Kept[JobId]
+    was: Kept[JobState]
+    since: Kept[int]
+    until: Kept[int]  # when the lease ends
+    release_due: Kept[bool] = False  # its hold was to end meanwhile
+    asked: Kept[bool] = False  # its lease is over, and the outcome was asked for since this domain was started
 
 
 @dataclass(slots=True)
 class Membership:
     """The pair or group that a job names: one job on each of its `domains`, in order; `others`: all but its own."""
 
-    name: str  # empty: a pair whose jobs are named by their ids
-    domains: tuple[Domain, ...]
-    others: tuple[Domain, ...]
-    or_alone: bool = False
-    is_pair: bool = False  # its jobs name each other as mates: what they ask is spoken as Algorithm 1
-    windows: Mapping[Domain, tuple[int, int]] = NOTHING  # those that are not [0, 0]
-    at: int | None = None  # the common instant that is given, by the wall clock
-    jobs: dict[Domain, JobId] = field(default_factory=dict)  # the other members, as far as they are known
-    ids: Mapping[Domain, JobId] = NOTHING  # those that are named by their ids and have not been heard of
-    asked: dict[Domain, Request] = NOTHING  # the questions of this RunJob that are open
-    told: dict[Domain, MateStatus | MateJobId | Failure] = NOTHING  # what came of the others
-    unanswered: Set[Domain] = NOBODY  # who gave no answer to the last call
-    again: Mapping[Domain, None] = NOTHING  # whom to ask again when the retry timer is due
-    without: tuple[Domain, ...] = ()  # whose members the job goes on without
-    proposal: Proposal | None = None
-    promise: Promise | None = None
-    kept_until: int = 0  # how long its nodes may be kept for proposals, however many; then others have their turn
-    agreement: Agreement | None = None
-    in_vain: int = 0  # proposals that were refused, as far as they count for the next pause
-    pauses_until: int = 0  # until when the job leaves nodes that it is given to others
-    slot: str = ""  # the name of the slot that the job has: that of the proposal by which the others have booked it
-    instant: int | None = None  # the common instant of the slot, if the group starts by slots only
-    keeping: Mapping[Domain, SettleGroupStart] = NOTHING  # who has not heard that we keep it
-    started_by: str = ""  # the proposal by which the group has started
-    held_by: Mapping[Domain, int] = NOTHING  # until when the others hold, as they say
-    void: Mapping[Domain, int] = NOTHING  # its proposals up to this number are dropped
+    name: Beside[str]  # empty: a pair whose jobs are named by their ids
+    domains: Beside[tuple[Domain, ...]]
+    others: Beside[tuple[Domain, ...]]
+    or_alone: Kept[bool] = False
+    is_pair: Beside[bool] = False  # its jobs name each other as mates: what they ask is spoken as Algorithm 1
+    windows: Kept[Mapping[Domain, tuple[int, int]]] = NOTHING  # those that are not [0, 0]
+    at: Kept[int | None] = None  # the common instant that is given, by the wall clock
+    jobs: Beside[dict[Domain, JobId]] = field(default_factory=dict)  # the other members, as far as they are known
+    ids: Kept[Mapping[Domain, JobId]] = NOTHING  # those that are named by their ids and have not been heard of
+    asked: Transient[dict[Domain, Request]] = NOTHING  # the questions of this RunJob that are open
+    told: Transient[dict[Domain, MateStatus | MateJobId | Failure]] = NOTHING  # what came of the others
+    unanswered: Transient[Set[Domain]] = NOBODY  # who gave no answer to the last call
+    again: Transient[Mapping[Domain, None]] = NOTHING  # whom to ask again when the retry timer is due
+    without: Kept[tuple[Domain, ...]] = ()  # whose members the job goes on without
+    proposal: Kept[Proposal | None] = None
+    promise: Kept[Promise | None] = None
+    kept_until: Kept[int] = 0  # how long its nodes may be kept for proposals, however many; then others have their turn
+    agreement: Transient[Agreement | None] = None
+    in_vain: Transient[int] = 0  # proposals that were refused, as far as they count for the next pause
+    pauses_until: Transient[int] = 0  # until when the job leaves nodes that it is given to others
+    slot: Kept[str] = ""  # the name of its slot: that of the proposal by which the others have booked it
+    instant: Kept[int | None] = None  # the common instant of the slot, if the group starts by slots only
+    keeping: Transient[Mapping[Domain, SettleGroupStart]] = NOTHING  # who has not heard that we keep it
+    started_by: Kept[str] = ""  # the proposal by which the group has started
+    held_by: Kept[Mapping[Domain, int]] = NOTHING  # until when the others hold, as they say
+    void: Kept[Mapping[Domain, int]] = NOTHING  # its proposals up to this number are dropped
 
     @classmethod
     def named(cls, domain: Domain, named: Named) -> Membership | None:
-        """That of a new job on `domain`; None: it names nobody."""
+        """Return that of a new job on `domain`; None: it names nobody."""
         if not named.others[0]:
             return None
+        group = cls.of(domain, named.others, named.name, named.is_pair)
+        group.or_alone, group.at = named.or_alone, named.at
+        group.windows = {window.domain: (window.earliest, window.latest) for window in named.windows}
         if named.is_pair:
-            [mate] = named.others
-            both = (domain, mate) if domain < mate else (mate, domain)
-            return cls(named.name, both, named.others, named.or_alone, is_pair=True, jobs=dict(named.ids))
-        domains = tuple(sorted((domain, *named.others)))
-        others = tuple(other for other in domains if other != domain)
-        windows = {window.domain: (window.earliest, window.latest) for window in named.windows}
-        ids = dict(named.ids) or NOTHING
-        return cls(named.name, domains, others, named.or_alone, windows=windows, at=named.at, ids=ids)
+            group.jobs = dict(named.ids)
+        else:
+            group.ids = dict(named.ids) or NOTHING
+        return group
+
+    @classmethod
+    def of(cls, domain: Domain, others: tuple[Domain, ...], name: str, is_pair: bool) -> Membership:
+        """Return that of a job on `domain`, with jobs on these others."""
+        domains = tuple(sorted((domain, *others)))
+        return cls(name, domains, others if is_pair else tuple(sorted(others)), is_pair=is_pair)
+
+    @property
+    def as_named(self) -> Named:
+        """How the job names the others; the id of a mate may have been learnt."""
+        if self.is_pair:
+            [peer] = self.others
+            return named_mate(peer, self.name or None, self.jobs.get(peer), self.or_alone)
+        return named_group(self.name, self.others, self.or_alone, self.named_windows, self.at, tuple(self.ids.items()))
+
+    @property
+    def own(self) -> Domain:
+        """The domain of the job itself."""
+        return next(domain for domain in self.domains if domain not in self.others)
 
     @property
     def by_slots_only(self) -> bool:

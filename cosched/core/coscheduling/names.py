@@ -92,7 +92,6 @@ class Names:
         if job.id in self.ledger.jobs:
             raise ValueError(f"job {job.id}: its pair is that of job {job.id} already")
         self.check_free(job.id, named, job.owner)
-        job.group = Membership.named(self.ledger.domain, named)
         self.restore(job)
 
     def restore(self, job: PairedJob) -> None:

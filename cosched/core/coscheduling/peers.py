@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cosched.core.coscheduling.ledger import Ledger
+from cosched.core.kept import Kept
 from cosched.core.protocol import Domain
 
 MAX_ABSENCE = 7 * 86400  # seconds; no job waits longer for a peer, whatever the peer said
@@ -19,10 +20,10 @@ MAX_ABSENCE = 7 * 86400  # seconds; no job waits longer for a peer, whatever the
 class Presence:
     """What is known of a peer that was there; all instants."""
 
-    away_since: int | None = None  # None: it is there
-    back_by: int = 0  # when it said that it would be back; 0: it said nothing
-    left: bool = False  # it said goodbye: a late answer does not mean that it is back
-    drains_until: int = 0  # it makes no pairs until then
+    away_since: Kept[int | None] = None  # None: it is there
+    back_by: Kept[int] = 0  # when it said that it would be back; 0: it said nothing
+    left: Kept[bool] = False  # it said goodbye: a late answer does not mean that it is back
+    drains_until: Kept[int] = 0  # it makes no pairs until then
 
 
 @dataclass(slots=True)
@@ -95,8 +96,8 @@ class Peers:
         known = self.known.get(peer)
         return known is not None and now < known.drains_until
 
-    def take_changed(self) -> dict[Domain, Presence]:
-        """The peers with news since the last call."""
-        changed = {peer: self.known[peer] for peer in sorted(self.changed)}
+    def take_changed(self) -> list[Domain]:
+        """Return the peers with news since the last call."""
+        changed = sorted(self.changed)
         self.changed.clear()
         return changed

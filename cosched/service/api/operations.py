@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import grpc
 
 from cosched.adapters.manager import ManagerError
+from cosched.core.coscheduling.ledger import queued_job
 from cosched.core.events import ReleaseDue
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, Named
@@ -21,7 +22,6 @@ from cosched.service.api.requests import Requests, UserRequest, not_owner
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import NODELIST, OF_NODES
-from cosched.service.domain.memory import fields_of
 from cosched.service.manager.queues import Queue
 from cosched.service.manager.runner import Runner
 from cosched.service.peers.announcing import Announcer
@@ -138,18 +138,18 @@ class Operations:
             raise refusal
 
     def _record(self, wanted: Submission, owner: str, named: Named | None) -> JobRecord:
+        id = self._domain.store.next_job_id()
         return JobRecord(
-            id=self._domain.store.next_job_id(),
+            id=id,
             name=wanted.name,
             owner=owner,
             uid=None,
             nodes=wanted.nodes,
             time_limit=wanted.time_limit,
             submitted_at=self._domain.clock.now(),
-            state=JobState.QUEUED,
+            job=queued_job(str(id), owner, self._domain.name, named, adoptable=wanted.adoptable),
             reason=story.WAITS_IN_QUEUE,
             user_hold=wanted.hold,
-            **fields_of(self._domain.name, named, adoptable=wanted.adoptable),
             columns=self._columns(wanted.columns, wanted.nodes),
         )
 

@@ -12,14 +12,13 @@ from cosched.adapters.batch_system import NodeState
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.membership import Promise
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, MateJobId, MateStatus, Named
+from cosched.core.protocol import FOREVER, MateJobId, MateProblem, MateStatus, Named
 from cosched.core.settings import Scheme
 from cosched.service.clock import Clock
 from cosched.service.configuration_sections import Coscheduling
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import is_sized, least_of, said_of
-from cosched.service.domain.memory import allocation_of, nodes_of
 from cosched.service.domain.presence import stopped
 from cosched.service.domain.sizing import sizing_of
 from cosched.service.domain.story import Noted
@@ -57,12 +56,12 @@ class Views:
     def write_job(self, message: job_pb2.Job, record: JobRecord) -> None:
         """Write a job into an empty message. Making a page's jobs first and copying them takes three times as long."""
         message.ref.domain, message.ref.job_id = self._domain.name, str(record.id)
-        message.name, message.owner, message.nodes = record.name, record.owner, nodes_of(record)
+        message.name, message.owner, message.nodes = record.name, record.owner, record.node_count
         message.state = int(record.state)  # type: ignore[assignment]  # the numbers are the same
         message.reason, message.account = self._reason(record), self._domain.records.charges.account(record)
         message.time_limit.seconds = record.time_limit
         self._write_times(message, record)
-        if (allocation := allocation_of(record)) is not None:
+        if (allocation := record.allocation) is not None:
             self._write_allocation(message, record, allocation)
         if record.exit_code is not None:
             message.exit_code = record.exit_code
@@ -116,8 +115,8 @@ class Views:
             message.name.pair.domain, message.name.pair.name = named.peer, named.pair
         elif named.mate is not None:
             message.name.job.CopyFrom(message.job)
-        if problem := (record.memory or {}).get("problem"):
-            message.problem = PROBLEM[problem]
+        if problem := record.job.problem:
+            message.problem = PROBLEM[MateProblem(problem)]
 
     def _write_group(self, message: job_pb2.Group, record: JobRecord, group: Named) -> None:
         message.name = group.name
@@ -139,17 +138,15 @@ class Views:
                 member.problem = PROBLEM[said.problem]
 
     def _write_holds(self, message: job_pb2.HoldRecord, record: JobRecord) -> None:
-        memory = record.memory or {}
-        message.holds = memory.get("holds", 0)
-        message.yields = memory.get("yields", 0)
-        message.held_node_seconds = memory.get("held_node_seconds", 0)
-        message.hold_generation = memory.get("generation", 0)
+        job = record.job
+        message.holds, message.yields, message.hold_generation = job.holds, job.yields, job.generation
+        message.held_node_seconds = job.held_node_seconds
         if record.state is JobState.HOLDING:
-            message.held_node_seconds += nodes_of(record) * (self._clock.now() - memory["held_since"])
-            if memory["held_until"] >= FOREVER:
+            message.held_node_seconds += record.node_count * (self._clock.now() - job.held_since)
+            if job.held_until >= FOREVER:
                 message.hold_forever = True
             else:
-                message.hold_until.seconds = self._clock.to_wall(memory["held_until"])
+                message.hold_until.seconds = self._clock.to_wall(job.held_until)
 
         elif (promise := self._promise(record)) is not None:
             message.hold_until.seconds = self._clock.to_wall(promise.until)
@@ -179,7 +176,7 @@ class Views:
         if (measured := self._domain.sizes.measured(str(record.id))) is not None:
             message.iterations.CopyFrom(job_pb2.Iterations(**measured._asdict()))
         if predictions := self._domain.sizes.predicted(record):
-            for nodes in sorted({message.least, nodes_of(record), message.ideal}):
+            for nodes in sorted({message.least, record.node_count, message.ideal}):
                 message.predictions.add(nodes=nodes, **predictions[nodes - message.least]._asdict())
 
     def event(self, record: EventRecord) -> domain_pb2.Event:
@@ -272,8 +269,8 @@ class Views:
         groups = [
             cluster_pb2.NodeGroup(
                 state=cluster_pb2.NODE_STATE_HELD if self._holds(record) else cluster_pb2.NODE_STATE_BUSY,
-                count=nodes_of(record),
-                names=(record.memory or {}).get("allocation", {}).get("where", ()),
+                count=record.node_count,
+                names=(record.job.allocation and record.job.allocation.where) or (),
                 job=self.ref(job),
             )
             for job, record in self._domain.jobs.items()

@@ -83,9 +83,12 @@ class Changes:
     def write(self, store: Store) -> None:
         """All of it in one transaction; StoreError."""
         with store.transaction():
-            store.put_jobs(self.found)
-            store.save_jobs(self.jobs.values())
-            store.add_events(self.events)
+            if self.found:
+                store.put_jobs(self.found)
+            if self.jobs:
+                store.save_jobs(self.jobs.values())
+            if self.events:
+                store.add_events(self.events)
             for (peer, caller), (request_id, reply) in self.answers.items():
                 store.save_answer(peer, caller, request_id, type(reply).__name__, reply)
             self.write_requests(store)
@@ -97,7 +100,8 @@ class Changes:
                 store.add_charges((*charge, *cost) for charge, cost in self.charges.items())
             for key, value in self.values.items():
                 store.set_meta(key, value)
-            store.drop_jobs(self.refused)
+            if self.refused:
+                store.drop_jobs(self.refused)
 
     def write_requests(self, store: Store) -> None:
         """What users requested, and the audit, in the present transaction; StoreError."""

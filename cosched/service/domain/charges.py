@@ -17,7 +17,6 @@ from typing import NamedTuple, Self
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId
 from cosched.service.configuration import Configuration
-from cosched.service.domain.memory import nodes_of
 from cosched.service.store import JobRecord
 
 HOUR = 3600
@@ -50,6 +49,15 @@ class Charge(NamedTuple):
     pair: str
 
 
+class Followed(NamedTuple):
+    """What a job has cost so far, in node-seconds; and since when how many nodes are booked for it (None: none)."""
+
+    held: int
+    slots: int
+    ready_since: int | None = None
+    nodes: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Accounts:
     """Accounts: of owners, for jobs that have none of their own; by account how many node-seconds may be held a day."""
@@ -76,7 +84,7 @@ class Charges:
         self._domain = domain
         self._jobs = jobs
         self._new: dict[Charge, Cost] = {}
-        self._ready: dict[int, tuple[int, int]] = {}  # jobs that have been given nodes: since when, and how many
+        self._followed: dict[int, Followed] = {}  # by job
         self._held: Counter[tuple[str, int]] = Counter()  # by account and hour
 
     def recall(self, kept: Iterable[tuple[str, int, int]]) -> None:
@@ -84,18 +92,24 @@ class Charges:
         for account, hour, held in kept:
             self._held[account, hour] += held
 
-    def follow(self, record: JobRecord, was: JobState, held: int, now: int) -> int:
-        """A job was in another state until now, and a hold of it that ended has cost `held` node-seconds.
+    def take_up(self, record: JobRecord) -> None:
+        """Charge what the job costs from now on."""
+        self._followed[record.id] = Followed(record.job.held_node_seconds, record.job.slot_node_seconds)
 
-        Returns the node-seconds that it had booked.
-        """
-        since, nodes = self._ready.pop(record.id, (now, 0)) if was is JobState.READY else (now, 0)
+    def follow(self, record: JobRecord, now: int) -> Cost:
+        """Charge what the job has cost since the last time by holds and slots that have ended, or booked; return it."""
+        job, before = record.job, self._followed.pop(record.id)
+        cost = Cost(job.held_node_seconds - before.held, slots=job.slot_node_seconds - before.slots)
+        ready_since, nodes = before.ready_since, before.nodes
         if record.state is JobState.READY:
-            self._ready[record.id] = since, nodes or nodes_of(record)
-            since = now
-        booked = nodes * (now - since)
-        self.add(record, Cost(held, booked), now)
-        return booked
+            if ready_since is None:
+                ready_since, nodes = now, record.node_count
+        elif ready_since is not None:
+            cost, ready_since = cost._replace(booked=nodes * (now - ready_since)), None
+        if not record.state.final:
+            self._followed[record.id] = Followed(job.held_node_seconds, job.slot_node_seconds, ready_since, nodes)
+        self.add(record, cost, now)
+        return cost
 
     def add(self, record: JobRecord, cost: Cost, now: int) -> None:
         """The job has cost so much more."""
@@ -121,7 +135,7 @@ class Charges:
         for key in [key for key in self._held if key[1] <= first]:
             del self._held[key]
         present: int = sum(
-            nodes_of(record) * (now - (record.memory or {}).get("held_since", now))
+            record.node_count * (now - record.job.held_since)
             for record in self._jobs.values()
             if record.state is JobState.HOLDING and self.account(record) == account
         )

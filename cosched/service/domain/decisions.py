@@ -10,7 +10,7 @@ from typing import assert_never
 from cosched.core.allocation import SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import IllegalEvent
-from cosched.core.domain import Change, PolicyDomain
+from cosched.core.domain import Change
 from cosched.core.effects import (
     Answer,
     Call,
@@ -26,12 +26,14 @@ from cosched.core.effects import (
     Yield,
 )
 from cosched.core.events import Event, Ready, Requeued
+from cosched.core.kept import to_plain
+from cosched.core.outcome import ORDERS, Keep, LastingDomain
 from cosched.core.protocol import Domain, JobId, MutatingRequest, SettleGroupStart
 from cosched.core.scheduling.places import Places
+from cosched.core.scheduling.scheduler import Order
 from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain.changes import Preempt
 from cosched.service.domain.late_answers import Late
-from cosched.service.domain.memory import PEERS, SCHEDULER, SLOT_USE, remember_peers
 from cosched.service.domain.peer_news import PeerNews
 from cosched.service.domain.records import Records
 from cosched.service.domain.sizing import Sizes
@@ -39,6 +41,7 @@ from cosched.service.domain.story import MATE_HOLDS, MEMBER_LOST, Noted
 
 _LOG = logging.getLogger(__name__)
 GIVE_BACK = (Yield, Release, PassOver)
+PEERS, SLOT_USE, SCHEDULER = "peers", "slot_use", "scheduler"  # the keys of what is kept of these
 
 
 class Decisions:
@@ -50,7 +53,7 @@ class Decisions:
         """`kind`: the scheduler's. `paced`: iterations run between `wake` and `rest` only, at the pace of a
         conductor (replay in lock-step).
         """
-        self.policy = PolicyDomain(core, records.scheduler, self._illegal, places)
+        self.policy = LastingDomain(core, records.scheduler, self._illegal, places)
         self._speaker: Domain = ""  # the peer that has said what this turn is about
         self._core = core
         self._records = records
@@ -58,7 +61,6 @@ class Decisions:
         self.sizes = Sizes(records, kind)
         self._scheduler = records.scheduler
         self._kind = kind.name
-        self._kept = self._scheduler.kept_of_domain()
         self._journal = records.journal
         self._paced = paced
         self._iterating = not paced
@@ -76,8 +78,6 @@ class Decisions:
     def feed(self, event: Event) -> None:
         """Tell the policy domain; only in a turn."""
         self.do(self.policy.handle(event, self._journal.now))
-        if self._core.peers.changed:
-            self._note_peers()
 
     def hear(self, peer: Domain, event: Event) -> bool:
         """Tell what a peer says; only in a turn. False: the rules refuse it, and it has changed nothing."""
@@ -101,37 +101,39 @@ class Decisions:
         self.do(self.policy.follow(effects, self._journal.now))
 
     def settle(self) -> None:
-        """The end of a turn: the scheduling that follows happens, and records are brought up to date."""
-        if self._iterating:
-            self._schedule()
-        self._records.refresh([*self.policy.take_changed(), *self._scheduler.take_changed()])
-        self._journal.changes.starts.update(self._scheduler.starts.take_changed())
-        if (run_times := self._scheduler.run_times) is not None and (changed := run_times.take_changed()):
-            self._journal.changes.run_times.append(changed)
-        self._journal.changes.charges.update(self._records.charges.take())
-        if (use := self._core.ledger.slot_use).changed:
-            use.changed = False
-            self._journal.changes.values[SLOT_USE] = json.dumps(use.until)
-        if self._scheduler.kept_of_domain() != self._kept:
-            self._journal.changes.values[SCHEDULER] = self.kept_of_domain()
-        orders = self._journal.changes.orders
-        orders += self._scheduler.take_orders()
-        self.giving_back.update(order.job for order in orders if type(order) in GIVE_BACK)
+        """The end of a turn: the scheduling that follows happens, and what comes of it is noted."""
+        now, changes = self._journal.now, self._journal.changes
+        with self._records.metrics.iteration.time():
+            outcome = self.policy.settle(now, iterate=self._iterating)
+        if outcome.look_at is not None:
+            self._look_again(outcome.look_at)
+        if not self._paced:
+            changes.awaited = outcome.awaited
+        self._keep(outcome.keep)
+        self.do(outcome.then)
+        self._records.refresh(outcome.keep.jobs)
+        changes.charges.update(self._records.charges.take())
+
+    def _keep(self, keep: Keep) -> None:
+        """Note what is to be kept beside jobs."""
+        changes = self._journal.changes
+        changes.starts.update(keep.starts)
+        for peer in keep.news:
+            what, until = self.presence(peer)
+            if self._news.is_news(peer, what, until, self._journal.now):
+                self._journal.note(None, what, peer=peer, until=until)
+        if keep.peers is not None:
+            changes.values[PEERS] = json.dumps({peer: to_plain(known) for peer, known in keep.peers.items()})
+        if keep.run_times is not None:
+            changes.run_times.append(keep.run_times)
+        if keep.slot_use is not None:
+            changes.values[SLOT_USE] = json.dumps(keep.slot_use)
+        if keep.scheduler is not None:
+            changes.values[SCHEDULER] = self.kept_of_domain()
 
     def kept_of_domain(self) -> str:
         """Return what is kept of the scheduler beside its jobs, with the name of its kind."""
-        self._kept = self._scheduler.kept_of_domain()
-        return json.dumps([self._kind, self._kept])
-
-    def _schedule(self) -> None:
-        """Iterate until nothing changes, or an answer is awaited."""
-        now = self._journal.now
-        if (look_at := self._scheduler.next_event(now)) is not None:
-            self._look_again(look_at)
-        with self._records.metrics.iteration.time():
-            self.do(self.policy.schedule(now))
-        if not self._paced:
-            self._journal.changes.awaited = self._scheduler.awaited
+        return json.dumps([self._kind, self._scheduler.kept_of_domain()])
 
     def _look_again(self, at: int) -> None:
         if not self._paced:
@@ -147,14 +149,6 @@ class Decisions:
 
     # Peers
 
-    def _note_peers(self) -> None:
-        """Something else is known of peers now."""
-        for peer in self._core.peers.take_changed():
-            what, until = self.presence(peer)
-            if self._news.is_news(peer, what, until, self._journal.now):
-                self._journal.note(None, what, peer=peer, until=until)
-        self._journal.changes.values[PEERS] = remember_peers(self._core.peers)
-
     def presence(self, peer: Domain) -> tuple[Noted, int | None]:
         """What is known of a peer, as a kind of event, and until when that is expected to last."""
         peers = self._core.peers
@@ -166,10 +160,19 @@ class Decisions:
 
     # What is left to do
 
-    def do(self, changes: Iterable[Change]) -> None:
+    def do(self, changes: Iterable[Change | Order]) -> None:
         """Note what the domain wants done; it is done after the turn. Only in a turn."""
         for change in changes:
-            self._do(change)
+            if type(change) in ORDERS:
+                self._give(change)  # type: ignore[arg-type]
+            else:
+                self._do(change)  # type: ignore[arg-type]
+
+    def _give(self, order: Order) -> None:
+        """Tell a batch system something."""
+        self._journal.changes.orders.append(order)
+        if type(order) in GIVE_BACK:
+            self.giving_back.add(order.job)
 
     def _do(self, change: Change) -> None:
         match change:

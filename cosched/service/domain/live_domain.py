@@ -119,7 +119,9 @@ class LiveDomain:
 
     def admit(self, record: JobRecord) -> None:
         """Tell the core of a new job; only in a turn."""
-        self.decisions.feed(Submitted(str(record.id), record.named, record.owner, record.adoptable))
+        job = str(record.id)
+        self.decisions.feed(Submitted(job, record.named, record.owner, record.job.adoptable))
+        record.job = self.core.jobs[job]
 
     def enqueue(self, record: JobRecord) -> None:
         """The job may be scheduled; only in a turn."""

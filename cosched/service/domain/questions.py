@@ -17,6 +17,9 @@ from cosched.core.protocol import (
     Lookup,
     MateJobId,
     MateProblem,
+    MateStarted,
+    MateTried,
+    MutatingReply,
     MutatingRequest,
     Reply,
     Request,
@@ -24,12 +27,13 @@ from cosched.core.protocol import (
 )
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.late_answers import LateAnswers
-from cosched.service.domain.memory import recalled_answer, recalled_job
 from cosched.service.domain.records import Records
 from cosched.service.domain.turns import Turns
 from cosched.service.store import AuditRecord, JobRecord, Store
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import number
+
+ANSWERS: dict[str, type[MutatingReply]] = {kind.__name__: kind for kind in (MateTried, MateStarted)}
 
 
 class Questions:
@@ -124,7 +128,7 @@ class Questions:
             kept = self._store.answer(peer, request.caller)
             if kept is not None:
                 request_id, kind, values = kept
-                self._core.answers.recover_answer(peer, request.caller, request_id, recalled_answer(kind, values))
+                self._core.answers.recover_answer(peer, request.caller, request_id, ANSWERS[kind](*values))
 
     def _ended(self, peer: Domain, request: Lookup) -> JobRecord | None:
         owner = self._core.names.owner_here(peer, request.owner)
@@ -136,7 +140,7 @@ class Questions:
     def _recall_job(self, record: JobRecord | None, peer: Domain, caller: JobId) -> None:
         if record is None or str(record.id) in self._core.jobs or not record.state.final:
             return
-        job = recalled_job(record, self._core.ledger.domain)
+        job = record.job
         if job.group is not None and peer in job.group.others and job.group.jobs.get(peer, caller) == caller:
             now = self._records.journal.clock.now()
             self._core.recover(job, record.submitted_at, now)

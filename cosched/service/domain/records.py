@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from operator import attrgetter
 
 from prometheus_client import Counter
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
-from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import Record
 from cosched.core.job import JobState
 from cosched.core.protocol import Found, JobId, Status
@@ -20,13 +18,10 @@ from cosched.service.domain.changes import Cancel, Journal
 from cosched.service.domain.charges import Charges, Cost
 from cosched.service.domain.holdings import Holdings
 from cosched.service.domain.malleable import least_of
-from cosched.service.domain.memory import named_in, remember
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord
 from cosched.service.wire.message_parts import FOUND, STATUS
 
-FIELDS_IN_STEP = ("state", "group_name", "mates", "is_pair", "ready_at", "started_at", "memory")
-IN_STEP = attrgetter(*FIELDS_IN_STEP)  # of a record, with the core
 KEEP_ENDED = 600  # seconds that an ended job stays in memory, for its mate's questions
 
 
@@ -59,6 +54,7 @@ class Records:
         self.jobs[str(record.id)] = record
         self.telling.pop(str(record.id), None)
         self.holdings.add(record, script_bytes)
+        self.charges.take_up(record)
 
     def order_cancellation(self, record: JobRecord, by: str) -> None:
         """Have the manager end a job, as soon as it can. Its end is reported."""
@@ -72,32 +68,22 @@ class Records:
 
     def refresh(self, changed: Iterable[JobId]) -> None:
         """Bring the records of these jobs up to date."""
-        changes = self.journal.changes
         for job in changed:
-            record, paired = self.jobs.get(job), self.core.jobs.get(job)
-            if paired is not None and job in self.telling:
-                self._follow_telling(self.telling[job], paired)
-            elif record is not None and paired is not None and self._refresh(record, paired):
-                changes.jobs[record.id] = record
-                if record.state.final:
-                    self._retire(record)
+            if (record := self.telling.get(job)) is not None:
+                self._follow_telling(record)
+            elif (record := self.jobs.get(job)) is not None:
+                self._refresh(record)
 
-    def _refresh(self, record: JobRecord, job: PairedJob) -> bool:
-        """Bring the record up to date with the core; whether anything differs."""
-        memory = remember(job, self.scheduler.job(job.id).to_keep() if job.id in self.scheduler else {})
-        values = (job.state, *named_in(job.group), job.ready_at, job.started_at, memory)
-        if values == IN_STEP(record):
-            return record.id in self.journal.changes.jobs
-        held_before = (record.memory or {}).get("held_node_seconds", 0)
-        slots_before = (record.memory or {}).get("slot_node_seconds", 0)
-        held, was = memory.get("held_node_seconds", 0) - held_before, record.state
-        self.metrics.held_node_seconds.inc(held)
-        for field, value in zip(FIELDS_IN_STEP, values, strict=True):
-            setattr(record, field, value)
-        booked = self.charges.follow(record, was, held, self.journal.now)
-        self.charges.add(record, Cost(slots=memory.get("slot_node_seconds", 0) - slots_before), self.journal.now)
-        self.metrics.booked_node_seconds.inc(booked)
-        return True
+    def _refresh(self, record: JobRecord) -> None:
+        job = record.job.id
+        record.scheduled = self.scheduler.job(job).to_keep() if job in self.scheduler else {}
+        if not record.is_up_to_date():
+            self.journal.save(record)
+            cost = self.charges.follow(record, self.journal.now)
+            self.metrics.held_node_seconds.inc(cost.held)
+            self.metrics.booked_node_seconds.inc(cost.booked)
+        if record.state.final:
+            self._retire(record)
 
     def _retire(self, record: JobRecord) -> None:
         """The job has ended: it is not among `jobs` any more."""
@@ -106,15 +92,16 @@ class Records:
         self._why_yielded.pop(job, None)
         self.holdings.remove(record)
         self.forget_later(job, self.journal.now)
-        if self.core.jobs[job].untold:
+        if record.job.untold:
             self.telling[job] = record
 
-    def _follow_telling(self, record: JobRecord, job: PairedJob) -> None:
+    def _follow_telling(self, record: JobRecord) -> None:
         """The job has ended; members of its group may have heard of its start since."""
-        record.memory = remember(job, {})
-        self.journal.save(record)
-        if not job.untold:
-            del self.telling[job.id]
+        record.scheduled = {}
+        if not record.is_up_to_date():
+            self.journal.save(record)
+        if not record.job.untold:
+            del self.telling[record.job.id]
 
     def take_up_telling(self, record: JobRecord) -> None:
         """The job has ended, and still has members of its group to tell of its start."""
@@ -172,7 +159,7 @@ class Records:
         if reason is not None:
             self.set_reason(job, reason)
         if effect.what is What.HAS_SLOT:
-            self.metrics.slots["set" if _slot(record) is None else "moved"].inc()
+            self.metrics.slots["set" if record.slot_on_record is None else "moved"].inc()
         if linked and effect.detail.get("mate") is not None:
             record.lookup = FOUND[Found.MATE]
         if effect.what is What.STARTED:
@@ -195,7 +182,7 @@ class Records:
         self.metrics.starts["unpaired" if not paired else "paired" if together else "alone"].inc()
         if together and record.is_pair:
             record.mate_status, record.heard_at = STATUS[Status.RUNNING], self.journal.now
-        slot = _slot(record)
+        slot = record.slot_on_record
         if together and slot is not None:
             self.metrics.slots["started" if self.journal.now >= slot else "early"].inc()
         self._count_push(effect.job)
@@ -211,11 +198,6 @@ class Records:
             self.metrics.pushed_seconds.inc(pushed)
             if (record := self.jobs.get(job)) is not None:
                 self.charges.add(record, Cost(pushed=pushed * self.core.jobs[job].nodes), self.journal.now)
-
-
-def _slot(record: JobRecord) -> int | None:
-    """The slot that the job had before this turn."""
-    return (record.memory or {}).get("slot")
 
 
 COUNTED: dict[What, Callable[[Metrics], Counter]] = {

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from cosched.core.coscheduling.peers import Presence
 from cosched.core.job import JobState
+from cosched.core.kept import from_plain
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 from cosched.errors import InputError
 from cosched.service.domain.charges import DAY, HOUR
+from cosched.service.domain.decisions import PEERS, SCHEDULER, SLOT_USE
 from cosched.service.domain.draining import DRAIN
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import least_of
-from cosched.service.domain.memory import PEERS, SCHEDULER, SLOT_USE, recalled_job, recalled_peers, recalled_place
 from cosched.service.domain.turns import Outside
 from cosched.service.store import JobRecord
 
@@ -40,14 +42,14 @@ def recover(domain: LiveDomain, outside: Outside) -> list[JobId]:
     domain.core.ledger.slot_use.until.update(json.loads(store.meta(SLOT_USE) or "{}"))
     domain.records.charges.recall(store.held_by_account(domain.clock.now() // HOUR - DAY))
     with domain.turns.take():
-        for peer, known in recalled_peers(store.meta(PEERS)).items():
-            domain.decisions.carry_out(domain.core.asking.recover_peer(peer, known))
+        for peer, kept in json.loads(store.meta(PEERS) or "{}").items():
+            domain.decisions.carry_out(domain.core.asking.recover_peer(peer, from_plain(Presence, kept)))
         domain.draining.recover(store.meta(DRAIN))
         for record in active:
             _recover(domain, record, script_bytes.get(record.id, 0))
         for record in store.telling_jobs():
             domain.records.take_up_telling(record)
-            domain.decisions.carry_out(domain.core.recover(recalled_job(record, domain.name), 0, domain.clock.now()))
+            domain.decisions.carry_out(domain.core.recover(record.job, 0, domain.clock.now()))
         domain.scheduler.reschedule()
     return running
 
@@ -82,7 +84,7 @@ def _check_nodes(domain: LiveDomain, record: JobRecord) -> None:
 
 
 def _kept(domain: LiveDomain, record: JobRecord) -> ClusterJob:
-    return domain.known(record).with_kept(recalled_place(record.memory or {}))
+    return domain.known(record).with_kept(record.scheduled)
 
 
 def _begin_life(domain: LiveDomain) -> None:
@@ -99,13 +101,12 @@ def _begin_life(domain: LiveDomain) -> None:
 
 def _recover(domain: LiveDomain, record: JobRecord, script_bytes: int) -> None:
     domain.records.take_up(record, script_bytes)
-    paired = recalled_job(record, domain.name)
-    domain.decisions.carry_out(domain.core.recover(paired, record.submitted_at, domain.clock.now()))
+    domain.decisions.carry_out(domain.core.recover(record.job, record.submitted_at, domain.clock.now()))
     why = _why_never(domain, record) if record.state is JobState.QUEUED else None
     if why is not None:
         domain.end(str(record.id), JobState.CANCELLED, why)
     elif record.state is not JobState.QUEUED or not record.user_hold:
-        domain.place(record, recalled_place(record.memory or {}))
+        domain.place(record, record.scheduled)
 
 
 def _why_never(domain: LiveDomain, record: JobRecord) -> str | None:

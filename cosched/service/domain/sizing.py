@@ -16,7 +16,6 @@ from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.protocol import JobId
 from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain.malleable import is_sized, least_of
-from cosched.service.domain.memory import nodes_of, remembered_allocation
 from cosched.service.domain.predictions import Prediction, as_kept, as_told
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
@@ -107,7 +106,6 @@ class Sizes:
     def begin(self, job: JobId, allocation: Allocation) -> None:
         """A job starts on this."""
         record = self._records.jobs[job]
-        self._has(record, allocation)
         if is_sized(record):
             self._save(record, Sizing())
             self._note(job, Noted.ALLOCATED, nodes=allocation.nodes, ideal=record.nodes)
@@ -116,20 +114,14 @@ class Sizes:
 
     def change(self, resized: SizeChanged) -> None:
         """The scheduler has changed the size of a running job."""
-        job, allocation, gave_to = resized.job, resized.allocation, resized.gave_to
-        if (record := self._records.jobs.get(job)) is None:
+        job, allocation, gave_to, more = resized.job, resized.allocation, resized.gave_to, resized.more
+        if job not in self._records.jobs:
             return
-        more = allocation.nodes - nodes_of(record)
-        self._has(record, allocation)
         if gave_to is not None:
             self._note(job, Noted.HARVESTED, nodes=allocation.nodes, fewer=-more, to=gave_to)
             self._note(gave_to, Noted.GETS_OF, more=-more, of=job)
         else:
             self._note(job, Noted.GIVEN, nodes=allocation.nodes, more=more)
-
-    def _has(self, record: JobRecord, allocation: Allocation) -> None:
-        record.memory = {**(record.memory or {}), "allocation": remembered_allocation(allocation)}
-        self._records.journal.save(record)
 
     def tell(self, job: JobId, names: Sequence[str], *, at_start: bool = False) -> None:
         """The job is told to use these nodes, and no others; `at_start`: they are those that it was started on."""

@@ -19,7 +19,6 @@ from cosched.core.protocol import JobId
 from cosched.service.domain.changes import LauncherOrder, Preempt
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import is_sized
-from cosched.service.domain.memory import allocation_of
 from cosched.service.manager.cancelling import Cancellations
 from cosched.service.manager.resizes import Resizes
 from cosched.service.manager.runner import Work, forget, tell_end
@@ -49,7 +48,7 @@ def spec_of(
     told: Mapping[str, str] = MappingProxyType({}),
 ) -> JobSpec:
     """Return what the manager is to run; `finding`: variables by which it finds its mates, `told`: others of ours."""
-    allocation, mate = allocation_of(record), record.mate
+    allocation, mate = record.allocation, record.mate
     return JobSpec(
         job_id=str(record.id),
         nodes=record.nodes if allocation is None else allocation.nodes,
@@ -70,7 +69,7 @@ def spec_of(
 
 def longest_run(record: JobRecord) -> int:
     """Return how long the job may run, in seconds: its time limit, until its scheduler has said otherwise."""
-    allocation = allocation_of(record)
+    allocation = record.allocation
     if allocation is None or record.started_at is None:
         return record.time_limit
     return min(allocation.latest_end - record.started_at, MAX_SECONDS)

@@ -23,6 +23,7 @@ from cosched.adapters.batch_system import (
     Withdrawn,
 )
 from cosched.adapters.manager import Ended, ManagerError, MustHoldError, Started
+from cosched.core.coscheduling.ledger import queued_job
 from cosched.core.effects import (
     Book,
     Claim,
@@ -42,7 +43,6 @@ from cosched.core.protocol import Domain, JobId, MateProblem, Named, named_group
 from cosched.service.domain import story
 from cosched.service.domain.changes import SystemOrder
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.memory import fields_of
 from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.manager.launches import known_mates
 from cosched.service.manager.runner import Work, tell_end
@@ -256,9 +256,8 @@ class Offers(Work[SystemOrder, BatchReport]):
             time_limit=job.time_limit,
             account=job.account,
             submitted_at=min(clock.from_wall(job.submitted_at), clock.now()),
-            state=JobState.QUEUED,
+            job=queued_job(job.job_id, job.owner, self._domain.name, named),
             reason=story.WAITS_IN_QUEUE,
-            **fields_of(self._domain.name, named),
         )
 
     def _relinked(self, report: Relinked) -> None:

@@ -22,7 +22,6 @@ from cosched.adapters.manager import ManagerError
 from cosched.core.protocol import JobId
 from cosched.service.configuration import Configuration
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.memory import nodes_of
 
 LOOK = 1.0  # seconds between looks for jobs that have not answered in time
 ON_RESIZE_IGNORED = "on_resize_ignored"  # by whom a job is cancelled
@@ -112,7 +111,7 @@ class Resizes:
 
     def _given(self, job: JobId) -> int:
         """Return how many nodes the scheduler gives to a job; 0: it has ended."""
-        return nodes_of(self._domain.jobs[job]) if job in self._domain.jobs else 0
+        return self._domain.jobs[job].node_count if job in self._domain.jobs else 0
 
     def _tell(self, job: JobId) -> None:
         """Tell the job of its nodes, as many as it should have if it has them, unless it knows."""

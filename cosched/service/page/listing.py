@@ -12,7 +12,6 @@ from cosched.core.job import JobState
 from cosched.core.protocol import Domain
 from cosched.core.story import Why
 from cosched.service.api.reads import in_slices
-from cosched.service.domain.memory import nodes_of
 from cosched.service.page import sentences
 from cosched.service.page.page_api import Described
 from cosched.service.page.timeline import SPANS
@@ -44,7 +43,7 @@ class Sums:
     def add(self, record: JobRecord) -> None:
         """Count one more."""
         self.jobs[record.state] += 1
-        self.nodes[record.state] += nodes_of(record)
+        self.nodes[record.state] += record.node_count
         kind = sentences.kind_of_wait(record) if record.paired else ""
         if not kind:
             return
@@ -149,7 +148,7 @@ def urgency(record: JobRecord) -> tuple[int, int]:
     """Return the place of a job: what keeps nodes comes first, then what waits, then what runs, then ended ones."""
     since = record.submitted_at
     if record.state is JobState.HOLDING:
-        return 0, (record.memory or {}).get("held_since", since)
+        return 0, record.job.held_since
     if record.state is JobState.READY:
         return 1, since
     if record.state.final:

@@ -11,7 +11,6 @@ from enum import IntEnum
 from cosched.client import Domain, Peer
 from cosched.core.protocol import FOREVER
 from cosched.service.configuration import Configuration
-from cosched.service.domain.memory import nodes_of
 from cosched.service.page.listing import Sums
 from cosched.service.page.words import count, milliseconds, span, until
 from cosched.service.store import JobRecord
@@ -126,10 +125,10 @@ def _holds(situation: Situation) -> Iterator[Problem]:
     lasts = situation.instant - _held_since(oldest)
     if lasts < LONG_HOLD:
         return
-    kept = sum(nodes_of(record) for record in holding)
+    kept = sum(record.node_count for record in holding)
     by = f"{count(kept, 'node')}, by {count(len(holding), 'job')}"
     what = f"Held idle for mates: {by}; the longest hold has lasted {span(lasts)}."
-    forever = (oldest.memory or {}).get("held_until", 0) >= FOREVER
+    forever = oldest.job.held_until >= FOREVER
     ends = "It never ends by itself (release_interval = 0)." if forever else "It ends by itself."
     if not situation.sees(oldest):
         yield Problem(Weight.HURTS, what, ends)
@@ -178,4 +177,4 @@ def _unsubmitted(situation: Situation) -> Iterator[Problem]:
 
 
 def _held_since(record: JobRecord) -> int:
-    return int((record.memory or {}).get("held_since") or record.submitted_at)
+    return record.job.held_since or record.submitted_at

@@ -25,7 +25,6 @@ from cosched.planning.search import EQUAL
 from cosched.planning.sites import by_domain
 from cosched.quantities import count
 from cosched.service.domain.malleable import APPLICATION, PROBLEM_SIZE, said_of
-from cosched.service.domain.memory import allocation_of
 from cosched.service.planning.machines import Machines
 from cosched.service.store import JobRecord
 from cosched.validation.text import shown
@@ -119,7 +118,7 @@ class Choosing:
 
     def variables(self, record: JobRecord) -> Mapping[str, str]:
         """Return what a job is told that starts: its machines in order, and their shares. ManagerError: no map."""
-        problem, allocation = problem_in(said_of(record)), allocation_of(record)
+        problem, allocation = problem_in(said_of(record)), record.allocation
         if problem is None or allocation is None or allocation.where is None:
             return {}
         for facts in self._facts():

@@ -14,7 +14,6 @@ from cosched.core.protocol import Domain, JobId
 from cosched.core.scheduling.scheduler import WITH_NODES
 from cosched.quantities import count
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.memory import nodes_of
 from cosched.service.manager.plans import BATCH_SYSTEMS, HAS_NODES, SLOT, Plan
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.peers import CallError, PeerClients
@@ -172,12 +171,12 @@ class Explaining:
         if record.state is JobState.QUEUED and job in plan.sizes:
             return f"{count(plan.sizes[job].nodes, 'node')} by the plan: {plan.sizes[job].why}"
         if record.state in WITH_NODES and (why := domain.kind.sized(domain.scheduler.job(job))):
-            return f"{count(nodes_of(record), 'node')}: {why}"
+            return f"{count(record.node_count, 'node')}: {why}"
         return ""
 
     def _write_past(self, told: Outlook, record: JobRecord) -> None:
         """Write what the job has had so far, and what that has cost."""
-        told.nodes, to_wall = nodes_of(record), self._clock.to_wall
+        told.nodes, to_wall = record.node_count, self._clock.to_wall
         told.submitted_at.seconds = to_wall(record.submitted_at)
         if record.started_at is not None:
             told.started_at.seconds = to_wall(record.started_at)
@@ -187,7 +186,7 @@ class Explaining:
             return
         held, booked, pushed, slots = self._domain.store.cost(record.id)
         if record.state is JobState.HOLDING:
-            held += nodes_of(record) * (self._clock.now() - (record.memory or {})["held_since"])
+            held += record.node_count * (self._clock.now() - record.job.held_since)
         told.cost.held, told.cost.booked, told.cost.pushed, told.cost.slots = held, booked, pushed, slots
 
     def _start(self, record: JobRecord, plan: Plan) -> Estimate | None:

@@ -17,7 +17,6 @@ from cosched.service.domain import story
 from cosched.service.domain.charges import HOUR
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import least_of
-from cosched.service.domain.memory import nodes_of, recalled_place
 from cosched.service.manager.plans import Plan
 from cosched.service.store import JobRecord
 from cosched.service.wire.message_parts import PROBLEM
@@ -100,7 +99,7 @@ class Reasons:
 
     def _in_queue(self, record: JobRecord, plan: Plan) -> Reason:
         job, domain = str(record.id), self._domain
-        known = domain.known(record).with_kept(recalled_place(record.memory or {}))
+        known = domain.known(record).with_kept(record.scheduled)
         ahead = max(0, plan.places.get(job, (1, 0))[0] - 1)
         what, text, change, detail = domain.kind.why(domain.scheduler, known, ahead, plan.words.get(job, ""))
         told = Reason(text=text, change=change)
@@ -162,7 +161,7 @@ class Reasons:
             text = wrong_member(domain, named.name, problem)
             change = f"cosched unlink {record.id} lets it start without"
         else:
-            problem = (record.memory or {}).get("problem")
+            problem = record.job.problem
             missing = explain_pb2.NoSuchMate(domain=named.peer, job_id=named.mate or "", pair=named.pair or "")
             text = wrong_mate(named.peer, named.mate, named.pair, problem)
             change = f"cosched link {record.id} names another; cosched unlink {record.id} lets it start alone"
@@ -288,11 +287,11 @@ class Reasons:
         """The nodes that it holds, and until when."""
         if record.state is not JobState.HOLDING:
             return 0, None
-        until = (record.memory or {}).get("held_until", FOREVER)
-        return nodes_of(record), None if until >= FOREVER else Timestamp(seconds=self._clock.to_wall(until))
+        until = record.job.held_until
+        return record.node_count, None if until >= FOREVER else Timestamp(seconds=self._clock.to_wall(until))
 
     def _at_most(self, record: JobRecord) -> str:
-        until = (record.memory or {}).get("held_until", FOREVER)
+        until = record.job.held_until
         return "" if until >= FOREVER else f" until {self._time(until)} at most"
 
     def _time(self, instant: int) -> str:

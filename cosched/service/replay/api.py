@@ -76,17 +76,16 @@ class ReplayApi(ReplayServiceServicer):
             yield wire.GetResultsResponse(counts=counts, releases=releases)
 
     def _result(self, job: JobRecord) -> wire.JobResult:
-        memory = job.memory or {}
         return wire.JobResult(
             number=job.id,
             state=int(job.state),  # type: ignore[arg-type]  # the numbers are the same
             ready=job.ready_at,
             start=self._lockstep.first_start(job.id),
             end=job.ended_at,
-            holds=memory.get("holds", 0),
-            yields=memory.get("yields", 0),
-            held_node_seconds=memory.get("held_node_seconds", 0),
-            hold_start=memory.get("held_since", 0) if job.state is JobState.HOLDING else None,
+            holds=job.job.holds,
+            yields=job.job.yields,
+            held_node_seconds=job.job.held_node_seconds,
+            hold_start=job.job.held_since if job.state is JobState.HOLDING else None,
         )
 
     def _check_caller(self, context: Context) -> None:

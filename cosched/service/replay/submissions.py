@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import grpc
 
-from cosched.core.job import JobState
+from cosched.core.coscheduling.ledger import queued_job
 from cosched.core.protocol import Domain, named_mate
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.memory import fields_of
 from cosched.service.store import JobRecord, JobScript, StoreError
 from cosched.service.wire.errors import Refusal
 
@@ -61,8 +60,7 @@ def _record(job: TraceJob, domain: Domain) -> JobRecord:
         nodes=job.nodes,
         time_limit=job.requested,
         submitted_at=job.submit,
-        state=JobState.QUEUED,
+        job=queued_job(str(job.number), OWNER, domain, named),
         reason=story.WAITS_IN_QUEUE,
-        **fields_of(domain, named),
         columns=json.dumps(job.said) if job.said else None,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +17,7 @@ from cosched.service.store import statements
 from cosched.service.store.errors import StoreError
 from cosched.service.store.opening import open_beside
 from cosched.service.store.records import EventRecord, JobRecord, Sample, event_of, job_of
-from cosched.service.store.schema import RETIRED
+from cosched.service.store.schema import DOMAIN, RETIRED
 
 T = TypeVar("T")
 Values = Sequence[Any]
@@ -45,6 +46,7 @@ class Reading:
         self._path = path
         self._connection = connection
         self.damage = damage
+        self._job_of = partial(job_of, self.meta(DOMAIN) or "")
 
     def meta(self, key: str) -> str | None:
         """Return the value of this key."""
@@ -61,7 +63,7 @@ class Reading:
 
     def job(self, id: int) -> JobRecord | None:
         """Return the job with this id."""
-        return self._one(job_of, statements.JOB, (id,))
+        return self._one(self._job_of, statements.JOB, (id,))
 
     def cost(self, job: int) -> tuple[int, ...]:
         """Return the node-seconds that the job has held, had booked, has pushed others by, and has kept by slots."""
@@ -70,13 +72,8 @@ class Reading:
     # SQL
 
     def _execute(self, sql: str, values: Values = ()) -> list[Any]:
-        return self._table(sql, values)[1]
-
-    def _table(self, sql: str, values: Values = ()) -> tuple[list[str], list[Any]]:
-        """Return the names of the columns, and the rows."""
         try:
-            cursor = self._connection.execute(sql, values)
-            return [name for name, *_ in cursor.description or ()], cursor.fetchall()
+            return self._connection.execute(sql, values).fetchall()
         except sqlite3.Error as error:
             raise self.damage.note(StoreError.of(self._path, error)) from None
 
@@ -123,7 +120,7 @@ class Reader(Reading):
         until = self._end_of_range(statements.NEXT_JOB, "jobs", after_id)
         if until is None:
             return [], None
-        found = self._read(job_of, *statements.jobs(states, owner, paired_only, after_id, limit, until, group))
+        found = self._read(self._job_of, *statements.jobs(states, owner, paired_only, after_id, limit, until, group))
         return found, found[-1].id if len(found) == limit else until
 
     def events(
@@ -157,7 +154,7 @@ class Reader(Reading):
 
     def ended_since(self, since: int, limit: int) -> list[JobRecord]:
         """Return jobs with mates that have ended since then, at most `limit`, the last one first."""
-        return self._read(job_of, statements.ENDED_SINCE, (since, limit))
+        return self._read(self._job_of, statements.ENDED_SINCE, (since, limit))
 
     def stories(self, jobs: Sequence[int], kinds: Sequence[int], limit: int) -> list[EventRecord]:
         """Return the last events of a few jobs, at most `limit`, in order; of these kinds, none: of all."""

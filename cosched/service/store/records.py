@@ -10,18 +10,24 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from cosched.core.allocation import Allocation
+from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.coscheduling.membership import Membership
 from cosched.core.job import JobState
-from cosched.core.protocol import NO_MATE, Domain, JobId, Named, Window, named_group, named_mate
+from cosched.core.kept import Plain, restore, to_plain
+from cosched.core.protocol import NO_MATE, Domain, JobId, Named
 from cosched.core.scheduling.run_times import Origin, Runs
+from cosched.core.scheduling.scheduler import WITH_NODES
 
+SCHEDULER = "scheduler"  # the key of what a job's scheduler keeps of it, in the column memory
 _FAST = 1  # zlib level: everything waits while scripts are compressed
 
 
 @dataclass(slots=True)
 class JobRecord:
-    """A job of this domain; its fields are the columns of the table jobs, in their order.
+    """A job of this domain: what its owner, its manager and its peers say of it, and `job`, what the core knows of it.
 
-    `ended_at` is set if and only if `state` is final.
+    `job` is the core's own, while the domain has the job. `ended_at` is set if and only if its state is final.
     """
 
     id: int
@@ -31,11 +37,9 @@ class JobRecord:
     nodes: int
     time_limit: int  # seconds
     submitted_at: int
-    state: JobState
+    job: PairedJob
     reason: str = ""
     user_hold: bool = False
-    ready_at: int | None = None
-    started_at: int | None = None
     ended_at: int | None = None
     exit_code: int | None = None
     end_text: str = ""  # for people: why it ended
@@ -45,63 +49,107 @@ class JobRecord:
     gap_s: int | None = None
     cancelled_by: str | None = None  # who cancelled it while it ran
     preempted_at: int | None = None  # since when the end of its last run is awaited; None: nothing of it is left
-    group_name: str | None = None  # of its pair or group; None: it has none
-    is_pair: bool = False  # it has a mate, and no group of that name
     account: str = ""  # which the batch system charges; empty: none
     columns: str | None = None  # JSON: what it says beside its size and time, as text; None: nothing
     predictions: str | None = None  # JSON: what a running one predicts of each of its sizes
     sizing: str | None = None  # JSON: the nodes that a running one has and was told of; see domain.sizing
     place: str | None = None  # JSON: where it can be reached, as it says: node list, host, port
-    mates: dict[Domain, JobId | None] = field(default_factory=dict)  # the others, by domain, in order; None: not known
-    memory: dict[str, Any] | None = None  # the coscheduler's own state of the job, as JSON
+    scheduled: Mapping[str, Any] = field(default_factory=dict)  # what its scheduler keeps of it (ClusterJob.to_keep)
+    kept: Plain = field(default_factory=dict, repr=False, compare=False)  # what is on record of `job` and `scheduled`
+
+    def is_up_to_date(self) -> bool:
+        """Return whether all that is kept of the job is on record as it is now; from then on it is."""
+        before, self.kept = self.kept, kept_of(self.job, self.scheduled)
+        return self.kept == before
+
+    @property
+    def state(self) -> JobState:
+        """Its state."""
+        return self.job.state
+
+    @property
+    def ready_at(self) -> int | None:
+        """The instant of its first RunJob."""
+        return self.job.ready_at
+
+    @property
+    def started_at(self) -> int | None:
+        """The instant of its start."""
+        return self.job.started_at
 
     @property
     def is_launched(self) -> bool:
         """Whether it runs in its manager now, or is about to: not while its last run, which was preempted, ends."""
-        return self.state is JobState.RUNNING and self.preempted_at is None
+        return self.job.state is JobState.RUNNING and self.preempted_at is None
+
+    @property
+    def allocation(self) -> Allocation | None:
+        """What the job has, or had when it ended; None: it waits, or has had nothing."""
+        state = self.job.state
+        has = state in WITH_NODES or (state.final and self.job.started_at is not None)
+        return self.job.allocation if has else None
+
+    @property
+    def node_count(self) -> int:
+        """How many nodes the job has, or had when it ended; how many it needs, if it has had none."""
+        allocation = self.allocation
+        return self.nodes if allocation is None else allocation.nodes
 
     @property
     def paired(self) -> bool:
         """Whether it starts with others."""
-        return bool(self.mates)
+        return self.job.group is not None
 
     @property
-    def mate(self) -> Named:
-        """Its mate in a pair, whose id may have been learnt; NO_MATE: it is in no pair."""
-        if not self.is_pair:
-            return NO_MATE
-        [(peer, job)] = self.mates.items()
-        return named_mate(peer, self.group_name, job, (self.memory or {}).get("group", {}).get("or_alone", False))
+    def is_pair(self) -> bool:
+        """Whether it has a mate, and no group of that name."""
+        return self.job.is_pair
+
+    @property
+    def group_name(self) -> str | None:
+        """The name of its pair or group; None: it has none."""
+        return None if self.job.group is None else self.job.group.name or None
+
+    @property
+    def mates(self) -> dict[Domain, JobId | None]:
+        """The others, by domain, in order; None: not known."""
+        group = self.job.group
+        return {} if group is None else {peer: group.jobs.get(peer) for peer in group.others}
 
     @property
     def named(self) -> Named:
-        """The group, or the mate, that it names."""
-        if self.is_pair or not self.mates:
-            return self.mate
-        kept = (self.memory or {}).get("group", {})
-        windows = tuple(Window(domain, *window) for domain, window in sorted(kept.get("windows", {}).items()))
-        or_alone, at, ids = kept.get("or_alone", False), kept.get("at"), tuple(kept.get("ids", {}).items())
-        return named_group(self.group_name or "", tuple(self.mates), or_alone, windows, at, ids)
+        """The group, or the mate, that it names; the id of a mate may have been learnt. NO_MATE: it names nobody."""
+        return self.job.named
+
+    @property
+    def mate(self) -> Named:
+        """Its mate in a pair; NO_MATE: it is in no pair."""
+        return self.job.named if self.job.is_pair else NO_MATE
 
     @property
     def starts_by(self) -> dict[str, int]:
         """By when the other members of its group start, by domain and their windows; empty before it has begun."""
-        named, kept = self.named, (self.memory or {}).get("group", {})
-        if named.is_pair or self.started_at is None or not kept.get("started_by"):
+        group, started = self.job.group, self.job.started_at
+        if group is None or group.is_pair or started is None or not group.has_begun:
             return {}
-        instant = self.started_at - next((own.earliest for own in named.windows if own.domain not in named.others), 0)
-        latest, without = {window.domain: window.latest for window in named.windows}, kept.get("without", ())
-        return {peer: instant + latest.get(peer, 0) for peer in named.others if peer not in without}
+        instant = started - group.window(group.own)[0]
+        return {peer: instant + group.window(peer)[1] for peer in group.partners}
 
     @property
     def adoptable(self) -> bool:
         """Whether its owner lets a job that names it have it: it names nobody."""
-        return bool((self.memory or {}).get("adoptable")) and not self.paired
+        return self.job.adoptable and not self.paired
 
     @property
     def slot(self) -> int | None:
         """The slot of a queued job, if it has one."""
-        return (self.memory or {}).get("slot") if self.state is JobState.QUEUED else None
+        return self.job.slot if self.job.state is JobState.QUEUED else None
+
+    @property
+    def slot_on_record(self) -> int | None:
+        """The slot that the job had when it was up to date last."""
+        slot: int | None = self.kept["memory"].get("slot") if self.kept else None
+        return slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +212,15 @@ class Sample(NamedTuple):
     running: int
 
 
-JOB_COLUMNS = tuple(column.name for column in fields(JobRecord))
+# Columns of what is kept of a job, and of what others say of it.
+_OF_JOB = ("state", "ready_at", "started_at", "group_name", "is_pair", "mates", "memory")
+_SAID = tuple(column.name for column in fields(JobRecord) if column.name not in ("job", "scheduled", "kept"))
+JOB_COLUMNS = (*_SAID, *_OF_JOB)
 EVENT_COLUMNS = tuple(column.name for column in fields(EventRecord))
 AUDIT_COLUMNS = tuple(column.name for column in fields(AuditRecord))
 ESTIMATE_COLUMNS = tuple(column.name for column in fields(EstimateRecord))
 
-_plain_job_values = attrgetter(*JOB_COLUMNS[:-2])
+_said = attrgetter(*_SAID)
 _plain_event_values = attrgetter(*EVENT_COLUMNS[:-1])
 audit_row = attrgetter(*AUDIT_COLUMNS)
 estimate_row = attrgetter(*ESTIMATE_COLUMNS)
@@ -178,21 +229,40 @@ _to_json = json.JSONEncoder(separators=(",", ":")).encode
 _mates_to_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode  # as json_object() of SQLite
 
 
+def kept_of(job: PairedJob, scheduled: Mapping[str, Any]) -> Plain:
+    """Return what is to be kept of a job, by the names of its columns."""
+    group, memory = job.group, to_plain(job)
+    if scheduled:
+        memory[SCHEDULER] = scheduled
+    kept: Plain = {"state": job.state, "ready_at": job.ready_at, "started_at": job.started_at, "memory": memory}
+    if group is not None:
+        kept["mates"] = {peer: group.jobs.get(peer) for peer in group.others}
+        kept["group_name"], kept["is_pair"] = group.name or None, group.is_pair
+    return kept
+
+
 def job_row(job: JobRecord) -> tuple[Any, ...]:
-    """Return the job's values of JOB_COLUMNS."""
-    mates = _mates_to_json(job.mates) if job.mates else None
-    return *_plain_job_values(job), mates, None if job.memory is None else _to_json(job.memory)
+    """Return the job's values of JOB_COLUMNS, as they were when it was up to date last."""
+    kept = job.kept or kept_of(job.job, job.scheduled)
+    mates = _mates_to_json(kept["mates"]) if "mates" in kept else None
+    of_group = kept.get("group_name"), kept.get("is_pair", False), mates
+    return *_said(job), kept["state"], kept["ready_at"], kept["started_at"], *of_group, _to_json(kept["memory"])
 
 
-def job_of(row: tuple[Any, ...]) -> JobRecord:
-    """Return the job with these values of JOB_COLUMNS; ValueError if they are not a job's."""
-    job = JobRecord(*row)
-    job.state = JobState(job.state)
-    job.user_hold, job.is_pair = bool(job.user_hold), bool(job.is_pair)
-    job.mates = {} if row[-2] is None else json.loads(row[-2])
-    if row[-1] is not None:
-        job.memory = json.loads(row[-1])
-    return job
+def job_of(domain: Domain, row: tuple[Any, ...]) -> JobRecord:
+    """Return the job of this domain with these values of JOB_COLUMNS; ValueError if they are not a job's."""
+    *said, state, ready_at, started_at, group_name, is_pair, mates, memory = row
+    others: dict[Domain, JobId | None] = json.loads(mates or "{}")
+    plain: Plain = json.loads(memory or "{}")
+    job = PairedJob(str(said[0]), said[2], None, JobState(state), ready_at=ready_at, started_at=started_at)
+    if others:
+        job.group = Membership.of(domain, tuple(others), group_name or "", bool(is_pair))
+        job.group.jobs = {peer: mate for peer, mate in others.items() if mate is not None}
+    scheduled = plain.pop(SCHEDULER, {})
+    record = JobRecord(*(*said[:7], restore(job, plain), *said[7:], scheduled))
+    record.user_hold = bool(record.user_hold)
+    record.kept = kept_of(job, scheduled)
+    return record
 
 
 def runs_row(origin: Origin, runs: Runs) -> tuple[Any, ...]:

@@ -360,6 +360,28 @@ _plain("0023_site", SITE)
 _OF_PAIRS_SLOT = ("slot", "slot_block", "slot_moves", "proposes", "confirmed", "fits_since", "rounds", "unanswered")
 
 
+_BY_THEMSELVES = {"block", "expected", "boost", "passed_over", "wanted_until", "released", "share", "been_ready"}
+_BY_THEMSELVES |= {"guard", "slot", "slot_block", "slot_moves", "pushed"}  # of schedulers, once beside the core's
+
+
+@MIGRATIONS(name="0027_kept")
+def _kept(database: Database) -> None:
+    """Write what is kept of jobs as their types say."""
+    for id, memory in database.execute("SELECT id, memory FROM jobs WHERE memory IS NOT NULL").fetchall():
+        kept = json.loads(memory)
+        if "scheduler" not in kept and (of_scheduler := {name: kept[name] for name in _BY_THEMSELVES & kept.keys()}):
+            kept["scheduler"] = of_scheduler
+        if (group := kept.get("group")) is not None:
+            if "booking" in group:
+                group["promise"] = group.pop("booking")
+            if "proposal" in group:
+                group["proposal"] = dict(zip(("since", "requests"), group["proposal"], strict=True))
+        if "untold" in kept:
+            kept["untold"] = {peer: [request, since] for peer, (since, *request) in kept["untold"].items()}
+        if (after := json.dumps(kept, separators=(",", ":"))) != memory:
+            database.execute("UPDATE jobs SET memory = ? WHERE id = ?", (after, id))
+
+
 def is_newer(database: Database) -> bool:
     """Whether the database has migrations that are unknown here."""
     with closing(Database(memory=True)) as empty:

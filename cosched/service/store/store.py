@@ -31,7 +31,6 @@ from cosched.service.store.records import (
     estimate_row,
     event_of,
     event_row,
-    job_of,
     job_row,
     runs_of,
     runs_row,
@@ -149,10 +148,10 @@ class Store(Reading):
         if not same:
             raise StoreError(self._path, "was moved, removed or replaced: put it back, or stop the service")
 
-    def _identities(self) -> list[tuple[int, int]]:
+    def _identities(self) -> tuple[int, ...]:
         """Return device and inode of the files that have the database's names now."""
-        abouts = (os.stat(path) for path in (self._path, self._log.path))
-        return [(about.st_dev, about.st_ino) for about in abouts]
+        base, log = os.stat(self._path), os.stat(self._log.path)
+        return base.st_dev, base.st_ino, log.st_dev, log.st_ino
 
     # Writing, inside a transaction
 
@@ -297,7 +296,7 @@ class Store(Reading):
 
     def telling_jobs(self) -> list[JobRecord]:
         """Return the jobs that have ended, and still have something to tell (UNTOLD), by id."""
-        return self._read(job_of, statements.TELLING_JOBS)
+        return self._read(self._job_of, statements.TELLING_JOBS)
 
     def script(self, id: int) -> JobScript | None:
         """Return the script of the job with this id."""
@@ -310,19 +309,19 @@ class Store(Reading):
     def ended_mate(self, peer: str, owner: str, pair: str | None, mate: str | None) -> JobRecord | None:
         """Return the last to end of the owner's jobs that name `peer` and the pair or, without a pair, the mate."""
         if pair is not None:
-            return self._one(job_of, statements.ENDED_OF_PAIR, (owner, pair, peer))
-        return self._one(job_of, statements.ENDED_WITH_MATE, (owner, peer, mate))
+            return self._one(self._job_of, statements.ENDED_OF_PAIR, (owner, pair, peer))
+        return self._one(self._job_of, statements.ENDED_WITH_MATE, (owner, peer, mate))
 
     def ended_member(self, owner: str, group: str) -> JobRecord | None:
         """Return the last to end of the owner's jobs that were in a group of this name."""
-        return self._one(job_of, statements.ENDED_OF_GROUP, (owner, group))
+        return self._one(self._job_of, statements.ENDED_OF_GROUP, (owner, group))
 
     def jobs(
         self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after_id: int, limit: int
     ) -> list[JobRecord]:
         """Return the first `limit` jobs (-1: all) with ids above `after_id` that meet all conditions; None: any."""
         sql, values = statements.jobs(states, owner, paired_only, after_id, limit)
-        return self._read(job_of, sql, values)
+        return self._read(self._job_of, sql, values)
 
     def events(self, after: int, jobs: Sequence[int], kinds: Sequence[int], limit: int) -> list[EventRecord]:
         """Return the first `limit` events after that number, of these jobs and kinds (empty: all)."""
@@ -351,7 +350,11 @@ class Store(Reading):
 
     def site(self) -> dict[str, tuple[list[str], list[Values]]]:
         """Return columns and rows of each table of the domain's site, and of what was learned of it."""
-        return {name: self._table(f"SELECT * FROM {name} ORDER BY 1, 2") for name in (*SITE_TABLES, *LEARNED_TABLES)}
+        return {name: self._table(name) for name in (*SITE_TABLES, *LEARNED_TABLES)}
+
+    def _table(self, name: str) -> tuple[list[str], list[Values]]:
+        columns = [column for (column,) in self._execute("SELECT name FROM pragma_table_info(?)", (name,))]
+        return columns, self._execute(f"SELECT * FROM {name} ORDER BY 1, 2")
 
     def held_by_account(self, after: int) -> list[tuple[str, int, int]]:
         """Return account, hour, and the node-seconds held, of the hours after this one."""
@@ -373,13 +376,10 @@ class Store(Reading):
 
     def _write(self, sql: str, rows: Iterable[Values]) -> int:
         """Execute the statement for each row of values; return how many rows it changed."""
-        self._check_transaction()
+        # A full disk may end the transaction. Later writes would then be stored at once, without the earlier ones.
+        if not self._connection.in_transaction:
+            raise RuntimeError("the store is written in transactions only")
         try:
             return self._connection.executemany(sql, rows).rowcount
         except sqlite3.Error as error:
             raise self.damage.note(StoreError.of(self._path, error)) from None
-
-    def _check_transaction(self) -> None:
-        # A full disk may end the transaction. Later writes would then be stored at once, without the earlier ones.
-        if not self._connection.in_transaction:
-            raise RuntimeError("the store is written in transactions only")

@@ -137,7 +137,7 @@ def started_by(made: World) -> list[set[str]]:
     """The proposals by which those that are linked have started, but for those that were preempted; empty: by none."""
     return [
         {
-            (made.nodes[name].store.job(int(job)).memory or {}).get("group", {}).get("started_by", "")
+            made.nodes[name].store.job(int(job)).job.group.started_by
             for name, job in group.items()
             if not parted(made.nodes[name], job)
         }
