@@ -142,7 +142,7 @@ def tally(words: Mapping[str, str], what: str) -> Verdict:
     by = {word: [name for name, of in words.items() if of == word] for word in (HOLDS, OPEN, FAILS)}
     still = f", {len(by[OPEN])} open" if by[OPEN] else ""
     ours, word = f"{len(by[HOLDS])} of {len(words)} {what}{still}", all_hold(words.values())
-    told = [("not ", by[FAILS]), ("open: ", by[OPEN])]
+    told = [("fails: ", by[FAILS]), ("open: ", by[OPEN])]
     return Verdict(word, ours, "; ".join(f"{head}{_listed(names)}" for head, names in told if names))
 
 

@@ -180,10 +180,10 @@ def _eureka_loses_least_at_high_load(results: Results) -> Verdict:
         means = ", ".join(str(results.mean((BY_LOAD, load, schemes), f"eureka {LOSS}")) for load in LOADS)
         rises, falls = (all_hold(map(fits.decides, there)) for fits in (POSITIVE, below(0)))
         words = {
-            "does not rise from load to load": opposite(rises),
-            "does not fall from load to load": opposite(falls),
-            "is less at 0.75 than at 0.25": below(0).decides(least),
-            "is less at 0.75 than at 0.5": below(0).decides(there[-1]),
+            "no rise from load to load": opposite(rises),
+            "no fall from load to load": opposite(falls),
+            "less at 0.75 than at 0.25": below(0).decides(least),
+            "less at 0.75 than at 0.5": below(0).decides(there[-1]),
         }
         verdict = tally(words, "")
         found.append((schemes, replace(verdict, ours=f"{means} node-hours")))
