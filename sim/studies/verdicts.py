@@ -162,12 +162,6 @@ def because(verdict: Verdict, why: Callable[[], str]) -> Verdict:
     return replace(verdict, why=why()) if verdict.word == FAILS else verdict
 
 
-def mean_of(values: Iterable[Estimate | None]) -> float:
-    """Return the mean of some means; 0 if there are none."""
-    there = [value.mean for value in values if value is not None]
-    return sum(there) / len(there) if there else 0.0
-
-
 def _told(value: Estimate, fits: Range, unit: str) -> str:
     tie = value.low == value.high == value.mean and value.mean in fits.without
     return TIE if tie else f"{value}{unit}"
