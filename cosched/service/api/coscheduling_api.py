@@ -201,7 +201,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         """
         request = asked.request
         reply = self.domain.questions.ask(asked, audit)
-        if audit is not None and not self.domain.questions.is_of_mates(asked):
+        if type(request) in ORDERS and audit is not None and not self.domain.questions.is_of_mates(asked):
             self._audit_vain(replace(audit, outcome=NO_MATE, detail=f"{asked.peer}:{request.caller} is not its mate"))
         if reply is None and isinstance(request, Late):
             reply = await self.domain.questions.late_answers.of(asked.peer, request)
