@@ -226,7 +226,7 @@ def unlinked(a: Coscheduler, **names: str) -> None:
 def test_a_mate_may_be_linked_with_another_job_than_that_from_which_it_was_unlinked(a, names):
     """ "A job that was unlinked from a mate is not adopted by it": others are."""
     unlinked(a, **names)
-    submit(a, "i")
+    submit(a, "i", adoptable=True)
     assert answer(a, mate="j") == no_pair(MateProblem.UNLINKED)
     assert answer(a, pair="another") == UNSUBMITTED
     assert answer(a, mate="i") == MateJobId(Found.MATE, "i")

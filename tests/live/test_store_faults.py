@@ -144,7 +144,8 @@ def test_a_state_folder_that_may_not_be_written_is_named(make_service, without_p
     folder.mkdir()
     folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
     service.config["domain"]["state"] = str(folder / "state.db")
-    assert refused(service) == f"{folder / 'state.db'}: its folder cannot be written"
+    assert refused(service).startswith(f"{folder / 'state.db'}: its folder cannot be written: ")
+    assert refused(service).endswith(f" may not write in {folder} (mode 0500, of root:root)")
     assert list(folder.iterdir()) == []
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from cosched.adapters.manager import SettingError
 from cosched.adapters.setting_checks import folder_of_commands
-from cosched.cli.client.submit import _read as read_script
+from cosched.cli.client.scripts import read_script
 from cosched.client.defaults import defaults
 from cosched.errors import InputError
 from cosched.pem import read as read_pem

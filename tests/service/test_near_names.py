@@ -8,6 +8,7 @@ import pytest
 
 from cosched.core.protocol import named_mate
 from cosched.service.api.named_mates import NamedMates
+from cosched.service.peers.linking import Coupled
 from cosched.service.wire.errors import Refusal
 from cosched.validation.near_names import nearest
 
@@ -83,7 +84,7 @@ def _table(a, b):
     ],
 )
 def test_a_domain_that_is_not_there_is_followed_by_the_one_that_comes_near(named, said):
-    mates = NamedMates(cast(Any, SimpleNamespace(name="intrepid")), cast(Any, None), ["eureka", "mira"])
+    mates = NamedMates(cast(Any, SimpleNamespace(name="intrepid")), cast(Any, None), Coupled(["eureka", "mira"]))
     with pytest.raises(Refusal) as refused:
         mates.mate(named_mate(named))
     assert (refused.value.reason, str(refused.value)) == ("DOMAIN_NOT_FOUND", said)
