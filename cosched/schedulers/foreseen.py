@@ -29,7 +29,7 @@ def read_future(path: str, *, curves: bool = False) -> Future:
     try:
         rows = list(csv.reader(Path(path).read_text(encoding="utf-8").splitlines()))
     except (OSError, UnicodeDecodeError) as error:
-        reason = reason_of(error, path) if isinstance(error, OSError) else "it is no text"
+        reason = reason_of(error, path) if isinstance(error, OSError) else "it is not text"
         raise _wrong(path, f"cannot be read: {reason}") from None
     if not rows or [cell.strip() for cell in rows[0]] != HEADER:
         raise _wrong(path, f"its first line must be {','.join(HEADER)}")

@@ -206,7 +206,7 @@ class Events(Settings):
         if value and not os.path.isabs(value[0]):
             raise ValueError(f"{shown(value[0])} is no absolute path")
         if value and not os.access(value[0], os.X_OK):
-            raise ValueError(f"{shown(value[0])} is no program that this user may run: {why_not_run(value[0])}")
+            raise ValueError(f"{shown(value[0])} is not a program that this user may run: {why_not_run(value[0])}")
         return value
 
 

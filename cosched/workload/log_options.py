@@ -49,7 +49,7 @@ def parse_columns(text: str) -> tuple[str, ...]:
     names = tuple(name.strip().partition("%")[0] for name in re.split(r"[,|]", _without_parentheses(text)))
     for name in names:
         if not _NAME.fullmatch(name):
-            raise ValueError(f"{shown(text)} is no list of columns such as JobID,Submit,Elapsed,NNodes")
+            raise ValueError(f"{shown(text)} is not a list of columns such as JobID,Submit,Elapsed,NNodes")
         if names.count(name) > 1:
             raise ValueError(f"the column {name} occurs twice")
     return names
@@ -75,7 +75,7 @@ def check_timezone(text: str) -> str:
     try:
         ZoneInfo(text)
     except (KeyError, ValueError, OSError):
-        raise ValueError(f"{shown(text)} is no time zone that is known here, as Europe/Berlin") from None
+        raise ValueError(f"{shown(text)} is not a time zone that is known here, as Europe/Berlin") from None
     return text
 
 

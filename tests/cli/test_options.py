@@ -138,7 +138,7 @@ def test_every_key_of_a_fluid_domain():
         ("format=xls", "format: 'xls' is not 'swf', 'accounting', 'sacct' or 'csv'"),
         ("skip_bad=-1", "skip_bad: '-1' is below 0"),
         ("runs=first", "runs: 'first' is not 'last' or 'all'"),
-        ("timezone=Mars", "timezone: 'Mars' is no time zone that is known here"),
+        ("timezone=Mars", "timezone: 'Mars' is not a time zone that is known here"),
         ("columns=(a,a)", "columns: the column a occurs twice"),
         ("partition_limit=24h", "partition_limit: '24h' is not NAME=TIME, as batch=24h"),
         ("partition_limit=(a=1h,a=2h)", "partition_limit: the partition a occurs twice"),

@@ -139,12 +139,12 @@ def test_info_of_a_log_without_a_header(cosched, tmp_path):
     ("arguments", "reason"),
     [
         (["--columns", "a,a"], "--columns: the column a occurs twice"),
-        (["--columns", "a,"], "--columns: 'a,' is no list of columns such as JobID,Submit,Elapsed,NNodes"),
+        (["--columns", "a,"], "--columns: 'a,' is not a list of columns such as JobID,Submit,Elapsed,NNodes"),
         (
             ["--timezone", "Europe/Bonn"],
-            "--timezone: 'Europe/Bonn' is no time zone that is known here, as Europe/Berlin",
+            "--timezone: 'Europe/Bonn' is not a time zone that is known here, as Europe/Berlin",
         ),
-        (["--timezone", "../x"], "--timezone: '../x' is no time zone that is known here, as Europe/Berlin"),
+        (["--timezone", "../x"], "--timezone: '../x' is not a time zone that is known here, as Europe/Berlin"),
         (["--partition-limit", "24h"], "--partition-limit: '24h' is not NAME=TIME, as batch=24h"),
         (["--partition-limit", "a=x"], "--partition-limit: 'x' is not a duration such as 90, 20m, 12h or 3d"),
         (["--partition-limit", "a=0"], "--partition-limit: 'a=0': a time limit is above 0"),

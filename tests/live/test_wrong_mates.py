@@ -43,7 +43,7 @@ def test_a_wrong_mate_is_refused_with_the_reason(pair):
         assert refusal(a, script, mate="b:1") == "b:1 has ended (completed)" + WAY_OUT
         assert refusal(a, script, mate="b:2") == "b:2 runs already" + WAY_OUT
         assert refusal(a, script, mate="b:3").startswith("b:3 waits for the job of a pair's name: give that name")
-        assert refusal(a, script, mate="b:4") == "b:4 is that of job 1 already"
+        assert refusal(a, script, mate="b:4") == "b:4 is the mate of job 1 already"
         assert refusal(a, script, mate="a:1") == "a is this domain: a mate is a job of another one (configured: b)"
         assert [job.id for job in a.jobs(JOB_STATES.values())] == ["1"], "nothing of them is left"
         assert {event.job for event in a.events(after=0, until_now=True)} == {"a:1"}

@@ -34,5 +34,5 @@ def test_each_size_is_told_once_and_in_order():
 @pytest.mark.parametrize("name", Prediction._fields)
 @pytest.mark.parametrize("seconds", [-1e-9, math.nan, math.inf, 2e9])
 def test_no_time_is_refused(name, seconds):
-    with pytest.raises(FieldError, match=rf"predictions\[1\].{name}: is no time from 0 to 1000000000 s"):
+    with pytest.raises(FieldError, match=rf"predictions\[1\].{name}: is not a time from 0 to 1000000000 s"):
         checked_predictions([*told(range(1, 2)), *told(range(2, 3), **{name: seconds})], 1, 2)

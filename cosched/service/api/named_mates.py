@@ -67,8 +67,8 @@ class NamedMates:
         if not named.is_pair:
             said = f"group {named.name}: job {taken} is its member here already; cancel it, or choose another name"
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "GROUP_TAKEN", said, {"job_id": str(taken)})
-        what = f"pair {named.pair}" if named.pair is not None else str(named)
-        said = f"{what} is that of job {taken} already"
+        what = f"pair {named.pair} is that" if named.pair is not None else f"{named} is the mate"
+        said = f"{what} of job {taken} already"
         raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "PAIR_TAKEN", said, {"job_id": str(taken)})
 
     def mate(self, mate: Named) -> Named:

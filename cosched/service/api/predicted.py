@@ -25,7 +25,7 @@ def _checked(field: str, told: job_pb2.Prediction) -> Prediction:
     checked = Prediction(*(getattr(told, name) for name in Prediction._fields))
     for name, seconds in checked._asdict().items():
         if not (math.isfinite(seconds) and 0 <= seconds <= LONGEST):
-            raise FieldError(f"{field}.{name}", f"is no time from 0 to {LONGEST:.0f} s")
+            raise FieldError(f"{field}.{name}", f"is not a time from 0 to {LONGEST:.0f} s")
     if checked.exec_time == 0:
         raise FieldError(f"{field}.exec_time", "is 0: an iteration takes some time")
     return checked

@@ -46,7 +46,7 @@ def read_blocks(
 
     How it is packed is told by the first bytes, not by the name. Lines end with LF, CR LF or, if there is no LF, CR.
     InputError if the file cannot be read, is damaged or is not UTF-8 text; SWF comments (lines that begin with ';') may
-    also be Latin-1. A line that is no text is empty instead if `notes` allow bad lines.
+    also be Latin-1. A line that is not text is empty instead if `notes` allow bad lines.
     """
     name = source_name(path)
     line = 1

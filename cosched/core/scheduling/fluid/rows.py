@@ -246,7 +246,7 @@ def _check_said(one: FluidJobs) -> None:
     if one.least[0] < 1:
         raise ValueError(f"least: {one.least[0]} is below 1: a job has a node, or more")
     if not 0 <= one.fixed[0] < MAX_RUN:
-        raise ValueError(f"resize_s: {one.fixed[0]} is no time from 0 s to less than {MAX_RUN:,} s")
+        raise ValueError(f"resize_s: {one.fixed[0]} is not a time from 0 s to less than {MAX_RUN:,} s")
     if one.data[0] < 0:
         raise ValueError(f"resize_bytes: {one.data[0]} is below 0")
 
