@@ -224,9 +224,9 @@ JobID|Submit|Start|End|Elapsed|Timelimit|State|NNodes|Partition
 @pytest.mark.parametrize(
     ("limit", "start", "said"),
     [
-        ("", 7200, "1 get the longest limit in the log, 1 h (partition_limit states another)"),
-        (",partition_limit=b=2h", 7200, "1 get that of partition_limit"),
-        (",partition_limit=(a=1h,b=40m)", 20, "1 get that of partition_limit"),
+        ("", 7200, "1 gets the longest limit in the log, 1 h (partition_limit states another)"),
+        (",partition_limit=b=2h", 7200, "1 gets that of partition_limit"),
+        (",partition_limit=(a=1h,b=40m)", 20, "1 gets that of partition_limit"),
     ],
 )
 def test_a_job_without_a_limit_is_backfilled_by_a_stated_one_not_by_its_run(cosched, tmp_path, limit, start, said):

@@ -119,7 +119,7 @@ def test_info_says_how_a_log_was_read(cosched, tmp_path):
         "time zone  times that name none are taken as UTC (--timezone)",
         "as read    skipped 1 bad line: 4 (1 column, but the first line names 8)",
         "as read    left out 1 earlier run: the last run of a job counts (runs=all: each)",
-        "as read    jobs without a time limit of their own: 1 get the longest run in the log, 1 h "
+        "as read    jobs without a time limit of their own: 1 gets the longest run in the log, 1 h "
         "(partition_limit states another)",
     ]
     options = "--timezone", "Europe/Berlin", "--runs", "all", "--partition-limit", "*=3h", "--partition-limit", "a=1h"

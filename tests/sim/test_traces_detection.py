@@ -9,8 +9,8 @@ from cosched.workload.traces import FORMATS, read_trace
 
 SWF_ROW = "1 0 5 100 8 -1 -1 16 3600 -1 1 7 3 -1 2 -1 -1 -1\n"
 NO_HEADER = (
-    "a log without a header: say what is in its columns, as columns=JobID,Submit,Elapsed,NNodes for sacct, or"
-    " columns=job_id,submit,run,nodes"
+    "a log without a header: say what its columns are by the option columns, as JobID,Submit,Elapsed,NNodes for sacct,"
+    " else as job_id,submit,run,nodes"
 )
 FIXED_WIDTH = "sacct in columns of fixed width: write it with `sacct --parsable2`"
 

@@ -235,7 +235,7 @@ def test_or_that_of_its_partition():
     assert log.requested_time.tolist() == [600, 50, 50, 50]
     assert log.remarks == (
         "partition_limit: no job without a time limit of its own is in d",
-        "jobs without a time limit of their own: 1 get that of partition_limit, "
+        "jobs without a time limit of their own: 1 gets that of partition_limit, "
         "2 get the longest limit in the log, 50 s (partition_limit states another)",
     )
 

@@ -33,8 +33,12 @@ def with_limits(
     requested[rows] = np.where(given > 0, given, longest)
     ran = run[rows] > 0
     stated, others = int((ran & (given > 0)).sum()), int((ran & (given == 0)).sum())
-    taken = [f"{stated:,} get that of partition_limit"] if stated else []
+    taken = [f"{_get(stated)} that of partition_limit"] if stated else []
     if others:
-        taken.append(f"{others:,} get the longest {what} in the log, {span(longest)} (partition_limit states another)")
+        taken.append(f"{_get(others)} the longest {what} in the log, {span(longest)} (partition_limit states another)")
     if taken:
         notes.say(f"jobs without a time limit of their own: {', '.join(taken)}")
+
+
+def _get(jobs: int) -> str:
+    return f"{jobs:,} get{'s' if jobs == 1 else ''}"

@@ -22,8 +22,8 @@ from cosched.workload.traces.values import is_number, optional, seconds, whole
 NEEDED = ("job_id", "submit", "run")
 SIZES = ("nodes", "procs")
 NO_HEADER = (
-    "a log without a header: say what is in its columns, as columns=JobID,Submit,Elapsed,NNodes for sacct, or"
-    " columns=job_id,submit,run,nodes"
+    "a log without a header: say what its columns are by the option columns, as JobID,Submit,Elapsed,NNodes for sacct,"
+    " else as job_id,submit,run,nodes"
 )
 
 
