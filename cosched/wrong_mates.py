@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from cosched.core.protocol import MateProblem
 
-ANY_OF = "|"  # between domains, of which a job does not say which one it means; no name has it
+ANY_OF = "|"  # between the domains that a job may mean, if it names none; no name contains it
 WAY_OUT = "name another mate, or say --or-alone to let the job start alone"
 
 # A domain does not tell which of these it is

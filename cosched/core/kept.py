@@ -100,7 +100,7 @@ def restore(value: T, plain: Mapping[str, Any]) -> T:
 
 
 def from_plain(kind: Callable[..., T], plain: Mapping[str, Any]) -> T:
-    """Return the value of which this was kept. It has no fields beside."""
+    """Return the value that was kept as this. It has no other fields."""
     known = kept_fields(kind)
     return kind(
         **{name: plain[name] if read is None else read(plain[name]) for name, _, _, read, _ in known if name in plain}

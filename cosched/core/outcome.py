@@ -26,7 +26,7 @@ class Keep(NamedTuple):
 
     jobs: list[JobId]  # a job may be there twice
     starts: Mapping[tuple[Owner, int], Starts]
-    news: list[Domain]  # peers of which something else is known
+    news: list[Domain]  # peers about which more is known now
     peers: Mapping[Domain, Presence] | None
     slot_use: Mapping[str, int] | None
     run_times: Changed | None

@@ -19,6 +19,7 @@ from cosched.cli.client.wording import (
     kept_until,
     local_time,
     mate_found,
+    mate_missed,
     meaning,
     windows_found,
 )
@@ -125,7 +126,7 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "ended", local_time(job.ended_at)
     yield "exit code", "" if job.exit_code is None else str(job.exit_code)
     for mate in job.mates:
-        yield "mate", _mate(mate)
+        yield "mate", _mate(mate, ended=job.ended_at is not None)
     if job.group is not None:
         yield "group", _group(job.group)
     yield "adoptable", "yes: a job that names it by its id may have it" if job.adoptable else ""
@@ -192,8 +193,8 @@ def _group(group: Group) -> str:
     return f"{group.name}; {group_found(group)}{windows_found(group)}{late}"
 
 
-def _mate(mate: Mate) -> str:
-    parts = [mate_found(mate)]
+def _mate(mate: Mate, *, ended: bool) -> str:
+    parts = [mate_missed(mate) if ended and mate.lookup != "found" else mate_found(mate)]
     if mate.pair:
         parts.append(f"pair {mate.pair}")
     if mate.heard_at:

@@ -60,6 +60,15 @@ def mate_found(mate: Mate) -> str:
     return f"no answer from {mate.domain} about its mate yet: it is asked again as soon as it answers"
 
 
+def mate_missed(mate: Mate) -> str:
+    """Say why a job that has ended had no mate, as far as the mate's domain answered."""
+    if mate.lookup == "unsubmitted":
+        return f"its mate was not submitted to {mate.domain}"
+    if mate.lookup == "no_pair":
+        return wrong_mate(mate.domain, mate.id, mate.pair, mate.problem)
+    return f"no answer came from {mate.domain} about its mate"
+
+
 def _known(status: str | None, heard_at: datetime | None) -> str:
     """Say the last known state of a mate, with its age if it may have changed since."""
     if not status:

@@ -153,7 +153,7 @@ class Names:
         return self.may_adopt(peer, adoptable=job.adoptable, held=self.held_back(job.id))
 
     def is_for(self, peer: Domain, request: Lookup, job: PairedJob) -> bool:
-        """Whether the job is one of this owner's, of which the peer may hear."""
+        """Return whether the job is this owner's, and the peer may hear of it."""
         return job.owner == self.owner_here(peer, request.owner) and self.may_hear_of(peer, job)
 
     def starts_with(self, peer: Domain, caller: JobId, job: JobId) -> bool:

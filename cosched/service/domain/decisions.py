@@ -115,7 +115,7 @@ class Decisions:
         changes.charges.update(self._records.charges.take())
 
     def _keep(self, keep: Keep) -> None:
-        """Note what is to be kept beside jobs."""
+        """Note what the database keeps beside jobs."""
         changes = self._journal.changes
         changes.starts.update(keep.starts)
         for peer in keep.news:

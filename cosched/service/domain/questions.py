@@ -93,7 +93,7 @@ class Questions:
         return MateProblem.UNKNOWN if self._records.scheduler.capabilities.all_jobs else MateProblem.NOT_WAITING
 
     def _is_for(self, peer: Domain, request: Lookup, record: JobRecord) -> bool:
-        """As `Names`, of a job on record: whether it is one of this owner's, of which the peer may hear."""
+        """Return whether a job on record is this owner's, and the peer may hear of it; as in `Names`."""
         if record.owner != self._core.names.owner_here(peer, request.owner):
             return False
         return peer in record.mates or self._core.names.may_adopt(peer, adoptable=record.adoptable, held=False)

@@ -230,7 +230,7 @@ _mates_to_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).enc
 
 
 def kept_of(job: PairedJob, scheduled: Mapping[str, Any]) -> Plain:
-    """Return what is to be kept of a job, by the names of its columns."""
+    """Return what the database keeps of a job, by the names of its columns."""
     group, memory = job.group, to_plain(job)
     if scheduled:
         memory[SCHEDULER] = scheduled

@@ -68,6 +68,26 @@ def test_a_job_that_holds_and_one_that_has_ended(cosched, domain):
     assert "state       failed (NonZeroExitCode)\n" in shown
 
 
+@pytest.mark.parametrize(
+    ("lookup", "said"),
+    [
+        (wire.MATE_LOOKUP_UNSPECIFIED, "no answer came from eureka about its mate; pair p"),
+        (wire.MATE_LOOKUP_UNSUBMITTED, "its mate was not submitted to eureka; pair p"),
+        (
+            wire.MATE_LOOKUP_NO_PAIR,
+            "eureka knows no such pair: the job of pair p on eureka is not there, has ended, or is "
+            "another job's mate or another user's; pair p",
+        ),
+    ],
+)
+def test_of_a_job_that_ended_without_its_mate_nothing_is_awaited_any_more(cosched, domain, lookup, said):
+    ended = domain.add(state=job_pb2.JOB_STATE_COMPLETED)
+    ended.ended_at.seconds = EPOCH
+    mate = ended.mates.add(lookup=lookup)
+    mate.name.pair.name, mate.name.pair.domain = "p", "eureka"
+    assert f"mate        {said}\n" in cosched("show", "17").stdout
+
+
 def test_what_happens_again_and_again_is_one_line(cosched, domain):
     domain.add()
     for _ in range(10):
