@@ -5,7 +5,10 @@ The core's effects map to calls: `Start` is `start`; `Hold` lets the offer wait;
 `release`; `Try` is `try_start`, followed by `start`. Reports become the core's events: `Offered` is Ready, `Withdrawn`
 is NodesLost or Requeued, `Started` is StartedUnasked (unless we asked for the start), `Ended` is Finished.
 
-A batch system reports only jobs that name a mate. cosched ignores all others.
+A batch system reports only jobs that name a mate. cosched ignores all others. What a job names is a `Named` of the
+core: `named_mate(DOMAIN, NAME)` or `named_mate(DOMAIN, mate=ID)`, or `named_group` with the other domains in order. The
+domain of a pair's name may be empty: the job does not say it, since there is one other domain, or a configured one.
+The members of a group have no ids here.
 
 To add one: a class that implements `BatchSystem`, and an entry point of the group `cosched.adapters` that names a
 `BatchSystemFactory`. Both may be in a package of the site's own.
@@ -21,25 +24,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from cosched.adapters.manager import Ended, Manager, Started
-from cosched.core.protocol import Window
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """The mate that a job names: job `mate` of the domain `peer`, or whichever job carries the same `pair` name.
-
-    `or_alone`: the job starts alone if there is no such mate. `others`: the job is in the group `pair`, with one job on
-    each of these domains, in alphabetical order; `peer` is empty. Only a group may have `windows`, in the order of
-    their domains, and an instant, `at`, in seconds since 1970 (see `Named`); one other domain is enough then.
-    """
-
-    peer: str = ""
-    mate: str | None = None
-    pair: str | None = None
-    or_alone: bool = False
-    others: tuple[str, ...] = ()
-    windows: tuple[Window, ...] = ()
-    at: int | None = None
+from cosched.core.protocol import Named
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +47,7 @@ class Appeared:
     submitted_at: int  # seconds since 1970; may change with each requeue
     nodes: int
     owner: str
-    link: Link | None  # None (only in Known): the job no longer names a mate
+    named: Named | None  # None (only in Known): the job no longer names a mate
     name: str = ""
     time_limit: int = 0  # seconds; 0: none
     account: str = ""  # the one that the batch system charges; empty: none
@@ -82,7 +67,7 @@ class Relinked:
     """A job names another mate than before, or none."""
 
     job_id: str
-    link: Link | None
+    named: Named | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +82,7 @@ class Offered:
     nodes: int
     nodelist: str
     owner: str
-    link: Link | None
+    named: Named | None
     can_yield: bool  # False: it can only hold, since the manager would cancel it
     number: int
     account: str = ""  # as of Appeared
@@ -241,13 +226,13 @@ class BatchSystem(Manager[Known, BatchReport], Protocol):
     async def hasten(self, job_id: str) -> None:
         """Make the manager consider a queued job that it keeps back. An offer is reported."""
 
-    async def adopt(self, job_id: str, link: Link, may: Callable[[LoneJob], bool]) -> bool:
+    async def adopt(self, job_id: str, named: Named, may: Callable[[LoneJob], bool]) -> bool:
         """Give a mate to a queued job that names none, if it `may` have it. Returns after all news has been read.
 
         False: there is no such job, or it may not. ValueError: the manager's jobs cannot name this mate.
         """
 
-    async def relink(self, job_id: str, link: Link) -> None:
+    async def relink(self, job_id: str, named: Named) -> None:
         """Replace a job's mate by this one. The change is not reported. ValueError as for `adopt`."""
 
     async def part(self, job_id: str) -> None:
@@ -340,7 +325,7 @@ class BatchSystemFactory:
     `submit` runs in `cosched submit`, as the calling user and on the user's host. It raises InputError for what the
     user must correct, and ManagerError. None: users submit with the batch system's own command. `can_meet`: whether it
     gives slots and starts wanted jobs before their turn (meet.md). `can_group`: whether its jobs can name groups
-    (`Link.others`), and `submit` takes the options `group` and `members`; else its domains take no members of groups.
+    (`named_group`), and `submit` takes the options `group` and `members`; else its domains take no members of groups.
     `names_nodes`: whether `submit` takes the option `nodelist`, names of nodes joined by commas.
     """
 

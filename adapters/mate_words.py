@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cosched.adapters.batch_system import Link
-from cosched.core.protocol import Window
+from cosched.core.protocol import Named, Window, named_group, named_mate
 from cosched.errors import InputError
 from cosched.validation.group_names import wrong_group_name, wrong_members
 from cosched.validation.pair_names import is_pair_name
@@ -14,7 +13,7 @@ from cosched.validation.pair_names import is_pair_name
 GROUP = "group=NAME@DOMAIN+DOMAIN"
 
 
-def read_group(value: str) -> Link:
+def read_group(value: str) -> Named:
     """Return the group of this name and these other domains, NAME@DOMAIN+DOMAIN. ValueError says what is wrong.
 
     One other domain is that of a pair.
@@ -25,16 +24,16 @@ def read_group(value: str) -> Link:
         raise ValueError(f"domain {wrong[0] + 1} {wrong[1]}")
     if why := wrong_group_name(name) if len(others) > 1 or not is_pair_name(name) else "":
         raise ValueError(why)
-    return Link(others[0], pair=name) if len(others) == 1 else Link(pair=name, others=tuple(sorted(others)))
+    return named_mate(others[0], name) if len(others) == 1 else named_group(name, tuple(sorted(others)))
 
 
-def write_group(link: Link) -> str:
-    """Return the value that `read_group` reads; empty for a link without domains."""
-    domains = "+".join(link.others) or link.peer
-    return f"{link.pair}@{domains}" if domains else ""
+def write_group(named: Named) -> str:
+    """Return the value that `read_group` reads; empty for a pair whose domain is not named."""
+    domains = "+".join(named.others)
+    return f"{named.name}@{domains}" if domains else ""
 
 
-def asked_link(domain: str, peers: Sequence[str], given: Mapping[str, Any]) -> Link | None:
+def asked_mate(domain: str, peers: Sequence[str], given: Mapping[str, Any]) -> Named | None:
     """Return the mate or the group that a user's options name (`Submission.options`), None if none. InputError.
 
     A pair's domain is left out where there is only one.
@@ -42,18 +41,18 @@ def asked_link(domain: str, peers: Sequence[str], given: Mapping[str, Any]) -> L
     or_alone = given.get("or_alone", False)
     if given.get("group") is not None:
         windows = tuple(Window(domain, *window) for domain, window in sorted(given.get("windows", {}).items()))
-        return Link("", None, given["group"], or_alone, tuple(sorted(given["members"])), windows, given.get("at"))
+        return named_group(given["group"], tuple(sorted(given["members"])), or_alone, windows, given.get("at"))
     if given.get("pair") is not None:
-        return Link(_pair_domain(domain, peers, given), pair=given["pair"], or_alone=or_alone)
+        return named_mate(_pair_domain(domain, peers, given), given["pair"], or_alone=or_alone)
     if given.get("mate") is None:
         return None
     peer, _, mate = given["mate"].partition(":")
-    return Link(peer, mate, or_alone=or_alone)
+    return named_mate(peer, None, mate, or_alone)
 
 
-def option_of(link: Link) -> str:
-    """Return the option of `cosched submit` that names such a link."""
-    return "--group" if link.others else "--pair" if link.mate is None else "--mate"
+def option_of(named: Named) -> str:
+    """Return the option of `cosched submit` that names such a mate, or group."""
+    return "--group" if not named.is_pair else "--pair" if named.mate is None else "--mate"
 
 
 def _pair_domain(domain: str, peers: Sequence[str], given: Mapping[str, Any]) -> str:

@@ -23,7 +23,6 @@ from cosched.adapters.batch_system import (
     Foreseen,
     JobOutlook,
     Known,
-    Link,
     LoneJob,
     NodeState,
 )
@@ -45,6 +44,7 @@ from cosched.adapters.programs import until_it_answers
 from cosched.adapters.tasks import OwnTasks
 from cosched.adapters.watch import Watch
 from cosched.adapters.watched import WatchedQueue
+from cosched.core.protocol import Named
 from cosched.file_errors import reason_of
 
 _T = TypeVar("_T")
@@ -234,32 +234,32 @@ class PbsManager(WatchedQueue, BatchSystem):
 
     # Mates
 
-    async def adopt(self, job_id: str, link: Link, may: Callable[[LoneJob], bool]) -> bool:
+    async def adopt(self, job_id: str, named: Named, may: Callable[[LoneJob], bool]) -> bool:
         """See the protocol: the job's resources name the mate."""
         if not self._register.names_no_mate(job_id):
             return False
         for row in await self._pbs.details([job_id]):
             if row.state in ("Q", "H", "W") and not row.array and may(_lone(row)):
-                await self._name(job_id, link, {ADOPTABLE: ""} if ADOPTABLE in row.resources else {})
+                await self._name(job_id, named, {ADOPTABLE: ""} if ADOPTABLE in row.resources else {})
                 await self.look()
                 return True
         return False
 
-    async def relink(self, job_id: str, link: Link) -> None:
+    async def relink(self, job_id: str, named: Named) -> None:
         """See the protocol."""
         job = self._of(job_id)
-        job.link = link
-        await self._name(job_id, link)
+        job.named = named
+        await self._name(job_id, named)
 
     async def part(self, job_id: str) -> None:
         """See the protocol."""
         job = self._of(job_id)
-        job.link = None
+        job.named = None
         await self._pbs.alter(job_id, words(None))
 
-    async def _name(self, job_id: str, link: Link, also: Mapping[str, str] = MappingProxyType({})) -> None:
+    async def _name(self, job_id: str, named: Named, also: Mapping[str, str] = MappingProxyType({})) -> None:
         try:
-            resources = words(link)
+            resources = words(named)
         except WordError as error:
             raise ValueError(str(error)) from None
         await self._pbs.alter(job_id, {**resources, **also})

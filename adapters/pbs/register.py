@@ -16,7 +16,6 @@ from cosched.adapters.batch_system import (
     BatchReport,
     JobOutlook,
     Known,
-    Link,
     Offered,
     Refused,
     Relinked,
@@ -28,6 +27,7 @@ from cosched.adapters.pbs.commands import JobRow
 from cosched.adapters.pbs.ends import SECOND
 from cosched.adapters.pbs.hook_server import Asked
 from cosched.adapters.pbs.words import ARRAY, WordError, find
+from cosched.core.protocol import Named
 
 WAITS = "waits for its mate (cosched)"
 STEPS_BACK = "lets other jobs go first (cosched)"
@@ -52,7 +52,7 @@ class BatchJob:
 
     job_id: str
     owner: str
-    link: Link | None
+    named: Named | None
     nodes: int
     submitted: int  # seconds since 1970
     name: str = ""
@@ -123,24 +123,24 @@ class Register:
         in_the_way = self._keeper(asked)
         if in_the_way is not None:
             return f"its nodes are kept for job {in_the_way.job_id} (cosched)"
-        link = self._link(asked.job_id, asked.owner, asked.resources, asked.array)
+        named = self._named(asked.job_id, asked.owner, asked.resources, asked.array)
         job = self.jobs.get(asked.job_id)
-        if job is None and link is not None and self._is_named(link, asked.owner):
+        if job is None and named is not None and self._is_named(named, asked.owner):
             self.namesakes.add(asked.job_id)
             self._look()
             return NAMESAKE
-        if job is None and link is not None:
+        if job is None and named is not None:
             nodes, just_now = len(commands.chunks(asked.vnodes)), int(time.time())
             job = self._add(
-                BatchJob(asked.job_id, asked.owner, link, nodes, just_now, asked.name, account=asked.account or "")
+                BatchJob(asked.job_id, asked.owner, named, nodes, just_now, asked.name, account=asked.account or "")
             )
         if job is None:
             return None
         if asked.account is not None:
             job.account = asked.account
-        if link != job.link:
-            self.relink(job, link)
-        if job.link is None or (job.admitted and job.kept == commands.chunks(asked.vnodes).keys()):
+        if named != job.named:
+            self.relink(job, named)
+        if job.named is None or (job.admitted and job.kept == commands.chunks(asked.vnodes).keys()):
             return None
         return self._offer(job, asked.vnodes)
 
@@ -200,7 +200,7 @@ class Register:
     def report_offer(self, job: BatchJob) -> None:
         """Report the job's offer, if it has one."""
         if job.phase is Phase.OFFERED:
-            told = job.job_id, job.submitted, job.nodes, job.vnodes, job.owner, job.link
+            told = job.job_id, job.submitted, job.nodes, job.vnodes, job.owner, job.named
             self._report(Offered(*told, can_yield=True, number=job.number, account=job.account))
 
     # Looks at the queue
@@ -244,11 +244,11 @@ class Register:
 
     def learn(self, row: JobRow) -> BatchJob | None:
         """Take up a job that was not known; None: it names no mate, or cannot have one."""
-        link = self._link(row.job_id, row.owner, row.resources, row.array)
-        if link is None:
+        named = self._named(row.job_id, row.owner, row.resources, row.array)
+        if named is None:
             self._others.add(row.job_id)
             return None
-        job = BatchJob(row.job_id, row.owner, link, row.nodes, row.submitted_at, row.name, row.walltime, row.account)
+        job = BatchJob(row.job_id, row.owner, named, row.nodes, row.submitted_at, row.name, row.walltime, row.account)
         self._add(job)
         self._follow(job, row)
         return job
@@ -262,9 +262,9 @@ class Register:
     def _follow(self, job: BatchJob, row: JobRow) -> None:
         job.submitted, job.time_limit = row.submitted_at, row.walltime
         job.expected, job.comment, job.account = row.expected, row.comment, row.account
-        link = self._link(row.job_id, row.owner, row.resources, row.array)
-        if link != job.link:
-            self.relink(job, link)
+        named = self._named(row.job_id, row.owner, row.resources, row.array)
+        if named != job.named:
+            self.relink(job, named)
         if row.state in ("R", "E", "S") and job.phase is not Phase.RUNNING:
             self.runs(job, float(row.started_at or 0) or None)
         elif row.state in ("Q", "H", "W", "T") and job.phase is Phase.RUNNING:
@@ -272,7 +272,7 @@ class Register:
 
     def runs(self, job: BatchJob, at: float | None) -> None:
         """Note that a job has started, by our word or without."""
-        if not job.admitted and job.link is not None and job.phase is not Phase.RUNNING:
+        if not job.admitted and job.named is not None and job.phase is not Phase.RUNNING:
             _LOG.warning("job %s has started without permission", job.job_id)
         job.phase, job.started, job.changed = Phase.RUNNING, at, self._clock()
         if job.admitted:
@@ -300,29 +300,29 @@ class Register:
     def names_no_mate(self, job_id: str) -> bool:
         """Whether this is a queued job that names no mate at present."""
         job = self.jobs.get(job_id)
-        return job_id in self._others if job is None else job.link is None and job.phase is Phase.QUEUED
+        return job_id in self._others if job is None else job.named is None and job.phase is Phase.QUEUED
 
-    def _is_named(self, link: Link, owner: str) -> bool:
+    def _is_named(self, named: Named, owner: str) -> bool:
         """Whether a job of this owner has this mate, or is in this group, and has not ended as far as is known."""
         mine = (job for job in self.jobs.values() if job.owner == owner and job.phase is not Phase.ENDED)
-        return any(job.link is not None and _name(job.link) == _name(link) for job in mine)
+        return any(job.named is not None and (job.named.name, job.named.ids) == (named.name, named.ids) for job in mine)
 
-    def relink(self, job: BatchJob, link: Link | None) -> None:
+    def relink(self, job: BatchJob, named: Named | None) -> None:
         """Note that a job names another mate, or none."""
-        job.link = link
-        self._report(Relinked(job.job_id, link))
+        job.named = named
+        self._report(Relinked(job.job_id, named))
 
-    def _link(self, job_id: str, owner: str, resources: Mapping[str, str], array: bool) -> Link | None:
+    def _named(self, job_id: str, owner: str, resources: Mapping[str, str], array: bool) -> Named | None:
         """Return the mate that a job names; None also if it cannot have one."""
         try:
-            link = find(resources)
+            named = find(resources)
         except WordError as error:
             self._refuse(job_id, owner, str(error))
             return None
-        if link is not None and array:
+        if named is not None and array:
             self._refuse(job_id, owner, ARRAY)
             return None
-        return link
+        return named
 
     def _refuse(self, job_id: str, owner: str, reason: str) -> None:
         if job_id not in self._refused:
@@ -331,18 +331,14 @@ class Register:
             self._report(Refused(job_id, owner, reason))
 
 
-def _name(link: Link) -> tuple[str, str]:
-    return (link.pair, "") if link.pair is not None else (link.peer, link.mate or "")
-
-
 def known(job: BatchJob) -> Known:
     """Return a job and its state, for `open`."""
     return Known(*_told(job), offered=job.phase is Phase.OFFERED, running=job.phase is Phase.RUNNING, end=job.end)
 
 
-def _told(job: BatchJob) -> tuple[str, int, int, str, Link | None, str, int, str]:
+def _told(job: BatchJob) -> tuple[str, int, int, str, Named | None, str, int, str]:
     """Return the fields of Appeared."""
-    return job.job_id, job.submitted, job.nodes, job.owner, job.link, job.name, job.time_limit, job.account
+    return job.job_id, job.submitted, job.nodes, job.owner, job.named, job.name, job.time_limit, job.account
 
 
 def lines(rows: Iterable[JobRow]) -> dict[str, str]:

@@ -7,11 +7,12 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cosched.adapters.batch_system import Accepted, Link, Submission
+from cosched.adapters.batch_system import Accepted, Submission
 from cosched.adapters.manager import ManagerError
-from cosched.adapters.mate_words import asked_link, option_of
+from cosched.adapters.mate_words import asked_mate, option_of
 from cosched.adapters.pbs import commands
 from cosched.adapters.pbs.words import ADOPTABLE, WordError, words
+from cosched.core.protocol import Named
 from cosched.errors import InputError
 
 
@@ -22,7 +23,7 @@ def submit(submission: Submission) -> Accepted:
         raise InputError(submission.path, None, "qsub passes no arguments to a script")
     if given.get("comment") is not None:
         raise InputError("--comment", None, "qsub sets no comment")
-    argv = ["qsub", *_options(given), *_named(asked_link(submission.domain, submission.peers, given))]
+    argv = ["qsub", *_options(given), *_named(asked_mate(submission.domain, submission.peers, given))]
     argv += ["-l", commands.resource(ADOPTABLE, "true")] if given.get("adoptable") else []
     environment = dict(os.environ) if submission.config is None else {**os.environ, "PBS_CONF_FILE": submission.config}
     job_id = _qsub(argv, submission.script, given.get("directory"), environment)
@@ -60,14 +61,14 @@ def _environment(export: str) -> list[str]:
     return [*(["-V"] if "ALL" in export.split(",") else []), *(["-v", ",".join(names)] if names else [])]
 
 
-def _named(link: Link | None) -> list[str]:
-    if link is None:
+def _named(named: Named | None) -> list[str]:
+    if named is None:
         return []
     try:
-        named = words(link)
+        resources = words(named)
     except WordError as error:
-        raise InputError(option_of(link), None, str(error)) from None
-    return [word for name, value in named.items() if value for word in ("-l", commands.resource(name, value))]
+        raise InputError(option_of(named), None, str(error)) from None
+    return [word for name, value in resources.items() if value for word in ("-l", commands.resource(name, value))]
 
 
 def _qsub(argv: Sequence[str], script: bytes, directory: str | None, environment: Mapping[str, str]) -> str:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
-from cosched.adapters.batch_system import Link
 from cosched.adapters.mate_words import GROUP, read_group, write_group
+from cosched.core.protocol import Named, named_mate
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 _NAMING = ("pair", "mate", "group")  # a job has one of these
@@ -28,7 +27,7 @@ class WordError(ValueError):
     """The resources that name a mate cannot be used; `str()` is one line for the user."""
 
 
-def find(resources: Mapping[str, str]) -> Link | None:
+def find(resources: Mapping[str, str]) -> Named | None:
     """Return the mate that a job's resources name; None if they name none. WordError."""
     named = {name: resources[name] for name in _NAMING if resources.get(name)}
     if len(named) > 1:
@@ -37,7 +36,7 @@ def find(resources: Mapping[str, str]) -> Link | None:
         return None
     ((name, value),) = named.items()
     read = {"pair": _pair, "mate": _mate, "group": _group}[name]
-    return replace(read(value), or_alone=resources.get("or_alone", "").lower() in _TRUE)
+    return read(value)._replace(or_alone=resources.get("or_alone", "").lower() in _TRUE)
 
 
 def is_adoptable(resources: Mapping[str, str]) -> bool:
@@ -45,38 +44,38 @@ def is_adoptable(resources: Mapping[str, str]) -> bool:
     return resources.get(ADOPTABLE, "").lower() in _TRUE
 
 
-def _pair(value: str) -> Link:
+def _pair(value: str) -> Named:
     if not is_pair_name(value):
         raise WordError(f"pair is not a name ({ALLOWED})")
-    return Link(pair=value)
+    return named_mate("", value)
 
 
-def _mate(value: str) -> Link:
+def _mate(value: str) -> Named:
     match = _MATE.fullmatch(value)
     if match is None:
         raise WordError("mate is not DOMAIN:ID, such as eureka:17")
-    return Link(peer=match[1], mate=match[2])
+    return named_mate(match[1], mate=match[2])
 
 
-def _group(value: str) -> Link:
+def _group(value: str) -> Named:
     try:
         return read_group(value)
     except ValueError as error:
         raise WordError(f"there is no {GROUP}: {error}") from None
 
 
-def words(link: Link | None) -> dict[str, str]:
+def words(named: Named | None) -> dict[str, str]:
     """Return the resources that name this mate; empty ones remove what a job had. WordError."""
-    if link is None:
+    if named is None:
         return dict.fromkeys(_WORDS, "")
-    named = _named(link) | ({"or_alone": "true"} if link.or_alone else {})
-    if find(named) != link:
+    resources = _naming(named) | ({"or_alone": "true"} if named.or_alone else {})
+    if find(resources) != named:
         raise WordError("this mate cannot be written as a resource of a job")
-    return dict.fromkeys(_WORDS, "") | named
+    return dict.fromkeys(_WORDS, "") | resources
 
 
-def _named(link: Link) -> dict[str, str]:
-    if link.mate is not None:
-        return {"mate": f"{link.peer}:{link.mate}"}
-    group = write_group(link)
-    return {"group": group} if group else {"pair": link.pair or ""}
+def _naming(named: Named) -> dict[str, str]:
+    if named.mate is not None:
+        return {"mate": f"{named.peer}:{named.mate}"}
+    group = write_group(named)
+    return {"group": group} if group else {"pair": named.name}

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from cosched.adapters.batch_system import Link
 from cosched.adapters.manager import Ended
 from cosched.adapters.slurm.hook_protocol import Offer
+from cosched.core.protocol import Named
 
 
 class Phase(Enum):
@@ -31,7 +31,7 @@ class BatchJob:
 
     job_id: str
     owner: str
-    link: Link | None
+    named: Named | None
     nodes: int
     can_yield: bool
     first_submitted: int

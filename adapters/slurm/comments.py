@@ -14,12 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 
-from cosched.adapters.batch_system import Link
 from cosched.adapters.mate_words import GROUP, read_group, write_group
-from cosched.core.protocol import Window
+from cosched.core.protocol import Named, Window, named_group, named_mate
 from cosched.validation.group_windows import read_window, those_apart
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
@@ -44,18 +42,18 @@ class CommentError(ValueError):
     """A comment's words for cosched cannot be used; `str()` is one line for the user, without quoting the comment."""
 
 
-def word(link: Link) -> str:
+def word(named: Named) -> str:
     """Return the word that names this mate in a comment."""
-    group = write_group(link)
-    pair = f"{MARK}group={group}" if group else f"{MARK}pair={link.pair}"
-    words = [pair if link.mate is None else f"{MARK}mate={link.peer}/{link.mate}"]
-    words += [f"{WINDOW}{of.domain}:{of.earliest}..{of.latest}" for of in link.windows]
-    if link.at is not None:
-        words.append(f"{AT}{datetime.fromtimestamp(link.at, UTC).isoformat().replace('+00:00', 'Z')}")
-    return " ".join([*words, OR_ALONE] if link.or_alone else words)
+    group = write_group(named)
+    pair = f"{MARK}group={group}" if group else f"{MARK}pair={named.name}"
+    words = [pair if named.mate is None else f"{MARK}mate={named.peer}/{named.mate}"]
+    words += [f"{WINDOW}{of.domain}:{of.earliest}..{of.latest}" for of in named.windows]
+    if named.at is not None:
+        words.append(f"{AT}{datetime.fromtimestamp(named.at, UTC).isoformat().replace('+00:00', 'Z')}")
+    return " ".join([*words, OR_ALONE] if named.or_alone else words)
 
 
-def find(comment: str) -> Link | None:
+def find(comment: str) -> Named | None:
     """Return the mate that a comment names; None if it has no word for cosched. CommentError."""
     words = [word for word in _words(comment) if word != ADOPTABLE]
     when = [word for word in words if word.startswith((WINDOW, AT))]
@@ -66,8 +64,8 @@ def find(comment: str) -> Link | None:
         raise CommentError(f"the comment has {words[0]}, which has no effect without {_FORMS}")
     if len(mates) > 1:
         raise CommentError(f"the comment has {len(mates)} words that begin with {MARK}; only one may name a mate")
-    link = replace(_link(mates[0].removeprefix(MARK)), or_alone=OR_ALONE in words)
-    return _starts(link, when) if when else link
+    named = _named(mates[0].removeprefix(MARK))._replace(or_alone=OR_ALONE in words)
+    return _starts(named, when) if when else named
 
 
 def is_adoptable(comment: str) -> bool:
@@ -82,18 +80,18 @@ def add_adoptable(comment: str) -> str:
     return comment if is_adoptable(comment) else _joined(comment, ADOPTABLE)
 
 
-def add(comment: str, link: Link) -> str:
+def add(comment: str, named: Named) -> str:
     """Add a mate's word to the user's comment, if it is not there yet. CommentError: it names another mate; too long.
 
     A comment that names this mate and has `cosched:or-alone` keeps it.
     """
-    named = find(comment)
-    if named in (link, replace(link, or_alone=True)):
+    before = find(comment)
+    if before in (named, named._replace(or_alone=True)):
         return comment
-    if named is not None:
+    if before is not None:
         raise CommentError(f"the comment already has a word that begins with {MARK}")
-    joined = _joined(comment, word(link))
-    if not _names(joined, link):
+    joined = _joined(comment, word(named))
+    if not _names(joined, named):
         raise CommentError(f"the mate cannot be written in a comment as {_FORMS}")
     return joined
 
@@ -111,9 +109,9 @@ def _joined(comment: str, added: str) -> str:
     return joined
 
 
-def _names(comment: str, link: Link) -> bool:
+def _names(comment: str, named: Named) -> bool:
     try:
-        return find(comment) == link
+        return find(comment) == named
     except CommentError:
         return False
 
@@ -125,33 +123,32 @@ def remove(comment: str) -> str:
     return "".join(kept).rstrip(" ") if len(kept) < len(parts) else comment
 
 
-def _link(directive: str) -> Link:
+def _named(directive: str) -> Named:
     key, _, value = directive.partition("=")
     if key == "pair" and is_pair_name(value):
-        return Link(pair=value)
+        return named_mate("", value)
     if key == "group":
         return _group(value)
     if key == "mate" and (match := _MATE.fullmatch(value)) and _is_name(match[2]):
-        return Link(peer=match[1], mate=match[2])
+        return named_mate(match[1], mate=match[2])
     raise CommentError(f"the comment has a word that begins with {MARK} and is not {_FORMS}, or {OR_ALONE} beside it")
 
 
-def _starts(link: Link, when: Sequence[str]) -> Link:
+def _starts(named: Named, when: Sequence[str]) -> Named:
     """The group with the windows and the instant of these words. CommentError."""
-    others = link.others or (link.peer,)
-    if link.mate is not None or not all(others):
+    if named.mate is not None or not all(named.others):
         raise CommentError(f"the comment has {WINDOW} or {AT}, which need {_GROUP}")
     try:
-        named = [read_window(word.removeprefix(WINDOW)) for word in when if word.startswith(WINDOW)]
+        spans = [read_window(word.removeprefix(WINDOW)) for word in when if word.startswith(WINDOW)]
         instants = [_instant(word.removeprefix(AT)) for word in when if word.startswith(AT)]
     except ValueError as error:
         raise CommentError(f"the comment has {WINDOW} or {AT} in vain: {error}") from None
-    if len(dict(named)) < len(named) or len(instants) > 1:
+    if len(dict(spans)) < len(spans) or len(instants) > 1:
         raise CommentError(f"the comment has two {AT}, or two {WINDOW} of one domain")
-    windows = tuple(Window(domain, *window) for domain, window in sorted(those_apart(dict(named)).items()))
+    windows = tuple(Window(domain, *window) for domain, window in sorted(those_apart(dict(spans)).items()))
     if not windows and not instants:
-        return link
-    return Link("", None, link.pair, link.or_alone, others, windows, *instants)
+        return named
+    return named_group(named.name, named.others, named.or_alone, windows, next(iter(instants), None))
 
 
 def _instant(text: str) -> int:
@@ -162,7 +159,7 @@ def _instant(text: str) -> int:
     return int(moment.astimezone().timestamp())
 
 
-def _group(value: str) -> Link:
+def _group(value: str) -> Named:
     """The group, or the pair, of this value. CommentError."""
     try:
         return read_group(value)

@@ -19,7 +19,6 @@ from cosched.adapters.batch_system import (
     Freed,
     JobOutlook,
     Known,
-    Link,
     LoneJob,
     MeetingSystem,
     NodeState,
@@ -49,6 +48,7 @@ from cosched.adapters.slurm.waiting_folder import WaitingFolder
 from cosched.adapters.tasks import OwnTasks
 from cosched.adapters.watch import PACE, Watch
 from cosched.adapters.watched import WatchedQueue
+from cosched.core.protocol import Named
 from cosched.file_errors import reason_of
 
 _T = TypeVar("_T")
@@ -162,24 +162,24 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         plan, partition = await asyncio.gather(self._slurm.plan(int(time.time())), self._slurm.default_partition())
         return plan.foresee(nodes, seconds, names, partition)
 
-    async def adopt(self, job_id: str, link: Link, may: Callable[[LoneJob], bool]) -> bool:
+    async def adopt(self, job_id: str, named: Named, may: Callable[[LoneJob], bool]) -> bool:
         """See the protocol: the job's comment names the mate. The last look says which jobs there are."""
         if not self._register.names_no_mate(job_id):
             return False
         async with self._learning:
             found = [row for row in await self._slurm.details([job_id]) if _can_name(row) and may(_lone(row))]
             for row in found:
-                await self._adopt(row, link)
+                await self._adopt(row, named)
         await self._reports.join()
         return bool(found)
 
-    async def _adopt(self, row: JobRow, link: Link) -> None:
-        comment = comments.add(row.comment or "", link)
+    async def _adopt(self, row: JobRow, named: Named) -> None:
+        comment = comments.add(row.comment or "", named)
         await self._slurm.set_comment(row.job_id, comment)
         self._register.learn(replace(row, comment=comment))
-        job, named = self._register.jobs[row.job_id], comments.find(comment)
-        if job.link != named:
-            self._register.relink(job, named)
+        job, found = self._register.jobs[row.job_id], comments.find(comment)
+        if job.named != found:
+            self._register.relink(job, found)
 
     async def start(self, job_id: str, at: float | None = None) -> bool:
         """See the protocol. If slurmctld restarts, loses the answer and offers the job again, we repeat the answer."""
@@ -260,19 +260,19 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         for job_id in self._slots.over(self._register.jobs):
             self._tasks.begin(self._slots.unbook(job_id))
 
-    async def relink(self, job_id: str, link: Link) -> None:
+    async def relink(self, job_id: str, named: Named) -> None:
         """See the protocol: the comment keeps the rest."""
         job = self._of(job_id)
         for row in await self._slurm.details([job_id]):
-            await self._slurm.set_comment(job_id, comments.add(comments.remove(row.comment or ""), link))
-            job.link = link
+            await self._slurm.set_comment(job_id, comments.add(comments.remove(row.comment or ""), named))
+            job.named = named
 
     async def part(self, job_id: str) -> None:
         """See the protocol: the comment keeps the rest."""
         job = self._of(job_id)
         for row in await self._slurm.details([job_id]):
             await self._slurm.set_comment(job_id, comments.remove(row.comment or ""))
-            job.link = None
+            job.named = None
 
     async def hasten(self, job_id: str) -> None:
         """See the protocol."""
@@ -375,7 +375,7 @@ def _lone(row: JobRow) -> LoneJob:
 
 def _known(job: BatchJob) -> Known:
     offered, running = job.phase in (Phase.CHOSEN, Phase.OFFERED), job.phase is Phase.RUNNING
-    submitted = job.job_id, job.first_submitted, job.nodes, job.owner, job.link, job.name, job.time_limit, job.account
+    submitted = job.job_id, job.first_submitted, job.nodes, job.owner, job.named, job.name, job.time_limit, job.account
     return Known(*submitted, offered, running, job.end)
 
 

@@ -12,7 +12,6 @@ from cosched.adapters.batch_system import (
     Appeared,
     BatchReport,
     JobOutlook,
-    Link,
     Offered,
     Refused,
     Relinked,
@@ -27,6 +26,7 @@ from cosched.adapters.slurm.comments import ARRAY, HET, CommentError, find
 from cosched.adapters.slurm.hook_protocol import HookEnd, Offer
 from cosched.adapters.slurm.places import Waiting, places, waiting_jobs
 from cosched.adapters.slurm.states import SECOND, Stage
+from cosched.core.protocol import Named
 
 _LOG = logging.getLogger(__name__)
 
@@ -70,26 +70,26 @@ class Register:
     def names_no_mate(self, job_id: str) -> bool:
         """Whether this is a queued job that names no mate at present."""
         job = self.jobs.get(job_id)
-        return job_id in self._others if job is None else job.link is None and job.phase is Phase.QUEUED
+        return job_id in self._others if job is None else job.named is None and job.phase is Phase.QUEUED
 
     def learn(self, row: JobRow) -> None:
         """Add a job from a row with its comment."""
         if row.job_id in self.jobs:
             return
         offer = self.unseen.pop(row.job_id, None)
-        link = self._link_of(row)
-        if link is None:
+        named = self._named(row)
+        if named is None:
             self._others[row.job_id] = row.submitted_at
             if offer is not None:
                 self.hooks.start(row.job_id)
             return
         job = self.jobs[row.job_id] = BatchJob(
-            row.job_id, row.user, link, row.nodes, row.can_yield, row.submitted_at, row.submitted_at, row.restarts,
+            row.job_id, row.user, named, row.nodes, row.can_yield, row.submitted_at, row.submitted_at, row.restarts,
             name=row.name, time_limit=row.time_limit, account=row.account,
             phase=Phase.CHOSEN if states.stage(row.state) is Stage.CHOSEN else Phase.QUEUED,
         )  # fmt: skip
         job.changed, job.told_nodes = self._clock(), row.nodes
-        told = row.job_id, row.submitted_at, row.nodes, row.user, link, row.name, row.time_limit, row.account
+        told = row.job_id, row.submitted_at, row.nodes, row.user, named, row.name, row.time_limit, row.account
         self._report(Appeared(*told))
         self._follow(job, row)
         if offer is not None:
@@ -179,7 +179,7 @@ class Register:
             _LOG.warning("job %s is requeued: Slurm has killed its hook (a restart of slurmctld?)", job.job_id)
 
     def _started(self, job: BatchJob, row: JobRow) -> None:
-        if job.phase is not Phase.LET_GO and job.link is not None:
+        if job.phase is not Phase.LET_GO and job.named is not None:
             _LOG.warning("job %s has started without permission", job.job_id)
         job.phase, job.hung_up = Phase.RUNNING, False
         job.started = job.started or float(row.started_at or time.time())
@@ -262,7 +262,7 @@ class Register:
         if job.offer is not None and job.phase is Phase.OFFERED:
             on = job.offer.nodes, job.offer.nodelist
             job.told_nodes = job.offer.nodes
-            of = job.owner, job.link
+            of = job.owner, job.named
             told = Offered(job.job_id, job.submitted, *on, *of, job.can_yield, job.number, job.account)
             self._report(told)
 
@@ -273,13 +273,13 @@ class Register:
             self.hooks.start(job.job_id)
             return False
         try:
-            link = find(offer.comment)
+            named = find(offer.comment)
         except CommentError as error:
             self.relink(job, None)
             self._refuse_alone(job.job_id, offer, str(error))
             return False
-        if link != job.link:
-            self.relink(job, link)
+        if named != job.named:
+            self.relink(job, named)
         return True
 
     def withdrawn(self, job_id: str) -> None:
@@ -330,24 +330,24 @@ class Register:
 
     # Mates
 
-    def _link_of(self, row: JobRow) -> Link | None:
+    def _named(self, row: JobRow) -> Named | None:
         """Return the mate that a job names; None also if the job cannot be coscheduled."""
         try:
-            link = find(row.comment or "")
+            named = find(row.comment or "")
         except CommentError as error:
-            link, reason = None, str(error)
+            named, reason = None, str(error)
         else:
-            reason = "" if link is None else ARRAY if row.array else HET if row.het else ""
+            reason = "" if named is None else ARRAY if row.array else HET if row.het else ""
         if not reason:
-            return link
+            return named
         if states.stage(row.state) is not Stage.ENDED:
             self._refuse(row.array or row.het or row.job_id, row.user, reason)
         return None
 
-    def relink(self, job: BatchJob, link: Link | None) -> None:
+    def relink(self, job: BatchJob, named: Named | None) -> None:
         """Note that a job names another mate, or none."""
-        job.link = link
-        self._report(Relinked(job.job_id, link))
+        job.named = named
+        self._report(Relinked(job.job_id, named))
 
     def _refuse_alone(self, name: str, offer: Offer, reason: str) -> None:
         self._refuse(name, offer.user, reason)

@@ -8,21 +8,22 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from cosched.adapters.batch_system import Accepted, Link, Submission
+from cosched.adapters.batch_system import Accepted, Submission
 from cosched.adapters.manager import ManagerError
-from cosched.adapters.mate_words import asked_link, option_of
+from cosched.adapters.mate_words import asked_mate, option_of
 from cosched.adapters.slurm import commands
 from cosched.adapters.slurm.comments import ARRAY, HET, NO_REQUEUE, CommentError, add, add_adoptable, find
 from cosched.adapters.slurm.script import Asked, read_script
+from cosched.core.protocol import Named
 from cosched.errors import InputError
 
 
 def submit(submission: Submission) -> Accepted:
     """Submit a job by sbatch: see `BatchSystemFactory.submit`."""
     path, script, given = submission.path, submission.script, submission.options
-    link = asked_link(submission.domain, submission.peers, given)
+    named = asked_mate(submission.domain, submission.peers, given)
     asked = read_script(script, os.environ)
-    comment = _comment(path, asked, given, link)
+    comment = _comment(path, asked, given, named)
     paired = _names_a_mate(path, asked, comment)
     if (paired or given.get("adoptable")) and (asked.array or asked.het):
         raise InputError(path, None, ARRAY if asked.array else HET)
@@ -48,17 +49,17 @@ def sbatch_options(given: Mapping[str, Any]) -> list[str]:
     return [*named, "--hold"] if given.get("hold") else named
 
 
-def _comment(path: str, asked: Asked, given: Mapping[str, Any], link: Link | None) -> str | None:
+def _comment(path: str, asked: Asked, given: Mapping[str, Any], named: Named | None) -> str | None:
     """Return the comment for sbatch, with the user's own; None keeps the script's, if any."""
     own: str | None = given.get("comment")
     before, source = (asked.comment, path) if own is None else (own, "--comment")
-    if link is None:
+    if named is None:
         with _naming(source):
             return add_adoptable(before) if given.get("adoptable") else own
-    with _naming(option_of(link)):
-        add("", link)
+    with _naming(option_of(named)):
+        add("", named)
     with _naming(source):
-        return add(before, link)
+        return add(before, named)
 
 
 def _names_a_mate(path: str, asked: Asked, comment: str | None) -> bool:

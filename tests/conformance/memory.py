@@ -15,13 +15,13 @@ from cosched.adapters.batch_system import (
     BatchReport,
     BatchSystem,
     Known,
-    Link,
     LoneJob,
     Offered,
     Relinked,
     Withdrawn,
 )
 from cosched.adapters.manager import End, Ended, Started, UnknownJobError
+from cosched.core.protocol import Named
 
 SECOND = 1_000_000_000  # nanoseconds
 
@@ -31,7 +31,7 @@ class Job:
     id: str
     nodes: int
     seconds: float
-    link: Link | None
+    named: Named | None
     owner: str
     account: str = ""
     adoptable: bool = False
@@ -56,10 +56,10 @@ class Machine:
         self._ids = itertools.count(1)
 
     def submit(
-        self, nodes: int, seconds: float, link: Link | None = None, owner: str = "ann", account: str = "",
+        self, nodes: int, seconds: float, named: Named | None = None, owner: str = "ann", account: str = "",
         *, adoptable: bool = False, held: bool = False,
     ) -> str:  # fmt: skip
-        job = Job(str(next(self._ids)), nodes, seconds, link, owner, account, adoptable, held)
+        job = Job(str(next(self._ids)), nodes, seconds, named, owner, account, adoptable, held)
         self.jobs[job.id] = job
         self.tell(job)
         self.schedule()
@@ -117,7 +117,7 @@ class Memory(BatchSystem):
         return self.machine.nodes
 
     async def open(self) -> dict[str, Known]:
-        found = {job.id: self._known_job(job) for job in self.machine.jobs.values() if job.link is not None}
+        found = {job.id: self._known_job(job) for job in self.machine.jobs.values() if job.named is not None}
         self._known, self._running = set(found), {id for id, known in found.items() if known.running}
         self.machine.admits, self.machine.tell = self._admits, self._told
         self.machine.kept = 0
@@ -125,7 +125,7 @@ class Memory(BatchSystem):
         return found
 
     def _known_job(self, job: Job) -> Known:
-        return Known(job.id, 0, job.nodes, job.owner, job.link, running=job.state == "running", end=job.end)
+        return Known(job.id, 0, job.nodes, job.owner, job.named, running=job.state == "running", end=job.end)
 
     async def reports(self) -> AsyncIterator[BatchReport]:
         while True:
@@ -140,7 +140,7 @@ class Memory(BatchSystem):
     # What the machine asks and tells
 
     def _admits(self, job: Job) -> bool:
-        if job.link is None:
+        if job.named is None:
             return True
         if job.id in self._offered or asyncio.get_running_loop().time() < self._turned_away.get(job.id, 0.0):
             return False
@@ -154,14 +154,14 @@ class Memory(BatchSystem):
 
     def _offer(self, job: Job) -> None:
         on, number = (job.nodes, f"n[1-{job.nodes}]"), self._offered[job.id]
-        self._report(Offered(job.id, 0, *on, job.owner, job.link, True, number, job.account))
+        self._report(Offered(job.id, 0, *on, job.owner, job.named, True, number, job.account))
 
     def _told(self, job: Job) -> None:
-        if job.link is None:
+        if job.named is None:
             return
         if job.id not in self._known:
             self._known.add(job.id)
-            self._report(Appeared(job.id, 0, job.nodes, job.owner, job.link, account=job.account))
+            self._report(Appeared(job.id, 0, job.nodes, job.owner, job.named, account=job.account))
         if job.state == "running":
             self._running.add(job.id)
             self._report(Started(job.id, job.started))
@@ -233,27 +233,27 @@ class Memory(BatchSystem):
 
     # Mates
 
-    async def adopt(self, job_id: str, link: Link, may: Callable[[LoneJob], bool]) -> bool:
+    async def adopt(self, job_id: str, named: Named, may: Callable[[LoneJob], bool]) -> bool:
         job = self.machine.jobs.get(job_id)
-        if job is None or job.link is not None or job.state != "queued":
+        if job is None or job.named is not None or job.state != "queued":
             return False
         if not may(LoneJob(job.owner, job.adoptable, job.held)):
             return False
-        job.link = link
+        job.named = named
         self._told(job)
         self.machine.schedule()
         return True
 
-    async def relink(self, job_id: str, link: Link) -> None:
-        self._of(job_id).link = link
+    async def relink(self, job_id: str, named: Named) -> None:
+        self._of(job_id).named = named
 
     async def part(self, job_id: str) -> None:
-        self._of(job_id).link = None
+        self._of(job_id).named = None
 
-    def user_links(self, job_id: str, link: Link | None) -> None:
+    def user_links(self, job_id: str, named: Named | None) -> None:
         """A user names another mate."""
-        self._of(job_id).link = link
-        self._report(Relinked(job_id, link))
+        self._of(job_id).named = named
+        self._report(Relinked(job_id, named))
 
     def _of(self, job_id: str) -> Job:
         if job_id not in self._known:
@@ -262,4 +262,4 @@ class Memory(BatchSystem):
 
     async def close(self) -> None:
         """Without an adapter, jobs that name a mate wait."""
-        self.machine.admits, self.machine.tell = lambda job: job.link is None, lambda _: None
+        self.machine.admits, self.machine.tell = lambda job: job.named is None, lambda _: None

@@ -9,7 +9,7 @@ import asyncio
 
 import pytest
 
-from cosched.adapters.batch_system import Link
+from cosched.core.protocol import named_group
 from tests.conformance.test_promises import SETTLED, SHORT
 from tests.conformance.worlds import NODES, World, becomes, serving
 
@@ -17,13 +17,13 @@ OTHERS = ("eureka", "polaris")  # the other domains of a group
 
 
 async def test_a_job_of_a_group_names_its_domains_also_to_the_next_service(world: World) -> None:
-    group = Link(pair="g", others=OTHERS)
+    group = named_group("g", OTHERS)
     async with serving(world) as service:
         job = await world.submit(pair="g", others=OTHERS)
         await service.told(job, "Appeared", "Offered")
-        assert [report.link for report in service.reports] == [group, group]
+        assert [report.named for report in service.reports] == [group, group]
     async with serving(world) as service:
-        assert service.found[job].link == group
+        assert service.found[job].named == group
 
 
 async def test_members_that_are_tried_at_the_same_time_are_both_offered(world: World) -> None:

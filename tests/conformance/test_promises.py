@@ -8,14 +8,15 @@ from contextlib import suppress
 
 import pytest
 
-from cosched.adapters.batch_system import Appeared, BatchSystem, Link, LoneJob, Offered
+from cosched.adapters.batch_system import Appeared, BatchSystem, LoneJob, Offered
 from cosched.adapters.manager import End, ManagerError, UnknownJobError
+from cosched.core.protocol import Named, named_group, named_mate
 from tests.adapters.reporting import Reporting, until
 from tests.conformance.worlds import NODES, World, becomes, serving
 
 SHORT = 0.2  # seconds that a job runs
 SETTLED = 1.0  # seconds after which an offer's nodes are kept by more than the hook's word
-OTHER = Link(peer="eureka", mate="17")
+OTHER = named_mate("eureka", mate="17")
 SAID = ((False, False), (True, False), (True, True))  # whether a job may be adopted, and is held
 
 
@@ -33,8 +34,8 @@ async def test_a_job_appears_and_is_offered_with_its_nodes(world: World) -> None
         appeared, offered = service.reports
         assert isinstance(appeared, Appeared)
         assert isinstance(offered, Offered)
-        assert (appeared.link, appeared.nodes) == (Link(pair="p"), 3)
-        assert (offered.link, offered.nodes, offered.owner) == (Link(pair="p"), 3, appeared.owner)
+        assert (appeared.named, appeared.nodes) == (named_mate("", "p"), 3)
+        assert (offered.named, offered.nodes, offered.owner) == (named_mate("", "p"), 3, appeared.owner)
         assert offered.nodelist
         assert service.manager.nodes == NODES
 
@@ -297,8 +298,8 @@ async def test_a_job_that_comes_while_the_service_is_away_waits_for_the_next_one
         await becomes(world, job, "running")
 
 
-@pytest.mark.parametrize("link", [OTHER, Link(pair="g", others=("eureka", "polaris"))], ids=["mate", "group"])
-async def test_a_job_without_a_mate_is_given_one_and_parted_from_it(world: World, link: Link) -> None:
+@pytest.mark.parametrize("other", [OTHER, named_group("g", ("eureka", "polaris"))], ids=["mate", "group"])
+async def test_a_job_without_a_mate_is_given_one_and_parted_from_it(world: World, other: Named) -> None:
     async with serving(world) as service:
         blocker = await world.submit(nodes=NODES, pair=None)
         await becomes(world, blocker, "running")
@@ -306,12 +307,12 @@ async def test_a_job_without_a_mate_is_given_one_and_parted_from_it(world: World
         mate = await world.submit()
         await service.manager.look()
         await service.told(mate, "Appeared")
-        assert not await service.manager.adopt(job, link, lambda _: False)
+        assert not await service.manager.adopt(job, other, lambda _: False)
         assert service.of(job) == []
-        assert await service.manager.adopt(job, link, lambda _: True)
+        assert await service.manager.adopt(job, other, lambda _: True)
         await service.told(job, "Appeared")
-        if link == OTHER:  # a job stays in its group
-            await service.manager.relink(job, Link(peer="eureka", mate="18"))
+        if other == OTHER:  # a job stays in its group
+            await service.manager.relink(job, named_mate("eureka", mate="18"))
         await service.manager.part(job)
         await service.manager.look()
         assert service.of(job) == ["Appeared"]
@@ -341,7 +342,7 @@ async def test_a_job_is_given_a_mate_if_what_it_says_of_itself_allows_that(world
         assert found == [LoneJob(owner, adoptable, held) for adoptable, held in SAID]
         assert await service.manager.adopt(lone[1], OTHER, lambda of: of.adoptable)
         await service.told(lone[1], "Appeared")
-        assert service.last(lone[1]).link == OTHER
+        assert service.last(lone[1]).named == OTHER
 
 
 async def kill(world: World, job: str) -> None:

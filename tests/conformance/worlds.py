@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cosched.adapters.batch_system import BatchSystem, Link
+from cosched.adapters.batch_system import BatchSystem
 from cosched.adapters.manager import End
 from cosched.adapters.pbs.manager import PbsManager
 from cosched.adapters.pbs.settings import read_settings as read_pbs_settings
@@ -17,6 +17,7 @@ from cosched.adapters.pbs.words import words
 from cosched.adapters.slurm.comments import ADOPTABLE, word
 from cosched.adapters.slurm.manager import SlurmManager
 from cosched.adapters.slurm.settings import read_settings as read_slurm_settings
+from cosched.core.protocol import Named, named_group, named_mate
 from deploy.pbs.lab import PbsCluster, install_hook
 from deploy.slurm.lab import clear
 from tests.adapters.reporting import PATIENCE, Reporting, until
@@ -28,9 +29,11 @@ NODES = 4
 Others = Sequence[str]  # domains
 
 
-def named(pair: str | None, others: Others) -> Link | None:
+def named(pair: str | None, others: Others) -> Named | None:
     """What a job of this pair, or of a group with these other domains, names."""
-    return Link(pair=pair, others=tuple(others)) if pair is not None else None
+    if pair is None:
+        return None
+    return named_group(pair, tuple(others)) if others else named_mate("", pair)
 
 
 class World(ABC):
@@ -97,8 +100,8 @@ class Memory(World):
         self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "", others: Others = (),
         *, adoptable: bool = False, held: bool = False,
     ) -> str:  # fmt: skip
-        link = named(pair, others)
-        return str(self.machine.submit(nodes, seconds, link, account=account, adoptable=adoptable, held=held))
+        mate = named(pair, others)
+        return str(self.machine.submit(nodes, seconds, mate, account=account, adoptable=adoptable, held=held))
 
     async def delete(self, job: str) -> None:
         self.machine.finish(self.machine.jobs[job], End.CANCELLED)
@@ -241,8 +244,7 @@ class RealSlurm(World):
         self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "", others: Others = (),
         *, adoptable: bool = False, held: bool = False,
     ) -> str:  # fmt: skip
-        link = named(pair, others)
-        mate = [f"--comment={word(link)}"] if link is not None else []
+        mate = [f"--comment={word(named(pair, others))}"] if pair is not None else []
         mate += [*([f"--comment={ADOPTABLE}"] if adoptable else []), *(["--hold"] if held else [])]
         mate += [f"--account={account}"] if account else []
         options = (f"--nodes={nodes}", "--exclusive", "--output=/dev/null", *mate)

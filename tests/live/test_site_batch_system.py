@@ -19,8 +19,9 @@ from tests.live.services import COMMAND, free_port, toml, wait_until
 MOON = '''
 import asyncio
 from pathlib import Path
-from cosched.adapters.batch_system import Accepted, BatchSystem, BatchSystemFactory, Link, Offered, Appeared
+from cosched.adapters.batch_system import Accepted, BatchSystem, BatchSystemFactory, Offered, Appeared
 from cosched.adapters.manager import ManagerError, Started
+from cosched.core.protocol import named_mate
 
 QUEUE = Path("queue")
 
@@ -44,9 +45,9 @@ class Moon(BatchSystem):
             job_id, peer, pair = line.split()
             if job_id not in self._seen:
                 self._seen.add(job_id)
-                link = Link("" if peer == "-" else peer, pair=pair)
-                self._reports.put_nowait(Appeared(job_id, 0, 2, "daemon", link))
-                self._reports.put_nowait(Offered(job_id, 0, 2, "n[1-2]", "daemon", link, can_yield=True, number=1))
+                named = named_mate("" if peer == "-" else peer, pair)
+                self._reports.put_nowait(Appeared(job_id, 0, 2, "daemon", named))
+                self._reports.put_nowait(Offered(job_id, 0, 2, "n[1-2]", "daemon", named, can_yield=True, number=1))
         await asyncio.sleep(0.1)
         return True
 

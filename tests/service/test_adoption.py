@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import pytest
 
-from cosched.adapters.batch_system import Link, LoneJob
+from cosched.adapters.batch_system import LoneJob
 from cosched.core.events import Asked
 from cosched.core.job import JobState
-from cosched.core.protocol import Found, GetMateJobId, GetMember, MateJobId, MateProblem, named_mate
+from cosched.core.protocol import Found, GetMateJobId, GetMember, MateJobId, MateProblem, Named
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.manager.queues import BatchQueue
 from cosched.service.store import AuditRecord, Store
@@ -98,10 +98,9 @@ class System:
     async def look(self, _: float = 0.0) -> bool:
         return True
 
-    async def adopt(self, job_id: str, link: Link, may: Callable[[LoneJob], bool]) -> bool:
+    async def adopt(self, job_id: str, named: Named, may: Callable[[LoneJob], bool]) -> bool:
         if not may(self._job):
             return False
-        named = named_mate(link.peer, link.pair, link.mate)
         self._site.offered.submitted(queued(int(job_id), 2, 0, NOW, owner="ann", named=named))
         return True
 

@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import pytest
 
-from cosched.adapters.batch_system import Link, Offered
+from cosched.adapters.batch_system import Offered
 from cosched.adapters.manager import MustHoldError
 from cosched.core.effects import SetTimer, Start, Timer
 from cosched.core.job import JobState
-from cosched.core.protocol import Status
+from cosched.core.protocol import Status, named_mate
 from cosched.core.settings import Scheme
 from cosched.service.manager.offers import Offers
 from cosched.service.peers.linking import Coupled
@@ -36,7 +36,7 @@ class Manned:
 
     async def open(self) -> Manned:
         await self.manager.open()
-        self.machine.submit(2, 600, Link(pair="1"))
+        self.machine.submit(2, 600, named_mate("", "1"))
         return self
 
     def read(self) -> None:

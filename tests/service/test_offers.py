@@ -36,7 +36,7 @@ async def lost(on_record: JobState, *, offered: bool) -> bool:
     offers = Offers(
         cast(Any, domain), cast(Any, domain), cast(Any, None), cast(Any, None), Coupled([]), Tasks(pytest.fail)
     )
-    await offers.take_up({"j": Known(job_id="j", submitted_at=0, nodes=1, owner="ann", link=None, offered=offered)}, ())
+    await offers.take_up({"j": Known("j", submitted_at=0, nodes=1, owner="ann", named=None, offered=offered)}, ())
     return domain.lost == ["j"]
 
 

@@ -11,17 +11,19 @@ from typing import Any, cast
 
 import pytest
 
-from cosched.adapters.batch_system import Appeared, Known, Link, Relinked
+from cosched.adapters.batch_system import Appeared, Known, Relinked
+from cosched.adapters.slurm.comments import find, word
 from cosched.cli.client.wording import mate_found
 from cosched.client.jobs import Job
 from cosched.core.effects import Start
 from cosched.core.job import JobState
-from cosched.core.protocol import Named, named_mate
+from cosched.core.protocol import Named, named_group, named_mate
 from cosched.core.settings import OnMateUnknown
 from cosched.service.api.named_mates import NamedMates
 from cosched.service.api.views import Views
 from cosched.service.manager.offers import Offers
 from cosched.service.manager.plans import Plan
+from cosched.service.manager.queues import BatchQueue
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.linking import Coupled
 from cosched.service.peers.peers import PeerClients
@@ -47,8 +49,8 @@ class Offered:
         self.announcer = Announcer(domain, self.peers, self.tasks)
         self.offers = Offers(domain, self.site.offered, system, self.announcer, coupled, self.tasks)
 
-    async def appears(self, link: Link) -> None:
-        self.offers.hear(Appeared("1", NOW, 2, "ann", link))
+    async def appears(self, named: Named) -> None:
+        self.offers.hear(Appeared("1", NOW, 2, "ann", named))
         await self.idle()
 
     async def idle(self) -> None:
@@ -69,7 +71,7 @@ class Offered:
 )
 async def test_which_domain_is_meant(store: Store, coupled: Coupled, peer: str | None) -> None:
     made = Offered(store, coupled)
-    await made.appears(Link(pair="run7"))
+    await made.appears(named_mate("", "run7"))
     record = made.site.domain.jobs.get("1")
     assert (None if record is None else record.named) == (named_mate(peer, "run7") if peer else None)
 
@@ -78,7 +80,7 @@ async def test_a_job_that_does_not_name_one_of_several_domains_waits_and_says_so
     store: Store, caplog
 ) -> None:
     made = Offered(store, Coupled(BOTH), on_mate_unknown=OnMateUnknown.WAIT)
-    await made.appears(Link(pair="run7"))
+    await made.appears(named_mate("", "run7"))
     assert await made.chosen() is JobState.QUEUED
     assert Start("1") not in made.site.orders
     domain, record = made.site.domain, made.site.domain.jobs["1"]
@@ -96,22 +98,22 @@ async def test_a_job_that_does_not_name_one_of_several_domains_waits_and_says_so
 
 async def test_a_job_that_would_start_alone_does(store: Store) -> None:
     made = Offered(store, Coupled(BOTH), on_mate_unknown=OnMateUnknown.WAIT)
-    await made.appears(Link(pair="run7", or_alone=True))
+    await made.appears(named_mate("", "run7", or_alone=True))
     assert await made.chosen() is JobState.RUNNING
 
 
 async def test_a_job_that_names_the_domain_later_has_its_mate_there(store: Store) -> None:
     made = Offered(store, Coupled(BOTH))
-    await made.appears(Link(pair="run7"))
-    made.offers.hear(Relinked("1", Link("c", pair="run7")))
+    await made.appears(named_mate("", "run7"))
+    made.offers.hear(Relinked("1", named_mate("c", "run7")))
     await made.idle()
     assert made.site.domain.jobs["1"].named == named_mate("c", "run7")
 
 
 async def test_a_job_that_no_longer_names_the_domain_does_not_start_alone(store: Store) -> None:
     made = Offered(store, Coupled(BOTH), on_mate_unknown=OnMateUnknown.WAIT)
-    await made.appears(Link("c", pair="run7"))
-    made.offers.hear(Relinked("1", Link(pair="run7")))
+    await made.appears(named_mate("c", "run7"))
+    made.offers.hear(Relinked("1", named_mate("", "run7")))
     await made.idle()
     assert made.site.domain.jobs["1"].named == named_mate("b|c", "run7")
 
@@ -123,9 +125,9 @@ async def test_a_job_that_names_a_group_later_which_cannot_be_has_no_mates(
     """Its own domain, or an unknown one: a user who writes that would end the service."""
     made, broken = Offered(store, Coupled(BOTH)), list[BaseException]()
     made.site.outside.broken = broken.append  # type: ignore[method-assign]
-    await made.appears(Link("c", pair="run7"))
-    for link in (None, Link(pair="g", others=others)):
-        made.offers.hear(Relinked("1", link))
+    await made.appears(named_mate("c", "run7"))
+    for named in (None, named_group("g", others)):
+        made.offers.hear(Relinked("1", named))
         await made.idle()
     assert (made.site.domain.jobs["1"].mates, broken) == ({}, [])
 
@@ -138,11 +140,35 @@ async def test_after_a_restart_the_configuration_may_tell_which_is_meant(
     store: Store, coupled: Coupled, peer: str
 ) -> None:
     made = Offered(store, Coupled(BOTH))
-    await made.appears(Link(pair="run7"))
+    await made.appears(named_mate("", "run7"))
     again = Offered(store, coupled)
-    await again.offers.take_up({"1": Known("1", NOW, 2, "ann", Link(pair="run7"))}, ())
+    await again.offers.take_up({"1": Known("1", NOW, 2, "ann", named_mate("", "run7"))}, ())
     await again.idle()
     assert again.site.domain.jobs["1"].named == named_mate(peer, "run7")
+
+
+@pytest.mark.parametrize(
+    ("coupled", "given", "comment"),
+    [
+        (Coupled(["b"]), named_mate("b", "run7"), "cosched:pair=run7"),
+        (Coupled(BOTH), named_mate("b", "run7").with_mate("5"), "cosched:group=run7@b"),
+        (Coupled(["b"]), named_mate("b", mate="5", or_alone=True), "cosched:mate=b/5 cosched:or-alone"),
+        (Coupled(BOTH), named_group("g", ("b", "c"), ids=(("c", "7"),)), "cosched:group=g@b+c"),
+    ],
+)
+async def test_a_job_is_known_by_the_mate_that_was_written_into_it(
+    store: Store, coupled: Coupled, given: Named, comment: str
+) -> None:
+    made, written = Offered(store, coupled), list[Named]()
+
+    async def relink(_: str, named: Named) -> None:
+        written.append(named)
+
+    await BatchQueue(made.site.domain, cast(Any, SimpleNamespace(relink=relink)), coupled).relink("1", given)
+    assert (word(*written), find(comment)) == (comment, *written)
+    await made.appears(*written)
+    known = made.site.domain.jobs["1"].named
+    assert (known.others, known.name, known.mate) == (given.others, given.name, written[0].mate)
 
 
 def named(coupled: Coupled, mate: Named) -> Named:

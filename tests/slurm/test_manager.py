@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from cosched.adapters.batch_system import Appeared, Link, Offered, Refused, Relinked, Withdrawn
+from cosched.adapters.batch_system import Appeared, Offered, Refused, Relinked, Withdrawn
 from cosched.adapters.manager import End, Ended, ManagerError
 from cosched.adapters.slurm.batch_job import Phase
+from cosched.core.protocol import named_mate
 from deploy.slurm.lab import Cluster, clear
 from tests.adapters.reporting import PATIENCE
 from tests.slurm.cosched_hooks import Site
@@ -56,9 +57,10 @@ async def test_what_is_reported_of_a_job_and_its_end(place: Place) -> None:
         job = await slurm.hold("exit 3", "--nodes=2")
         row = await slurm.row(job)
         appeared, offered = slurm.reports
-        assert appeared == Appeared(job, row.submitted_at, 2, row.user, Link(pair="p"), row.name, row.time_limit)
+        pair = named_mate("", "p")
+        assert appeared == Appeared(job, row.submitted_at, 2, row.user, pair, row.name, row.time_limit)
         assert isinstance(offered, Offered)
-        assert (offered.nodes, offered.owner, offered.link, offered.can_yield) == (2, row.user, Link(pair="p"), True)
+        assert (offered.nodes, offered.owner, offered.named, offered.can_yield) == (2, row.user, pair, True)
         assert offered.nodelist.startswith("intrepid")
         assert slurm.manager.nodes == 4
         assert await slurm.manager.start(job)
@@ -164,12 +166,12 @@ async def test_a_held_job_may_be_changed_and_its_new_mate_counts_from_its_next_t
         await slurm.scontrol("update", f"jobid={job}", "timelimit=7", "nice=5", "comment=cosched:mate=eureka/5")
         assert await slurm.manager.give_back(job, 1)
         again = await slurm.wait_for(Offered, job, times=2)
-        assert again.link == Link(peer="eureka", mate="5")
+        assert again.named == named_mate("eureka", mate="5")
         assert slurm.of(job) == ["Appeared", "Offered", "Relinked", "Offered"]
         await slurm.scontrol("update", f"jobid={job}", "comment=cosched:nothing")
         assert await slurm.manager.give_back(job, 1)
         assert "cosched:pair=NAME" in (await slurm.wait_for(Refused, job)).reason
-        assert (await slurm.wait_for(Relinked, job, times=2)).link is None
+        assert (await slurm.wait_for(Relinked, job, times=2)).named is None
         assert (await slurm.wait_for(Ended, job)).succeeded
 
 
@@ -230,7 +232,7 @@ async def test_a_forged_comment_says_nothing_of_other_jobs(place: Place) -> None
         assert await slurm.manager.look()
         assert slurm.of(victim) == ["Appeared"]
         assert slurm.known[victim].phase is Phase.QUEUED
-        assert slurm.known[forger].link == Link(pair="q")
+        assert slurm.known[forger].named == named_mate("", "q")
         assert rows(slurm.cluster, victim) == [row]
 
 

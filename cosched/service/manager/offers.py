@@ -15,7 +15,6 @@ from cosched.adapters.batch_system import (
     BatchSystem,
     Freed,
     Known,
-    Link,
     Offered,
     Refused,
     Relinked,
@@ -39,7 +38,7 @@ from cosched.core.effects import (
     Yield,
 )
 from cosched.core.job import WAITING, JobState
-from cosched.core.protocol import Domain, JobId, MateProblem, Named, named_group, named_mate
+from cosched.core.protocol import Domain, JobId, MateProblem, Named, named_mate
 from cosched.service.domain import story
 from cosched.service.domain.changes import SystemOrder
 from cosched.service.domain.live_domain import LiveDomain
@@ -197,9 +196,9 @@ class Offers(Work[SystemOrder, BatchReport]):
             self._slots.freed()
 
     def _appeared(self, job: Appeared) -> None:
-        if job.link is None:
+        if job.named is None:
             return
-        named = self._named(job.link)
+        named = self._meant(job.named)
         unknown = [peer for peer in named.others if not self._knows(peer)]
         if unknown:
             known = ", ".join(self._coupled.peers) or "none"
@@ -215,12 +214,10 @@ class Offers(Work[SystemOrder, BatchReport]):
         self._jobs.submitted(record)
         self._tasks.run(self._announce(record, named))
 
-    def _named(self, link: Link) -> Named:
-        """The group, or the mate, that a job names."""
-        if link.others:
-            return named_group(link.pair or "", link.others, link.or_alone, link.windows, link.at)
-        peer = self._coupled.meant(link.peer) or self._coupled.any
-        return named_mate(peer, link.pair, link.mate, link.or_alone)
+    def _meant(self, named: Named) -> Named:
+        """Return the group, or the mate with the domain that is meant if the job names none."""
+        peer = self._coupled.meant(named.peer) or self._coupled.any
+        return named_mate(peer, named.pair, named.mate, named.or_alone) if named.is_pair else named
 
     def _knows(self, peer: Domain) -> bool:
         """Return whether jobs can name this domain; one that names no domain waits until it names one."""
@@ -261,7 +258,7 @@ class Offers(Work[SystemOrder, BatchReport]):
         )
 
     def _relinked(self, report: Relinked) -> None:
-        named = self._named(report.link) if report.link is not None else None
+        named = self._meant(report.named) if report.named is not None else None
         known = named is not None and all(map(self._knows, named.others))
         self._tasks.run(self._follow_link(report.job_id, named if known else None))
 
@@ -304,9 +301,10 @@ class Offers(Work[SystemOrder, BatchReport]):
 
     def _is_meant_now(self, known: Known) -> bool:
         """Return whether another domain is meant than before by a job that does not name its mate's."""
-        record = self._domain.jobs[known.job_id]
-        unnamed = known.link is not None and record.is_pair and ANY_OF in record.mate.peer
-        return unnamed and known.link is not None and self._named(known.link).peer != record.mate.peer
+        if known.named is None:
+            return False
+        before = self._domain.jobs[known.job_id].mate.peer
+        return ANY_OF in before and self._meant(known.named).peer != before
 
     def _find(self, known: Known) -> None:
         if known.end is not None:
@@ -315,7 +313,7 @@ class Offers(Work[SystemOrder, BatchReport]):
         if known.job_id not in self._domain.jobs:
             self._appeared(known)
         elif self._is_meant_now(known):
-            self._relinked(Relinked(known.job_id, known.link))
+            self._relinked(Relinked(known.job_id, known.named))
         if known.running:
             self._domain.started(known.job_id)
             self._jobs.resized(known.job_id, known.nodes)

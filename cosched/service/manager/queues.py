@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import grpc
 
-from cosched.adapters.batch_system import BatchSystem, Foreseen, Link, LoneJob, NodeState
+from cosched.adapters.batch_system import BatchSystem, Foreseen, LoneJob, NodeState
 from cosched.adapters.launcher import Launcher
 from cosched.adapters.manager import ManagerError
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, GetMember, JobId, Lookup, Named, named_group, named_id
+from cosched.core.protocol import Domain, GetMember, JobId, Lookup, Named, named_group, named_id, named_mate
 from cosched.core.story import What
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import least_of
@@ -165,25 +165,25 @@ class BatchQueue(Queue):
 
     async def _adopt_caller(self, peer: Domain, question: Lookup, audit: AuditRecord | None) -> None:
         """Give the caller, or its group, to the job that it names by its id, if that may be adopted."""
-        named = named_id(question)
-        if isinstance(question, GetMember):
-            others = [peer for peer in question.domains if peer != self._domain.name]
-            link = self._link(named_group(question.group, tuple(others), windows=question.windows, at=question.at))
-        else:
-            link = Link(peer, question.caller)
-        if named is None:
+        job = named_id(question)
+        if job is None:
             return
+        if isinstance(question, GetMember):
+            others = tuple(peer for peer in question.domains if peer != self._domain.name)
+            named = named_group(question.group, others, windows=question.windows, at=question.at)
+        else:
+            named = named_mate(peer, mate=question.caller)
         names = self._domain.core.names
         owner = names.owner_here(peer, question.owner)
 
-        def may(job: LoneJob) -> bool:
-            return job.owner == owner and names.may_adopt(peer, adoptable=job.adoptable, held=job.held)
+        def may(found: LoneJob) -> bool:
+            return found.owner == owner and names.may_adopt(peer, adoptable=found.adoptable, held=found.held)
 
         try:
-            if await self._system.adopt(named, link, may):
-                self._note_adoption(named, peer, question.caller, audit)
+            if await self._system.adopt(job, named, may):
+                self._note_adoption(job, peer, question.caller, audit)
         except (ManagerError, ValueError) as error:
-            _LOG.warning("job %s cannot be linked with %s:%s: %s", named, peer, question.caller, error)
+            _LOG.warning("job %s cannot be linked with %s:%s: %s", job, peer, question.caller, error)
 
     def _note_adoption(self, job: JobId, peer: Domain, caller: JobId, audit: AuditRecord | None) -> None:
         with self._domain.turns.take() as changes:
@@ -199,31 +199,29 @@ class BatchQueue(Queue):
     async def adopt(self, job: JobId, named: Named, owner: str) -> None:
         """See Queue."""
         with _refusals():
-            await self._system.adopt(job, self._link(named), lambda found: found.owner == owner)
+            await self._system.adopt(job, self._as_written(named), lambda found: found.owner == owner)
 
     def check_name(self, record: JobRecord, named: Named) -> None:
         """See Queue."""
         if not named.is_pair or not record.is_pair:
             raise no_pair("a job takes another mate here, but no other group: submit it anew")
-        self._link(named)
 
     async def relink(self, job: JobId, named: Named) -> None:
         """See Queue."""
         with _refusals():
-            await self._system.relink(job, self._link(named))
+            await self._system.relink(job, self._as_written(named))
 
     async def part(self, job: JobId) -> None:
         """See Queue."""
         with _refusals():
             await self._system.part(job)
 
-    def _link(self, mate: Named) -> Link:
+    def _as_written(self, named: Named) -> Named:
         """Return the mate, or the group, as jobs name it: with a pair's name, the only domain is left out."""
-        if not mate.is_pair:
-            return Link("", None, mate.name, mate.or_alone, mate.others, mate.windows, mate.at)
-        if mate.pair is None:
-            return Link(mate.peer, mate.mate, or_alone=mate.or_alone)
-        return Link(mate.peer if len(self._coupled.peers) > 1 else "", pair=mate.pair, or_alone=mate.or_alone)
+        if not named.name:
+            return named
+        is_only = named.is_pair and len(self._coupled.peers) < 2
+        return named._replace(others=("",) if is_only else named.others, ids=())
 
 
 @contextmanager

@@ -2,22 +2,22 @@
 
 import pytest
 
-from cosched.adapters.batch_system import Link
 from cosched.adapters.pbs.words import WordError, find, is_adoptable, words
+from cosched.core.protocol import Named, named_group, named_mate
 
 MATES = [
-    (Link(pair="flow"), {"pair": "flow"}),
-    (Link(peer="eureka", mate="17"), {"mate": "eureka:17"}),
-    (Link(pair="flow", or_alone=True), {"pair": "flow", "or_alone": "true"}),
-    (Link(peer="eureka", pair="flow"), {"group": "flow@eureka"}),
-    (Link(pair="a@b,c", others=("eureka", "polaris")), {"group": "a@b,c@eureka+polaris"}),
+    (named_mate("", "flow"), {"pair": "flow"}),
+    (named_mate("eureka", mate="17"), {"mate": "eureka:17"}),
+    (named_mate("", "flow", or_alone=True), {"pair": "flow", "or_alone": "true"}),
+    (named_mate("eureka", "flow"), {"group": "flow@eureka"}),
+    (named_group("a@b,c", ("eureka", "polaris")), {"group": "a@b,c@eureka+polaris"}),
 ]
 
 
-@pytest.mark.parametrize(("link", "resources"), MATES)
-def test_found_and_written(link: Link, resources: dict[str, str]) -> None:
-    assert find(resources) == link
-    assert {name: value for name, value in words(link).items() if value} == resources
+@pytest.mark.parametrize(("named", "resources"), MATES)
+def test_found_and_written(named: Named, resources: dict[str, str]) -> None:
+    assert find(resources) == named
+    assert {name: value for name, value in words(named).items() if value} == resources
 
 
 def test_none_and_its_removal() -> None:
@@ -30,11 +30,11 @@ def test_a_job_that_may_be_adopted_names_nobody_and_keeps_that_word_over_a_remov
     assert (find({"adoptable": "True"}), is_adoptable({"adoptable": "True"})) == (None, True)
     assert not is_adoptable({"adoptable": "False"})
     assert not is_adoptable({"pair": "flow"})
-    assert "adoptable" not in words(Link(pair="flow")), "a site that has not created it can name mates as before"
+    assert "adoptable" not in words(named_mate("", "flow")), "a site that has not created it can name mates as before"
 
 
 def test_the_order_of_a_group_s_domains_does_not_matter() -> None:
-    assert find({"group": "flow@polaris+eureka"}) == Link(pair="flow", others=("eureka", "polaris"))
+    assert find({"group": "flow@polaris+eureka"}) == named_group("flow", ("eureka", "polaris"))
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_mistakes(resources: dict[str, str]) -> None:
 
 def test_a_mate_that_cannot_be_written() -> None:
     with pytest.raises(WordError):
-        words(Link(peer="a b", mate="1"))
+        words(named_mate("a b", mate="1"))

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.adapters.batch_system import Link
 from cosched.adapters.slurm.comments import (
     MARK,
     MAX_COMMENT,
@@ -17,7 +16,7 @@ from cosched.adapters.slurm.comments import (
     remove,
     word,
 )
-from cosched.core.protocol import Window
+from cosched.core.protocol import Named, Window, named_group, named_mate
 from cosched.validation.group_names import wrong_group_name
 
 SPANS = st.integers(-600_000, 600_000)
@@ -25,12 +24,11 @@ WINDOWS = st.lists(st.tuples(SPANS, SPANS).map(sorted).map(tuple).filter(lambda 
 NAMES = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=MAX_NAME)
 DOMAINS = st.from_regex(r"\A[A-Za-z0-9_.-]{1,64}\Z")
 PAIRS = st.from_regex(r"\A[A-Za-z0-9_.:,+=@/-]{1,128}\Z")
-LINKS = (
-    st.builds(Link, pair=PAIRS, or_alone=st.booleans())
-    | st.builds(Link, DOMAINS, pair=PAIRS, or_alone=st.booleans())
-    | st.builds(Link, DOMAINS, NAMES, or_alone=st.booleans())
+MATES = (
+    st.builds(named_mate, st.just("") | DOMAINS, PAIRS, or_alone=st.booleans())
+    | st.builds(named_mate, DOMAINS, mate=NAMES, or_alone=st.booleans())
     | st.builds(
-        lambda name, others, or_alone: Link(pair=name, others=tuple(sorted(others)), or_alone=or_alone),
+        lambda name, others, or_alone: named_group(name, tuple(sorted(others)), or_alone),
         PAIRS.filter(lambda name: not wrong_group_name(name)),
         st.sets(DOMAINS, min_size=2, max_size=4),
         st.booleans(),
@@ -49,27 +47,29 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0") | st.sampl
 )
 
 
-def _started(others: list[str], windows: list[tuple[int, int]], at: int) -> Link:
+def _started(others: list[str], windows: list[tuple[int, int]], at: int) -> Named:
     """A group with these windows of its first domains, and this instant."""
-    named = tuple(Window(domain, *window) for domain, window in zip(others, windows, strict=False))
-    return Link(pair="run7", others=tuple(others), windows=named, at=at)
+    apart = tuple(Window(domain, *window) for domain, window in zip(others, windows, strict=False))
+    return named_group("run7", tuple(others), windows=apart, at=at)
 
 
-@given(LINKS, TEXTS, TEXTS, BLANKS, BLANKS)
-def test_a_mate_is_found_anywhere_as_a_word_of_its_own(link: Link, before: str, after: str, one: str, two: str) -> None:
-    assert find(f"{before}{one}{word(link)}{two}{after}") == link
+@given(MATES, TEXTS, TEXTS, BLANKS, BLANKS)
+def test_a_mate_is_found_anywhere_as_a_word_of_its_own(
+    named: Named, before: str, after: str, one: str, two: str
+) -> None:
+    assert find(f"{before}{one}{word(named)}{two}{after}") == named
 
 
 def test_a_group_of_one_other_domain_is_a_pair_and_a_larger_one_names_all_others() -> None:
-    assert find("words cosched:group=a@b@eureka") == Link("eureka", pair="a@b")
-    assert find("cosched:group=run7@polaris+mira x") == Link(pair="run7", others=("mira", "polaris"))
-    assert find("cosched:group=17@mira") == Link("mira", pair="17")
+    assert find("words cosched:group=a@b@eureka") == named_mate("eureka", "a@b")
+    assert find("cosched:group=run7@polaris+mira x") == named_group("run7", ("mira", "polaris"))
+    assert find("cosched:group=17@mira") == named_mate("mira", "17")
 
 
 def test_a_group_says_when_it_starts() -> None:
-    link = find("cosched:at=2026-11-23T18:00Z cosched:group=run7@mira x cosched:window=mira:0..10m cosched:or-alone")
-    assert link == Link("", None, "run7", True, ("mira",), (Window("mira", 0, 600),), 1_795_456_800)
-    assert find("cosched:group=run7@mira cosched:window=mira:0..0") == Link("mira", pair="run7")
+    named = find("cosched:at=2026-11-23T18:00Z cosched:group=run7@mira x cosched:window=mira:0..10m cosched:or-alone")
+    assert named == named_group("run7", ("mira",), True, (Window("mira", 0, 600),), 1_795_456_800)
+    assert find("cosched:group=run7@mira cosched:window=mira:0..0") == named_mate("mira", "run7")
 
 
 @pytest.mark.parametrize(
@@ -107,16 +107,16 @@ def test_a_group_that_cannot_be_is_refused_and_said_why(group: str, why: str) ->
     assert str(refused.value).startswith(f"the comment has no cosched:group=NAME@DOMAIN+DOMAIN: {why}")
 
 
-@given(LINKS, TEXTS)
-def test_a_mate_that_is_added_is_found_and_the_text_kept(link: Link, text: str) -> None:
+@given(MATES, TEXTS)
+def test_a_mate_that_is_added_is_found_and_the_text_kept(named: Named, text: str) -> None:
     try:
-        comment = add(text, link)
+        comment = add(text, named)
     except CommentError as error:
         assert "too long" in str(error)  # noqa: PT017
-        assert len(f"{text} {word(link)}".encode("utf-8", "surrogateescape")) > MAX_COMMENT - 2
+        assert len(f"{text} {word(named)}".encode("utf-8", "surrogateescape")) > MAX_COMMENT - 2
     else:
         assert comment.startswith(text)
-        assert find(comment) == link
+        assert find(comment) == named
         assert MARK not in remove(comment)
 
 
@@ -177,25 +177,25 @@ def test_words_that_cannot_be_used_are_refused(comment: str) -> None:
 
 def test_a_text_that_no_command_can_be_given_is_refused() -> None:
     with pytest.raises(CommentError, match="not valid text"):
-        add("\ud800", Link(pair="b"))
+        add("\ud800", named_mate("", "b"))
 
 
 def test_a_mate_that_is_named_already_is_not_added_again() -> None:
-    assert add("words cosched:pair=a", Link(pair="a")) == "words cosched:pair=a"
+    assert add("words cosched:pair=a", named_mate("", "a")) == "words cosched:pair=a"
 
 
 def test_a_job_may_start_alone_if_a_word_beside_its_mate_says_so() -> None:
     for comment in ("cosched:mate=eureka/5 cosched:or-alone", "cosched:or-alone x\tcosched:mate=eureka/5 y"):
-        assert find(comment) == Link("eureka", "5", or_alone=True)
-    assert find("cosched:mate=eureka/5 or-alone xcosched:or-alone") == Link("eureka", "5")
+        assert find(comment) == named_mate("eureka", mate="5", or_alone=True)
+    assert find("cosched:mate=eureka/5 or-alone xcosched:or-alone") == named_mate("eureka", mate="5")
     assert remove("mine cosched:mate=eureka/5 cosched:or-alone") == "mine"
 
 
 def test_that_a_job_may_start_alone_is_kept_but_not_added_to_a_mate_that_is_named_already() -> None:
     either = "cosched:pair=a cosched:or-alone"
-    assert add(either, Link(pair="a")) == add(either, Link(pair="a", or_alone=True)) == either
+    assert add(either, named_mate("", "a")) == add(either, named_mate("", "a", or_alone=True)) == either
     with pytest.raises(CommentError, match="already"):
-        add("cosched:pair=a", Link(pair="a", or_alone=True))
+        add("cosched:pair=a", named_mate("", "a", or_alone=True))
 
 
 def test_a_job_that_names_nobody_says_that_it_may_be_adopted() -> None:
@@ -204,8 +204,8 @@ def test_a_job_that_names_nobody_says_that_it_may_be_adopted() -> None:
     assert not is_adoptable("adoptable xcosched:adoptable cosched:pair=a")
     assert add_adoptable("") == add_adoptable("cosched:adoptable") == "cosched:adoptable"
     assert add_adoptable("mine") == "mine cosched:adoptable"
-    adopted = add("mine cosched:adoptable", Link("eureka", "5"))
-    assert find(adopted) == Link("eureka", "5")
+    adopted = add("mine cosched:adoptable", named_mate("eureka", mate="5"))
+    assert find(adopted) == named_mate("eureka", mate="5")
     assert remove(adopted) == "mine", "who unlinks it takes that back"
     with pytest.raises(CommentError, match="names a mate, and cosched:adoptable is for a job that names nobody"):
         add_adoptable("cosched:pair=a")
@@ -215,12 +215,13 @@ def test_a_job_that_names_nobody_says_that_it_may_be_adopted() -> None:
 
 def test_a_second_mate_cannot_be_added() -> None:
     with pytest.raises(CommentError, match="already"):
-        add("cosched:pair=a", Link(pair="b"))
+        add("cosched:pair=a", named_mate("", "b"))
 
 
 @pytest.mark.parametrize(
-    "link", [Link(pair=""), Link(pair="a b"), Link(pair="a!"), Link(pair="ä"), Link("a b", "5"), Link("", "5")]
+    "named",
+    [*(named_mate("", pair) for pair in ("", "a b", "a!", "ä")), *(named_mate(peer, mate="5") for peer in ("a b", ""))],
 )
-def test_a_mate_that_no_comment_can_carry_is_refused(link: Link) -> None:
+def test_a_mate_that_no_comment_can_carry_is_refused(named: Named) -> None:
     with pytest.raises(CommentError):
-        add("text", link)
+        add("text", named)

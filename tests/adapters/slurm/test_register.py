@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from cosched.adapters.batch_system import JobOutlook, Link, Offered, Refused, Resized
+from cosched.adapters.batch_system import JobOutlook, Offered, Refused, Resized
 from cosched.adapters.manager import End, Ended
 from cosched.adapters.slurm.batch_job import Phase
+from cosched.core.protocol import named_mate
 from tests.adapters.slurm.desk import END, OFFER, ROW, RUNNING, Desk
 
 
@@ -92,7 +93,7 @@ def test_a_job_that_was_found_chosen_is_offered_when_its_hook_comes() -> None:
 def test_only_a_job_that_should_have_waited_is_warned_of_when_it_starts(
     desk: Desk, caplog: pytest.LogCaptureFixture
 ) -> None:
-    desk.book.jobs["7"].link = None  # unlinked
+    desk.book.jobs["7"].named = None  # unlinked
     desk.look(RUNNING, replace(RUNNING, job_id="8"))
     assert desk.kinds == ["Appeared", "Appeared", "Started", "Started"]
     assert caplog.messages == ["job 8 has started without permission"]
@@ -363,14 +364,14 @@ def test_the_comment_of_the_offer_counts(desk: Desk) -> None:
     desk.book.offered(replace(OFFER, comment="cosched:mate=eureka/5"))
     offered = desk.reports[-1]
     assert isinstance(offered, Offered)
-    assert (desk.kinds, offered.link) == (["Appeared", "Relinked", "Offered"], Link("eureka", "5"))
+    assert (desk.kinds, offered.named) == (["Appeared", "Relinked", "Offered"], named_mate("eureka", mate="5"))
 
 
 def test_that_a_job_may_start_alone_is_reported_with_its_mate(desk):
     desk.book.offered(replace(OFFER, comment="cosched:pair=p cosched:or-alone"))
     submitted, relinked, offered = desk.reports
-    assert submitted.link == Link(pair="p")
-    assert relinked.link == offered.link == Link(pair="p", or_alone=True)
+    assert submitted.named == named_mate("", "p")
+    assert relinked.named == offered.named == named_mate("", "p", or_alone=True)
 
 
 def test_what_slurm_expects_of_jobs_that_wait(desk: Desk) -> None:
