@@ -44,7 +44,9 @@ def jobs(draw, id):
     mates = st.builds(named_mate, peers, st.none() | names, st.none() | names)
     owner, said = draw(names), draw(numbers)
     job = draw(
-        values(PairedJob, id=str(id), owner=owner, state=state, started_at=draw(st.none() | numbers), group=None)
+        values(
+            PairedJob, id=str(id), owner=owner, state=state, started_at=draw(st.none() | numbers), group=None, untold={}
+        )
     )
     group = job.group = Membership.named(DOMAIN, draw(st.just(NO_MATE) | mates))
     if group is not None:
