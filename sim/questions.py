@@ -8,7 +8,7 @@ interested in the story, and if no script changes domains or cuts links.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class VainQuestions:
         """From now on leave out questions of domains with these settings, whose jobs begin at the rows `first`."""
         may_be_asked = [settings.enabled and not cluster.meets for cluster, settings in domains]
         always_yields = [_always_yields(settings) for _, settings in domains]
-        for members in _members(pairing):
+        for members in (group.members for group in pairing.rows):
             if all(may_be_asked[domain] for domain, _ in members):
                 rows = [(domain, first[domain] + job) for domain, job in members]
                 for domain, row in rows:
@@ -53,13 +53,6 @@ class VainQuestions:
             self._asked.add(row)
             return False
         return bool(self._asks_in_vain(self._tables, *asked))
-
-
-def _members(pairing: Pairing) -> Iterator[Sequence[tuple[int, int]]]:
-    for domains, jobs in zip(pairing.domain.tolist(), pairing.job.tolist(), strict=True):
-        yield list(zip(domains, jobs, strict=True))
-    for group in pairing.groups:
-        yield group.members
 
 
 def _always_yields(settings: CoschedulingSettings) -> bool:

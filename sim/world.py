@@ -31,7 +31,7 @@ from cosched.core.events import (
     Submitted,
 )
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, Failure, GetMateJobId, GetMateStatus, JobId, Named, Reply, Request, named_mate
+from cosched.core.protocol import Domain, Failure, GetMateJobId, GetMateStatus, JobId, Named, Reply, Request
 from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, new_tables
 from cosched.core.scheduling.scheduler import ClusterSettings
@@ -268,25 +268,17 @@ class World:
     # Pairs and groups
 
     def _link_pairs(self, domains: Sequence[DomainSetup]) -> None:
-        pairing = self.pairing
-        for number, sides, jobs in zip(pairing.row, pairing.domain.tolist(), pairing.job.tolist(), strict=True):
-            for side, name in enumerate(domains[side].name for side in sides):
-                if name in self.index:
-                    self._link(self.index[name], jobs[side], named_mate(domains[sides[1 - side]].name, str(number)))
-        names = [domain.name for domain in domains]
-        for group in pairing.groups:
+        for group in self.pairing.groups:
             _check_slots(group, domains)
-            for domain, job in group.members:
-                if names[domain] in self.index:
-                    self._link(self.index[names[domain]], job, group.named_by(domain, names))
+        names = [domain.name for domain in domains]
+        for domain, of in self.index.items():
+            for job, named in self.pairing.named(names.index(domain), names).items():
+                row = self.first[of] + job
+                self._named[row] = named
+                self.job_id[row] = str(self.domains[of].workload.job_id[job])
+                self.schedulers[of].row[self.job_id[row]] = row
+                self.tables.jobs[row]["paired"] = 1
         self.note_paired()
-
-    def _link(self, domain: int, job: int, named: Named) -> None:
-        row = self.first[domain] + job
-        self._named[row] = named
-        self.job_id[row] = str(self.domains[domain].workload.job_id[job])
-        self.schedulers[domain].row[self.job_id[row]] = row
-        self.tables.jobs[row]["paired"] = 1
 
     def note_paired(self) -> None:
         """Dry runs count a job as paired unless coscheduling is off in its domain, or in those of all its mates."""

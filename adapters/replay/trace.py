@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +31,29 @@ class TraceJob:
     nodes: int
     requested: int
     run: int
-    peer: str = ""  # its mate's domain
-    pair: str | None = None
-    group: Named | None = None  # instead of a mate
+    named: Named | None = None  # its mate, or its group
     alone: bool = False  # its mates' domains do not coschedule; a dry run counts the job as unpaired
     columns: Any = None  # what its kind of scheduler reads of it (SchedulerKind.each)
     said: Mapping[str, str] = field(default_factory=dict)  # the same, as text (SchedulerKind.written)
 
-    @property
-    def peers(self) -> tuple[Domain, ...]:
-        """The domains of its mates."""
-        return self.group.others if self.group is not None else (self.peer,) if self.peer else ()
+
+def trace_jobs(
+    work: Workload, named: Mapping[int, Named], off: Collection[Domain], start: int = 0, **told: Sequence[Any]
+) -> list[TraceJob]:
+    """Return the jobs of a trace that begins at `start`, with those that they name, by row.
+
+    Domains that are `off` do not coschedule. `told`: the `columns` of each job, or what is `said` of it.
+    """
+    alone = {row for row, each in named.items() if set(each.others) <= set(off)}
+    columns = (work.job_id, work.submit + start, work.nodes, work.requested, work.run)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return [
+        TraceJob(
+            row + 1, str(name), submit, nodes, requested, run, named.get(row), row in alone,
+            **{key: all[row] for key, all in told.items()}
+        )
+        for row, (name, submit, nodes, requested, run) in enumerate(rows)
+    ]  # fmt: skip
 
 
 def read_trace_jobs(settings: ReplaySettings) -> tuple[list[TraceJob], int]:
@@ -60,19 +72,12 @@ def read_trace_jobs(settings: ReplaySettings) -> tuple[list[TraceJob], int]:
         raise SettingError("nodes" if error.where == "nodes" else "trace", str(error)) from None
     except ValueError as error:
         raise SettingError("trace", str(error)) from None
-    mates = _mates(log.pairs, log.name, workload)
-    off = frozenset(settings.off)
-    columns = (workload.job_id, workload.submit + settings.start, workload.nodes, workload.requested, workload.run)
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    jobs = []
-    for row, (name, submit, size, requested, run) in enumerate(rows):
-        job = TraceJob(row + 1, str(name), submit, size, requested, run, said=said[row], **mates.get(row, {}))
-        jobs.append(replace(job, alone=bool(job.peers) and off.issuperset(job.peers)))
-    return jobs, nodes
+    named = _named(log.pairs, log.name, workload)
+    return trace_jobs(workload, named, settings.off, settings.start, said=said), nodes
 
 
-def _mates(path: Path | None, name: str, workload: Workload) -> Mapping[int, Mapping[str, Any]]:
-    """Map rows of this domain's paired jobs to how a TraceJob names their mates; a row's number is the name."""
+def _named(path: Path | None, name: str, workload: Workload) -> Mapping[int, Named]:
+    """Map rows of this domain's jobs to those that they name, as the file of pairs says."""
     if path is None:
         return {}
     try:
@@ -82,17 +87,7 @@ def _mates(path: Path | None, name: str, workload: Workload) -> Mapping[int, Map
         pairing = pairs_from_file(path, names, [workload if n == name else others[n] for n in names])
     except InputError as error:
         raise SettingError("pairs", str(error)) from None
-    here = names.index(name)
-    mates: dict[int, Mapping[str, Any]] = {}
-    for number, domains, jobs in zip(*map(np.ndarray.tolist, (pairing.row, pairing.domain, pairing.job)), strict=True):
-        if here in domains:
-            side = domains.index(here)
-            mates[jobs[side]] = {"peer": names[domains[1 - side]], "pair": str(number)}
-    for group in pairing.groups:
-        members = dict(group.members)
-        if here in members:
-            mates[members[here]] = {"group": group.named_by(here, names)}
-    return mates
+    return pairing.named(names.index(name), names)
 
 
 def _columns(path: Path) -> tuple[list[str], dict[str, Workload]]:

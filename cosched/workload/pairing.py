@@ -14,7 +14,7 @@ from zlib import crc32
 
 import numpy as np
 
-from cosched.core.protocol import MAX_MEMBERS, Domain, Named, Window, named_group
+from cosched.core.protocol import MAX_MEMBERS, Domain, Named, Window, named_group, named_mate
 from cosched.errors import InputError
 from cosched.validation.text import shown
 from cosched.workload.jobs import Ints, Workload
@@ -44,6 +44,8 @@ class Group(NamedTuple):
     def named_by(self, domain: int, names: Sequence[Domain]) -> Named:
         """What the member in this domain names; `names` are those of all domains."""
         others = tuple(names[other] for other, _ in self.members if other != domain)
+        if _is_pair(self):
+            return named_mate(others[0], str(self.row))
         given = zip((names[of] for of, _ in self.members), self.windows, strict=False)
         windows = tuple(sorted(Window(name, *window) for name, window in given if window != TOGETHER))
         return named_group(str(self.row), others, windows=windows, at=self.at)
@@ -67,6 +69,25 @@ class Pairing:
     def __len__(self) -> int:
         """The number of pairs and groups."""
         return len(self.row) + len(self.groups)
+
+    @property
+    def rows(self) -> list[Group]:
+        """All pairs and groups, in the order of their rows."""
+        columns = self.row.tolist(), self.domain.tolist(), self.job.tolist()
+        pairs = [Group(row, tuple(zip(*of, strict=True))) for row, *of in zip(*columns, strict=True)]
+        return sorted([*pairs, *self.groups])
+
+    def of_pairs(self, values: Sequence[Ints]) -> Ints:
+        """Return the values of both jobs of each pair, shape (n, 2); `values` has an array for each domain's jobs."""
+        found = np.empty((len(self.row), 2), np.int64)
+        for domain, of_jobs in enumerate(values):
+            found[self.domain == domain] = of_jobs[self.job[self.domain == domain]]
+        return found
+
+    def named(self, domain: int, names: Sequence[Domain]) -> dict[int, Named]:
+        """Map rows of this domain's jobs to those with which they start; `names` are those of all domains."""
+        members = ((group, job) for group in self.rows for of, job in group.members if of == domain)
+        return {job: group.named_by(domain, names) for group, job in members}
 
 
 def paired(found: Sequence[Group], dropped: int = 0) -> Pairing:

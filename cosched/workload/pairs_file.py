@@ -198,9 +198,7 @@ def _csv_text(names: Sequence[str], workloads: Sequence[Workload], pairing: Pair
     writer = csv.writer(text, lineterminator="\n")
     has_instants = any(group.at is not None for group in pairing.groups)
     writer.writerow([*names, AT] if has_instants else names)
-    columns = pairing.row.tolist(), pairing.domain.tolist(), pairing.job.tolist()
-    pairs = [Group(row, tuple(zip(*of, strict=True))) for row, *of in zip(*columns, strict=True)]
-    for group in sorted([*pairs, *pairing.groups]):
+    for group in pairing.rows:
         cells = [""] * len(names)
         for domain, job in group.members:
             cells[domain] = ids[domain][job]

@@ -16,7 +16,7 @@ from cosched.core.domain import TIMER_EVENTS, Change, PolicyDomain
 from cosched.core.effects import Answer, Call, CancelJob, ClearTimer, Record, SetTimer, Start, Timer, Wanted
 from cosched.core.events import Answered, Asked, Event, Finished, Ready, Requeued, Submitted
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, JobId, Reply, named_mate
+from cosched.core.protocol import NO_MATE, Domain, JobId, Reply
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
@@ -160,7 +160,7 @@ class CorePlayer:
         while self._next_submission == self._now:
             job = self._jobs[self._submitted]
             self._submitted += 1
-            changes = self._policy.handle(Submitted(job.name, job.group or named_mate(job.peer, job.pair)), self._now)
+            changes = self._policy.handle(Submitted(job.name, job.named or NO_MATE), self._now)
             paired = self._policy.is_paired(job.name) and not job.alone
             known = ClusterJob(job.name, job.nodes, job.requested, job.submit, paired, columns=job.columns)
             self.scheduler.submit(known)

@@ -189,7 +189,7 @@ class ReplayResult:
     @cached_property
     def pairs(self) -> dict[str, Any]:
         """How many pairs started together, apart (with the gaps, in seconds) or not at all."""
-        starts = _pair_starts(list(self.domains.values()), self.pairing)
+        starts = self.pairing.of_pairs([domain.jobs.start for domain in self.domains.values()])
         both = (starts != UNKNOWN).all(axis=1)
         gaps = np.abs(starts[:, 0] - starts[:, 1])[both]
         return {
@@ -350,16 +350,6 @@ class ReplayResult:
 def _state(state: int, start: int) -> str:
     """Return how a job ended; one that has started and not ended was queued again."""
     return STATES.get(JobState(state), NEVER_STARTED if start == UNKNOWN else UNFINISHED)
-
-
-def _pair_starts(domains: list[DomainResult], pairing: Pairing) -> Ints:
-    """Return the start times of both members of each pair, shape (pairs, 2)."""
-    starts = np.full((len(pairing.row), 2), UNKNOWN, np.int64)
-    for index, domain in enumerate(domains):
-        for side in (0, 1):
-            here = pairing.domain[:, side] == index
-            starts[here, side] = domain.jobs.start[pairing.job[here, side]]
-    return starts
 
 
 def _node_seconds(nodes: Ints, seconds: Ints) -> int:

@@ -24,7 +24,7 @@ class Replay:
 
     def __init__(self, manager: ReplayManager, peers: Collection[Domain]) -> None:
         """SettingError if jobs have mates on a domain that is not among `peers`."""
-        unknown = {peer for job in manager.jobs for peer in job.peers} - set(peers)
+        unknown = {peer for job in manager.jobs if job.named for peer in job.named.others} - set(peers)
         if unknown:
             raise SettingError("pairs", f"names {min(unknown)}, but there is no [[peer]] of that name")
         self._manager = manager

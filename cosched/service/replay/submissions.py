@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import grpc
 
 from cosched.core.coscheduling.ledger import queued_job
-from cosched.core.protocol import Domain, named_mate
+from cosched.core.protocol import Domain
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord, JobScript, StoreError
@@ -51,7 +51,6 @@ class Submissions:
 
 
 def _record(job: TraceJob, domain: Domain) -> JobRecord:
-    named = job.group or (named_mate(job.peer, job.pair) if job.peer else None)
     return JobRecord(
         id=job.number,
         name=job.name,
@@ -60,7 +59,7 @@ def _record(job: TraceJob, domain: Domain) -> JobRecord:
         nodes=job.nodes,
         time_limit=job.requested,
         submitted_at=job.submit,
-        job=queued_job(str(job.number), OWNER, domain, named),
+        job=queued_job(str(job.number), OWNER, domain, job.named),
         reason=story.WAITS_IN_QUEUE,
         columns=json.dumps(job.said) if job.said else None,
     )

@@ -30,13 +30,6 @@ WAIT, P99, LONGEST = "other wait", "other wait p99", "other wait longest"
 OTHERS_NEVER = "others never started"
 
 
-def all_groups(pairing: Pairing) -> list[Group]:
-    """Return the groups of two or more jobs, in the order of their rows."""
-    columns = pairing.row.tolist(), pairing.domain.tolist(), pairing.job.tolist()
-    pairs = [Group(row, tuple(zip(*of, strict=True))) for row, *of in zip(*columns, strict=True)]
-    return sorted([*pairs, *pairing.groups])
-
-
 def in_pairs(groups: Sequence[Group]) -> Pairing:
     """Return two members of each group at a time as pairs; which member of an odd number is left over varies."""
     found: list[tuple[tuple[int, int], ...]] = []
@@ -50,7 +43,7 @@ def in_pairs(groups: Sequence[Group]) -> Pairing:
 def measures(case: StudyCase) -> Row:
     """Replay a case; `more` says whether the members of a group are in pairs instead."""
     jobs, here = on_same_jobs(case, under(dict(case.settings), BASE))
-    groups = all_groups(jobs.pairing)
+    groups = jobs.pairing.rows
     if case.more[0]:
         here.pairing = in_pairs(groups)
     return measured(here.run(), groups)

@@ -72,7 +72,9 @@ def measures(result: ReplayResult, base: ReplayResult) -> Row:
 
 def of_pairs(result: ReplayResult) -> Row:
     """Return the measures of the pairs."""
-    submits, starts = _of_mates(result, "submit"), _of_mates(result, "start")
+    domains = result.domains.values()
+    submits = result.pairing.of_pairs([domain.workload.submit for domain in domains])
+    starts = result.pairing.of_pairs([domain.jobs.start for domain in domains])
     started = (starts != UNKNOWN).all(axis=1)
     waits = (starts.max(axis=1) - submits.max(axis=1))[started] / MINUTE
     together = started & (starts[:, 0] == starts[:, 1])
@@ -84,17 +86,6 @@ def of_pairs(result: ReplayResult) -> Row:
         proposals = sum(event["event"] == "ProposeGroupStart" and "not_before" in event for event in calls)
         row |= {CALLS: len(calls) / len(starts), PROPOSALS: proposals / len(starts)}
     return row
-
-
-def _of_mates(result: ReplayResult, what: str) -> Ints:
-    """Return an instant of both members of each pair, shape (pairs, 2)."""
-    found = np.full((len(result.pairing), 2), UNKNOWN, np.int64)
-    for index, domain in enumerate(result.domains.values()):
-        of_jobs = domain.workload.submit if what == "submit" else domain.jobs.start
-        for side in (0, 1):
-            here = result.pairing.domain[:, side] == index
-            found[here, side] = of_jobs[result.pairing.job[here, side]]
-    return found
 
 
 def _of_machine(domain: DomainResult) -> Row:

@@ -24,7 +24,7 @@ from cosched.schedulers.molding import MOLDING
 from cosched.schedulers.molding import molded as molded_jobs
 from cosched.sim.federation.conductor import Conductor
 from cosched.sim.federation.core_player import CorePlayer
-from cosched.sim.federation.cores import scheduler_of, trace_jobs
+from cosched.sim.federation.cores import core_player
 from cosched.sim.link import Link
 from cosched.sim.playing import Run
 from cosched.sim.replaying import NO_PAIRS
@@ -159,10 +159,7 @@ class Watched(CorePlayer):
 def watched(setups: Sequence[DomainSetup], pairing: Pairing, player: type[Watched] = Watched) -> list[Watched]:
     """Two domains with pairs, played; every job has run, and mates have started together."""
     link = Link()
-    players = [
-        player(each.name, each.coscheduling, scheduler_of(each), trace_jobs(setups, pairing, index), link)
-        for index, each in enumerate(setups)
-    ]
+    players = [core_player(setups, pairing, index, link, player=player) for index in range(len(setups))]
     for one, other in (players, players[::-1]):
         one.mates = other._core.jobs
     Conductor(players).run()

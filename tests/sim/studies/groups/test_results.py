@@ -18,7 +18,6 @@ from cosched.sim.studies.groups.measuring import (
     SYNC,
     TOGETHER,
     WAIT,
-    all_groups,
     in_pairs,
 )
 from cosched.sim.studies.groups.setup import IN_PAIRS, settings, under
@@ -38,7 +37,7 @@ def test_groups_in_pairs():
     pairing = in_pairs(groups)
     assert pairing.groups == ()
     assert pairing.domain.tolist() == [[0, 1], [0, 2], [0, 1], [0, 1], [2, 3]]
-    assert [group.members for group in all_groups(pairing)][:2] == [members(0, 1), members(0, 2)]
+    assert [group.members for group in pairing.rows][:2] == [members(0, 1), members(0, 2)]
 
 
 def test_schemes_of_the_machines():
