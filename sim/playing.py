@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from cosched.compilation import prepare_kernels
 from cosched.core.job import JobState
 from cosched.core.scheduling.primitives.codes import NONE
@@ -17,14 +15,12 @@ from cosched.schedulers.kind import PlayedAlone
 from cosched.sim.configuration import Domain
 from cosched.sim.federation.batch_world import BatchWorld
 from cosched.sim.federation.conductor import Conductor, uncollected
-from cosched.sim.federation.core_player import CorePlayer
 from cosched.sim.federation.cores import core_player
-from cosched.sim.federation.player import Player
+from cosched.sim.federation.player import JobOutcome, Player, Results, in_columns
 from cosched.sim.holds_and_yields import HoldLog, YieldLog
 from cosched.sim.link import Link
-from cosched.sim.results.collecting import batch_result
-from cosched.sim.results.outcomes import jobs_of, last_event
-from cosched.sim.results.result import DomainResult, Jobs, ReplayResult
+from cosched.sim.results.outcomes import domain_result
+from cosched.sim.results.result import ReplayResult
 from cosched.sim.story import StoryLog
 from cosched.sim.telling import RESIZED
 from cosched.sim.warm_up import prepare_for
@@ -53,12 +49,11 @@ class Run:
         self._alone: dict[str, PlayedAlone] = {
             setup.name: setup.kind.alone(setup.cluster, setup.jobs) for setup in others if _is_alone(setup, pairing)
         }
-        self._cores: dict[str, CorePlayer] = {
-            setup.name: core_player(setups, pairing, index, link, story)
+        self._players: list[Player] = [
+            core_player(setups, pairing, index, link, story)
             for index, setup in enumerate(setups)
             if setup in others and setup.name not in self._alone
-        }
-        self._players: list[Player] = [*self._cores.values()]
+        ]
         self._world: World | None = None
         if len(others) < len(setups):
             elsewhere = {setup.name for setup in others}
@@ -84,34 +79,18 @@ class Run:
 
     def result(self, settings: Sequence[Domain], timing: dict[str, float]) -> ReplayResult:
         """Collect the results."""
-        domains = {setup.name: self._of(index, setup, settings[index]) for index, setup in enumerate(self._setups)}
-        return ReplayResult(domains, self._pairing, self._stalled, self._events(), timing)
+        now, pairing = self._now, self._pairing
+        domains = {
+            setup.name: domain_result(self._told(setup), of, setup.cluster.nodes, setup.workload, pairing, index, now)
+            for index, (setup, of) in enumerate(zip(self._setups, settings, strict=True))
+        }
+        return ReplayResult(domains, pairing, self._stalled, self._events(), timing)
 
-    def _of(self, index: int, setup: DomainSetup, settings: Domain) -> DomainResult:
-        if setup.name in self._alone:
-            return _result_alone(setup, self._alone[setup.name], settings)
-        if setup.name in self._cores:
-            return self._result_of_core(index, setup, settings)
-        assert self._world is not None
-        self._world.now = self._now
-        return batch_result(self._world, setup.name, index, settings)
-
-    def _result_of_core(self, index: int, setup: DomainSetup, settings: Domain) -> DomainResult:
-        player, work = self._cores[setup.name], setup.workload
-        outcomes, releases = player.results(setup.name)
-        jobs = jobs_of(outcomes, work, self._pairing, index, self._now)
-        return DomainResult(
-            settings,
-            setup.cluster.nodes,
-            work,
-            jobs,
-            releases,
-            last_event(jobs, work, self._now),
-            player.holds.holds(0, self._now),
-            player.yields.yields(),
-            player.allocations(self._now),
-            player.scheduler.counts(),
-        )
+    def _told(self, setup: DomainSetup) -> Results:
+        if (played := self._alone.get(setup.name)) is not None:
+            return _told_alone(played)
+        [player] = [player for player in self._players if setup.name in player.domains]
+        return player.results(setup.name, self._now)
 
     def _events(self) -> list[dict[str, Any]] | None:
         if self._story is None:
@@ -153,22 +132,12 @@ def _is_alone(setup: DomainSetup, pairing: Pairing) -> bool:
     return not len(pairing) and setup.kind.plays_traces(setup.cluster)
 
 
-def _result_alone(setup: DomainSetup, played: PlayedAlone, settings: Domain) -> DomainResult:
-    work, (start, end, _, counts) = setup.workload, played
-    zero, none = np.zeros(len(work), np.int64), np.full(len(work), UNKNOWN, np.int64)
-    state = np.full(len(work), int(JobState.COMPLETED), np.int64)
-    return DomainResult(
-        settings,
-        setup.cluster.nodes,
-        work,
-        Jobs(start.copy(), start, end, end - start, zero, zero, zero, state, none, none, none),
-        releases=0,
-        last_event=max(int(end.max()), int(work.submit.max())),
-        holds=HoldLog().holds(0, 0),
-        yields=YieldLog().yields(),
-        allocations=_allocations(played),
-        counts=counts,
+def _told_alone(played: PlayedAlone) -> Results:
+    jobs = in_columns(
+        JobOutcome(start, start, end, 0, 0, 0, UNKNOWN, JobState.COMPLETED)
+        for start, end in zip(played.start.tolist(), played.end.tolist(), strict=True)
     )
+    return Results(jobs, 0, HoldLog().holds(0, 0), YieldLog().yields(), _allocations(played), played.counts)
 
 
 def _allocations(played: PlayedAlone) -> Allocations:

@@ -161,13 +161,6 @@ class World:
 
     # Results
 
-    def last_event(self, domain: int) -> int:
-        """Return when a domain's last job ended or was submitted, or the end of the run if a job still holds."""
-        records = self.rows(domain)
-        if (records["state"] == JobState.HOLDING).any():
-            return self.now
-        return max(int(records["end"].max()), int(records["submit"].max()))
-
     def rows(self, domain: int) -> Any:
         """The records of a domain's jobs, in trace order."""
         first = self.first[domain]

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import numpy as np
+
 from cosched.core.protocol import Domain
 from cosched.core.scheduling.batch.kernels import loop
 from cosched.core.scheduling.batch.kernels.iteration import iterate
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import direct
 from cosched.core.scheduling.primitives.tables import AT_DOMAIN, AT_ROW, NEVER, NOW, Tables
-from cosched.sim.federation.player import Advanced, JobOutcome, Phase
+from cosched.sim.federation.player import Advanced, JobOutcome, Phase, Results
 from cosched.sim.world import World
 from cosched.workload.jobs import UNKNOWN
 
@@ -140,14 +142,16 @@ class BatchWorld:
 
     # Results
 
-    def results(self, domain: Domain) -> tuple[Sequence[JobOutcome], int]:
+    def results(self, domain: Domain, now: int) -> Results:
         """See the protocol."""
         world, index = self._world, self._world.index[domain]
-        records = world.rows(index)
-        columns = (records[name].tolist() for name in ("start", "end", "state"))
-        outcomes = [
-            JobOutcome(start, start, end, 0, 0, 0, UNKNOWN, state) for start, end, state in zip(*columns, strict=True)
-        ]
-        for row, job, _ in world.paired_outcomes(index):
-            outcomes[row] = JobOutcome.of(job, outcomes[row].end)
-        return outcomes, world.schedulers[index].releases
+        world.now = now
+        records, scheduler = world.rows(index), world.schedulers[index]
+        jobs = {name: np.zeros(len(records), np.int64) for name in JobOutcome._fields}
+        jobs |= {name: records[name].astype(np.int64) for name in ("start", "end", "state")}
+        jobs["ready"], jobs["hold_start"] = jobs["start"].copy(), jobs["hold_start"] + UNKNOWN
+        for row, job, held in world.paired_outcomes(index):  # with holds that last
+            jobs["ready"][row] = UNKNOWN if job.ready_at is None else job.ready_at
+            jobs["holds"][row], jobs["yields"][row], jobs["held_node_seconds"][row] = job.holds, job.yields, held
+        holds, yields = scheduler.holds.holds(world.first[index], now), scheduler.yields.yields()
+        return Results(jobs, scheduler.releases, holds, yields)

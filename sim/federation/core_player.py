@@ -22,11 +22,11 @@ from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What
 from cosched.core.timers import VirtualTimers
-from cosched.sim.federation.player import EVENTS, Advanced, JobOutcome, Phase
+from cosched.sim.federation.player import EVENTS, Advanced, JobOutcome, Phase, Results, in_columns
 from cosched.sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
 from cosched.sim.link import Link
 from cosched.sim.telling import RESIZED, Story, told_of_call
-from cosched.workload.allocations import Allocations, Runs
+from cosched.workload.allocations import Runs
 from cosched.workload.jobs import UNKNOWN
 
 END_OF_HOLD = {
@@ -273,14 +273,13 @@ class CorePlayer:
 
     # Results
 
-    def results(self, domain: Domain) -> tuple[Sequence[JobOutcome], int]:  # noqa: ARG002
+    def results(self, domain: Domain, now: int) -> Results:  # noqa: ARG002
         """See the protocol."""
-        return [self._outcome(job.name) for job in self._jobs[: self._submitted]], self._releases
+        jobs = in_columns(self._outcome(job.name) for job in self._jobs[: self._submitted])
+        had = self._runs.allocations(now) if self._elastic else None
+        holds, yields = self.holds.holds(0, now), self.yields.yields()
+        return Results(jobs, self._releases, holds, yields, had, self.scheduler.counts())
 
     def _outcome(self, id: JobId) -> JobOutcome:
         known = JobOutcome.of(self._core.jobs[id], self._ended.get(id, UNKNOWN))
         return known._replace(start=self._started.get(id, UNKNOWN))
-
-    def allocations(self, now: int) -> Allocations | None:
-        """Return what the jobs had until now; None if each had what it asked for, from its start to its end."""
-        return self._runs.allocations(now) if self._elastic else None

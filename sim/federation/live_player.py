@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,7 +10,7 @@ import grpc
 
 from cosched.core.protocol import Domain
 from cosched.error_details import error_info
-from cosched.sim.federation.player import ALL, Advanced, JobOutcome, Phase
+from cosched.sim.federation.player import ALL, Advanced, JobOutcome, Phase, Results, in_columns
 from cosched.v1 import replay_pb2 as wire
 from cosched.v1.replay_pb2_grpc import ReplayServiceStub
 from cosched.workload.allocations import Allocations
@@ -42,8 +42,6 @@ class LivePlayer:
         self._channel = grpc.insecure_channel(server)
         self._service: Any = ReplayServiceStub(self._channel)
         self._to_come = wire.AdvanceResponse()
-        self._had: list[tuple[Any, ...]] = []
-        self._counts: dict[str, int] = {}
 
     def close(self) -> None:
         """Close the connection."""
@@ -94,25 +92,19 @@ class LivePlayer:
         """See the protocol."""
         return self.has_submissions or bool(self._to_come.HasField("next_completion"))
 
-    def results(self, domain: Domain) -> tuple[Sequence[JobOutcome], int]:  # noqa: ARG002
+    def results(self, domain: Domain, now: int) -> Results:  # noqa: ARG002
         """See the protocol."""
         jobs: list[JobOutcome] = []
-        releases = 0
-        self._had, self._counts = [], {}
+        had: list[tuple[Any, ...]] = []
+        releases, counts = 0, dict[str, int]()
         with self._answered():
             for page in self._service.GetResults(wire.GetResultsRequest(), timeout=PATIENCE):
                 jobs += map(_outcome, page.jobs)
                 releases = page.releases
-                self._had += map(_allocation, page.allocations)
-                self._counts = dict(page.counts)
-        return jobs, releases
-
-    def resizes(self) -> tuple[Allocations | None, Mapping[str, int]]:
-        """Return what the jobs had (None: each what it asked for, if it started) and what the scheduler has counted.
-
-        `results` has asked for it.
-        """
-        return Allocations.of(self._had) if self._had else None, self._counts
+                had += map(_allocation, page.allocations)
+                counts = dict(page.counts)
+        allocations = Allocations.of(had) if had else None
+        return Results(in_columns(jobs), releases, allocations=allocations, counts=counts)
 
     @contextmanager
     def _answered(self) -> Iterator[None]:

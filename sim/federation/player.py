@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
-from typing import NamedTuple, Protocol
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
 
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain
-from cosched.workload.jobs import UNKNOWN
+from cosched.sim.holds_and_yields import Holds, Yields
+from cosched.workload.allocations import Allocations
+from cosched.workload.jobs import UNKNOWN, Ints
 
 
 class Phase(IntEnum):
@@ -63,6 +68,23 @@ class JobOutcome(NamedTuple):
         )
 
 
+class Results(NamedTuple):
+    """What came of one domain; see DomainResult. `jobs` has a column for each field of JobOutcome, in trace order."""
+
+    jobs: Mapping[str, Ints]
+    releases: int
+    holds: Holds | None = None
+    yields: Yields | None = None
+    allocations: Allocations | None = None
+    counts: Mapping[str, Any] = MappingProxyType({})
+
+
+def in_columns(outcomes: Iterable[JobOutcome]) -> dict[str, Ints]:
+    """Return a column for each field."""
+    table = np.array(list(outcomes), np.int64).reshape(-1, len(JobOutcome._fields))
+    return dict(zip(JobOutcome._fields, table.T, strict=True))
+
+
 class Player(Protocol):
     """Plays one or several policy domains.
 
@@ -108,5 +130,5 @@ class Player(Protocol):
         it goes through the submissions of that instant, but not through its iterations.
         """
 
-    def results(self, domain: Domain) -> tuple[Sequence[JobOutcome], int]:
-        """Return the results of all submitted jobs, in trace order, and the number of released holds."""
+    def results(self, domain: Domain, now: int) -> Results:
+        """Return what came of all submitted jobs of this domain until now."""

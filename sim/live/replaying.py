@@ -6,7 +6,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from cosched.adapters.replay.time import SharedTime
@@ -17,7 +16,7 @@ from cosched.sim.federation.live_player import LivePlayer, ServiceDiedError
 from cosched.sim.live.processes import TIME, ReplayedDomain, in_processes, prepared
 from cosched.sim.progress import TimeLine
 from cosched.sim.replaying import Replay, setup_of
-from cosched.sim.results.outcomes import jobs_of, last_event
+from cosched.sim.results.outcomes import domain_result
 from cosched.sim.results.result import DomainResult, ReplayResult
 from cosched.validation.schemes import SchemeChoice
 
@@ -89,11 +88,7 @@ class LiveReplay(Replay):
         return tell
 
     def _collect(self, index: int, domain: ReplayedDomain, player: LivePlayer, now: int) -> DomainResult:
-        outcomes, releases = player.results(player.name)
-        if len(outcomes) != len(domain.workload):
+        told = player.results(player.name, now)
+        if len(told.jobs["start"]) != len(domain.workload):
             raise ServiceDiedError(f"{player.name}: not all jobs were submitted")
-        jobs = jobs_of(outcomes, domain.workload, self.pairing, index, now)
-        last = last_event(jobs, domain.workload, now)
-        result = DomainResult(domain.settings, domain.nodes, domain.workload, jobs, releases, last)
-        had, counts = player.resizes()
-        return replace(result, allocations=had, counts=counts)
+        return domain_result(told, domain.settings, domain.nodes, domain.workload, self.pairing, index, now)

@@ -11,13 +11,13 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
 
 from cosched import sim
-from cosched.sim.engine import Engine
-from cosched.sim.results.collecting import collect
+from cosched.sim.playing import Run
 from cosched.sim.results.result import ReplayResult
 from cosched.sim.warm_up import run_all_kernels
 from cosched.sim.world import DomainSetup
@@ -53,10 +53,10 @@ def measure(jobs: int) -> None:
     times = [time.process_time()]
     pairing = groups_at_random([domain.workload for domain in domains], SHARE, MEMBERS, 1)
     times.append(time.process_time())
-    engine = Engine(domains, pairing)
-    engine.run()
+    run = Run(domains, pairing)
+    run.run()
     times.append(time.process_time())
-    result = collected(engine)
+    result = collected(run, domains)
     times.append(time.process_time())
     seconds = [after - before for before, after in pairwise(times)]
     together = result.pairs["together"] + result.groups["together"]
@@ -64,10 +64,10 @@ def measure(jobs: int) -> None:
     print(*seconds, peak, len(pairing), together)
 
 
-def collected(engine: Engine) -> ReplayResult:
+def collected(run: Run, domains: Sequence[DomainSetup]) -> ReplayResult:
     """What a replay makes of it, without files."""
-    settings = [sim.Domain(name=domain.name, trace="generated:eureka") for domain in engine.domains]
-    result = collect(engine, settings, {})
+    settings = [sim.Domain(name=domain.name, trace="generated:eureka") for domain in domains]
+    result = run.result(settings, {})
     result.summary()
     return result
 

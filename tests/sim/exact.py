@@ -13,8 +13,9 @@ from cosched.core.scheduling.pools import Partitions
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder, Scheme
 from cosched.sim.engine import Engine
-from cosched.sim.results.collecting import collect
-from cosched.sim.results.result import NEVER_STARTED, STATES
+from cosched.sim.federation.batch_world import BatchWorld
+from cosched.sim.results.outcomes import domain_result
+from cosched.sim.results.result import NEVER_STARTED, STATES, ReplayResult
 from cosched.sim.world import DomainSetup
 from cosched.workload.jobs import UNKNOWN, Workload
 from cosched.workload.pairing import Group, Pairing
@@ -114,9 +115,21 @@ def engine_for(
     return Engine(setups, pairing_of(pairs, setups, groups, windows, instants), **options)
 
 
+def collected(engine: Engine) -> ReplayResult:
+    """The result of an engine that has run."""
+    told = BatchWorld(engine).results
+    domains = {
+        setup.name: domain_result(
+            told(setup.name, engine.now), None, setup.cluster.nodes, setup.workload, engine.pairing, index, engine.now
+        )
+        for index, setup in enumerate(engine.domains)
+    }
+    return ReplayResult(domains, engine.pairing, engine.stalled, None, {})
+
+
 def outcomes(engine: Engine) -> dict[tuple[str, int], RefOutcome]:
     """What came of every job, in the reference's form."""
-    result = collect(engine, [None] * len(engine.domains), {})
+    result = collected(engine)
     return {
         (name, int(domain.workload.job_id[row])): outcome_of(domain.jobs, row)
         for name, domain in result.domains.items()

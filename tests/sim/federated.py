@@ -11,10 +11,10 @@ from cosched.sim.federation.batch_world import BatchWorld
 from cosched.sim.federation.conductor import Conductor
 from cosched.sim.federation.cores import core_player
 from cosched.sim.link import Link
-from cosched.sim.results.collecting import collect
 from cosched.sim.results.outcomes import jobs_of
 from cosched.sim.world import DomainSetup, World
 from cosched.workload.pairing import Pairing
+from tests.sim.exact import collected
 
 
 def casts(setups: Sequence[DomainSetup]) -> Iterator[frozenset[str]]:
@@ -37,8 +37,8 @@ def played(setups: Sequence[DomainSetup], pairing: Pairing, cores: Collection[st
     by_domain = {name: player for player in players for name in player.domains}
     found: dict[str, object] = {"stalled": conductor.stalled, "now": conductor.now}
     for index, setup in enumerate(setups):
-        outcomes, releases = by_domain[setup.name].results(setup.name)
-        found[setup.name] = _columns(jobs_of(outcomes, setup.workload, pairing, index, conductor.now)), releases
+        told = by_domain[setup.name].results(setup.name, conductor.now)
+        found[setup.name] = _columns(jobs_of(told.jobs, setup.workload, pairing, index, conductor.now)), told.releases
     return found
 
 
@@ -46,9 +46,8 @@ def simulated(setups: Sequence[DomainSetup], pairing: Pairing, stride: int = NEV
     """The same, of a world that goes through the whole run in the compiled loop, or so many seconds at a time."""
     engine = Engine(setups, pairing)
     engine.run(stride=stride)
-    result = collect(engine, [None] * len(setups), {})
     found: dict[str, object] = {"stalled": engine.stalled, "now": engine.now}
-    for name, domain in result.domains.items():
+    for name, domain in collected(engine).domains.items():
         found[name] = _columns(domain.jobs), domain.releases
     return found
 

@@ -16,11 +16,11 @@ from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.sim.engine import Engine
 from cosched.sim.replaying import NO_PAIRS
-from cosched.sim.results.collecting import collect
 from cosched.sim.results.wording import groups_line
 from cosched.sim.world import DomainSetup
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Group, Pairing
+from tests.sim.exact import collected
 from tests.sim.federated import casts, played, simulated
 from tests.tiers import SEED, soaked
 
@@ -147,7 +147,7 @@ def test_a_group_has_started_together_if_each_job_has_started_within_its_window(
     setups = [meeting(setup(name, jobs)) for name in "ABC"]
     engine = Engine(setups, pairing([Group(1, ((0, 0), (1, 0), (2, 0)), ((0, 0), (60, 90), (-5, 0)))]))
     engine.run()
-    result = collect(engine, [None] * 3, {})
+    result = collected(engine)
     assert [int(result.domains[name].jobs.start[0]) for name in "ABC"] == [0, 60, 0]
     counts = {"groups": 1, "members": 3, "with_windows": 1, "together": 1, "desynchronised": 0, "never": 0}
     assert counts.items() <= result.groups.items()

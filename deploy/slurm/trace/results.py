@@ -10,7 +10,7 @@ import numpy as np
 from cosched.core.job import JobState
 from cosched.sim.configuration import Domain, ReplayConfig, replay_config
 from cosched.sim.replaying import Replay
-from cosched.sim.results.collecting import add_pairs
+from cosched.sim.results.outcomes import add_pairs
 from cosched.sim.results.result import DomainResult, Jobs, ReplayResult
 from cosched.validation.schemes import SchemeChoice
 from cosched.workload.jobs import UNKNOWN, Ints, Workload

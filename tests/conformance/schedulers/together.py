@@ -162,11 +162,12 @@ def watched(setups: Sequence[DomainSetup], pairing: Pairing, player: type[Watche
     players = [core_player(setups, pairing, index, link, player=player) for index in range(len(setups))]
     for one, other in (players, players[::-1]):
         one.mates = other._core.jobs
-    Conductor(players).run()
-    outcomes = [player.results(each.name)[0] for player, each in zip(players, setups, strict=True)]
-    assert all(job.state == JobState.COMPLETED for jobs in outcomes for job in jobs)
+    conductor = Conductor(players)
+    conductor.run()
+    outcomes = [player.results(each.name, conductor.now).jobs for player, each in zip(players, setups, strict=True)]
+    assert all((jobs["state"] == JobState.COMPLETED).all() for jobs in outcomes)
     for sides, rows in zip(pairing.domain.tolist(), pairing.job.tolist(), strict=True):
-        one, other = (outcomes[side][row].start for side, row in zip(sides, rows, strict=True))
+        one, other = (outcomes[side]["start"][row] for side, row in zip(sides, rows, strict=True))
         assert one == other
     return players
 
