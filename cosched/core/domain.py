@@ -206,15 +206,6 @@ class PolicyDomain:
         """See Coscheduler."""
         self.scheduler.pass_over(job, now, self.coscheduler.yield_again(job, now))
 
-    def look_again_at(self, answer: Answer, awaited: JobId | None, now: int) -> int | None:
-        """When to iterate again though nothing happens, since a queued job could not be started for its mate.
-
-        None: not for this answer. The nodes of the job that an iteration waits for, `awaited`, may be what is missing.
-        If it gives them back, the iteration goes on behind it, perhaps past the other job: two domains that ask each
-        other for different pairs would leave it at that.
-        """
-        return now + 1 if awaited is not None and self.coscheduler.could_not_start(answer) else None
-
     # What the rules want of the scheduler
 
     def _carry_out(self, effect: ForScheduler, now: int, left: list[Change]) -> None:
@@ -253,13 +244,9 @@ class PolicyDomain:
     def _start(self, effect: Start, now: int, left: list[Change]) -> None:
         allocation = self._placed(effect.job, self.scheduler.start(effect.job, now))
         self.coscheduler.jobs[effect.job].allocation = allocation
-        self._launch(Start(effect.job, effect.at, allocation), now, left)
-
-    def _launch(self, start: Start, now: int, left: list[Change]) -> None:
-        """The job runs, on what the scheduler has given to it; what others have lost for it comes first."""
         if self._elastic is not None:
-            self._take_events(self._elastic, now, left)
-        left.append(start)
+            self._take_events(self._elastic, now, left)  # what others have lost for it comes first
+        left.append(Start(effect.job, effect.at, allocation))
 
     def _try(self, effect: Try, now: int, left: list[Change]) -> None:
         started = self.scheduler.try_start(effect.job, now, effect.wanted_until, effect.start_at)
@@ -267,7 +254,9 @@ class PolicyDomain:
             return  # it tells later
         allocation = None if started is NOT_NOW else self._placed(effect.job, started)
         if allocation is not None:
-            self._launch(Start(effect.job, None, allocation), now, left)
+            if self._elastic is not None:
+                self._take_events(self._elastic, now, left)
+            left.append(Start(effect.job, None, allocation))
         self._tell(Tried(effect.job, allocation), now, left)
 
     # Slots. A scheduler that gives none refuses; None: it tells later
@@ -300,7 +289,7 @@ class PolicyDomain:
 
     def is_paired(self, job: JobId) -> bool:
         """Whether the job waits for a mate: not if it has none, or coscheduling is off."""
-        return bool(self.coscheduler.jobs[job].peers) and self.coscheduler.settings.enabled
+        return self.coscheduler.jobs[job].group is not None and self.coscheduler.ledger.enabled
 
 
 def _refused(effect: OfSlots) -> Quoted | Booked | Claimed | None:

@@ -17,10 +17,10 @@ class JobState(IntEnum):
     FAILED = 6
     CANCELLED = 7
 
-    @property
-    def final(self) -> bool:
-        """Nothing follows this state."""
-        return self >= JobState.COMPLETED
+    final: bool  # nothing follows this state
+
+    def __init__(self, number: int) -> None:
+        self.final = number >= 5
 
 
 WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)  # it has not started

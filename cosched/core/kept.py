@@ -36,7 +36,7 @@ Beside = Annotated[T, Lasts.BESIDE]
 
 
 class Form(NamedTuple):
-    """How a value is written, and read again. None: as it is."""
+    """How a value that is not None is written, and read again. None: as it is."""
 
     write: Callable[[Any], Any] | None = None
     read: Callable[[Any], Any] | None = None
@@ -81,7 +81,7 @@ def to_plain(value: Any) -> Plain:
     for name, default, write, _, within in kept_fields(value.__class__):
         kept = getattr(value, name)
         if kept != default:
-            written = kept if write is None else write(kept)
+            written = kept if write is None or kept is None else write(kept)
             if written or not within:
                 plain[name] = written
     return plain
@@ -95,16 +95,15 @@ def restore(value: T, plain: Mapping[str, Any]) -> T:
             if within:
                 restore(getattr(value, name), kept)
             else:
-                setattr(value, name, kept if read is None else read(kept))
+                setattr(value, name, kept if read is None or kept is None else read(kept))
     return value
 
 
 def from_plain(kind: Callable[..., T], plain: Mapping[str, Any]) -> T:
     """Return the value that was kept as this. It has no other fields."""
-    known = kept_fields(kind)
-    return kind(
-        **{name: plain[name] if read is None else read(plain[name]) for name, _, _, read, _ in known if name in plain}
-    )
+    known = [each for each in kept_fields(kind) if each.name in plain]
+    values = _each([each.read for each in known], [plain[each.name] for each in known])
+    return kind(**dict(zip((each.name for each in known), values, strict=True)))
 
 
 def _said(hint: Any, what: type[T]) -> T | None:
@@ -134,7 +133,7 @@ def _of_union(kinds: list[Any]) -> Form:
         return Form(partial(_write_named, forms), partial(_read_named, forms))
     [form, *others] = map(_form, kinds)
     assert all(other == form for other in others), kinds
-    return Form(*(None if convert is None else partial(_unless_none, convert) for convert in form))
+    return form
 
 
 def _of_class(kind: type) -> Form:
@@ -168,18 +167,15 @@ def _of_many(hint: Any) -> Form:
     return Form(partial(_of_each, write), partial(_of_each, read))
 
 
-def _unless_none(convert: Callable[[Any], Any], value: Any) -> Any:
-    return None if value is None else convert(value)
-
-
 def _each(converts: list[Callable[[Any], Any] | None], values: Any) -> list[Any]:
     return [
-        value if convert is None else convert(value) for convert, value in zip(converts, values, strict=False)
+        value if convert is None or value is None else convert(value)
+        for convert, value in zip(converts, values, strict=False)
     ]  # one that an earlier version has written may lack the last ones
 
 
 def _of_each(convert: Callable[[Any], Any] | None, values: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(values) if convert is None else {key: convert(value) for key, value in values.items()}
+    return dict(zip(values, _each([convert] * len(values), values.values()), strict=True))
 
 
 def _write_named(forms: Mapping[str, Form], value: Any) -> list[Any]:

@@ -12,13 +12,16 @@ from typing import Any, NamedTuple, get_args
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.peers import Presence
 from cosched.core.domain import Change, Illegal, PolicyDomain
-from cosched.core.protocol import Domain, JobId
+from cosched.core.effects import Answer
+from cosched.core.job import JobState
+from cosched.core.protocol import Domain, JobId, MateTried, MutatingRequest
 from cosched.core.scheduling.places import Places
 from cosched.core.scheduling.run_times import Changed
 from cosched.core.scheduling.scheduler import OpenScheduler, Order
 from cosched.core.scheduling.starts import Owner, Starts
 
 ORDERS = frozenset(get_args(Order))
+NO_STARTS: Mapping[tuple[Owner, int], Starts] = {}
 
 
 class Keep(NamedTuple):
@@ -59,22 +62,33 @@ class LastingDomain(PolicyDomain):
 
     def settle(self, now: int, *, iterate: bool) -> Outcome:
         """End a turn: run the iterations that follow, if they may run now; return what comes of all of it."""
-        look_at, then = None, list[Change | Order]()
-        if iterate:
-            look_at = self.scheduler.next_event(now)
-            then += self.schedule(now)
-        then += self.scheduler.take_orders()
+        look_at = self.scheduler.next_event(now) if iterate else None
+        then = [*(self.schedule(now) if iterate else ()), *self.scheduler.take_orders()]
         return Outcome(self._keep(), then, look_at, self.scheduler.awaited)
 
+    def look_again_at(self, answer: Answer, now: int) -> int | None:
+        """Return when to iterate again though nothing happens, since a queued job could not be started for its mate.
+
+        None: not for this answer. The nodes of the job that an iteration waits for may be what is missing. If it gives
+        them back, the iteration goes on behind it, perhaps past the other job: two domains that ask each other for
+        different pairs would leave it at that.
+        """
+        request, reply = answer.request, answer.answer
+        if not isinstance(request, MutatingRequest) or not isinstance(reply, MateTried) or reply.started:
+            return None
+        if not self.coscheduler.names.is_mate(answer.peer, request.caller, request.job):
+            return None
+        queued = self.coscheduler.jobs[request.job].state is JobState.QUEUED
+        return now + 1 if queued and self.scheduler.awaited is not None else None
+
     def _keep(self) -> Keep:
-        coscheduler, scheduler = self.coscheduler, self.scheduler
-        jobs = [*coscheduler.ledger.take_changed(), *scheduler.take_changed()]
-        news = coscheduler.peers.take_changed()
-        peers = coscheduler.peers.known if news else None
+        ledger, peers, scheduler = self.coscheduler.ledger, self.coscheduler.peers, self.scheduler
+        jobs = [*ledger.take_changed(), *scheduler.take_changed()]
+        starts = scheduler.starts.take_changed() if scheduler.starts.changed else NO_STARTS
+        news = peers.take_changed() if peers.changed else []
+        slot_use = ledger.slot_use.until if ledger.slot_use.changed else None
+        ledger.slot_use.changed = False
         run_times = None if scheduler.run_times is None else scheduler.run_times.take_changed() or None
-        use, kept, slot_use = coscheduler.ledger.slot_use, scheduler.kept_of_domain(), None
-        if use.changed:
-            use.changed, slot_use = False, use.until
-        of_scheduler = kept if kept != self._kept else None
-        self._kept = kept
-        return Keep(jobs, scheduler.starts.take_changed(), news, peers, slot_use, run_times, of_scheduler)
+        before, self._kept = self._kept, scheduler.kept_of_domain()
+        of_scheduler = self._kept if self._kept != before else None
+        return Keep(jobs, starts, news, peers.known if news else None, slot_use, run_times, of_scheduler)

@@ -28,6 +28,7 @@ from cosched.service.api.views import Views
 from cosched.service.clock import Clock
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.agreed_start import AgreedStart
+from cosched.service.peers.linking import Coupled
 from cosched.service.wire.callers import Caller
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.domain_pb2 import SubmitJobRequest
@@ -97,7 +98,7 @@ async def submitted_with_a_pair(node: Node) -> None:
         Requests(node.domain),
         Queue(cast(Any, SimpleNamespace(check=lambda _: None))),
     )
-    operations = Operations(domain, requests, None, queue, Announcer(), ["b"], 9, 10**6)
+    operations = Operations(domain, requests, None, queue, Announcer(), Coupled(["b"]), 9, 10**6)
     serving = Serving(domain, requests, operations, None, queue, Views(domain, Clock()), None, None, None, None)
     api = DomainApi(serving, lambda _: Caller(None, "u", False, "socket"))
     mate = MateName(pair=PairName(domain="b", name="q"))

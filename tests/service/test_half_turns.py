@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,8 +22,8 @@ class Breaking:
     def __init__(self, patch: pytest.MonkeyPatch, world: World, at: int) -> None:
         self.world, self.at, self.effects = world, at, 0
         self._written: dict[int, int] = {}
-        do, begin, add = Decisions._do, Decisions.begin, LiveDomain.add
-        patch.setattr(Decisions, "_do", lambda decisions, change: self._do(do, decisions, change))
+        do, begin, add = Decisions.do, Decisions.begin, LiveDomain.add
+        patch.setattr(Decisions, "do", lambda decisions, changes: do(decisions, self._each(decisions, changes)))
         patch.setattr(Decisions, "begin", lambda decisions: self._begin(begin, decisions))
         patch.setattr(LiveDomain, "add", lambda domain, *job: self._add(add, domain, *job))
 
@@ -35,12 +36,13 @@ class Breaking:
         add(domain, *job)
         self._written[id(domain.decisions)] = self._rows(domain.decisions)
 
-    def _do(self, do: Callable[[Decisions, object], None], decisions: Decisions, change: object) -> None:
-        self.effects += 1
-        if self.effects - 1 == self.at:
-            assert self._rows(decisions) == self._written[id(decisions)], "half a turn is on record"
-            raise Killed
-        do(decisions, change)
+    def _each(self, decisions: Decisions, changes: Iterable[Any]) -> Iterator[Any]:
+        for change in changes:
+            self.effects += 1
+            if self.effects - 1 == self.at:
+                assert self._rows(decisions) == self._written[id(decisions)], "half a turn is on record"
+                raise Killed
+            yield change
 
     def _rows(self, decisions: Decisions) -> int:
         """How many rows this life of the domain has changed."""

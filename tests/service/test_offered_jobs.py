@@ -341,7 +341,7 @@ def test_an_agreed_instant_goes_to_the_manager_and_to_the_peer(site):
     site.orders  # noqa: B018
     site.offered.tried("1", True)
     assert site.orders == [Start("1", 51.5)]
-    assert site.domain.core.answers.last_answer("b", "1") == ("b/1/1", MateTried(True, 51.5))
+    assert site.domain.core.answers.last["b", "1"] == ("b/1/1", MateTried(True, 51.5))
 
 
 # After a restart

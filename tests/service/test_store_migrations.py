@@ -22,8 +22,8 @@ from cosched.core.settings import CoschedulingSettings
 from cosched.schedulers.fluid import FLUID
 from cosched.service.api.views import Views
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.malleable import columns_of, predictions_of
-from cosched.service.domain.predictions import counted
+from cosched.service.domain.malleable import columns_of, said_of
+from cosched.service.domain.predictions import as_told, counted
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, Store, StoreError
 from cosched.service.store.schema import MIGRATIONS
@@ -143,10 +143,10 @@ def test_how_jobs_of_an_older_database_change_their_size_is_kept(path):
     )
     with closing(Store.open(path, DOMAIN)) as store:
         one, other, rigid = store.active_jobs()
-    assert columns_of(one, FLUID) == Malleable(1)
-    assert columns_of(other, FLUID) == Malleable(2, True, 3, 9, counted(predictions_of(other)))
-    assert [list(told) for told in predictions_of(other)] == predicted
-    assert (columns_of(rigid, FLUID), rigid.columns, rigid.predictions) == (None, None, None)
+    assert columns_of(one, FLUID, said_of(one)) == Malleable(1)
+    assert columns_of(other, FLUID, said_of(other)) == Malleable(2, True, 3, 9, counted(as_told(other.predictions)))
+    assert [list(told) for told in as_told(other.predictions)] == predicted
+    assert (columns_of(rigid, FLUID, said_of(rigid)), rigid.columns, rigid.predictions) == (None, None, None)
 
 
 def test_pairs_of_an_older_database_have_no_slot_and_ask_anew(path):

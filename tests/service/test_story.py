@@ -7,7 +7,7 @@ import pytest
 from cosched.core.effects import Record
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, Status
-from cosched.core.story import ENDED, TOGETHER, What, Why
+from cosched.core.story import ENDED, What, Why
 from cosched.reasons import WHY
 from cosched.service.domain import story
 from cosched.service.domain.story import Noted
@@ -157,7 +157,3 @@ def test_reasons():
     assert story.reason(Record("1", What.STARTED, Why.NO_MATE, {})) == ""
     assert story.reason(Record("1", What.RELEASED, None, {})) == story.WAITS_IN_QUEUE
     assert story.reason(Record("1", What.ANSWERS, None, {})) is None
-
-
-def test_which_starts_are_together():
-    assert {why for why in Why if story.starts_together(Record("1", What.STARTED, why, {}))} == TOGETHER

@@ -27,7 +27,7 @@ REFUSED: dict[type, MutatingReply] = {  # what a call is answered that changes n
 
 @dataclass
 class Answers:
-    """The last mutating call of each calling job, and its answer."""
+    """`last`: the id of each calling job's last mutating call, and its answer."""
 
     ledger: Ledger
     last: dict[tuple[Domain, JobId], tuple[str, MutatingReply]] = field(default_factory=dict)
@@ -54,14 +54,6 @@ class Answers:
         if self.ledger.story:
             noted = self.ledger.note(job, What.ANSWERS, request=request.request_id, started=answer.started)
         return [*noted, *effects, Answer(peer, request, answer)]
-
-    def last_answer(self, peer: Domain, caller: JobId) -> tuple[str, MutatingReply] | None:
-        """Id of the last mutating call of the peer's job `caller`, and what it was answered."""
-        return self.last.get((peer, caller))
-
-    def recover_answer(self, peer: Domain, caller: JobId, request_id: str, answer: MutatingReply) -> None:
-        """Take up what `last_answer` returned before a restart."""
-        self.last[peer, caller] = request_id, answer
 
     def forget(self, job: PairedJob) -> None:
         """Drop the answer that the job's mate got."""

@@ -47,7 +47,7 @@ from cosched.core.coscheduling.starts.proposing import Proposing
 from cosched.core.coscheduling.starts.reserving import Reserving
 from cosched.core.coscheduling.starts.telling import Telling
 from cosched.core.coscheduling.transitions import ForWhom, Transition, ignore
-from cosched.core.effects import Answer, Effect, Want
+from cosched.core.effects import Effect, Want
 from cosched.core.events import (
     Answered,
     Asked,
@@ -91,8 +91,6 @@ from cosched.core.protocol import (
     GetMember,
     GetProposal,
     JobId,
-    MateTried,
-    MutatingRequest,
     ProposeGroupStart,
     Request,
     SettleGroupStart,
@@ -241,14 +239,6 @@ class Coscheduler:
     def yield_again(self, job: JobId, now: int) -> float:
         """A ready job yields without asking, with a boost: its mates would answer as before, as the shell knows."""
         return self.allocations.yields(self.jobs[job], now)
-
-    def could_not_start(self, answer: Answer) -> bool:
-        """Whether the answer says that a queued job could not be started for its mate."""
-        request, reply = answer.request, answer.answer
-        if not isinstance(request, MutatingRequest) or not isinstance(reply, MateTried) or reply.started:
-            return False
-        is_mate = self.names.is_mate(answer.peer, request.caller, request.job)
-        return is_mate and self.jobs[request.job].state is QUEUED
 
     # The tables
 

@@ -31,6 +31,8 @@ from cosched.core.protocol import (
     MateTried,
     MutatingRequest,
     ProposeGroupStart,
+    Reply,
+    Request,
     SettleGroupStart,
     StartJob,
     Status,
@@ -84,6 +86,23 @@ class Incoming:
                 assert_never(request)
 
     # Questions
+
+    def known(self, peer: Domain, request: Request) -> Reply | None:
+        """Return the answer to a question that changes nothing here; None: `asked` has to tell."""
+        if type(request) is GetMateStatus:
+            job = self.ledger.jobs.get(request.job)
+            told = job is None or job.state is not READY or job.disclosed
+            return self.mate_status(peer, request) if told else None
+        if not isinstance(request, GetMateJobId | GetMember):
+            return None
+        found = self.names.find(peer, request)
+        if found is None:  # a job that is named by its id may become a member
+            is_member = isinstance(request, GetMember) and request.member is not None
+            return None if is_member else self.names.answer(peer, request)
+        knows = found.group is not None and found.group.jobs.get(peer) == request.caller
+        if knows or found.mate is not None:  # else the caller may become its mate, or member
+            return self.names.answer(peer, request)
+        return None
 
     def _asked_who(self, peer: Domain, request: GetMateJobId | GetMember, now: int) -> list[Effect]:
         """Which job here starts with the caller: it knows the caller from now on."""

@@ -111,7 +111,7 @@ def _told(named: Named) -> Detail:
     """How a job names those with which it starts, for its story."""
     if not named.is_pair:
         return {"group": named.name, "others": list(named.others)}
-    return {"pair": named.pair, "mate": named.mate, "peer": named.peer or None}
+    return {"pair": named.pair, "mate": named.mate, "peer": named.others[0] or None}
 
 
 def _named(job: PairedJob) -> str | None:

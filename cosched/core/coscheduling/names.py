@@ -163,7 +163,9 @@ class Names:
 
     def is_mate(self, peer: Domain, caller: JobId, job: JobId) -> bool:
         """Whether it does so as a mate, which may start the job by itself."""
-        return self.starts_with(peer, caller, job) and self.ledger.jobs[job].is_pair
+        local = self.ledger.jobs.get(job)
+        group = None if local is None else local.group
+        return group is not None and group.is_pair and group.jobs.get(peer) == caller
 
     def find(self, peer: Domain, request: GetMateJobId | GetMember) -> PairedJob | None:
         """The job here that the caller asks for; one that has ended only if it was, or could have been, with it."""

@@ -75,7 +75,7 @@ class OpenIteration(SchedulerBase, ABC):
 
     def enter(self, now: int) -> None:
         """See OpenScheduler."""
-        if self.awaited is not None and now != self._now:
+        if now != self._now and self.awaited is not None:
             self._prolong(self._now, now)
         self._now = now
 
@@ -86,7 +86,7 @@ class OpenIteration(SchedulerBase, ABC):
 
     def next_event(self, now: int) -> int | None:
         """The next instant, if an iteration is due that would pass over jobs, because they have yielded at this one."""
-        return now + 1 if self.changed and self._yielded_at == now and self._passes_over(now) else None
+        return now + 1 if self._yielded_at == now and self.changed and self._passes_over(now) else None
 
     def reschedule(self, job: JobId | None = None) -> None:  # noqa: ARG002
         """Run an iteration; an answer that is awaited comes late."""
@@ -140,9 +140,8 @@ class OpenIteration(SchedulerBase, ABC):
 
     def take_changed(self) -> Sequence[JobId]:
         """See OpenScheduler: a scheduler notes such jobs in `_have_changed`."""
-        changed = [job for job in self._have_changed if job in self]
-        self._have_changed.clear()
-        return changed
+        changed, self._have_changed = self._have_changed, {}
+        return [job for job in changed if job in self] if changed else []
 
     def fits(self, nodes: int) -> bool:
         """Whether a job of this size can run at all."""
@@ -150,6 +149,6 @@ class OpenIteration(SchedulerBase, ABC):
 
     def rounded(self, nodes: int) -> int:
         """The nodes that a job of this size takes; ValueError if it is larger than the machine."""
-        if not self.fits(nodes):
+        if nodes > self.nodes:
             raise ValueError(f"{nodes} nodes wanted, the machine has {self.nodes}")
         return nodes

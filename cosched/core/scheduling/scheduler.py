@@ -83,8 +83,12 @@ class ClusterJob:
 
     def to_keep(self) -> dict[str, Any]:
         """What is to be kept over a restart, as plain values; what has its default is left out."""
-        common = {name: value for name, default in _KEPT.items() if (value := getattr(self, name)) != default}
-        return {**common, **self.kept}
+        kept: dict[str, Any] = {}
+        for name, default in _KEPT.items():
+            if (value := getattr(self, name)) != default:
+                kept[name] = value
+        kept.update(self.kept)
+        return kept
 
     def with_kept(self, kept: Mapping[str, Any]) -> ClusterJob:
         """Return the job with what was kept of it."""

@@ -35,7 +35,7 @@ class RecentStarts:
     _hour: int = 0
     _by_hour: dict[tuple[Owner, int], Starts] = field(default_factory=dict)
     _sums: dict[Owner, Starts] = field(default_factory=dict)
-    _changed: set[tuple[Owner, int]] = field(default_factory=set)
+    changed: set[tuple[Owner, int]] = field(default_factory=set)
 
     def recall(self, kept: Iterable[tuple[Owner, int, Starts]]) -> None:
         """Take up what `take_changed` told in an earlier life: owner, hour, and the starts in it."""
@@ -46,7 +46,7 @@ class RecentStarts:
         """A job starts. `pushed`: the seconds that it pushes the first job by; None: it is not before its turn."""
         self._enter(now)
         self._add(owner, self._hour, Starts(1) if pushed is None else Starts(1, 1, pushed))
-        self._changed.add((owner, self._hour))
+        self.changed.add((owner, self._hour))
 
     def may_start_before_turn(self, owner: Owner, now: int, under_way: int = 0) -> bool:
         """Whether the owner may have one more start before its turn: they are a share of all its starts, rounded up.
@@ -64,8 +64,8 @@ class RecentStarts:
 
     def take_changed(self) -> dict[tuple[Owner, int], Starts]:
         """What is to be kept since the last time, by owner and hour."""
-        changed = {key: self._by_hour[key] for key in self._changed if key in self._by_hour}
-        self._changed.clear()
+        changed = {key: self._by_hour[key] for key in self.changed if key in self._by_hour}
+        self.changed.clear()
         return changed
 
     def _add(self, owner: Owner, hour: int, starts: Starts) -> None:

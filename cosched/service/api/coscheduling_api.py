@@ -20,6 +20,7 @@ from cosched.core.protocol import (
     GetMember,
     GroupOrder,
     JobId,
+    Lookup,
     MateJobId,
     MutatingRequest,
     Reply,
@@ -134,9 +135,14 @@ class CoschedulingApi(CoschedulingServiceServicer):
 
     async def ask(self, call: _Call[_Message, _Response], message: _Message, context: Context) -> _Response:
         """Return the answer to a call. Refusal, FieldError."""
-        caller = self._identify(context)
+        caller, here = self._identify(context), self.domain.name
         try:
-            return await self._asked(call, message, caller)
+            asked = call.read_request(message, here)
+            if asked.peer == here and isinstance(asked.request, GetMateJobId):
+                self._check_reader(caller)
+                return call.answer(*self._own_mate(asked.request.caller))
+            self.check_peer(caller, asked.peer)
+            return call.answer(self._instants.answered(await self._reply(asked, caller)), here)
         except (Refusal, FieldError) as error:
             if call.request in ORDERS:
                 self._audit_refused(call.name, caller, as_refusal(error))
@@ -153,63 +159,54 @@ class CoschedulingApi(CoschedulingServiceServicer):
         if not self.domain.turns.problem:
             self.domain.refused_changes.add(record, reason)
 
-    async def _asked(self, call: _Call[_Message, _Response], message: _Message, caller: Caller) -> _Response:
-        here = self.domain.name
-        asked = call.read_request(message, here)
-        if asked.peer == here and isinstance(asked.request, GetMateJobId):
-            self._check_reader(caller)
-            return call.answer(*self._own_mate(asked.request.caller))
-        self.check_peer(caller, asked.peer)
-        audit = _audit(call.name, asked, caller, self.domain.clock.now())
-        self._warn_of_nobody(asked)
-        if await self._may_turn_up(asked, audit):
-            return call.answer(MateJobId(Found.UNSUBMITTED, None), here)
-        reply = await self._reply(self._instants.told(asked), audit)
-        if self._is_of_no_mate(asked, reply):
-            said = "%s:%s asks for %s, which is not its mate: %s"
-            self.domain.sparing_log.warning((asked.peer, call.name), said, *_named(asked), call.name)
-        return call.answer(self._instants.answered(reply), here)
-
-    def _warn_of_nobody(self, asked: Asked) -> None:
-        """Log that a peer asks for a user's job who is nobody here."""
+    async def _reply(self, asked: Asked, caller: Caller) -> Reply:
+        """Return the domain's answer. The domain is asked without a pause before, so that a caller that goes away
+        leaves nothing half done.
+        """
         peer, request = asked.peer, asked.request
-        if not isinstance(request, GetMateJobId | GetMember):
-            return
-        if self.domain.core.names.owner_here(peer, request.owner) == NOBODY:
+        audit = _audit(asked, caller, self.domain.clock.now())
+        if isinstance(request, GetMateJobId | GetMember) and await self._may_turn_up(peer, request, audit):
+            return MateJobId(Found.UNSUBMITTED, None)
+        reply = self.domain.questions.ask(self._instants.told(asked), audit)
+        if isinstance(request, GetMateJobId | GetMember):
+            is_mate = not isinstance(reply, MateJobId) or reply.found is not Found.NO_PAIR
+        else:
+            is_mate = self.domain.core.names.starts_with(peer, request.caller, request.job)
+            if audit is not None and not is_mate:
+                self._audit_vain(replace(audit, outcome=NO_MATE, detail=f"{peer}:{request.caller} is not its mate"))
+        if reply is None and isinstance(request, Late):
+            reply = await self.domain.questions.late_answers.of(peer, request)
+        await self._settled()
+        assert reply is not None
+        if not is_mate:
+            self._warn_of_no_mate(asked)
+        if isinstance(request, GetMember) and request.member and reply == MateJobId(Found.MATE, request.member):
+            self._joined(request.member)
+        return reply
+
+    async def _may_turn_up(self, peer: Domain, request: Lookup, audit: AuditRecord | None) -> bool:
+        """Whether the job that is asked for is unknown, as far as the peer may know, and the resource manager cannot
+        say if it has it.
+        """
+        names = self.domain.core.names
+        if names.owner_here(peer, request.owner) == NOBODY:
             said = "%s:%s is of %s, who is nobody here: owners of [[peer]] can say who that is"
             who = shown(request.owner)
             self.domain.sparing_log.warning((peer, who), said, peer, request.caller, who)
-
-    async def _may_turn_up(self, asked: Asked, audit: AuditRecord | None) -> bool:
-        """Whether the call asks for a mate or member that is unknown, as far as the peer may know, and the resource
-        manager cannot say if it has it.
-        """
-        peer, request = asked.peer, asked.request
-        if not isinstance(request, GetMateJobId | GetMember):
-            return False
         if isinstance(request, GetMember) and not self.domain.scheduler.capabilities.groups:
             return False
         if await self._queue.look_for_caller(peer, request, audit):
             return False
-        names = self.domain.core.names
         found = names.find(peer, request)
         return found is None or not names.is_for(peer, request, found)
 
-    async def _reply(self, asked: Asked, audit: AuditRecord | None) -> Reply:
-        """Return the domain's answer. The domain is asked without a pause before, so that a caller that goes away
-        leaves nothing half done.
-        """
-        request = asked.request
-        reply = self.domain.questions.ask(asked, audit)
-        if type(request) in ORDERS and audit is not None and not self.domain.questions.is_of_mates(asked):
-            self._audit_vain(replace(audit, outcome=NO_MATE, detail=f"{asked.peer}:{request.caller} is not its mate"))
-        if reply is None and isinstance(request, Late):
-            reply = await self.domain.questions.late_answers.of(asked.peer, request)
-        await self._settled()
-        assert reply is not None
-        if isinstance(request, GetMember) and request.member and reply == MateJobId(Found.MATE, request.member):
-            self._joined(request.member)
-        return reply
+    def _warn_of_no_mate(self, asked: Asked) -> None:
+        """Log that the job is no mate of the caller's job: the peer makes a mistake, or somebody spies."""
+        if getattr(asked.request, "job", None) == PROBE:
+            return
+        name = type(asked.request).__name__
+        said = "%s:%s asks for %s, which is not its mate: %s"
+        self.domain.sparing_log.warning((asked.peer, name), said, *_named(asked), name)
 
     # Who may
 
@@ -231,13 +228,6 @@ class CoschedulingApi(CoschedulingServiceServicer):
         self.domain.sparing_log.warning((caller.via, reason), "refused: %s (%s)", message, caller.via)
         raise Refusal(grpc.StatusCode.PERMISSION_DENIED, reason, message)
 
-    def _is_of_no_mate(self, asked: Asked, reply: Reply) -> bool:
-        """Whether the job is no mate of the caller's job: the peer makes a mistake, or somebody spies."""
-        request = asked.request
-        if isinstance(request, GetMateJobId | GetMember):
-            return isinstance(reply, MateJobId) and reply.found is Found.NO_PAIR
-        return request.job != PROBE and not self.domain.questions.is_of_mates(asked)
-
     def _own_mate(self, job: JobId) -> tuple[MateJobId, Domain]:
         """Return what we know of the mate of a job of ours, and its domain; changes nothing."""
         record = self.domain.jobs.get(job)
@@ -249,9 +239,10 @@ class CoschedulingApi(CoschedulingServiceServicer):
         return MateJobId(Found.UNSUBMITTED if mate is None else Found.MATE, mate), peer
 
 
-def _audit(call: str, asked: Asked, caller: Caller, now: int) -> AuditRecord | None:
+def _audit(asked: Asked, caller: Caller, now: int) -> AuditRecord | None:
     """Return the row for an order, or for the adoption that a question may be; None: it changes nothing."""
     peer, request = asked.peer, asked.request
+    call = type(request).__name__
     if isinstance(request, MutatingRequest | GroupOrder):
         return AuditRecord(now, peer, caller.via, call, request.job, "OK", request.request_id)
     if (lone := named_id(request)) is None:

@@ -59,7 +59,7 @@ class NamedMates:
         """Raise Refusal if a job here other than `job` has this mate, or is in this group."""
         if named is None:
             return
-        if not self._domain.core.settings.enabled:
+        if not self._domain.core.ledger.enabled:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "COSCHEDULING_OFF", "coscheduling is off here")
         taken = self._domain.core.names.taken(named, owner)
         if taken in (None, job):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import grpc
 
@@ -35,7 +37,20 @@ from cosched.service.store import JobRecord, StoreError
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.submissions import Submission
 
+P = ParamSpec("P")
+T = TypeVar("T")
+Operation = Callable[Concatenate["Operations", UserRequest, P], Coroutine[Any, Any, JobRecord]]
 QUICK = 2.0  # seconds that usually suffice for a cancellation, which may go on after that
+
+
+def once(operate: Operation[P]) -> Operation[P]:
+    """An operation that is carried out once for each request id, to its end; see `Requests`."""
+
+    @wraps(operate)
+    async def method(self: Operations, request: UserRequest, /, *named: P.args, **options: P.kwargs) -> JobRecord:
+        return await self.requests.once(request, partial(operate, self, request, *named, **options), self.done)
+
+    return method
 
 
 class Operations:
@@ -50,7 +65,7 @@ class Operations:
         `most_bytes` bytes of their scripts. `submitted`: see SchedulerKind. `choosing`: chooses nodes for applications.
         """
         self._domain = domain
-        self._requests = requests
+        self.requests = requests
         self._runner = runner
         self._queue = queue
         self._announcer = announcer
@@ -63,54 +78,28 @@ class Operations:
 
     # The operations; each returns the job as it is afterwards
 
-    async def submit(self, request: UserRequest, wanted: Submission) -> JobRecord:
-        """SubmitJob."""
-        return await self._once(request, lambda: self._submit(request, wanted))
-
-    async def cancel(self, request: UserRequest, job: str, *, unless_started: bool = False) -> JobRecord:
-        """CancelJob."""
-        return await self._once(request, lambda: self._cancel(request, job, unless_started=unless_started))
-
+    @once
     async def link(self, request: UserRequest, job: str, named: Named) -> JobRecord:
         """LinkJobs."""
-        return await self._once(request, lambda: self._links.link(request, job, named))
+        return await self._links.link(request, job, named)
 
+    @once
     async def unlink(self, request: UserRequest, job: str, peer: Domain) -> JobRecord:
         """UnlinkJobs; `peer` empty: any domain."""
-        return await self._once(request, lambda: self._links.unlink(request, job, peer))
+        return await self._links.unlink(request, job, peer)
 
-    async def release(self, request: UserRequest, job: str) -> JobRecord:
-        """ReleaseHold."""
-        return await self._once(request, lambda: self._release(request, job))
-
-    def prospect(self, wanted: Submission, owner: str) -> ClusterJob:
-        """Return what the scheduler would be told of a job, if it were submitted now without a mate. Refusal."""
-        record = self._record(wanted, owner, None)
-        self._check_rounded(record.nodes)
-        self._check_size(record)
-        return self._domain.known(record)
-
-    async def _once(self, request: UserRequest, operate: Callable[[], Awaitable[JobRecord]]) -> JobRecord:
-        return await self._requests.once(request, operate, self._done)
-
-    def _done(self, job: int | None, refused: str) -> JobRecord:
-        """Return the job of a request that was carried out before; Refusal if it was `refused` because of the mate."""
-        if refused:
-            raise no_pair(refused)
-        return self.jobs.job(str(job))
-
-    # Submission
-
-    async def _submit(self, request: UserRequest, wanted: Submission) -> JobRecord:
+    @once
+    async def submit(self, request: UserRequest, wanted: Submission) -> JobRecord:
+        """SubmitJob."""
         self._queue.check_open()
         owner = self._owner(request, wanted.owner)
         named = None if wanted.named is None else await self._named.checked(wanted.named)
         record = self._record(wanted, owner, named)
         self._check_room(owner, record.nodes)
         self._named.check_free(owner, named)
-        self._check_size(record)
+        self._check_fits(self._domain.check, record)
         with self._domain.turns.take():
-            self._requests.on_record(request, record.id, "")
+            self.requests.on_record(request, record.id, "")
             self._add(record, wanted)
             self._domain.admit(record)
             if named is None and not wanted.hold:
@@ -130,7 +119,7 @@ class Operations:
             return  # the job was cancelled meanwhile
         with self._domain.turns.take():
             if refusal is not None and record.state is JobState.QUEUED:
-                self._requests.on_refusal(request, record.id, refusal)
+                self.requests.on_refusal(request, record.id, refusal)
                 self._domain.end(job, JobState.CANCELLED, f"refused: {refusal.message}")
             elif not record.user_hold and job not in self._domain.scheduler:
                 self._domain.enqueue(record)
@@ -156,6 +145,8 @@ class Operations:
     def _columns(self, said: Mapping[str, str], nodes: int) -> str | None:
         """Return what is put on record of a job's columns, and of the nodes that it must have or shall get; Refusal."""
         kind = self._domain.kind
+        if not said and not kind.columns():
+            return None
         of_nodes = {name: text for name, text in said.items() if name in OF_NODES}
         columns = {name: text for name, text in said.items() if name not in OF_NODES}
         if NODELIST in said and not self._domain.scheduler.capabilities.nodelists:
@@ -174,9 +165,10 @@ class Operations:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_SUCH_COLUMN", str(error)) from None
         return json.dumps(said) if said else None
 
-    def _check_size(self, record: JobRecord) -> None:
+    @staticmethod
+    def _check_fits(check: Callable[[T], object], what: T) -> None:
         try:
-            self._domain.check(record)
+            check(what)
         except ValueError as error:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_TOO_LARGE", str(error)) from None
 
@@ -192,20 +184,14 @@ class Operations:
             ) from error
 
     def _owner(self, request: UserRequest, owner: str) -> str:
-        if owner in ("", request.user):
-            return request.user
+        if owner in ("", user := request.user):
+            return user
         if not request.caller.operator:
             raise not_owner(f"only an operator may submit for {owner}")
         return owner
 
-    def _check_rounded(self, nodes: int) -> None:
-        try:
-            self._domain.scheduler.rounded(nodes)
-        except ValueError as error:
-            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_TOO_LARGE", str(error)) from None
-
     def _check_room(self, owner: str, nodes: int) -> None:
-        self._check_rounded(nodes)
+        self._check_fits(self._domain.scheduler.rounded, nodes)
         if self._domain.records.holdings.jobs(owner) >= self._most_jobs:
             said = f"{owner} has {self._most_jobs} jobs that have not ended, the most that one user may have"
             raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_JOBS", said)
@@ -214,9 +200,24 @@ class Operations:
             said = f"the scripts of {owner}'s jobs that have not ended take {size}"
             raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MUCH_STORED", said)
 
+    def prospect(self, wanted: Submission, owner: str) -> ClusterJob:
+        """Return what the scheduler would be told of a job, if it were submitted now without a mate. Refusal."""
+        record = self._record(wanted, owner, None)
+        self._check_fits(self._domain.scheduler.rounded, record.nodes)
+        self._check_fits(self._domain.check, record)
+        return self._domain.known(record)
+
+    def done(self, job: int | None, refused: str) -> JobRecord:
+        """Return the job of a request that was carried out before; Refusal if it was `refused` because of the mate."""
+        if refused:
+            raise no_pair(refused)
+        return self.jobs.job(str(job))
+
     # Cancellation and release
 
-    async def _cancel(self, request: UserRequest, job: str, *, unless_started: bool) -> JobRecord:
+    @once
+    async def cancel(self, request: UserRequest, job: str, *, unless_started: bool = False) -> JobRecord:
+        """CancelJob."""
         await self._queue.look_for(job)
         record = self.jobs.job(job)
         self.jobs.check_owner(request, record)
@@ -228,7 +229,7 @@ class Operations:
             raise wrong_state(record, "be cancelled before its start")
         ordered = self._queue.leaves_end_to_manager(record)
         with self._domain.turns.take():
-            self._requests.on_record(request, record.id, "")
+            self.requests.on_record(request, record.id, "")
             if ordered:
                 self._domain.records.order_cancellation(record, request.user)
             else:
@@ -237,7 +238,9 @@ class Operations:
             await self._queue.look(0.0)  # it has usually ended by then
         return record
 
-    async def _release(self, request: UserRequest, job: str) -> JobRecord:
+    @once
+    async def release(self, request: UserRequest, job: str) -> JobRecord:
+        """ReleaseHold."""
         await self._queue.look_for(job)
         self._check_releasable(job)
         record = self.jobs.owned(request, job)
@@ -249,7 +252,7 @@ class Operations:
                 "link it with another mate, unlink it (it then starts alone) or cancel it"
             )
         with self._domain.turns.requested():
-            self._requests.on_record(request, record.id, "")
+            self.requests.on_record(request, record.id, "")
             if record.user_hold:
                 record.user_hold = False
                 self._domain.enqueue(record)

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TypeVar
 
 from cosched.core.job import JobState
-from cosched.service.domain.charges import NOTHING, Cost
+from cosched.service.domain.charges import Cost
 from cosched.service.store import EventRecord, JobRecord, Reader, Sample
 from cosched.service.store.reading import RANGE
 
@@ -30,7 +30,7 @@ class Usage:
     """A sum of what jobs have cost."""
 
     jobs: set[int] = field(default_factory=set)
-    cost: Cost = NOTHING
+    cost: Cost = field(default_factory=Cost)
 
 
 class Reads:

@@ -152,10 +152,10 @@ class ReceivingServer:
         method = _Method(service, name, limits, self._identify, self._keep)
         read, write = _reading(handler.request_deserializer), handler.response_serializer
         if handler.request_streaming:
-            many = _many_to_many(handler.stream_stream, self._reception, method)
+            many = _to_many(handler.stream_stream, self._reception.stream, method)
             return grpc.stream_stream_rpc_method_handler(many, read, write)
         if handler.response_streaming:
-            stream = _one_to_many(handler.unary_stream, self._reception, method)
+            stream = _to_many(handler.unary_stream, self._reception.call, method)
             return grpc.stream_stream_rpc_method_handler(stream, read, write)
         one = _one_to_one(handler.unary_unary, self._reception, method)
         return grpc.stream_unary_rpc_method_handler(one, read, write)
@@ -179,19 +179,12 @@ def _one_to_one(work: Any, reception: Reception, method: _Method) -> Any:
     return behaviour
 
 
-def _one_to_many(work: Any, reception: Reception, method: _Method) -> Any:
+def _to_many(work: Any, received: Callable[[_Method, Any], Any], method: _Method) -> Any:
+    """`received`: Reception.call or Reception.stream."""
+
     async def behaviour(_: Any, context: Any) -> AsyncIterator[Any]:
-        async with reception.call(method, context) as message:
+        async with received(method, context) as message:
             async for answer in work(message, context):
-                yield answer
-
-    return behaviour
-
-
-def _many_to_many(work: Any, reception: Reception, method: _Method) -> Any:
-    async def behaviour(_: Any, context: Any) -> AsyncIterator[Any]:
-        async with reception.stream(method, context) as messages:
-            async for answer in work(messages, context):
                 yield answer
 
     return behaviour

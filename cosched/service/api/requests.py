@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any
 
 import grpc
 
@@ -65,7 +66,7 @@ class Requests:
     async def once(
         self,
         request: UserRequest,
-        operate: Callable[[], Awaitable[JobRecord]],
+        operate: Callable[[], Coroutine[Any, Any, JobRecord]],
         done: Callable[[int | None, str], JobRecord],
     ) -> JobRecord:
         """Carry an operation out to its end, even if the caller goes away; return the job as it is then. Refusal.
@@ -74,26 +75,22 @@ class Requests:
         given its job and why it was refused after that was recorded (empty: it was not).
         """
         try:
-            begun = self._under_way.get((request.user, request.request_id))
+            key = request.user, request.request_id
+            begun = self._under_way.get(key)
             if begun is not None:
                 _check_same(request, begun.get_name())
                 return await asyncio.shield(begun)
-            before = self._domain.store.reply(request.user, request.request_id)
+            before = self._domain.store.reply(*key)
             if before is not None:
                 _check_same(request, before[0])
                 return done(*before[1:])
-            return await asyncio.shield(self._begin(request, operate))
+            task = asyncio.create_task(operate(), name=request.method)
+            self._under_way[key] = task
+            task.add_done_callback(lambda _: self._under_way.pop(key))
+            return await asyncio.shield(task)
         except Refusal as refusal:
             self.refused(request, refusal)
             raise
-
-    def _begin(self, request: UserRequest, operate: Callable[[], Awaitable[JobRecord]]) -> asyncio.Task[JobRecord]:
-        key, task = (request.user, request.request_id), asyncio.ensure_future(operate())
-        assert isinstance(task, asyncio.Task)
-        task.set_name(request.method)
-        self._under_way[key] = task
-        task.add_done_callback(lambda _: self._under_way.pop(key))
-        return task
 
     def on_record(self, request: UserRequest, job: int | None, detail: str) -> None:
         """Record that the request was carried out, for `job` if it has one; only in a turn."""

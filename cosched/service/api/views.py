@@ -18,7 +18,7 @@ from cosched.service.clock import Clock
 from cosched.service.configuration_sections import Coscheduling
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.malleable import is_sized, least_of, said_of
+from cosched.service.domain.malleable import least_of, said_of
 from cosched.service.domain.presence import stopped
 from cosched.service.domain.sizing import sizing_of
 from cosched.service.domain.story import Noted
@@ -28,6 +28,7 @@ from cosched.service.store import EventRecord, JobRecord
 from cosched.service.wire.group_messages import write_window
 from cosched.service.wire.message_parts import PROBLEM, STATUS
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
+from cosched.workload.column import LEAST_NODES
 
 SCHEMES = {
     Scheme.HOLD: cluster_pb2.SCHEME_HOLD,
@@ -56,45 +57,47 @@ class Views:
     def write_job(self, message: job_pb2.Job, record: JobRecord) -> None:
         """Write a job into an empty message. Making a page's jobs first and copying them takes three times as long."""
         message.ref.domain, message.ref.job_id = self._domain.name, str(record.id)
-        message.name, message.owner, message.nodes = record.name, record.owner, record.node_count
-        message.state = int(record.state)  # type: ignore[assignment]  # the numbers are the same
+        job, allocation, said = record.job, record.allocation, said_of(record)
+        message.name, message.owner = record.name, record.owner
+        message.nodes = record.nodes if allocation is None else allocation.nodes
+        message.state = int(job.state)  # type: ignore[assignment]  # the numbers are the same
         message.reason, message.account = self._reason(record), self._domain.records.charges.account(record)
         message.time_limit.seconds = record.time_limit
         self._write_times(message, record)
-        if (allocation := record.allocation) is not None:
-            self._write_allocation(message, record, allocation)
+        if allocation is not None:
+            self._write_allocation(message, job.state, allocation)
         if record.exit_code is not None:
             message.exit_code = record.exit_code
-        message.adoptable = record.adoptable
-        if record.paired:
+        message.adoptable = job.adoptable and job.group is None
+        if job.group is not None:
             self._write_others(message, record)
             self._write_holds(message.holds, record)
-        message.columns.update(said_of(record))
-        if is_sized(record):
+        message.columns.update(said)
+        if LEAST_NODES in said:
             self._write_malleable(message.malleable, record)
 
-    def _write_allocation(self, message: job_pb2.Job, record: JobRecord, allocation: Allocation) -> None:
+    def _write_allocation(self, message: job_pb2.Job, state: JobState, allocation: Allocation) -> None:
         message.node_names.extend(allocation.where or ())
-        if record.state is JobState.RUNNING and allocation.expected < FOREVER:
+        if state is JobState.RUNNING and allocation.expected < FOREVER:
             message.expected_end.seconds = self._clock.to_wall(allocation.expected)
             message.latest_end.seconds = self._clock.to_wall(allocation.latest_end)
 
     def _write_times(self, message: job_pb2.Job, record: JobRecord) -> None:
-        to_wall = self._clock.to_wall
-        message.submitted_at.seconds = to_wall(record.submitted_at)
-        if record.slot is not None:
-            message.slot.seconds = to_wall(record.slot)
-        if record.ready_at is not None:
-            message.ready_at.seconds = to_wall(record.ready_at)
-        if record.started_at is not None:
-            message.started_at.seconds = to_wall(record.started_at)
-        if record.ended_at is not None:
-            message.ended_at.seconds = to_wall(record.ended_at)
+        job = record.job
+        for written, instant in (
+            (message.submitted_at, record.submitted_at),
+            (message.slot, record.slot),
+            (message.ready_at, job.ready_at),
+            (message.started_at, job.started_at),
+            (message.ended_at, record.ended_at),
+        ):
+            if instant is not None:
+                written.seconds = self._clock.to_wall(instant)
 
     def _write_others(self, message: job_pb2.Job, record: JobRecord) -> None:
         """Write the job's mate or its group."""
         shown: job_pb2.Group | job_pb2.Mate
-        named = record.named
+        named = record.job.named
         if not named.is_pair:
             shown = message.group
             self._write_group(shown, record, named)
@@ -106,14 +109,15 @@ class Views:
             shown.gap.seconds = record.gap_s
 
     def _write_mate(self, message: job_pb2.Mate, record: JobRecord, named: Named) -> None:
+        (peer,), mate, pair = named.others, named.mate, named.pair
         message.lookup, message.status = record.lookup, record.mate_status  # type: ignore[assignment]
         if record.heard_at is not None:
             message.heard_at.seconds = self._clock.to_wall(record.heard_at)
-        if named.mate is not None:
-            message.job.domain, message.job.job_id = named.peer, named.mate
-        if named.pair is not None:
-            message.name.pair.domain, message.name.pair.name = named.peer, named.pair
-        elif named.mate is not None:
+        if mate is not None:
+            message.job.domain, message.job.job_id = peer, mate
+        if pair is not None:
+            message.name.pair.domain, message.name.pair.name = peer, pair
+        elif mate is not None:
             message.name.job.CopyFrom(message.job)
         if problem := record.job.problem:
             message.problem = PROBLEM[MateProblem(problem)]
@@ -141,8 +145,8 @@ class Views:
         job = record.job
         message.holds, message.yields, message.hold_generation = job.holds, job.yields, job.generation
         message.held_node_seconds = job.held_node_seconds
-        if record.state is JobState.HOLDING:
-            message.held_node_seconds += record.node_count * (self._clock.now() - job.held_since)
+        if job.state is JobState.HOLDING:
+            message.held_node_seconds += job.nodes * (self._clock.now() - job.held_since)
             if job.held_until >= FOREVER:
                 message.hold_forever = True
             else:
@@ -153,11 +157,13 @@ class Views:
 
     def _promise(self, record: JobRecord) -> Promise | None:
         """Return the proposal for which the nodes of a ready job are kept."""
+        if record.job.state is not JobState.READY:
+            return None
         job = self._domain.core.jobs.get(str(record.id))
-        return None if record.state is not JobState.READY or job is None or job.group is None else job.group.promise
+        return None if job is None or job.group is None else job.group.promise
 
     def _reason(self, record: JobRecord) -> str:
-        if record.cancelled_by is not None and not record.state.final:
+        if record.cancelled_by is not None and not record.job.state.final:
             return story.CANCELLING
         if record.user_hold:
             return story.HELD_BY_USER

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cosched.core.allocation import SizeChanged
 from cosched.core.effects import Answer, Call, ClearTimer, SetTimer, Start
@@ -49,7 +50,7 @@ class DoneRequest:
 
 @dataclass(slots=True)
 class Changes:
-    """Written in this order: jobs, events, answers, requests, audit, starts, run times, charges, values; then refused
+    """Written in this order: jobs, events, starts, answers, requests, audit, run times, charges, values; then refused
     jobs are deleted. Then done: looks, timers, orders, calls, and replies.
     """
 
@@ -83,21 +84,23 @@ class Changes:
     def write(self, store: Store) -> None:
         """All of it in one transaction; StoreError."""
         with store.transaction():
-            if self.found:
-                store.put_jobs(self.found)
-            if self.jobs:
-                store.save_jobs(self.jobs.values())
-            if self.events:
-                store.add_events(self.events)
+            steps: tuple[tuple[Callable[[Any], None], Any], ...] = (
+                (store.put_jobs, self.found),
+                (store.save_jobs, self.jobs.values()),
+                (store.add_events, self.events),
+                (store.save_starts, self.starts),
+            )
+            for write, what in steps:
+                if what:
+                    write(what)
             for (peer, caller), (request_id, reply) in self.answers.items():
                 store.save_answer(peer, caller, request_id, type(reply).__name__, reply)
-            self.write_requests(store)
-            if self.starts:
-                store.save_starts(self.starts)
+            if self.requests or self.audits:
+                self.write_requests(store)
             for changed in self.run_times:
                 store.save_run_times(changed)
             if self.charges:
-                store.add_charges((*charge, *cost) for charge, cost in self.charges.items())
+                store.add_charges([(*charge, *cost) for charge, cost in self.charges.items()])
             for key, value in self.values.items():
                 store.set_meta(key, value)
             if self.refused:
@@ -120,15 +123,6 @@ class Journal:
         self.changes = Changes()
         self.calls_after = 0  # how many of the store's transactions must be on disk before a peer is called
         self._sequence = store.last_sequence()
-
-    def begin(self) -> None:
-        """A turn begins."""
-        self.now = self.clock.now()
-
-    def take(self) -> Changes:
-        """All that was noted; nothing is, from now on."""
-        changes, self.changes = self.changes, Changes()
-        return changes
 
     def save(self, record: JobRecord) -> None:
         """Write the record at the end of this turn."""

@@ -10,7 +10,7 @@ waited for its slot, though others could have them for as long.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
@@ -34,9 +34,6 @@ class Cost(NamedTuple):
     def plus(self, other: Cost) -> Cost:
         """Both together."""
         return Cost(*map(sum, zip(self, other, strict=True)))
-
-
-NOTHING = Cost()
 
 
 class Charge(NamedTuple):
@@ -78,12 +75,14 @@ NO_ACCOUNTS = Accounts()
 class Charges:
     """The charges of one domain: those of the present turn, and what accounts have used up in the last day."""
 
-    def __init__(self, domain: Domain, accounts: Accounts, jobs: Mapping[JobId, JobRecord]) -> None:
-        """`jobs`: those that have not ended."""
+    def __init__(
+        self, domain: Domain, accounts: Accounts, jobs: Mapping[JobId, JobRecord], new: Callable[[], dict[Charge, Cost]]
+    ) -> None:
+        """`jobs`: those that have not ended. `new`: what the present turn adds to the record."""
         self.accounts = accounts
         self._domain = domain
         self._jobs = jobs
-        self._new: dict[Charge, Cost] = {}
+        self._new = new
         self._followed: dict[int, Followed] = {}  # by job
         self._held: Counter[tuple[str, int]] = Counter()  # by account and hour
 
@@ -101,29 +100,23 @@ class Charges:
         job, before = record.job, self._followed.pop(record.id)
         cost = Cost(job.held_node_seconds - before.held, slots=job.slot_node_seconds - before.slots)
         ready_since, nodes = before.ready_since, before.nodes
-        if record.state is JobState.READY:
+        if job.state is JobState.READY:
             if ready_since is None:
-                ready_since, nodes = now, record.node_count
+                ready_since, nodes = now, job.nodes
         elif ready_since is not None:
             cost, ready_since = cost._replace(booked=nodes * (now - ready_since)), None
-        if not record.state.final:
+        if not job.state.final:
             self._followed[record.id] = Followed(job.held_node_seconds, job.slot_node_seconds, ready_since, nodes)
-        self.add(record, cost, now)
+        if any(cost):
+            self.add(record, cost, now)
         return cost
 
     def add(self, record: JobRecord, cost: Cost, now: int) -> None:
         """The job has cost so much more."""
-        if not any(cost):
-            return
-        hour, account = now // HOUR, self.account(record)
+        hour, account, new = now // HOUR, self.account(record), self._new()
         charge = Charge(record.id, hour, record.owner, account, self._pair(record))
-        self._new[charge] = self._new.get(charge, NOTHING).plus(cost)
+        new[charge] = new[charge].plus(cost) if charge in new else cost
         self._held[account, hour] += cost.held
-
-    def take(self) -> dict[Charge, Cost]:
-        """What is to be added to the record since the last time."""
-        taken, self._new = self._new, {}
-        return taken
 
     def account(self, record: JobRecord) -> str:
         """The job's account: the batch system's, or else its owner's; empty: none."""
@@ -151,6 +144,7 @@ class Charges:
 
     def _pair(self, record: JobRecord) -> str:
         """The name of the job's pair or group; of a pair without a name both ids, the same on both domains."""
-        if record.group_name is not None or None in record.mates.values():
-            return record.group_name or ""
+        name = record.group_name
+        if name is not None or None in record.mates.values():
+            return name or ""
         return "+".join(sorted(f"{domain}:{job}" for domain, job in {self._domain: record.id, **record.mates}.items()))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable
-from typing import assert_never
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from cosched.core.allocation import SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
@@ -65,15 +65,16 @@ class Decisions:
         self._paced = paced
         self._iterating = not paced
         self.looks = 0  # since anything has happened
+        self._follow = self._table()
         self.giving_back: set[JobId] = set()  # the manager was told to take these jobs' nodes, and is at it
 
     # The course of a turn
 
     def begin(self) -> None:
         """A turn begins."""
-        self._journal.begin()
+        self._journal.now = now = self._journal.clock.now()
         self._speaker = ""
-        self._scheduler.enter(self._journal.now)
+        self._scheduler.enter(now)
 
     def feed(self, event: Event) -> None:
         """Tell the policy domain; only in a turn."""
@@ -83,10 +84,11 @@ class Decisions:
         """Tell what a peer says; only in a turn. False: the rules refuse it, and it has changed nothing."""
         self._speaker = peer
         try:
-            self.feed(event)
+            changes = self.policy.handle(event, self._journal.now)
         except IllegalEvent as error:
             self._illegal(event, error)
             return False
+        self.do(changes)
         return True
 
     def _illegal(self, event: Event, error: IllegalEvent) -> None:
@@ -102,17 +104,17 @@ class Decisions:
 
     def settle(self) -> None:
         """The end of a turn: the scheduling that follows happens, and what comes of it is noted."""
-        now, changes = self._journal.now, self._journal.changes
         with self._records.metrics.iteration.time():
-            outcome = self.policy.settle(now, iterate=self._iterating)
-        if outcome.look_at is not None:
-            self._look_again(outcome.look_at)
+            keep, then, look_at, awaited = self.policy.settle(self._journal.now, iterate=self._iterating)
+        if look_at is not None:
+            self._look_again(look_at)
         if not self._paced:
-            changes.awaited = outcome.awaited
-        self._keep(outcome.keep)
-        self.do(outcome.then)
-        self._records.refresh(outcome.keep.jobs)
-        changes.charges.update(self._records.charges.take())
+            self._journal.changes.awaited = awaited
+        if any(keep[1:]):
+            self._keep(keep)
+        if then:
+            self.do(then)
+        self._records.refresh(keep.jobs)
 
     def _keep(self, keep: Keep) -> None:
         """Note what the database keeps beside jobs."""
@@ -134,10 +136,6 @@ class Decisions:
     def kept_of_domain(self) -> str:
         """Return what is kept of the scheduler beside its jobs, with the name of its kind."""
         return json.dumps([self._kind, self._scheduler.kept_of_domain()])
-
-    def _look_again(self, at: int) -> None:
-        if not self._paced:
-            self._journal.changes.looks.append((at, self.looks))
 
     def wake(self) -> None:
         """Of a paced domain: iterations run again, at the end of this turn first."""
@@ -163,10 +161,25 @@ class Decisions:
     def do(self, changes: Iterable[Change | Order]) -> None:
         """Note what the domain wants done; it is done after the turn. Only in a turn."""
         for change in changes:
-            if type(change) in ORDERS:
-                self._give(change)  # type: ignore[arg-type]
-            else:
-                self._do(change)  # type: ignore[arg-type]
+            self._follow[type(change)](change)
+
+    def _table(self) -> dict[type, Callable[[Any], None]]:
+        """Return what follows from each kind of change, and from orders to a batch system."""
+        jobs, records = self._records.jobs, self._records
+        return {
+            **dict.fromkeys(ORDERS, self._give),
+            Record: records.tell,
+            Call: self._call,
+            Answer: self._answer,
+            SetTimer: self._set_timer,
+            ClearTimer: self._set_timer,
+            Ready: self._first_ready,
+            Start: self._start,
+            SizeChanged: self._resize,
+            Requeued: self._requeue,
+            Wanted: lambda wanted: records.set_reason(wanted.job, MATE_HOLDS),
+            CancelJob: lambda cancel: records.order_cancellation(jobs[cancel.job], MEMBER_LOST),
+        }
 
     def _give(self, order: Order) -> None:
         """Tell a batch system something."""
@@ -174,31 +187,15 @@ class Decisions:
         if type(order) in GIVE_BACK:
             self.giving_back.add(order.job)
 
-    def _do(self, change: Change) -> None:
-        match change:
-            case Record():
-                self._records.tell(change)
-            case Call():
-                self._call(change)
-            case Answer():
-                self._answer(change)
-            case SetTimer() | ClearTimer():
-                self._journal.changes.timers.append(change)
-            case Ready():
-                self._first_ready(change)
-            case Start():
-                self._start(change)
-            case SizeChanged() | Requeued():
-                self._of_running(change)
-            case Wanted():
-                self._records.set_reason(change.job, MATE_HOLDS)
-            case CancelJob():
-                self._records.order_cancellation(self._records.jobs[change.job], MEMBER_LOST)
-            case _:
-                assert_never(change)
+    def _set_timer(self, timer: SetTimer | ClearTimer) -> None:
+        self._journal.changes.timers.append(timer)
+
+    def _look_again(self, at: int) -> None:
+        if not self._paced:
+            self._journal.changes.looks.append((at, self.looks))
 
     def _first_ready(self, ready: Ready) -> None:
-        if self._core.jobs[ready.job].peers:
+        if self._core.jobs[ready.job].group is not None:
             self._journal.note(ready.job, Noted.READY, nodes=ready.allocation.nodes)
 
     def _start(self, start: Start) -> None:
@@ -207,12 +204,12 @@ class Decisions:
             self.sizes.begin(start.job, start.allocation)
         self._journal.changes.orders.append(start)
 
-    def _of_running(self, change: SizeChanged | Requeued) -> None:
-        """A job has other nodes by its scheduler, or none any more: then its manager is to end its run."""
-        if isinstance(change, SizeChanged):
-            self.sizes.change(change)
-            self._journal.changes.orders.append(change)
-            return
+    def _resize(self, change: SizeChanged) -> None:
+        self.sizes.change(change)
+        self._journal.changes.orders.append(change)
+
+    def _requeue(self, change: Requeued) -> None:
+        """A job has no nodes any more by its scheduler: its manager is to end its run."""
         record = self._records.jobs[change.job]
         record.preempted_at, record.sizing = self._journal.now, None
         self._journal.save(record)
@@ -230,8 +227,8 @@ class Decisions:
             changes.replies.append(answer)
         if not isinstance(request, MutatingRequest):
             return
-        last = self._core.answers.last_answer(answer.peer, request.caller)
+        last = self._core.answers.last.get((answer.peer, request.caller))
         if last is not None and last[0] == request.request_id:
             changes.answers[answer.peer, request.caller] = last
-        if (at := self.policy.look_again_at(answer, self._scheduler.awaited, self._journal.now)) is not None:
+        if (at := self.policy.look_again_at(answer, self._journal.now)) is not None:
             self._look_again(at)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +31,7 @@ from cosched.service.domain.changes import Journal
 from cosched.service.domain.charges import NO_ACCOUNTS, Accounts, Charges
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.draining import Draining
-from cosched.service.domain.malleable import columns_of, is_sized, nodelist_of
+from cosched.service.domain.malleable import columns_of, names_in, said_of
 from cosched.service.domain.predictions import Prediction, counted
 from cosched.service.domain.presence import Presence
 from cosched.service.domain.questions import Questions
@@ -40,6 +41,7 @@ from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, JobScript, Store
 from cosched.service.store.auditing import RefusedChanges
 from cosched.sockets.sparing_log import SparingLog
+from cosched.workload.column import LEAST_NODES
 
 
 class LiveDomain:
@@ -77,7 +79,7 @@ class LiveDomain:
         self.sparing_log = SparingLog(logging.getLogger(__name__))  # of what callers can cause at will
         self.journal = Journal(store, clock)
         self.jobs: dict[JobId, JobRecord] = {}  # those that have not ended
-        charges = Charges(name, accounts, self.jobs)
+        charges = Charges(name, accounts, self.jobs, lambda: self.journal.changes.charges)
         self.core = core = Coscheduler(
             name, scheduler.nodes, settings, owners=owners, adopting=adopting, held_back=self._held_back,
             known_as=self._name_of if of_traces else str, may_hold=charges.may_hold, from_wall=clock.from_wall,
@@ -109,6 +111,7 @@ class LiveDomain:
     def add(self, record: JobRecord, script: JobScript) -> None:
         """Put a submission on record, in a transaction of its own with what the present turn has noted; StoreError."""
         changes = self.journal.changes
+        record.is_up_to_date()  # once this is written
         with self.store.transaction():
             size = self.store.add_job(record, script)
             changes.write_requests(self.store)
@@ -120,7 +123,7 @@ class LiveDomain:
     def admit(self, record: JobRecord) -> None:
         """Tell the core of a new job; only in a turn."""
         job = str(record.id)
-        self.decisions.feed(Submitted(job, record.named, record.owner, record.job.adoptable))
+        self.decisions.feed(Submitted(job, record.job.named, record.owner, record.job.adoptable))
         record.job = self.core.jobs[job]
 
     def enqueue(self, record: JobRecord) -> None:
@@ -130,9 +133,11 @@ class LiveDomain:
 
     def place(self, record: JobRecord, kept: Mapping[str, Any]) -> None:
         """Tell the scheduler of a job, with what it has kept of it; only in a turn."""
-        job = self.core.jobs[str(record.id)]
-        known = replace(self.known(record), paired=self.policy.is_paired(job.id)).with_kept(kept)
-        if record.state is JobState.HOLDING:
+        job = record.job
+        known = self.known(record, paired=self.policy.is_paired(job.id))
+        if kept:
+            known = known.with_kept(kept)
+        if job.state is JobState.HOLDING:
             known = replace(known, expected=job.held_until)  # which may be another if the settings are
         self.scheduler.submit(known)
 
@@ -140,14 +145,15 @@ class LiveDomain:
         """ValueError if the job can never run here."""
         self.scheduler.check(self.known(record))
 
-    def known(self, record: JobRecord) -> ClusterJob:
-        """Return the job as its scheduler is told of it, as if it waited for no mate."""
-        nodes = record.nodes
-        if not is_sized(record) and self.scheduler.fits(nodes):  # else it runs, and the machine has become smaller
-            nodes = self.scheduler.rounded(nodes)
+    def known(self, record: JobRecord, *, paired: bool = False) -> ClusterJob:
+        """Return the job as its scheduler is told of it; `paired`: it waits for a mate."""
+        nodes, said = record.nodes, said_of(record)
+        if LEAST_NODES not in said:
+            with suppress(ValueError):  # it runs, and the machine has become smaller
+                nodes = self.scheduler.rounded(nodes)
         return ClusterJob(
-            str(record.id), nodes, record.time_limit, record.submitted_at, paired=False, state=record.state,
-            owner=record.owner, columns=columns_of(record, self.kind), nodelist=nodelist_of(record),
+            str(record.id), nodes, record.time_limit, record.submitted_at, paired, record.job.state,
+            owner=record.owner, columns=columns_of(record, self.kind, said), nodelist=names_in(said),
         )  # fmt: skip
 
     # What running jobs tell

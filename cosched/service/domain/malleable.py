@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from cosched.schedulers.kind import SchedulerKind
-from cosched.service.domain.predictions import Prediction, as_told, counted
+from cosched.service.domain.predictions import as_told, counted
 from cosched.service.store import JobRecord
 from cosched.workload.column import LEAST_NODES
 
@@ -23,25 +23,17 @@ def said_of(record: JobRecord) -> Mapping[str, str]:
     return said
 
 
-def columns_of(record: JobRecord, kind: SchedulerKind) -> Any:
-    """Return what its scheduler reads of the job; also what a running one predicts of its sizes. ValueError."""
-    columns = kind.read(said_of(record))
-    return replace(columns, table=counted(told)) if (told := predictions_of(record)) else columns
-
-
-def nodelist_of(record: JobRecord) -> tuple[str, ...]:
-    """Return the names of nodes that the job must have; empty: any will do."""
-    return names_in(said_of(record))
+def columns_of(record: JobRecord, kind: SchedulerKind, said: Mapping[str, str]) -> Any:
+    """Return what its scheduler reads of what the job says, and predicts of its sizes if it runs. ValueError."""
+    columns = kind.read(said)
+    if record.predictions is None:
+        return columns
+    return replace(columns, table=counted(as_told(record.predictions)))
 
 
 def names_in(columns: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the names of nodes that a job's columns have."""
+    """Return the names of nodes that a job must have, by its columns; empty: any will do."""
     return tuple(filter(None, columns.get(NODELIST, "").split(",")))
-
-
-def predictions_of(record: JobRecord) -> tuple[Prediction, ...]:
-    """Return what the job predicts of its sizes, from its least to its ideal; empty: nothing."""
-    return () if record.predictions is None else as_told(record.predictions)
 
 
 def is_sized(record: JobRecord) -> bool:

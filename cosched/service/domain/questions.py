@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import grpc
 
-from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.coscheduling.names import NOT_WAITING, no_pair
 from cosched.core.events import Asked
-from cosched.core.job import JobState
 from cosched.core.protocol import (
     Domain,
     GetMateJobId,
-    GetMateStatus,
     GetMember,
     JobId,
     Lookup,
@@ -22,7 +19,6 @@ from cosched.core.protocol import (
     MutatingReply,
     MutatingRequest,
     Reply,
-    Request,
     named_id,
 )
 from cosched.service.domain.decisions import Decisions
@@ -54,35 +50,34 @@ class Questions:
         job that does not start with the caller changes nothing: its row is not written.
         """
         self._recall(asked)
-        if not self._turns.problem and (answer := self._known(asked)) is not None:
-            return self._explained(asked, answer)
-        with self._turns.take() as changes:
-            is_question = isinstance(asked.request, GetMateJobId | GetMember)
-            lone, of_mates = self._lone_job(asked.request), not is_question and self.is_of_mates(asked)
-            if not self._decisions.hear(asked.peer, asked):
-                raise Refusal(grpc.StatusCode.INVALID_ARGUMENT, "ILLEGAL", "the job is in no state that allows this")
-            if audit is not None and (of_mates or (is_question and lone is not None and lone.group is not None)):
-                changes.audits.append(audit)
-        return self._explained(asked, changes.reply)
-
-    def is_of_mates(self, asked: Asked) -> bool:
-        """Return whether the two jobs of a request that names both start together."""
-        request = asked.request
-        assert not isinstance(request, GetMateJobId | GetMember)
-        return self._core.names.starts_with(asked.peer, request.caller, request.job)
-
-    def _lone_job(self, request: Request) -> PairedJob | None:
-        """Return the job that names nobody, which a question names by its id."""
-        job = self._core.jobs.get(named_id(request) or "")
-        return job if job is not None and job.group is None else None
-
-    def _explained(self, asked: Asked, reply: Reply | None) -> Reply | None:
-        """The answer, with what is on record of a mate that is not in memory (any more)."""
-        request = asked.request
-        if type(reply) is MateJobId and reply.problem is MateProblem.UNKNOWN:
+        peer, request = asked.peer, asked.request
+        reply: Reply | None = None
+        if isinstance(request, GetMember) and not self._records.scheduler.capabilities.groups:
+            reply = no_pair(MateProblem.NO_GROUPS)
+        elif not self._turns.problem:
+            reply = self._core.incoming.known(peer, request)
+        if reply is None:
+            reply = self._told(asked, audit)
+        if type(reply) is MateJobId and reply.problem is MateProblem.UNKNOWN:  # what is on record may say more
             assert isinstance(request, GetMateJobId | GetMember)
-            return reply._replace(problem=self._problem_on_record(asked.peer, request))
+            return reply._replace(problem=self._problem_on_record(peer, request))
         return reply
+
+    def _told(self, asked: Asked, audit: AuditRecord | None) -> Reply | None:
+        """Tell the core in a turn what is asked; return its answer."""
+        peer, request = asked.peer, asked.request
+        lone, of_mates = None, False
+        if isinstance(request, GetMateJobId | GetMember):
+            lone = self._core.jobs.get(named_id(request) or "")
+            lone = None if lone is None or lone.group is not None else lone  # it may be adopted
+        else:
+            of_mates = self._core.names.starts_with(peer, request.caller, request.job)
+        with self._turns.take() as changes:
+            if not self._decisions.hear(peer, asked):
+                raise Refusal(grpc.StatusCode.INVALID_ARGUMENT, "ILLEGAL", "the job is in no state that allows this")
+            if audit is not None and (of_mates or (lone is not None and lone.group is not None)):
+                changes.audits.append(audit)
+        return changes.reply
 
     def _problem_on_record(self, peer: Domain, request: Lookup) -> MateProblem:
         """Return how a job that may be heard of has ended; of any other, that there is none, as far as can be told."""
@@ -98,24 +93,6 @@ class Questions:
             return False
         return peer in record.mates or self._core.names.may_adopt(peer, adoptable=record.adoptable, held=False)
 
-    def _known(self, asked: Asked) -> Reply | None:
-        """The answer to a question, if it changes nothing here: that needs no turn."""
-        peer, request = asked.peer, asked.request
-        if type(request) is GetMateStatus:
-            job = self._core.jobs.get(request.job)
-            if job is None or job.state is not JobState.READY or job.disclosed:
-                return self._core.incoming.mate_status(peer, request)
-        elif isinstance(request, GetMateJobId | GetMember):
-            if isinstance(request, GetMember) and not self._records.scheduler.capabilities.groups:
-                return no_pair(MateProblem.NO_GROUPS)
-            found = self._core.names.find(peer, request)
-            if found is None and isinstance(request, GetMember) and request.member is not None:
-                return None  # that job may become a member
-            knows = found is not None and found.group is not None and found.group.jobs.get(peer) == request.caller
-            if found is None or knows or found.mate is not None:  # else the caller may become its mate, or member
-                return self._core.names.answer(peer, request)
-        return None
-
     def _recall(self, asked: Asked) -> None:
         """A job that has ended is not in memory for long; its mate may still ask."""
         peer, request = asked.peer, asked.request
@@ -124,11 +101,10 @@ class Questions:
                 self._recall_job(self._ended(peer, request), peer, request.caller)
         elif request.job not in self._core.jobs and (id := number(request.job)) is not None:
             self._recall_job(self._store.job(id), peer, request.caller)
-        if isinstance(request, MutatingRequest) and self._core.answers.last_answer(peer, request.caller) is None:
-            kept = self._store.answer(peer, request.caller)
-            if kept is not None:
-                request_id, kind, values = kept
-                self._core.answers.recover_answer(peer, request.caller, request_id, ANSWERS[kind](*values))
+        last, key = self._core.answers.last, (peer, request.caller)
+        if isinstance(request, MutatingRequest) and key not in last and (kept := self._store.answer(*key)) is not None:
+            request_id, kind, values = kept
+            last[key] = request_id, ANSWERS[kind](*values)
 
     def _ended(self, peer: Domain, request: Lookup) -> JobRecord | None:
         owner = self._core.names.owner_here(peer, request.owner)

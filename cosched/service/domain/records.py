@@ -12,7 +12,7 @@ from cosched.core.effects import Record
 from cosched.core.job import JobState
 from cosched.core.protocol import Found, JobId, Status
 from cosched.core.scheduling.scheduler import OpenScheduler
-from cosched.core.story import What, Why
+from cosched.core.story import TOGETHER, What, Why
 from cosched.service.domain import story
 from cosched.service.domain.changes import Cancel, Journal
 from cosched.service.domain.charges import Charges, Cost
@@ -67,41 +67,34 @@ class Records:
     # In step with the core
 
     def refresh(self, changed: Iterable[JobId]) -> None:
-        """Bring the records of these jobs up to date."""
+        """Bring the records of these jobs up to date. One that has ended may still tell its group of its start."""
         for job in changed:
-            if (record := self.telling.get(job)) is not None:
-                self._follow_telling(record)
-            elif (record := self.jobs.get(job)) is not None:
-                self._refresh(record)
+            if (record := self.telling.get(job) or self.jobs.get(job)) is None:
+                continue
+            record.scheduled = self.scheduler.job(job).to_keep() if job in self.scheduler else {}
+            if not record.is_up_to_date():
+                self.journal.save(record)
+                self._charge(record)
+            if record.job.state.final:
+                self._retire(record)
 
-    def _refresh(self, record: JobRecord) -> None:
-        job = record.job.id
-        record.scheduled = self.scheduler.job(job).to_keep() if job in self.scheduler else {}
-        if not record.is_up_to_date():
-            self.journal.save(record)
+    def _charge(self, record: JobRecord) -> None:
+        if record.job.id in self.jobs:
             cost = self.charges.follow(record, self.journal.now)
             self.metrics.held_node_seconds.inc(cost.held)
             self.metrics.booked_node_seconds.inc(cost.booked)
-        if record.state.final:
-            self._retire(record)
 
     def _retire(self, record: JobRecord) -> None:
         """The job has ended: it is not among `jobs` any more."""
-        job = str(record.id)
-        del self.jobs[job]
-        self._why_yielded.pop(job, None)
-        self.holdings.remove(record)
-        self.forget_later(job, self.journal.now)
+        job = record.job.id
+        if self.jobs.pop(job, None) is not None:
+            self._why_yielded.pop(job, None)
+            self.holdings.remove(record)
+            self.forget_later(job, self.journal.now)
         if record.job.untold:
             self.telling[job] = record
-
-    def _follow_telling(self, record: JobRecord) -> None:
-        """The job has ended; members of its group may have heard of its start since."""
-        record.scheduled = {}
-        if not record.is_up_to_date():
-            self.journal.save(record)
-        if not record.job.untold:
-            del self.telling[record.job.id]
+        else:
+            self.telling.pop(job, None)
 
     def take_up_telling(self, record: JobRecord) -> None:
         """The job has ended, and still has members of its group to tell of its start."""
@@ -130,12 +123,18 @@ class Records:
 
     def tell(self, effect: Record) -> None:
         """Something happened to a job."""
-        job = effect.job
-        record = self.jobs.get(job)
+        if effect.what in story.NOT_TOLD:
+            return
+        job, record = effect.job, self.jobs.get(effect.job)
         known = self.core.jobs.get(job)
-        if story.is_told(effect, self._why_yielded.get(job), of_pair=known is not None and known.is_pair):
-            ended = {"why": record.end_text} if record is not None and record.end_text else {}
-            self.journal.note(job, effect.what, **{**self._group(effect), **effect.stored(), **ended})
+        group = known.group if known is not None else None
+        if story.is_told(effect, self._why_yielded.get(job), of_pair=group is not None and group.is_pair):
+            detail = effect.stored()
+            if group is not None and not group.is_pair and effect.what is not What.LINKED:  # which tells it by itself
+                detail = {"group": group.name, **detail}
+            if record is not None and record.end_text:
+                detail["why"] = record.end_text
+            self.journal.note(job, effect.what, **detail)
         if effect.what in COUNTED:
             COUNTED[effect.what](self.metrics).inc()
         if effect.what is What.LOST_SLOT and effect.why is not None:
@@ -145,21 +144,15 @@ class Records:
         if record is not None:
             self._bring_up_to_date(record, effect)
 
-    def _group(self, effect: Record) -> dict[str, str]:
-        """The name of the job's group, for its story; a link tells by itself whether the job joins one."""
-        known = self.core.jobs.get(effect.job)
-        group = known.group if known is not None and not known.is_pair else None
-        return {"group": group.name} if group is not None and effect.what is not What.LINKED else {}
-
     def _bring_up_to_date(self, record: JobRecord, effect: Record) -> None:
-        job, linked = effect.job, effect.what is What.LINKED
+        linked = effect.what is What.LINKED
         reason = story.reason(effect)
-        if linked and self.core.jobs[job].state is JobState.HOLDING:
+        if linked and record.job.state is JobState.HOLDING:
             reason = Why.MATE_QUEUING
         if reason is not None:
-            self.set_reason(job, reason)
+            self.set_reason(effect.job, reason)
         if effect.what is What.HAS_SLOT:
-            self.metrics.slots["set" if record.slot_on_record is None else "moved"].inc()
+            self.metrics.slots["set" if _slot_on_record(record) is None else "moved"].inc()
         if linked and effect.detail.get("mate") is not None:
             record.lookup = FOUND[Found.MATE]
         if effect.what is What.STARTED:
@@ -177,27 +170,26 @@ class Records:
             self.journal.save(record)
 
     def _count_start(self, record: JobRecord, effect: Record) -> None:
-        paired = bool(self.core.jobs[effect.job].peers)
-        together = story.starts_together(effect)
-        self.metrics.starts["unpaired" if not paired else "paired" if together else "alone"].inc()
-        if together and record.is_pair:
-            record.mate_status, record.heard_at = STATUS[Status.RUNNING], self.journal.now
-        slot = record.slot_on_record
-        if together and slot is not None:
-            self.metrics.slots["started" if self.journal.now >= slot else "early"].inc()
-        self._count_push(effect.job)
+        now, group, together = self.journal.now, record.job.group, effect.why in TOGETHER
+        self.metrics.starts["unpaired" if group is None else "paired" if together else "alone"].inc()
+        if together and group is not None and group.is_pair:
+            record.mate_status, record.heard_at = STATUS[Status.RUNNING], now
+        if together and (slot := _slot_on_record(record)) is not None:
+            self.metrics.slots["started" if now >= slot else "early"].inc()
+        if (pushed := self.scheduler.pushed(effect.job)) is not None:
+            self.metrics.starts_before_turn.inc()
+            self.metrics.pushed_seconds.inc(pushed)
+            self.charges.add(record, Cost(pushed=pushed * record.job.nodes), now)
         gap = effect.detail.get("gap_s")
         if gap is not None:
             record.gap_s = gap
             self.metrics.pair_gap.observe(gap)
 
-    def _count_push(self, job: JobId) -> None:
-        pushed = self.scheduler.pushed(job)
-        if pushed is not None:
-            self.metrics.starts_before_turn.inc()
-            self.metrics.pushed_seconds.inc(pushed)
-            if (record := self.jobs.get(job)) is not None:
-                self.charges.add(record, Cost(pushed=pushed * self.core.jobs[job].nodes), self.journal.now)
+
+def _slot_on_record(record: JobRecord) -> int | None:
+    """Return the slot that the job had when it was up to date last."""
+    slot: int | None = record.kept["memory"].get("slot") if record.kept else None
+    return slot
 
 
 COUNTED: dict[What, Callable[[Metrics], Counter]] = {

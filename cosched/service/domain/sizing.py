@@ -15,11 +15,12 @@ from typing import NamedTuple
 from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.protocol import JobId
 from cosched.schedulers.kind import SchedulerKind
-from cosched.service.domain.malleable import is_sized, least_of
+from cosched.service.domain.malleable import least_of, said_of
 from cosched.service.domain.predictions import Prediction, as_kept, as_told
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
 from cosched.service.store import JobRecord
+from cosched.workload.column import LEAST_NODES
 
 
 class Iterations(NamedTuple):
@@ -106,10 +107,11 @@ class Sizes:
     def begin(self, job: JobId, allocation: Allocation) -> None:
         """A job starts on this."""
         record = self._records.jobs[job]
-        if is_sized(record):
+        if LEAST_NODES in said_of(record):
             self._save(record, Sizing())
             self._note(job, Noted.ALLOCATED, nodes=allocation.nodes, ideal=record.nodes)
-        if why := self._kind.sized(self._records.scheduler.job(job)):
+        scheduler = self._records.scheduler
+        if scheduler.capabilities.molds and (why := self._kind.sized(scheduler.job(job))):
             self._note(job, Noted.SIZED, nodes=allocation.nodes, best=record.nodes, why=why)
 
     def change(self, resized: SizeChanged) -> None:

@@ -129,7 +129,7 @@ def kept_for(domain: str, job: str) -> str:
 
 def is_told(record: Record, last_why: Why | None, *, of_pair: bool) -> bool:
     """Whether this is worth an event; `last_why` is why the job yielded last."""
-    if record.what in NOT_TOLD or (of_pair and record.what in NOT_TOLD_OF_PAIRS):
+    if of_pair and record.what in NOT_TOLD_OF_PAIRS:
         return False
     if record.what is What.PEER_REFUSED:
         return last_why is not Why.PEER_REFUSED  # else its yields tell how often
@@ -151,11 +151,6 @@ def reason(record: Record) -> str | None:
     if record.what is What.WRONG_MATE:
         return Why.MATE_UNKNOWN
     return "" if record.what in REASON_ENDS else WAITS_IN_QUEUE if record.what in QUEUED_AGAIN else None
-
-
-def starts_together(record: Record) -> bool:
-    """Whether a job of a pair that started did so with its mate."""
-    return record.why in TOGETHER
 
 
 def tells_of_common_start(what: str, detail: StoredDetail) -> bool:

@@ -91,7 +91,7 @@ class Turns:
         self._journal = journal
         self._decisions = decisions
         self._metrics = metrics
-        self._problem = ""  # why it is stalled
+        self.problem = ""  # why the domain is stalled; empty if it is not
         self._backlog: list[Callable[[], None]] = []  # what came in meanwhile
         self._under_way = False
 
@@ -106,15 +106,15 @@ class Turns:
         Raises Refusal: nothing was done (the block's own, whose notes are dropped, or the domain is stalled), or, if
         its transaction fails, the outcome is unknown.
         """
-        if self._problem:
-            raise Refusal(grpc.StatusCode.UNAVAILABLE, "STALLED", f"the database cannot be written: {self._problem}")
+        if self.problem:
+            raise Refusal(grpc.StatusCode.UNAVAILABLE, "STALLED", f"the database cannot be written: {self.problem}")
         self._decisions.begin()
         self._under_way = True
         try:
             yield self._journal.changes
             self._decisions.settle()
         except Refusal:
-            self._journal.take()
+            self._journal.changes = Changes()
             raise
         except BaseException as error:
             self._outside.broken(error)
@@ -146,7 +146,7 @@ class Turns:
         """
         if self._under_way:
             act(*arguments, **options)
-        elif self._problem:
+        elif self.problem:
             self._backlog.append(partial(act, *arguments, **options))
         else:
             with suppress(Refusal), self.take():  # stalled just now: what happened is kept, and will be written
@@ -158,46 +158,42 @@ class Turns:
             return True
         try:
             with self._metrics.commit.time():
-                self._commit(changes)
+                try:
+                    changes.write(self._store)
+                except StoreError as error:
+                    if not error.full:
+                        raise
+                    changes.write(self._store)  # the store has made room, if it could
         except StoreError as error:
-            self._problem = str(error)
+            self.problem = str(error)
             self._metrics.store_stalled.set(1)
-            self._outside.stalled(self._problem)
+            self._outside.stalled(self.problem)
             return False
         return True
 
-    def _commit(self, changes: Changes) -> None:
-        try:
-            changes.write(self._store)
-        except StoreError as error:
-            if not error.full:
-                raise
-            changes.write(self._store)  # the store has made room, if it could
-
     def _act(self) -> None:
-        changes, outside, written = self._journal.take(), self._outside, self._store.commits
-        self._set_timers(changes)
-        if changes.orders:
-            outside.when_durable(written, partial(_each, outside.order, changes.orders))
-        if changes.calls:
-            outside.when_durable(self._journal.calls_after, partial(_each, outside.call, changes.calls))
-        if changes.decisions:
-            outside.when_durable(written, partial(_each, outside.call, changes.decisions))
-        if changes.replies:
-            outside.when_durable(written, partial(_each, outside.answer, changes.replies))
-        if changes.events:
-            outside.when_durable(written, partial(outside.happened, changes.events), hurry=False)
-
-    def _set_timers(self, changes: Changes) -> None:
+        """Do outside what the turn has decided, now that it is on record."""
+        changes, outside, written = self._journal.changes, self._outside, self._store.commits
+        self._journal.changes = Changes()
         for at, in_vain in changes.looks:
-            self._outside.look_again(at, in_vain)
+            outside.look_again(at, in_vain)
         if changes.awaited is not None:
-            self._outside.awaits(changes.awaited)
+            outside.awaits(changes.awaited)
         for timer in changes.timers:
             if isinstance(timer, SetTimer):
-                self._outside.set_timer(timer)
+                outside.set_timer(timer)
             else:
-                self._outside.clear_timer(timer)
+                outside.clear_timer(timer)
+        for act, what, commit in (
+            (outside.order, changes.orders, written),
+            (outside.call, changes.calls, self._journal.calls_after),
+            (outside.call, changes.decisions, written),
+            (outside.answer, changes.replies, written),
+        ):
+            if what:
+                outside.when_durable(commit, partial(_each, act, what))
+        if changes.events:
+            outside.when_durable(written, partial(outside.happened, changes.events), hurry=False)
 
     async def durable(self) -> None:
         """Wait until no power failure could take back what is known here now."""
@@ -207,7 +203,7 @@ class Turns:
 
     def try_again(self) -> bool:
         """Write what could not be written; then what came in meanwhile happens. Whether it succeeded."""
-        self._problem = ""
+        self.problem = ""
         if not self._write():
             return False
         self._metrics.store_stalled.set(0)
@@ -216,11 +212,6 @@ class Turns:
         for happen in backlog:
             self.happen(happen)
         return True
-
-    @property
-    def problem(self) -> str:
-        """Why the domain is stalled; empty if it is not."""
-        return self._problem
 
 
 class HasTurns(Protocol):

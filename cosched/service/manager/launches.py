@@ -48,7 +48,7 @@ def spec_of(
     told: Mapping[str, str] = MappingProxyType({}),
 ) -> JobSpec:
     """Return what the manager is to run; `finding`: variables by which it finds its mates, `told`: others of ours."""
-    allocation, mate = record.allocation, record.mate
+    allocation, job = record.allocation, record.job
     return JobSpec(
         job_id=str(record.id),
         nodes=record.nodes if allocation is None else allocation.nodes,
@@ -60,9 +60,9 @@ def spec_of(
         name=record.name,
         environment={**script.environment, **told},
         user=record.owner,
-        mate=f"{mate.peer}:{mate.mate}" if mate.mate is not None else None,
-        pair=mate.pair,
-        group=None if record.is_pair else record.group_name,
+        mate=f"{job.peer}:{mate}" if (mate := job.mate) is not None else None,
+        pair=job.pair,
+        group=None if job.is_pair else record.group_name,
         finding=_finding(record, finding),
     )
 
@@ -77,7 +77,7 @@ def longest_run(record: JobRecord) -> int:
 
 def _finding(record: JobRecord, finding: Mapping[str, str]) -> dict[str, str]:
     """Return the variables by which a job finds its mates, and its domain."""
-    if record.paired:
+    if record.job.group is not None:
         return {"COSCHED_MATES": known_mates(record), **finding}
     return {name: value for name, value in finding.items() if name == SERVER and is_sized(record)}
 

@@ -22,7 +22,7 @@ def _instants_of(message: type) -> Mapping[str, Instant]:
     return {field: kind for field, hint in hints for kind in get_args(hint) if isinstance(kind, Instant)}
 
 
-Translations = Mapping[Instant, Callable[[Any], Any]]
+Translations = Mapping[Instant, Callable[[Any, Any], Any]]  # of what the message is about, and an instant in it
 INSTANTS: dict[type, Mapping[str, Instant]] = {message: _instants_of(message) for message in get_args(Request | Reply)}
 STARTS = (Instant.START, Instant.START_IF_ALL_CAN, Instant.START_OF_ALL)  # None of them: at once
 _Told = TypeVar("_Told", bound=Request | Reply)
@@ -33,8 +33,30 @@ class Instants:
 
     def __init__(self, domain: LiveDomain, agreed: AgreedStart) -> None:
         self._domain = domain
-        self._clock = domain.clock
+        self._clock = clock = domain.clock
         self._agreed = agreed
+        to_wall = lambda _, at: clock.to_wall(at)  # noqa: E731
+        accepted = lambda asked, at: agreed.accepted(at, getattr(asked.request, "job", ""))  # noqa: E731
+        self._sent: Translations = {
+            Instant.OF_CALLER: to_wall,
+            Instant.OF_CALLED: lambda call, at: agreed.there(call.peer, clock.to_wall(at)),
+            Instant.START: lambda call, _: agreed.proposal(call.peer, call.job),
+            Instant.START_IF_ALL_CAN: self._proposed,
+            Instant.START_OF_ALL: lambda call, at: agreed.settled_there(call.peer, at),
+        }
+        self._told: Translations = {
+            Instant.OF_CALLER: lambda asked, at: clock.from_wall(agreed.here(asked.peer, at)),
+            Instant.OF_CALLED: lambda _, at: clock.from_wall(at),
+            Instant.START: accepted,  # it is agreed again if a try takes long
+            Instant.START_IF_ALL_CAN: accepted,
+            Instant.START_OF_ALL: lambda _, at: agreed.settled(at),
+        }
+        self._answered: Translations = {Instant.AFTER_QUESTION: to_wall, Instant.PAST: to_wall}
+
+    def _proposed(self, call: Call, _: float | None) -> float | None:
+        """Return the start that we propose to a group; None: it is a slot that is proposed."""
+        at_once = _not_before(call.request) is None
+        return self._agreed.group_proposal(call.peer, self.others(call.job)) if at_once else None
 
     def others(self, job: JobId) -> tuple[Domain, ...]:
         """The domains of a job's mate, or of the other members of its group."""
@@ -43,32 +65,15 @@ class Instants:
 
     def sent(self, call: Call) -> Request:
         """Our request as the peer is to read it, with the start that we propose."""
-        agreed, clock, peer = self._agreed, self._clock, call.peer
-        now = _not_before(call.request) is None
-        return _translated(call.request, lambda: {
-            Instant.OF_CALLER: clock.to_wall,
-            Instant.OF_CALLED: lambda at: agreed.there(peer, clock.to_wall(at)),
-            Instant.START: lambda _: agreed.proposal(peer, call.job),
-            Instant.START_IF_ALL_CAN: lambda _: agreed.group_proposal(peer, self.others(call.job)) if now else None,
-            Instant.START_OF_ALL: lambda at: agreed.settled_there(peer, at),
-        })  # fmt: skip
+        return _translated(call.request, self._sent, call)
 
     def told(self, asked: Asked) -> Asked:
         """A peer's request as this domain is to read it, with a start that we can keep to."""
-        agreed, clock, job = self._agreed, self._clock, getattr(asked.request, "job", "")
-        accepted = lambda at: agreed.accepted(at, job)  # noqa: E731 - it is agreed again if a try takes long
-        return Asked(asked.peer, _translated(asked.request, lambda: {
-            Instant.OF_CALLER: lambda at: clock.from_wall(agreed.here(asked.peer, at)),
-            Instant.OF_CALLED: clock.from_wall,
-            Instant.START: accepted,
-            Instant.START_IF_ALL_CAN: accepted,
-            Instant.START_OF_ALL: agreed.settled,
-        }))  # fmt: skip
+        return Asked(asked.peer, _translated(asked.request, self._told, asked))
 
     def answered(self, reply: Reply) -> Reply:
         """Our answer as the peer is to read it."""
-        to_wall = self._clock.to_wall
-        return _translated(reply, lambda: {Instant.AFTER_QUESTION: to_wall, Instant.PAST: to_wall})
+        return _translated(reply, self._answered)
 
     def heard(self, call: Call, sent: Request, reply: Reply) -> Reply:
         """The peer's answer to our request as this domain is to read it; `sent`: as the peer has read the request.
@@ -77,28 +82,26 @@ class Instants:
         """
         agreed, clock, peer = self._agreed, self._clock, call.peer
         asked, read = _not_before(call.request), _not_before(sent)
-        return _translated(reply, lambda: {
-            Instant.AFTER_QUESTION: lambda at: None if asked is None or read is None else asked + at - read,
+        return _translated(reply, {
+            Instant.AFTER_QUESTION: lambda _, at: None if asked is None or read is None else asked + at - read,
             # No instant that has been can be to come, but the offset of the clocks may be unknown.
-            Instant.PAST: lambda at: min(clock.from_wall(agreed.here(peer, at)), clock.now()),
-            Instant.START: lambda at: agreed.heard(peer, at),
-            Instant.START_IF_ALL_CAN: lambda at: (
+            Instant.PAST: lambda _, at: min(clock.from_wall(agreed.here(peer, at)), clock.now()),
+            Instant.START: lambda _, at: agreed.heard(peer, at),
+            Instant.START_IF_ALL_CAN: lambda _, at: (
                 agreed.group_heard(peer, at, self.others(call.job)) if asked is None else None
             ),
         })  # fmt: skip
 
 
-def _translated(message: _Told, table: Callable[[], Translations]) -> _Told:
-    """Return the message with other instants; most messages have none, so the table is made when there is one."""
-    told = {
-        field: (kind, at)
-        for field, kind in INSTANTS[type(message)].items()
-        if (at := getattr(message, field)) is not None or kind in STARTS
-    }
-    if not told:
+def _translated(message: _Told, by: Translations, about: Any = None) -> _Told:
+    """Return the message with other instants; most messages have none."""
+    instants = {}
+    for field, kind in INSTANTS[type(message)].items():
+        at = getattr(message, field)
+        if kind in by and (at is not None or kind in STARTS):
+            instants[field] = by[kind](about, at)
+    if not instants:
         return message
-    by = table()
-    instants = {field: by[kind](at) for field, (kind, at) in told.items() if kind in by}
     translated: _Told = cast(Any, message)._replace(**instants)
     return translated
 

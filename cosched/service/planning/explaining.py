@@ -267,7 +267,7 @@ class Explaining:
         for record in waiting:
             job, told = str(record.id), self._explanation(record, plan)
             at = plan.starts.get(job)
-            if record.state is JobState.QUEUED and record.ready_at is None and at is not None:
+            if record.state is JobState.QUEUED and record.job.ready_at is None and at is not None:
                 self._estimates.note(job, OWN, plan.made_at, max(at, plan.made_at))
             if told.HasField("together") and record.slot is None:
                 made_at = self._clock.from_wall(told.together.made_at.seconds)
@@ -276,10 +276,13 @@ class Explaining:
 
     def _settle(self, job: JobId) -> None:
         record = self._domain.jobs.get(job) or self._domain.store.job(int(job))
-        ready_at = None if record is None else record.ready_at if record.ready_at is not None else record.started_at
-        if ready_at is not None:
-            self._estimates.settle(job, OWN, ready_at)
-        if record is not None and record.started_at is not None and not record.gap_s:
-            self._estimates.settle(job, TOGETHER, record.started_at)
-        if record is None or record.state not in WAITING:
+        if record is None:
+            self._estimates.drop(job)
+            return
+        ready_at, started_at = record.job.ready_at, record.job.started_at
+        if (at := started_at if ready_at is None else ready_at) is not None:
+            self._estimates.settle(job, OWN, at)
+        if started_at is not None and not record.gap_s:
+            self._estimates.settle(job, TOGETHER, started_at)
+        if record.job.state not in WAITING:
             self._estimates.drop(job)

@@ -79,7 +79,7 @@ class ReplayApi(ReplayServiceServicer):
         return wire.JobResult(
             number=job.id,
             state=int(job.state),  # type: ignore[arg-type]  # the numbers are the same
-            ready=job.ready_at,
+            ready=job.job.ready_at,
             start=self._lockstep.first_start(job.id),
             end=job.ended_at,
             holds=job.job.holds,

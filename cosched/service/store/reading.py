@@ -88,7 +88,8 @@ class Reading:
         return next(iter(self._read(convert, sql, values)), None)
 
     def _value(self, sql: str, values: Values) -> Any:
-        return self._one(lambda row: row[0], sql, values)
+        rows = self._execute(sql, values)
+        return rows[0][0] if rows else None
 
 
 class Reader(Reading):

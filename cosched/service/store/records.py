@@ -68,11 +68,6 @@ class JobRecord:
         return self.job.state
 
     @property
-    def ready_at(self) -> int | None:
-        """The instant of its first RunJob."""
-        return self.job.ready_at
-
-    @property
     def started_at(self) -> int | None:
         """The instant of its start."""
         return self.job.started_at
@@ -144,12 +139,6 @@ class JobRecord:
     def slot(self) -> int | None:
         """The slot of a queued job, if it has one."""
         return self.job.slot if self.job.state is JobState.QUEUED else None
-
-    @property
-    def slot_on_record(self) -> int | None:
-        """The slot that the job had when it was up to date last."""
-        slot: int | None = self.kept["memory"].get("slot") if self.kept else None
-        return slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +225,7 @@ def kept_of(job: PairedJob, scheduled: Mapping[str, Any]) -> Plain:
         memory[SCHEDULER] = scheduled
     kept: Plain = {"state": job.state, "ready_at": job.ready_at, "started_at": job.started_at, "memory": memory}
     if group is not None:
-        kept["mates"] = {peer: group.jobs.get(peer) for peer in group.others}
+        kept["mates"] = {**dict.fromkeys(group.others), **group.jobs}
         kept["group_name"], kept["is_pair"] = group.name or None, group.is_pair
     return kept
 

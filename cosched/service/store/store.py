@@ -176,10 +176,15 @@ class Store(Reading):
 
         LookupError if a job has not been added.
         """
-        saved = list(jobs)
-        if self._write(statements.SAVE_JOB, map(job_row, saved)) != len(saved):
+        rows, ended = [], []
+        for job in jobs:
+            rows.append(job_row(job))
+            if job.job.state.final:
+                ended.append((job.id,))
+        if self._write(statements.SAVE_JOB, rows) != len(rows):
             raise LookupError("a job to be saved has not been added")
-        self._write(statements.DROP_SCRIPT, [(job.id,) for job in saved if job.state.final])
+        if ended:
+            self._write(statements.DROP_SCRIPT, ended)
 
     def drop_jobs(self, jobs: Iterable[int]) -> None:
         """Delete these jobs with their events; their ids are not given again."""
@@ -244,11 +249,10 @@ class Store(Reading):
         self._write(statements.ADD_SAMPLE, [sample])
         self._write(statements.RETIRE_SAMPLES, [(oldest,)])
 
-    def add_charges(self, charges: Iterable[Values]) -> None:
-        """Add what jobs have cost: rows of the table charges; forget what is older than a year."""
-        rows = list(charges)
-        self._write(statements.ADD_CHARGE, rows)
-        self._write(statements.RETIRE_CHARGES, {(row[1] - YEAR,) for row in rows})
+    def add_charges(self, charges: Sequence[Values]) -> None:
+        """Add what jobs have cost: rows of the table charges, by time; forget what is older than a year."""
+        self._write(statements.ADD_CHARGE, charges)
+        self._write(statements.RETIRE_CHARGES, [(charges[-1][1] - YEAR,)])
 
     def set_meta(self, key: str, value: str) -> None:
         """Store a single value; keys that begin with "store." are the store's own."""

@@ -127,8 +127,7 @@ def _script(message: domain_pb2.SubmitJobRequest) -> JobScript:
     if not message.script.startswith(b"#!"):
         raise FieldError("script", "does not begin with #! and an interpreter")
     _words("arguments", message.arguments)
-    _words("environment", list(message.environment))
-    _words("environment", list(message.environment.values()))
+    _words("environment", [*message.environment, *message.environment.values()], 2 * MAX_WORDS)
     for name in message.environment:
         if not name or "=" in name:
             raise FieldError("environment", "has a variable without a name, or with = in it")
@@ -139,11 +138,12 @@ def _script(message: domain_pb2.SubmitJobRequest) -> JobScript:
     return JobScript(message.script, tuple(message.arguments), directory, dict(message.environment))
 
 
-def _words(field: str, words: Sequence[str]) -> None:
-    if len(words) > MAX_WORDS:
+def _words(field: str, words: Sequence[str], most: int = MAX_WORDS) -> None:
+    if len(words) > most:
         raise FieldError(field, f"has more than {MAX_WORDS} entries")
-    if any(len(word) > MAX_WORD or "\0" in word for word in words):
-        raise FieldError(field, f"has an entry of more than {MAX_WORD} characters, or with a zero character")
+    for word in words:
+        if len(word) > MAX_WORD or "\0" in word:
+            raise FieldError(field, f"has an entry of more than {MAX_WORD} characters, or with a zero character")
 
 
 def read_link(message: domain_pb2.LinkJobsRequest) -> Named:

@@ -41,6 +41,7 @@ class OpenCluster(OpenIteration):
         self.nodes = settings.nodes
         self._row: dict[JobId, int] = {}
         self._job: list[JobId] = []  # by row
+        self._owner: dict[JobId, str] = {}  # where that matters
         self._make(FIRST_ROWS)
 
     # Jobs in
@@ -300,7 +301,7 @@ class OpenCluster(OpenIteration):
             int(mark["passed_over"]),
             int(mark["wanted_until"]),
             int(mark["released"]),
-            self._owner_of(row),
+            self._owner.get(self._job[row], ""),
             kept=self._own(row),
         )
 
@@ -312,10 +313,6 @@ class OpenCluster(OpenIteration):
         if boost := float(self._tables.marks[row]["boost"]):
             kept["boost"] = boost
         return kept
-
-    def _owner_of(self, row: int) -> str:  # noqa: ARG002
-        """The owner, if that matters here."""
-        return ""
 
     def _forget_completions(self) -> None:
         """Ends are told, not foreseen."""

@@ -41,7 +41,6 @@ class OpenMeetingCluster(OpenCluster):
         self._turn: JobId | None = None  # the queued job whose turn the open iteration waits for
         self._wanted_early: set[JobId] = set()  # asked for before they came
         self._guarded: set[JobId] = set()  # those whose guard was told
-        self._owner: dict[JobId, str] = {}
         self._pushed: dict[JobId, int] = {}  # by how many seconds the first job; those before their turn
         super().__init__(settings)
 
@@ -280,9 +279,6 @@ class OpenMeetingCluster(OpenCluster):
         if (pushed := self._pushed.get(self._job[row])) is not None:
             kept["pushed"] = pushed
         return kept
-
-    def _owner_of(self, row: int) -> str:
-        return self._owner[self._job[row]]
 
     def pushed(self, job: JobId) -> int | None:
         """See OpenScheduler."""
