@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cosched.quantities import rounded
 
 CONFIDENCE = 0.95
 
 T = TypeVar("T")
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +73,15 @@ def estimate(values: Sequence[float], intervals: int = 1) -> Estimate:
     """Return a mean and, of two values or more, its interval by Student's t, as one of so many that hold together."""
     if len(values) < 2:
         return Estimate(values[0])
+    return Estimate(float(np.mean(values)), float(half_width(float(np.std(values, ddof=1)), len(values), intervals)))
+
+
+def half_width(deviation: Floats | float, count: Floats | float, intervals: int = 1) -> Floats:
+    """Return half-widths of the intervals of means, from the deviations and counts (2 or more) of their values."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]  # quantiles of Student's t
 
-    quantile = float(stdtrit(len(values) - 1, 1 - (1 - CONFIDENCE) / (2 * intervals)))
-    return Estimate(float(np.mean(values)), quantile * float(np.std(values, ddof=1)) / math.sqrt(len(values)))
+    quantile: Floats = stdtrit(np.subtract(count, 1), 1 - (1 - CONFIDENCE) / (2 * intervals))
+    return quantile * deviation / np.sqrt(count)
 
 
 def jackknifed(groups: Sequence[T], statistic: Callable[[Sequence[T]], float]) -> Estimate:

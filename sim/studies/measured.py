@@ -109,9 +109,7 @@ class Measured:
 
     def difference(self, first: Place, second: Place, measure: str, intervals: int = 1) -> Estimate | None:
         """Return how much more the first place has, on the same workloads, as one of so many intervals."""
-        one, other = self.values(first, measure), self.values(second, measure)
-        differences = [one[number] - other[number] for number in one if number in other]
-        return estimate(differences, intervals) if differences else None
+        return more(self, (first, measure), (second, measure), intervals=intervals)
 
     def comparisons(self, asked: Iterable[tuple[Place, Place, str]]) -> list[Comparison]:
         """Compare places by measures, where there are enough replications; the number of all corrects each interval.
@@ -126,10 +124,9 @@ class Measured:
         return [self._compared(*each, len(there)) for each in there]
 
     def _compared(self, place: Place, other: Place, measure: str, intervals: int) -> Comparison:
-        one, two = self.values(place, measure), self.values(other, measure)
-        differences = [one[number] - two[number] for number in one if number in two]
-        means, both = (estimate(list(values.values())) for values in (one, two)), (1, intervals)
-        return Comparison(place, other, measure, *means, *(estimate(differences, number) for number in both))
+        means = (estimate(list(self.values(each, measure).values())) for each in (place, other))
+        differences = [one - two for one, two in pairs(self, (place, measure), (other, measure))]
+        return Comparison(place, other, measure, *means, *(estimate(differences, number) for number in (1, intervals)))
 
 
 def _several(of: Many) -> list[Of]:
@@ -159,10 +156,10 @@ def less(found: Measured, one: Many, other: Many) -> Estimate | None:
     return share and share.minus(1).times(-100)
 
 
-def more(found: Measured, one: Many, other: Many) -> Estimate | None:
-    """Return how much more there is of one measure."""
+def more(found: Measured, one: Many, other: Many, *, intervals: int = 1) -> Estimate | None:
+    """Return how much more there is of one measure, as one of so many intervals."""
     differences = [first - second for first, second in pairs(found, one, other)]
-    return estimate(differences) if differences else None
+    return estimate(differences, intervals) if differences else None
 
 
 def could_be_most(differences: Mapping[tuple[T, T], Estimate | None]) -> set[T]:

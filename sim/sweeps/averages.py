@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cosched.sim.results.estimate import CONFIDENCE
+from cosched.sim.results.estimate import half_width
 from cosched.sim.sweeps.case import ERROR
 
 if TYPE_CHECKING:
@@ -71,12 +71,10 @@ def _count(name: str) -> str:
 
 
 def _half_width(rows: polars.DataFrame, name: str) -> polars.Series:
-    """Return half-widths from standard deviations: quantile of t x standard error of the mean."""
+    """Return half-widths from standard deviations."""
     import numpy as np
     import polars
-    from scipy.special import stdtrit  # type: ignore[import-untyped]  # quantiles of Student's t
 
-    count = rows[_count(name)].to_numpy().astype(np.float64)
     with np.errstate(all="ignore"):
-        widths = stdtrit(count - 1, (1 + CONFIDENCE) / 2) * rows[name + INTERVAL].to_numpy() / np.sqrt(count)
+        widths = half_width(rows[name + INTERVAL].to_numpy(), rows[_count(name)].to_numpy().astype(np.float64))
     return polars.Series(name + INTERVAL, widths).fill_nan(None)

@@ -17,7 +17,6 @@ SKY = "#56B4E9"
 GREEN = "#009E73"
 ORANGE = "#E69F00"
 VERMILION = "#D55E00"
-PURPLE = "#CC79A7"
 GREY = "#8C8C8C"
 PALE = "#ECECEC"
 INK = "#222222"  # text, axes, outlines

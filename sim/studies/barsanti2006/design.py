@@ -118,11 +118,6 @@ def sections(found: Found) -> Iterator[Section]:
     yield comparisons_section(found, "Workload", "Scheduler", "Beside")
 
 
-def beside(found: Found) -> Beside:
-    """Return the paper's numbers and claims beside ours."""
-    return Beside.of("5", statements(), claims(), found)
-
-
 DESIGN = Design(
     words=WORDS,
     experiments=experiments,
@@ -132,7 +127,7 @@ DESIGN = Design(
     values=values,
     verdict=verdict,
     sections=sections,
-    paper=beside,
+    paper=lambda found: Beside.of("5", statements(), claims(), found),
     places="Schedulers",
     replicated=replications,
 )

@@ -108,11 +108,6 @@ def sections(found: Found) -> Iterator[Section]:
     )
 
 
-def beside(found: Found) -> Beside:
-    """Return the paper's numbers and claims beside ours."""
-    return Beside.of("5", statements(), claims(), found)
-
-
 WORK = Design(
     words=WORDS,
     experiments=experiments,
@@ -121,7 +116,7 @@ WORK = Design(
     compared=compared,
     values=values,
     sections=sections,
-    paper=beside,
+    paper=lambda found: Beside.of("5", statements(), claims(), found),
     places="Algorithms",
     replicated=replications,
 ).work

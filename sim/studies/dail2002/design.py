@@ -81,11 +81,6 @@ def sections(found: Found) -> Iterator[Section]:
     yield from plain_sections(found, SHOWN)
 
 
-def beside(found: Found) -> Beside:
-    """Return the paper's numbers and claims beside ours."""
-    return Beside.of("IV", statements(), claims(), found)
-
-
 DESIGN = Design(
     words=WORDS,
     experiments=experiments,
@@ -94,7 +89,7 @@ DESIGN = Design(
     compared=compared,
     values=values,
     sections=sections,
-    paper=beside,
+    paper=lambda found: Beside.of("IV", statements(), claims(), found),
     places="Strategies",
     replicated=replications,
 )
