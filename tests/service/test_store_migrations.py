@@ -31,6 +31,7 @@ from cosched.service.store.sqlite import Database
 from tests.service.store_examples import DOMAIN, add, execute, job, make
 
 JOBS = Path(__file__).with_name("jobs_of_0020.json")  # rows, and what a service of that time said of each
+KEPT = Path(__file__).with_name("jobs_of_0023.json")  # likewise
 STOPPED: Any = SimpleNamespace(now=lambda: 2600, to_wall=int, from_wall=int)
 
 
@@ -208,6 +209,27 @@ def test_jobs_of_an_older_database_start_with_the_same_and_look_the_same(path):
         assert store._execute("SELECT mates, is_pair, group_name FROM jobs") == columns
         for ended in (record for record in records if record.state.final and record.paired):
             assert (_last_ended(store, ended).ended_at or 0) >= ended.ended_at
+
+
+def test_jobs_of_a_database_in_which_copies_were_kept_of_what_the_core_knows_look_the_same(path):
+    """They queue, are ready, hold, run or have completed, with calls, proposals, promises and slots; also once more."""
+    jobs = json.loads(KEPT.read_text())
+    older(path, "0027_kept", "a", [job["row"] for job in jobs])
+    for _ in range(2):
+        with closing(Store.open(path, "a")) as store:
+            records = store.jobs(None, None, paired_only=False, after_id=-1, limit=-1)
+            cluster = open_cluster(ClusterSettings(10, parse_ordering("fcfs"), BACKFILLING["easy"], slots=True))
+            domain = LiveDomain("a", CoschedulingSettings(slots=True), cluster, store, STOPPED, Metrics("kept"))
+            views = Views(domain, STOPPED)
+            assert [MessageToDict(views.job(record)) for record in records] == [job["shown"] for job in jobs]
+            before = [json.loads(job["row"]["memory"]) for job in jobs]
+            assert [record.job.call is not None for record in records] == ["call" in kept for kept in before]
+            groups = [(record.job.group, kept.get("group", {})) for record, kept in zip(records, before, strict=True)]
+            assert [bool(group and group.promise) for group, _ in groups] == ["booking" in kept for _, kept in groups]
+            assert [bool(group and group.proposal) for group, _ in groups] == ["proposal" in kept for _, kept in groups]
+            assert [record.scheduled for record in records] == [kept.get("scheduler", {}) for kept in before]
+            with store.transaction():
+                store.save_jobs(records)
 
 
 def _told(record: JobRecord, views: Views) -> Any:
