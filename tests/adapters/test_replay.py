@@ -11,6 +11,7 @@ from cosched.adapters.loading import load_manager
 from cosched.adapters.manager import End, ManagerError, SettingError, UnknownJobError
 from cosched.adapters.replay.manager import ReplayManager
 from cosched.adapters.replay.time import ScaledTime, SharedTime
+from cosched.core.protocol import named_mate
 from tests.waiting import PATIENCE
 
 TRACE = "job_id,submit,run,nodes,requested\nx,5,20,2,30\ny,0,10,1,5\nz,9,10,99,10\n"
@@ -124,7 +125,7 @@ async def test_jobs_are_those_that_fit_in_order_with_their_mates(make, tmp_path)
         (1, "y", 0, 1, 10, 10),
         (2, "x", 5, 2, 30, 20),
     ]
-    assert [(j.peer, j.pair, j.alone) for j in manager.jobs] == [("b", "4", False), ("c", "2", True)]
+    assert [(j.named, j.alone) for j in manager.jobs] == [(named_mate("b", "4"), False), (named_mate("c", "2"), True)]
 
 
 def test_users_submit_nothing(make):

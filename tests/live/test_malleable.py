@@ -261,8 +261,8 @@ def test_predictions_that_cannot_be_are_refused_in_one_line(service, adapt, tmp_
         speaker = AdaptiveJob(service.socket, job)
         for functions, reason in (
             ((lambda _: 0.0,), r"predictions\[0\].exec_time: is 0"),
-            ((lambda nodes: 1.0 if nodes < 4 else float("nan"),), r"predictions\[2\].exec_time: is no time"),
-            ((flat, flat, flat, lambda _: -1.0), r"predictions\[0\].cost: is no time"),
+            ((lambda nodes: 1.0 if nodes < 4 else float("nan"),), r"predictions\[2\].exec_time: is not a time"),
+            ((flat, flat, flat, lambda _: -1.0), r"predictions\[0\].cost: is not a time"),
             ((lambda nodes: 1e-6 if nodes == 3 else 9e3,), "more than 1,048,576 times as long on one size"),
         ):
             with pytest.raises(ClientError, match=reason) as refusal:
