@@ -1,6 +1,7 @@
 """Fixtures for all tests."""
 
 import gc
+import os
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,12 @@ settings.load_profile("recorded")
 
 # The public job logs lie beside the project, not in it: its own page says where they come from.
 TRACES = Path(__file__).resolve().parents[1].parent / "shared" / "traces"
+
+
+@pytest.fixture(autouse=True)
+def kernel_cache(monkeypatch):
+    """That of this process, also after a test in which a command took another user's."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", os.environ["NUMBA_CACHE_DIR"])
 
 
 # What is imported and collected stays to the end of the run: no collection of garbage need look at it.
