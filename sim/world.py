@@ -17,7 +17,7 @@ from cosched.core.allocation import SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.domain import TIMER_EVENTS, PolicyDomain
-from cosched.core.effects import Answer, Call, CancelJob, ClearTimer, Record, SetTimer, Start, Timer, Wanted
+from cosched.core.effects import Answer, Call, CancelJob, ClearTimer, EndRun, Record, SetTimer, Start, Timer, Wanted
 from cosched.core.events import (
     Answered,
     Asked,
@@ -191,7 +191,7 @@ class World:
                 case Record():
                     if self.story is not None:
                         self.story(self.now, self.domains[domain].name, change.job, change.what, change.stored())
-                case Start() | Wanted() | Ready() | SizeChanged() | Requeued() | CancelJob():
+                case Start() | Wanted() | Ready() | SizeChanged() | Requeued() | CancelJob() | EndRun():
                     pass  # a job starts, which needs no launch here, or is wanted; batch schedulers do nothing else
                 case _:
                     assert_never(change)

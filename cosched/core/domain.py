@@ -27,6 +27,7 @@ from cosched.core.effects import (
     Claim,
     ClearTimer,
     Effect,
+    EndRun,
     EndTurn,
     ForScheduler,
     GiveBack,
@@ -52,6 +53,7 @@ from cosched.core.effects import (
 )
 from cosched.core.events import (
     Booked,
+    CheckDue,
     Claimed,
     Event,
     GraceOver,
@@ -66,6 +68,7 @@ from cosched.core.events import (
     RetryDue,
     SlotDue,
     SlotLapsed,
+    SuccessorDue,
     TellDue,
     Tried,
     TriedReady,
@@ -82,13 +85,15 @@ from cosched.core.scheduling.scheduler import (
 
 # What is left for a shell. Ready: a job is so for the first time. Start: launch the job, on its allocation.
 # SizeChanged, Requeued: what the scheduler has done to a running job; before a Start, to give that job nodes.
-Change = Record | Ready | SizeChanged | Requeued | Wanted | Start | CancelJob | Call | Answer | SetTimer | ClearTimer
+OfTimer = SetTimer | ClearTimer
+Change = Record | Ready | SizeChanged | Requeued | Wanted | Start | CancelJob | EndRun | Call | Answer | OfTimer
 
 FOR_SCHEDULER = frozenset(get_args(ForScheduler))
 
 Illegal = Callable[[Event, IllegalEvent], None]
 
-TimerEvent = ReleaseDue | PatienceOver | RetryDue | TellDue | GraceOver | LeaseOver | SlotDue | SlotLapsed
+OfWait = ReleaseDue | PatienceOver | RetryDue | CheckDue | SuccessorDue
+TimerEvent = OfWait | TellDue | GraceOver | LeaseOver | SlotDue | SlotLapsed
 
 TIMER_EVENTS: dict[Timer, type[TimerEvent]] = {  # what a timer that is due tells
     Timer.RELEASE: ReleaseDue,
@@ -99,6 +104,8 @@ TIMER_EVENTS: dict[Timer, type[TimerEvent]] = {  # what a timer that is due tell
     Timer.LEASE: LeaseOver,
     Timer.SLOT: SlotDue,
     Timer.LAPSE: SlotLapsed,
+    Timer.CHECK: CheckDue,
+    Timer.SUCCESSOR: SuccessorDue,
 }
 
 

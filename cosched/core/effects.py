@@ -25,6 +25,8 @@ class Timer(StrEnum):
     LEASE = "lease"  # how long a member of a group waits for the outcome of the proposal that has booked it
     SLOT = "slot"  # when it has come
     LAPSE = "lapse"  # how long a booked slot waits for its proposer
+    CHECK = "check"  # when a job that holds asks whether its mates still wait
+    SUCCESSOR = "successor"  # how long it waits for another in the place of a mate that was cancelled
 
 
 OF_SLOTS = (Timer.SLOT, Timer.LAPSE)  # timers that fire after all others of an instant: those may give nodes back
@@ -114,9 +116,23 @@ class HasMate:
 
 @message
 class CancelJob:
-    """End the queued job, since a member of its group is lost. Its end is the event Finished, later."""
+    """End the queued job, since a member of its group is lost, or has ended. Its end is the event Finished, later."""
 
     job: JobId
+    why: Why = Why.MEMBER_LOST
+
+
+@message
+class EndRun:
+    """End the run of a job, as its owner's cancellation would. Its end is the event Finished, or Requeued, later.
+
+    Finished tells how the run ended; in which state the job ends then is told by the rules: see PairedJob.ending.
+    `again`: the job is queued again after that.
+    """
+
+    job: JobId
+    why: Why
+    again: bool = False
 
 
 @message
@@ -266,4 +282,4 @@ class Record:
 OfSlots = Want | Quote | Book | MoveSlot | Unbook | Claim | EndTurn
 OfGroups = TryReady | GiveBack | WantUntil
 ForScheduler = Start | Hold | Yield | Release | AskAgain | Try | Reschedule | HasMate | OfSlots | OfGroups
-Effect = ForScheduler | CancelJob | Wanted | Call | Answer | SetTimer | ClearTimer | Record
+Effect = ForScheduler | CancelJob | EndRun | Wanted | Call | Answer | SetTimer | ClearTimer | Record

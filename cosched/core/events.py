@@ -5,7 +5,7 @@ from __future__ import annotations
 from cosched.core.allocation import Allocation
 from cosched.core.job import JobState
 from cosched.core.messages import message
-from cosched.core.protocol import NO_MATE, Domain, Failure, JobId, MateJobId, Named, Reply, Request
+from cosched.core.protocol import NO_MATE, Domain, EndedBy, Failure, JobId, MateJobId, Named, Reply, Request
 from cosched.core.story import Why
 
 
@@ -152,6 +152,16 @@ class ReleaseDue(JobEvent):
 
 
 @message
+class CheckDue(JobEvent):
+    """The job holds: it is time to ask whether its mates still wait."""
+
+
+@message
+class SuccessorDue(JobEvent):
+    """The job has waited long enough, or long enough with nodes, for another in the place of a mate."""
+
+
+@message
 class PatienceOver(JobEvent):
     """The job has waited `mate_patience` since its submission."""
 
@@ -173,9 +183,13 @@ class NodesLost(JobEvent):
 
 @message
 class Finished(JobEvent):
-    """The job ended, or was cancelled before it started; `how` is a final state."""
+    """The job ended, or was cancelled before it started; `how` is a final state.
+
+    `by`: who has ended it, if it was cancelled; where a resource manager does not say, it counts as its owner.
+    """
 
     how: JobState
+    by: EndedBy = EndedBy.OWNER
 
 
 @message

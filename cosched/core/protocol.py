@@ -1,6 +1,7 @@
 """The calls between policy domains and their answers.
 
-The four of Algorithm 1 (Tang et al.), and four for groups and for slots (coscheduling.md): a pair is a group of two.
+The four of Algorithm 1 (Tang et al.), four for groups and for slots (coscheduling.md): a pair is a group of two. And
+TellMember, by which a domain tells what changes what a mate should do.
 
 A call that changes something has a request id, `DOMAIN/JOB/NUMBER`: the calling job, and the number of the call among
 those of that job. A retry has the id of the first attempt. The number shows whether a call is older than another one
@@ -47,6 +48,35 @@ class Window(NamedTuple):
     latest: int
 
 
+class OnMemberRequeued(StrEnum):
+    """What a running job does if another member has lost its nodes and is queued again."""
+
+    CONTINUE = "continue"  # it runs on
+    REQUEUE = "requeue"  # it is queued again, too, and starts together with the others
+    END = "end"  # it is cancelled
+
+
+class Terms(NamedTuple):
+    """What a job does when others with which it has started end, or are queued again.
+
+    `ends_with`: it ends when the members on these domains have ended. `fail_together`: it fails if another one fails,
+    or is cancelled while it runs. `if_requeued`: None: as its domain has it. `together_for`: the seconds after its
+    start within which it is queued again with others; None: always.
+    """
+
+    ends_with: tuple[Domain, ...] = ()
+    fail_together: bool = False
+    if_requeued: OnMemberRequeued | None = None
+    together_for: int | None = None
+
+    def follows(self, peer: Domain) -> bool:
+        """Return whether the end of the member there may end the job."""
+        return self.fail_together or peer in self.ends_with
+
+
+NO_TERMS = Terms()
+
+
 class Named(NamedTuple):
     """Those with which a job starts, as its owner names them: its mate, or one job on each of the `others`, in order.
 
@@ -63,6 +93,7 @@ class Named(NamedTuple):
     is_pair: bool = False
     windows: tuple[Window, ...] = ()
     at: int | None = None
+    terms: Terms = NO_TERMS
 
     def __str__(self) -> str:
         """Return the name for people."""
@@ -114,6 +145,7 @@ class Found(StrEnum):
     MATE = "mate"
     UNSUBMITTED = "unsubmitted"  # no job here has the pair's name yet
     NO_PAIR = "no_pair"  # there is no such pair, or coscheduling is off there
+    BUSY = "busy"  # it asks first whether the mate has ended in whose place the caller is: ask again soon
 
 
 class MateProblem(StrEnum):
@@ -135,6 +167,7 @@ class MateProblem(StrEnum):
     OTHER_WINDOWS = "other_windows"  # the job of that group gives its members other windows, or another instant
     NO_DOMAIN = "no_domain"  # the name of its pair came without a domain, and there are several
     NO_SLOTS = "no_slots"  # the group starts by slots only, and the domain gives none
+    CIRCLE = "circle"  # each would end with the other
 
 
 class Status(StrEnum):
@@ -148,6 +181,15 @@ class Status(StrEnum):
     CANCELLED = "cancelled"
     FAILED = "failed"
     UNKNOWN = "unknown"
+
+
+class EndedBy(StrEnum):
+    """Who has ended a job."""
+
+    ITSELF = "itself"  # or its resource manager
+    OWNER = "owner"  # who may submit another in its place
+    OWNER_FOR_GOOD = "owner_for_good"  # who submits no other
+    MATE = "mate"  # the end, or another change, of one with which it starts or has started
 
 
 class Failure(StrEnum):
@@ -167,6 +209,8 @@ class GetMateJobId(NamedTuple):
     pair: str | None
     mate: JobId | None
     owner: str
+    ends_with: tuple[Domain, ...] = ()  # as in Terms, of the caller
+    fail_together: bool = False
 
 
 class GetMateStatus(NamedTuple):
@@ -215,6 +259,8 @@ class GetMember(NamedTuple):
     windows: tuple[Window, ...] = ()  # as in Named
     at: int | None = None
     member: JobId | None = None
+    ends_with: tuple[Domain, ...] = ()  # as in GetMateJobId
+    fail_together: bool = False
 
 
 class ProposeGroupStart(NamedTuple):
@@ -266,6 +312,17 @@ class GetProposal(NamedTuple):
     caller: JobId
 
 
+class TellMember(NamedTuple):
+    """Ask again about my `caller`, with which your `job` starts, or has started: it has changed.
+
+    That is a hint, which says nothing that counts. The `number` of those of a caller grows; only the latest is told.
+    """
+
+    job: JobId
+    caller: JobId
+    number: int
+
+
 class MateJobId(NamedTuple):
     """Answer to GetMateJobId and GetMember. `job` is the mate or member, if one was found.
 
@@ -278,12 +335,18 @@ class MateJobId(NamedTuple):
 
 
 class MateStatus(NamedTuple):
-    """Answer to GetMateStatus; `started_at` of a job that has started."""
+    """Answer to GetMateStatus; `started_at` of a job that has started, `ended_at` and `ended_by` of one that has ended.
+
+    `runs`: how many it has begun; it may have been queued again since.
+    """
 
     status: Status
     generation: int
     started_at: Annotated[int | None, Instant.PAST]
     may_book: bool = False  # it queues, has been ready once, and its domain gives slots
+    runs: int = 0
+    ended_at: Annotated[int | None, Instant.PAST] = None
+    ended_by: EndedBy = EndedBy.ITSELF
 
 
 class MateTried(NamedTuple):
@@ -341,14 +404,20 @@ class ProposalOutcome(NamedTuple):
     start_at: StartAt = None
 
 
+class MemberTold(NamedTuple):
+    """Answer to TellMember. Not `heard`: the job does not start with the caller, or a later number was heard."""
+
+    heard: bool
+
+
 GroupOrder = ProposeGroupStart | SettleGroupStart | GetProposal
 AboutGroup = GetMember | GroupOrder
 Lookup = GetMateJobId | GetMember  # which job starts with the caller
 MutatingRequest = TryStartMate | StartJob
-Request = GetMateJobId | GetMateStatus | MutatingRequest | AboutGroup
+Request = GetMateJobId | GetMateStatus | MutatingRequest | AboutGroup | TellMember
 MutatingReply = MateTried | MateStarted
 GroupReply = GroupProposed | Settled | ProposalOutcome
-Reply = MateJobId | MateStatus | MutatingReply | GroupReply
+Reply = MateJobId | MateStatus | MutatingReply | GroupReply | MemberTold
 
 
 def named_id(request: Request) -> JobId | None:
@@ -379,7 +448,7 @@ def has_changed(request: Request, reply: Reply) -> bool:
             return isinstance(request, ProposeGroupStart) and request.book and reply.vote is Vote.BOOKED
         case Settled():
             return reply.current and isinstance(request, SettleGroupStart) and not request.keep
-        case MateJobId() | MateStatus() | ProposalOutcome():
+        case MateJobId() | MateStatus() | ProposalOutcome() | MemberTold():
             return False
         case _:
             assert_never(reply)

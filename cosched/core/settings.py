@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
+from cosched.core.protocol import OnMemberRequeued
+
 MAX_INTERVAL = 366 * 86400
 NO_SLOT_BOUND = 1  # a slot_share that bounds nothing
 
@@ -69,6 +71,11 @@ class CoschedulingSettings:
     peer_grace: int = 0  # how long a peer that was there may be away before it counts as unreachable; not in the paper
     peer_patience: int = 30
     retry_interval: int = 1
+    hold_check: int = 0  # how often a job that holds asks whether its mates still wait; 0: never
+    successor_patience: int = 0  # how long to wait for another job in the place of one that its owner has cancelled
+    successor_hold: int = 0  # how much of that time with nodes
+    on_member_requeued: OnMemberRequeued = OnMemberRequeued.CONTINUE
+    max_requeues: int = 3  # of a pair or group, by on_member_requeued
     slots: bool = False  # jobs of pairs are given slots, and never hold by scheme (meet.md)
     slot_share: Decimal = Decimal(NO_SLOT_BOUND)  # of the node-time that an owner's slots with a peer may keep
 
@@ -80,6 +87,10 @@ class CoschedulingSettings:
         _check("yield_boost", self.yield_boost, 0, 10**6)
         _check("peer_grace", self.peer_grace, 0, MAX_INTERVAL)
         _check("peer_patience", self.peer_patience, 0, MAX_INTERVAL)
+        _check("hold_check", self.hold_check, 0, MAX_INTERVAL)
+        _check("successor_patience", self.successor_patience, 0, MAX_INTERVAL)
+        _check("successor_hold", self.successor_hold, 0, MAX_INTERVAL)
+        _check("max_requeues", self.max_requeues, 0, 10**9)
         _check("slot_share", self.slot_share, 0, NO_SLOT_BOUND)
         _check("retry_interval", self.retry_interval, 1, MAX_INTERVAL)
         if self.mate_patience is not None:

@@ -43,6 +43,9 @@ class What(StrEnum):
     MEMBER_APART = "started without a member of its group"  # which was to start with it
     PEER_REFUSED = "was refused: misconfigured peer"
     WRONG_MATE = "names a wrong mate"
+    HEARS_OF_MATE = "hears that its mate has changed"
+    MATE_ENDED = "its mate has ended"  # before it started
+    MATE_REPLACED = "has another mate in the place of one that ended"
 
 
 ENDED: dict[JobState, What] = {
@@ -82,6 +85,11 @@ class Why(StrEnum):
     OUTCOME_UNKNOWN = "its proposer does not answer"
     STARTED_UNASKED = "its resource manager did not wait"
 
+    # It ends, or is queued again, because of its mate
+    MATE_ENDED = "its mate has ended"  # also: it ends with that
+    MATE_FAILED = "its mate failed"
+    MATE_REQUEUED = "its mate was queued again"
+
     # It is queued again
     PREEMPTED = "preempted by its scheduler"
     TAKEN_BACK = "taken back by its resource manager"
@@ -91,6 +99,8 @@ class Why(StrEnum):
     MATE_UNSUBMITTED = "MateUnsubmitted"
     MATE_UNKNOWN = "MateUnknown"
     MEMBER_LOST = "MemberLost"
+    SUCCESSOR = "Successor"  # for another job in the place of a mate that was cancelled
+    MATE_NOT_TOLD = "MateNotTold"  # it was queued again, and its mate's domain has not heard so
     INSTANT_PASSED = "InstantPassed"  # or it starts late
     WINDOW_AHEAD = "WindowAhead"  # others of its group have started
     PEER_UNREACHABLE = "PeerUnreachable"  # or it starts without its mate
@@ -117,10 +127,12 @@ class Detail(TypedDict, total=False):
     adopted: bool  # it named nobody, and the mate that named it has it now
     was: str  # the mate that a job was linked with before, for people
     or_alone: bool  # only this changed with a link
+    final: bool  # its owner submits no other in its place
+    runs: int  # how many it has begun
     problem: str  # a MateProblem, or empty
     asked_by: Domain  # of ASKED_BY_PEER
     mate_status: Status  # of MATE_WILL_NOT_RUN
-    until: int
+    until: int  # also: how long it waits for another mate
     generation: int
     nodes: int
     yields: int

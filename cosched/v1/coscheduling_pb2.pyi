@@ -37,6 +37,15 @@ class MateProblem(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MATE_PROBLEM_OTHER_WINDOWS: _ClassVar[MateProblem]
     MATE_PROBLEM_NO_SLOTS: _ClassVar[MateProblem]
     MATE_PROBLEM_NO_DOMAIN: _ClassVar[MateProblem]
+    MATE_PROBLEM_CIRCLE: _ClassVar[MateProblem]
+
+class EndedBy(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ENDED_BY_UNSPECIFIED: _ClassVar[EndedBy]
+    ENDED_BY_ITSELF: _ClassVar[EndedBy]
+    ENDED_BY_OWNER: _ClassVar[EndedBy]
+    ENDED_BY_OWNER_FOR_GOOD: _ClassVar[EndedBy]
+    ENDED_BY_MATE: _ClassVar[EndedBy]
 
 class MateStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -91,6 +100,12 @@ MATE_PROBLEM_NO_GROUPS: MateProblem
 MATE_PROBLEM_OTHER_WINDOWS: MateProblem
 MATE_PROBLEM_NO_SLOTS: MateProblem
 MATE_PROBLEM_NO_DOMAIN: MateProblem
+MATE_PROBLEM_CIRCLE: MateProblem
+ENDED_BY_UNSPECIFIED: EndedBy
+ENDED_BY_ITSELF: EndedBy
+ENDED_BY_OWNER: EndedBy
+ENDED_BY_OWNER_FOR_GOOD: EndedBy
+ENDED_BY_MATE: EndedBy
 MATE_STATUS_UNSPECIFIED: MateStatus
 MATE_STATUS_HOLDING: MateStatus
 MATE_STATUS_QUEUING: MateStatus
@@ -122,16 +137,20 @@ class JobRef(_message.Message):
     def __init__(self, domain: _Optional[str] = ..., job_id: _Optional[str] = ...) -> None: ...
 
 class GetMateJobIdRequest(_message.Message):
-    __slots__ = ("job", "pair", "mate", "owner")
+    __slots__ = ("job", "pair", "mate", "owner", "ends_with", "fail_together")
     JOB_FIELD_NUMBER: _ClassVar[int]
     PAIR_FIELD_NUMBER: _ClassVar[int]
     MATE_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
+    ENDS_WITH_FIELD_NUMBER: _ClassVar[int]
+    FAIL_TOGETHER_FIELD_NUMBER: _ClassVar[int]
     job: JobRef
     pair: str
     mate: JobRef
     owner: str
-    def __init__(self, job: _Optional[_Union[JobRef, _Mapping]] = ..., pair: _Optional[str] = ..., mate: _Optional[_Union[JobRef, _Mapping]] = ..., owner: _Optional[str] = ...) -> None: ...
+    ends_with: _containers.RepeatedScalarFieldContainer[str]
+    fail_together: bool
+    def __init__(self, job: _Optional[_Union[JobRef, _Mapping]] = ..., pair: _Optional[str] = ..., mate: _Optional[_Union[JobRef, _Mapping]] = ..., owner: _Optional[str] = ..., ends_with: _Optional[_Iterable[str]] = ..., fail_together: _Optional[bool] = ...) -> None: ...
 
 class GetMateJobIdResponse(_message.Message):
     __slots__ = ("lookup", "mate", "problem")
@@ -152,16 +171,22 @@ class GetMateStatusRequest(_message.Message):
     def __init__(self, job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ...) -> None: ...
 
 class GetMateStatusResponse(_message.Message):
-    __slots__ = ("status", "hold_generation", "started_at", "may_book")
+    __slots__ = ("status", "hold_generation", "started_at", "may_book", "runs", "ended_at", "ended_by")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     HOLD_GENERATION_FIELD_NUMBER: _ClassVar[int]
     STARTED_AT_FIELD_NUMBER: _ClassVar[int]
     MAY_BOOK_FIELD_NUMBER: _ClassVar[int]
+    RUNS_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    ENDED_BY_FIELD_NUMBER: _ClassVar[int]
     status: MateStatus
     hold_generation: int
     started_at: _timestamp_pb2.Timestamp
     may_book: bool
-    def __init__(self, status: _Optional[_Union[MateStatus, str]] = ..., hold_generation: _Optional[int] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., may_book: _Optional[bool] = ...) -> None: ...
+    runs: int
+    ended_at: _timestamp_pb2.Timestamp
+    ended_by: EndedBy
+    def __init__(self, status: _Optional[_Union[MateStatus, str]] = ..., hold_generation: _Optional[int] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., may_book: _Optional[bool] = ..., runs: _Optional[int] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_by: _Optional[_Union[EndedBy, str]] = ...) -> None: ...
 
 class TryStartMateRequest(_message.Message):
     __slots__ = ("request_id", "job", "caller", "hold_until", "hold_forever", "start_at")
@@ -222,7 +247,7 @@ class Window(_message.Message):
     def __init__(self, domain: _Optional[str] = ..., earliest: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., latest: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class GetMemberRequest(_message.Message):
-    __slots__ = ("job", "group", "domains", "owner", "windows", "at", "member")
+    __slots__ = ("job", "group", "domains", "owner", "windows", "at", "member", "ends_with", "fail_together")
     JOB_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     DOMAINS_FIELD_NUMBER: _ClassVar[int]
@@ -230,6 +255,8 @@ class GetMemberRequest(_message.Message):
     WINDOWS_FIELD_NUMBER: _ClassVar[int]
     AT_FIELD_NUMBER: _ClassVar[int]
     MEMBER_FIELD_NUMBER: _ClassVar[int]
+    ENDS_WITH_FIELD_NUMBER: _ClassVar[int]
+    FAIL_TOGETHER_FIELD_NUMBER: _ClassVar[int]
     job: JobRef
     group: str
     domains: _containers.RepeatedScalarFieldContainer[str]
@@ -237,7 +264,9 @@ class GetMemberRequest(_message.Message):
     windows: _containers.RepeatedCompositeFieldContainer[Window]
     at: _timestamp_pb2.Timestamp
     member: JobRef
-    def __init__(self, job: _Optional[_Union[JobRef, _Mapping]] = ..., group: _Optional[str] = ..., domains: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., windows: _Optional[_Iterable[_Union[Window, _Mapping]]] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., member: _Optional[_Union[JobRef, _Mapping]] = ...) -> None: ...
+    ends_with: _containers.RepeatedScalarFieldContainer[str]
+    fail_together: bool
+    def __init__(self, job: _Optional[_Union[JobRef, _Mapping]] = ..., group: _Optional[str] = ..., domains: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., windows: _Optional[_Iterable[_Union[Window, _Mapping]]] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., member: _Optional[_Union[JobRef, _Mapping]] = ..., ends_with: _Optional[_Iterable[str]] = ..., fail_together: _Optional[bool] = ...) -> None: ...
 
 class GetMemberResponse(_message.Message):
     __slots__ = ("lookup", "member", "problem")
@@ -332,6 +361,28 @@ class GetProposalResponse(_message.Message):
     outcome: ProposalOutcome
     start_at: _timestamp_pb2.Timestamp
     def __init__(self, outcome: _Optional[_Union[ProposalOutcome, str]] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class MemberNews(_message.Message):
+    __slots__ = ("job", "caller", "number")
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    CALLER_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    job: JobRef
+    caller: JobRef
+    number: int
+    def __init__(self, job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., number: _Optional[int] = ...) -> None: ...
+
+class TellMembersRequest(_message.Message):
+    __slots__ = ("news",)
+    NEWS_FIELD_NUMBER: _ClassVar[int]
+    news: _containers.RepeatedCompositeFieldContainer[MemberNews]
+    def __init__(self, news: _Optional[_Iterable[_Union[MemberNews, _Mapping]]] = ...) -> None: ...
+
+class TellMembersResponse(_message.Message):
+    __slots__ = ("heard",)
+    HEARD_FIELD_NUMBER: _ClassVar[int]
+    heard: _containers.RepeatedScalarFieldContainer[bool]
+    def __init__(self, heard: _Optional[_Iterable[bool]] = ...) -> None: ...
 
 class CompareClocksRequest(_message.Message):
     __slots__ = ()

@@ -76,6 +76,11 @@ class CoschedulingServiceStub:
                 request_serializer=cosched_dot_v1_dot_coscheduling__pb2.GetProposalRequest.SerializeToString,
                 response_deserializer=cosched_dot_v1_dot_coscheduling__pb2.GetProposalResponse.FromString,
                 _registered_method=True)
+        self.TellMembers = channel.unary_unary(
+                '/cosched.v1.CoschedulingService/TellMembers',
+                request_serializer=cosched_dot_v1_dot_coscheduling__pb2.TellMembersRequest.SerializeToString,
+                response_deserializer=cosched_dot_v1_dot_coscheduling__pb2.TellMembersResponse.FromString,
+                _registered_method=True)
         self.CompareClocks = channel.unary_unary(
                 '/cosched.v1.CoschedulingService/CompareClocks',
                 request_serializer=cosched_dot_v1_dot_coscheduling__pb2.CompareClocksRequest.SerializeToString,
@@ -191,6 +196,13 @@ class CoschedulingServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def TellMembers(self, request, context):
+        """Jobs of mine have changed: ask again about them. See NEWS.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CompareClocks(self, request, context):
         """What does your clock show? Everybody who may connect gets an answer, also from a stalled domain. Changes nothing.
 
@@ -252,6 +264,11 @@ def add_CoschedulingServiceServicer_to_server(servicer, server):
                     servicer.GetProposal,
                     request_deserializer=cosched_dot_v1_dot_coscheduling__pb2.GetProposalRequest.FromString,
                     response_serializer=cosched_dot_v1_dot_coscheduling__pb2.GetProposalResponse.SerializeToString,
+            ),
+            'TellMembers': grpc.unary_unary_rpc_method_handler(
+                    servicer.TellMembers,
+                    request_deserializer=cosched_dot_v1_dot_coscheduling__pb2.TellMembersRequest.FromString,
+                    response_serializer=cosched_dot_v1_dot_coscheduling__pb2.TellMembersResponse.SerializeToString,
             ),
             'CompareClocks': grpc.unary_unary_rpc_method_handler(
                     servicer.CompareClocks,
@@ -482,6 +499,33 @@ class CoschedulingService:
             '/cosched.v1.CoschedulingService/GetProposal',
             cosched_dot_v1_dot_coscheduling__pb2.GetProposalRequest.SerializeToString,
             cosched_dot_v1_dot_coscheduling__pb2.GetProposalResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TellMembers(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cosched.v1.CoschedulingService/TellMembers',
+            cosched_dot_v1_dot_coscheduling__pb2.TellMembersRequest.SerializeToString,
+            cosched_dot_v1_dot_coscheduling__pb2.TellMembersResponse.FromString,
             options,
             channel_credentials,
             insecure,

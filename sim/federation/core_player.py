@@ -13,7 +13,7 @@ from cosched.adapters.replay.trace import TraceJob
 from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.domain import TIMER_EVENTS, Change, PolicyDomain
-from cosched.core.effects import Answer, Call, CancelJob, ClearTimer, Record, SetTimer, Start, Timer, Wanted
+from cosched.core.effects import Answer, Call, CancelJob, ClearTimer, EndRun, Record, SetTimer, Start, Timer, Wanted
 from cosched.core.events import Answered, Asked, Event, Finished, Ready, Requeued, Submitted
 from cosched.core.job import JobState
 from cosched.core.protocol import NO_MATE, Domain, JobId, Reply
@@ -206,7 +206,7 @@ class CorePlayer:
                 self._timers.clear((change.job, change.timer))
             case Record():
                 self._note(change)
-            case Ready() | Wanted() | CancelJob():
+            case Ready() | Wanted() | CancelJob() | EndRun():
                 pass  # only people are told; jobs of a replay that lose a member wait to its end
             case _:
                 assert_never(change)

@@ -80,6 +80,7 @@ def test_a_scheme_is_configured_without_knowing_the_other():
         b.submit()
         assert b.asked_id()._fields == ("found", "job", "problem")
         told = {"status": "queuing", "generation": 0, "started_at": None, "may_book": False}
+        told |= {"runs": 0, "ended_at": None, "ended_by": "itself"}
         assert b.asked_status()._asdict() == told
 
 

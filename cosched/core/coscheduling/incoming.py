@@ -29,6 +29,7 @@ from cosched.core.protocol import (
     MateStarted,
     MateStatus,
     MateTried,
+    MemberTold,
     MutatingRequest,
     ProposeGroupStart,
     Reply,
@@ -36,6 +37,7 @@ from cosched.core.protocol import (
     SettleGroupStart,
     StartJob,
     Status,
+    TellMember,
     TryStartMate,
 )
 from cosched.core.story import Detail, What, Why
@@ -82,6 +84,8 @@ class Incoming:
                 return self.promises.settle(peer, request, now)
             case GetProposal():
                 return self.promises.outcome(peer, request, now)
+            case TellMember():
+                return [Answer(peer, request, MemberTold(False))]
             case _:
                 assert_never(request)
 

@@ -14,7 +14,17 @@ from cosched.core.coscheduling.slot_use import IN_VAIN, SlotUse
 from cosched.core.effects import Effect, Record
 from cosched.core.job import JobState
 from cosched.core.kept import Beside, Kept
-from cosched.core.protocol import FOREVER, NO_MATE, Domain, JobId, MutatingRequest, Named, SettleGroupStart
+from cosched.core.protocol import (
+    FOREVER,
+    NO_MATE,
+    Domain,
+    EndedBy,
+    JobId,
+    MutatingRequest,
+    Named,
+    SettleGroupStart,
+    TellMember,
+)
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import Detail, What, Why
 
@@ -27,6 +37,13 @@ class Untold(NamedTuple):
     """What another member of the job's group was told, and has not acknowledged."""
 
     request: SettleGroupStart
+    since: int
+
+
+class News(NamedTuple):
+    """What another member's domain has not acknowledged: our job has changed."""
+
+    request: TellMember
     since: int
 
 
@@ -80,6 +97,13 @@ class PairedJob:
     parted: Kept[Parted | None] = None  # its owner has unlinked it from this mate, which cannot adopt it
     adoptable: Kept[bool] = False  # it names nobody, and its owner lets any job of the same owner that names it have it
     untold: Kept[dict[Domain, Untold]] = field(default_factory=dict)  # perhaps of a group that it was in
+    news: Kept[dict[Domain, News]] = field(default_factory=dict)  # for those with which it starts, or once was to start
+    news_told: Kept[int] = 0  # the number of the last one
+    hinted: Kept[bool] = False  # one of its mates has changed: it asks as soon as it can
+    runs: Kept[int] = 0  # how many it has begun
+    ended_at: Kept[int | None] = None
+    ended_by: Kept[EndedBy] = EndedBy.ITSELF
+    ending: Kept[Why | None] = None  # the rules have ended this run, for this reason; it may not be over yet
 
     @property
     def nodes(self) -> int:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from cosched.core.job import JobState
 from cosched.core.kept import Beside, Kept, Transient
 from cosched.core.protocol import (
+    NO_TERMS,
     Domain,
     Failure,
     JobId,
@@ -19,8 +20,8 @@ from cosched.core.protocol import (
     ProposeGroupStart,
     Request,
     SettleGroupStart,
+    Terms,
     Window,
-    named_group,
     named_mate,
 )
 
@@ -36,6 +37,28 @@ class _Nothing(dict[Any, Any]):
 
 NOTHING: dict[Any, Any] = _Nothing()
 NOBODY: Set[Domain] = frozenset()
+
+
+class Lost(NamedTuple):
+    """A member that has ended before any started: how long another in its place is waited for, and held for."""
+
+    job: JobId
+    until: int
+    hold_until: int
+
+
+class Heard(NamedTuple):
+    """The last number by which the domain of a member has told that this job of its own has changed."""
+
+    caller: JobId
+    number: int
+
+
+class Bond(NamedTuple):
+    """What another member does when others end: see Terms."""
+
+    ends_with: tuple[Domain, ...]
+    fail_together: bool
 
 
 @dataclass(slots=True)
@@ -136,6 +159,12 @@ class Membership:
     started_by: Kept[str] = ""  # the proposal by which the group has started
     held_by: Kept[Mapping[Domain, int]] = NOTHING  # until when the others hold, as they say
     void: Kept[Mapping[Domain, int]] = NOTHING  # its proposals up to this number are dropped
+    terms: Kept[Terms] = NO_TERMS  # what it does when others end, or are queued again
+    bonds: Kept[Mapping[Domain, Bond]] = NOTHING  # what others do, as far as they do anything
+    lost: Kept[Mapping[Domain, Lost]] = NOTHING  # those that have ended before any started
+    heard: Kept[Mapping[Domain, Heard]] = NOTHING
+    know_of_start: Kept[tuple[Domain, ...]] = ()  # others that know that the job has started, by a call or an answer
+    checks: Transient[Mapping[Domain, Request]] = NOTHING  # what is asked of others while the job holds, or runs
 
     @classmethod
     def named(cls, domain: Domain, named: Named) -> Membership | None:
@@ -143,7 +172,7 @@ class Membership:
         if not named.others[0]:
             return None
         group = cls.of(domain, named.others, named.name, named.is_pair)
-        group.or_alone, group.at = named.or_alone, named.at
+        group.or_alone, group.at, group.terms = named.or_alone, named.at, named.terms
         group.windows = {window.domain: (window.earliest, window.latest) for window in named.windows}
         if named.is_pair:
             group.jobs = dict(named.ids)
@@ -162,8 +191,10 @@ class Membership:
         """How the job names the others; the id of a mate may have been learnt."""
         if self.is_pair:
             [peer] = self.others
-            return named_mate(peer, self.name or None, self.jobs.get(peer), self.or_alone)
-        return named_group(self.name, self.others, self.or_alone, self.named_windows, self.at, tuple(self.ids.items()))
+            mate = named_mate(peer, self.name or None, self.jobs.get(peer), self.or_alone)
+            return mate._replace(terms=self.terms)
+        ids = tuple(self.ids.items())
+        return Named(self.others, self.name, ids, self.or_alone, False, self.named_windows, self.at, self.terms)
 
     @property
     def own(self) -> Domain:

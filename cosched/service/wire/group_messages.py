@@ -48,7 +48,8 @@ def _write_get_member(request: core.GetMember, peer: Domain) -> Fields:
     windows, at = map(write_window, request.windows), write_instant(request.at)
     member = None if request.member is None else wire.JobRef(domain=peer, job_id=request.member)
     named = {"group": request.group, "domains": request.domains, "owner": request.owner, "member": member}
-    return {**named, "windows": windows, "at": at}
+    bond = {"ends_with": sorted(request.ends_with), "fail_together": request.fail_together}
+    return {**named, **bond, "windows": windows, "at": at}
 
 
 def _read_get_member(message: wire.GetMemberRequest, here: Domain, peer: Domain) -> list[Any]:
@@ -63,7 +64,10 @@ def _read_get_member(message: wire.GetMemberRequest, here: Domain, peer: Domain)
     if [window.domain for window in windows] != [window.domain for window in message.windows]:
         raise FieldError("windows", "must be in the order of their domains, and not 0 to 0")
     member = check_job_of("member", message.member, here) if message.HasField("member") else None
-    return [group, domains, owner, windows, read_at("at", message), member]
+    ends_with = _in_order("ends_with", message.ends_with)
+    if not {*domains} - {peer} >= {*ends_with}:
+        raise FieldError("ends_with", "names a domain that is not another one of the group's")
+    return [group, domains, owner, windows, read_at("at", message), member, ends_with, message.fail_together]
 
 
 def write_window(window: Window) -> wire.Window:

@@ -7,7 +7,7 @@ from typing import Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from cosched.core.protocol import FOREVER, Domain, Found, MateJobId, MateProblem, Status
+from cosched.core.protocol import FOREVER, Domain, EndedBy, Found, MateJobId, MateProblem, Status
 from cosched.service.wire.fields import FieldError, check_instant, check_job_of, check_time
 from cosched.v1 import coscheduling_pb2 as wire
 
@@ -19,6 +19,7 @@ FOUND = {
     Found.NO_PAIR: wire.MATE_LOOKUP_NO_PAIR,
 }
 STATUS = {status: wire.MateStatus.Value(f"MATE_STATUS_{status.name}") for status in Status}
+ENDED_BY = {by: wire.EndedBy.Value(f"ENDED_BY_{by.name}") for by in EndedBy}
 PROBLEM = {problem: wire.MateProblem.Value(f"MATE_PROBLEM_{problem.name}") for problem in MateProblem}
 _FOUND_OF = {value: found for found, value in FOUND.items()}
 _PROBLEM_OF = {value: problem for problem, value in PROBLEM.items()}

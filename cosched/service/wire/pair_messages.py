@@ -5,6 +5,8 @@ proto/cosched/v1/coscheduling.proto explains the fields.
 
 from __future__ import annotations
 
+from typing import Any
+
 from google.protobuf.timestamp_pb2 import Timestamp
 from google.protobuf.unknown_fields import UnknownFieldSet
 
@@ -21,6 +23,7 @@ from cosched.service.wire.fields import (
     check_time,
 )
 from cosched.service.wire.message_parts import (
+    ENDED_BY,
     STATUS,
     Fields,
     read_found,
@@ -33,24 +36,32 @@ from cosched.service.wire.message_parts import (
 from cosched.v1 import coscheduling_pb2 as wire
 
 _MATE_READY = 2  # the field of TryStartMateResponse by which pairs alone agreed on slots
+_ENDED_BY_OF = {value: by for by, value in ENDED_BY.items()}
 _STATUS_OF = {value: status for status, value in STATUS.items()}
 
 
 def _write_get_mate_job_id(request: core.GetMateJobId, peer: Domain) -> Fields:
     mate = wire.JobRef(domain=peer, job_id=request.mate) if request.mate is not None else None
-    return {"pair": request.pair, "mate": mate, "owner": request.owner}
+    bond = {"ends_with": request.ends_with, "fail_together": request.fail_together}
+    return {"pair": request.pair, "mate": mate, "owner": request.owner, **bond}
 
 
-def _read_get_mate_job_id(message: wire.GetMateJobIdRequest, here: Domain, _: Domain) -> list[str | None]:
+def _read_get_mate_job_id(message: wire.GetMateJobIdRequest, here: Domain, _: Domain) -> list[Any]:
     pair = check_text("pair", message.pair, MAX_PAIR, least=0)
     mate = check_job_of("mate", message.mate, here) if message.HasField("mate") else None
-    return [pair or None, mate, check_text("owner", message.owner, MAX_OWNER, least=0)]
+    owner, ends_with = check_text("owner", message.owner, MAX_OWNER, least=0), tuple(message.ends_with)
+    if ends_with not in ((), (here,)):
+        raise FieldError("ends_with", f"may name only {here}")
+    return [pair or None, mate, owner, ends_with, message.fail_together]
 
 
 def _write_mate_status(reply: core.MateStatus, _: Domain) -> Fields:
     started_at = Timestamp(seconds=reply.started_at) if reply.started_at is not None else None
     generation, status = reply.generation, STATUS[reply.status]
-    return {"status": status, "hold_generation": generation, "started_at": started_at, "may_book": reply.may_book}
+    told: Fields = {"status": status, "hold_generation": generation, "started_at": started_at, "runs": reply.runs}
+    if reply.ended_at is not None:
+        told |= {"ended_at": Timestamp(seconds=reply.ended_at), "ended_by": ENDED_BY[reply.ended_by]}
+    return told | {"may_book": reply.may_book}
 
 
 def _read_mate_status(message: wire.GetMateStatusResponse, _: Domain) -> core.MateStatus:
@@ -61,7 +72,9 @@ def _read_mate_status(message: wire.GetMateStatusResponse, _: Domain) -> core.Ma
     if status is core.Status.HOLDING:  # in other states it has no meaning
         check_generation("hold_generation", generation)
     started_at = check_time("started_at", message.started_at) if message.HasField("started_at") else None
-    return core.MateStatus(status, generation, started_at, message.may_book)
+    ended_at = check_time("ended_at", message.ended_at) if message.HasField("ended_at") else None
+    by = _ENDED_BY_OF.get(message.ended_by, core.EndedBy.ITSELF)
+    return core.MateStatus(status, generation, started_at, message.may_book, message.runs, ended_at, by)
 
 
 def knows_older_slots(answer: wire.TryStartMateResponse) -> bool:
