@@ -31,7 +31,17 @@ from cosched.core.events import (
     Submitted,
 )
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, Failure, GetMateJobId, GetMateStatus, JobId, Named, Reply, Request
+from cosched.core.protocol import (
+    Domain,
+    Failure,
+    GetMateJobId,
+    GetMateStatus,
+    JobId,
+    MateProblem,
+    Named,
+    Reply,
+    Request,
+)
 from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, new_tables
 from cosched.core.scheduling.scheduler import ClusterSettings
@@ -215,7 +225,9 @@ class World:
     def _ask(self, name: Domain, peer: int, request: Request) -> Reply:
         core = self.coschedulers[peer]
         if isinstance(request, GetMateJobId):
-            return core.names.answer(name, request)
+            answer = core.names.answer(name, request)
+            if answer.problem is not MateProblem.TAKEN:
+                return answer
         if isinstance(request, GetMateStatus):
             return core.incoming.mate_status(name, request)
         self.feed(peer, Asked(name, request))

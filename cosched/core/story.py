@@ -45,7 +45,6 @@ class What(StrEnum):
     WRONG_MATE = "names a wrong mate"
     HEARS_OF_MATE = "hears that its mate has changed"
     MATE_ENDED = "its mate has ended"  # before it started
-    MATE_REPLACED = "has another mate in the place of one that ended"
 
 
 ENDED: dict[JobState, What] = {

@@ -44,6 +44,8 @@ KINDS = (
     Tried,
     events.TriedReady,
     events.LeaseOver,
+    events.CheckDue,
+    events.SuccessorDue,
     events.ReleaseDue,
     events.NodesLost,
     events.PatienceOver,

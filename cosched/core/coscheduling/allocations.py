@@ -27,9 +27,9 @@ from cosched.core.effects import (
 )
 from cosched.core.events import Finished, NodesLost, ReleaseDue, Requeued, StartedUnasked
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER
+from cosched.core.protocol import FOREVER, EndedBy
 from cosched.core.settings import Scheme
-from cosched.core.story import ENDED, Detail, What, Why
+from cosched.core.story import ENDED, TOGETHER, Detail, What, Why
 
 QUEUED, READY, HOLDING, RUNNING = JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING
 HOLD, YIELD = Scheme.HOLD, Scheme.YIELD  # a member that is read from its class takes 0.1 us in Python 3.11
@@ -72,8 +72,10 @@ class Allocations:
         job.started_at = now
         job.start_at = at
         job.call, job.in_doubt = None, False
-        if job.group is not None:
-            job.group.asked = NOTHING
+        job.runs += 1
+        if (group := job.group) is not None:
+            group.asked = group.checks = NOTHING
+            group.know_of_start = tuple(group.partners) if why in TOGETHER else ()
         job.hold_ends, job.missed = 0, False
         noted = self.ledger.note(job, What.STARTED, why, **detail) if self.ledger.story else []
         effects = [*ended, *noted, *self.slots.end(job)]
@@ -119,6 +121,8 @@ class Allocations:
         effects.append(Hold(job.id, job.held_until))
         if job.held_until < FOREVER:
             effects.append(SetTimer(job.id, Timer.RELEASE, job.held_until))
+        if self.ledger.settings.hold_check:
+            effects.append(SetTimer(job.id, Timer.CHECK, now + self.ledger.settings.hold_check))
         return effects
 
     def pass_over(self, job: PairedJob, now: int, why: Why, **detail: Unpack[Detail]) -> list[Effect]:
@@ -255,6 +259,8 @@ class Allocations:
         if job.wanted and job.state is QUEUED:
             effects.append(Want(job.id, False))
         job.state = event.how
+        job.ended_at = now
+        job.ended_by = event.by if event.how is JobState.CANCELLED else EndedBy.ITSELF
         self.ledger.wanted.pop(job.id, None)
         job.call = None
         noted = self.ledger.note(job, ENDED[event.how]) if self.ledger.story else []
@@ -264,6 +270,8 @@ class Allocations:
         """The running job is queued again. Mates that ask are told so from now on."""
         job.state = QUEUED
         job.started_at = job.start_at = None
+        if job.group is not None:
+            job.group.know_of_start = ()
         return [*self.ledger.note(job, What.REQUEUED, event.why), *self.patience(job, now), Reschedule(job.id)]
 
     # Timers
@@ -286,4 +294,9 @@ class Allocations:
         self.ledger.held_nodes += job.nodes
         if job.held_until == FOREVER:
             job.held_until = self._release_time(job, job.generation, job.held_since)
-        return [SetTimer(job.id, Timer.RELEASE, job.held_until)] if job.held_until < FOREVER else []
+        timers: list[Effect] = []
+        if job.held_until < FOREVER:
+            timers.append(SetTimer(job.id, Timer.RELEASE, job.held_until))
+        if pause := self.ledger.settings.hold_check:
+            timers.append(SetTimer(job.id, Timer.CHECK, self.ledger.now + pause))
+        return timers

@@ -51,7 +51,7 @@ class Asking:
         """Ask the first question of a RunJob, which goes to all others."""
         group = job.group
         assert group is not None
-        job.call, job.call_since = None, now
+        job.call, job.call_since, job.hinted = None, now, False
         group.agreement, group.told = None, {}
         if group.is_pair:
             group.unanswered = NOBODY  # each question to a mate that gets no answer is told

@@ -17,8 +17,9 @@ The parts, each of which knows only those before it: `ledger` (the jobs and thei
 (who starts with whom), `peers` (who is there), `slots` (agreed instants), `allocations` (start, hold, yield, release),
 `asking` (when jobs ask), `answers` (what peers were answered), `agreeing` (the slots that our jobs propose),
 `algorithm1` (how a start now is proposed to a mate), `telling` (until all know), `proposing` (how it is proposed to
-more), `gathering` (what our jobs ask), `reserving` and `promises` (what they promise others), `links` (what owners
-say), `incoming` (what peers ask).
+more), `successors` (who comes in the place of one that has ended), `gathering` (what our jobs ask), `following` (when
+running jobs end with others), `hearing` (what they hear of others), `reserving` and `promises` (what they promise
+others), `links` (what owners say), `incoming` (what peers ask).
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from cosched.core.allocation import SizeChanged
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, RUNNING, Allocations
 from cosched.core.coscheduling.answers import Answers
 from cosched.core.coscheduling.asking import Asking
+from cosched.core.coscheduling.following import Following
+from cosched.core.coscheduling.hearing import Hearing
 from cosched.core.coscheduling.incoming import Incoming
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob, always, membership
 from cosched.core.coscheduling.links import Links
@@ -46,13 +49,15 @@ from cosched.core.coscheduling.starts.promises import Promises
 from cosched.core.coscheduling.starts.proposing import Proposing
 from cosched.core.coscheduling.starts.reserving import Reserving
 from cosched.core.coscheduling.starts.telling import Telling
+from cosched.core.coscheduling.successors import Successors
 from cosched.core.coscheduling.transitions import ForWhom, Transition, ignore
-from cosched.core.effects import Effect, Want
+from cosched.core.effects import Effect, SetTimer, Timer, Want
 from cosched.core.events import (
     Answered,
     Asked,
     Booked,
     CallFailed,
+    CheckDue,
     Claimed,
     Drained,
     Event,
@@ -78,6 +83,7 @@ from cosched.core.events import (
     SlotLapsed,
     StartedUnasked,
     Submitted,
+    SuccessorDue,
     TellDue,
     Tried,
     TriedReady,
@@ -140,15 +146,18 @@ class Coscheduler:
         self.algorithm1 = algorithm1 = Algorithm1(ledger, peers, allocations, asking, agreeing)
         self.telling = telling = Telling(ledger)
         self.proposing = proposing = Proposing(ledger, allocations, agreeing, telling)
+        self.successors = successors = Successors(ledger, allocations)
         self.gathering = gathering = Gathering(
-            ledger, names, peers, allocations, asking, agreeing, proposing, algorithm1
+            ledger, names, peers, allocations, asking, agreeing, proposing, algorithm1, successors
         )
+        self.following = Following(ledger)
+        self.hearing = hearing = Hearing(ledger, asking, self.following)
         self.reserving = reserving = Reserving(ledger, allocations, slots, agreeing)
         self.promises = promises = Promises(
             ledger, names, peers, allocations, asking, gathering, proposing, telling, reserving
         )
-        self.links = Links(ledger, names, allocations, asking, gathering, promises)
-        self.incoming = Incoming(ledger, names, allocations, answers, gathering, promises)
+        self.links = Links(ledger, names, allocations, asking, gathering, promises, telling)
+        self.incoming = Incoming(ledger, names, allocations, answers, gathering, promises, hearing, successors)
         self.table = self._transitions()
         self.others = self._other_events()
         self._follow = self._answers()
@@ -171,15 +180,39 @@ class Coscheduler:
             raise IllegalEvent(f"{kind.__name__} of unknown job {id}")
         if (transition := rows[job.state]) is None:
             raise IllegalEvent(f"{kind.__name__} while job {id} is {job.state.name}")
+        before = job.state
         effects = transition(job, event, now)
         self._changed[id] = None
+        if job.state is not before or job.hinted:
+            effects = effects + self._follow_change(job, before, now)
         return effects + self.algorithm1.make_void(job, now) if job.in_doubt else effects
+
+    def _follow_change(self, job: PairedJob, before: JobState, now: int) -> list[Effect]:
+        """The job has changed: others are told. It asks, if it has heard that others have."""
+        told = self.telling.changed(job, before, now) if job.state is not before else []
+        return told + self.hearing.ask(job, now) if job.hinted else told
+
+    def _asked(self, event: Asked, now: int) -> list[Effect]:
+        """A peer's request; the job that it is about may start."""
+        job = self.jobs.get(getattr(event.request, "job", ""))
+        before = None if job is None else job.state
+        effects = self.incoming.asked(event, now)
+        if job is None or before is None or (job.state is before and not job.hinted):
+            return effects
+        return effects + self._follow_change(job, before, now)
+
+    def _peer_there(self, event: PeerThere, now: int) -> list[Effect]:
+        """The peer is well: it hears what it has missed."""
+        there = self.asking.peer_there(event, now)
+        return there + self.telling.tell_peer(event.peer) if self.ledger.telling else there
 
     def _answered(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
         """An answer; what it says of the peer follows. It may be about a group that the job has left."""
         event = event if event.peer else replace(event, peer=job.peer)
-        told = self.telling.handle(job, event, now) if job.untold else []
+        told = self.telling.handle(job, event, now) if job.untold or job.news else []
         group, request = job.group, event.request
+        if group is not None and group.checks and group.checks.get(event.peer) is request:
+            return told + self.hearing.checked(job, event, now)
         is_open = group is not None and group.asked.get(event.peer) is request  # the usual case
         if group is None or not (is_open or self.awaits(job, event.peer, request)):
             return told
@@ -192,7 +225,9 @@ class Coscheduler:
     def _failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
         """No answer to a call."""
         event = event if event.peer else replace(event, peer=job.peer)
-        told = self.telling.handle(job, event, now) if job.untold else []
+        told = self.telling.handle(job, event, now) if job.untold or job.news else []
+        if job.group is not None and job.group.checks.get(event.peer) is event.request:
+            return told + self.hearing.unchecked(job, event, now)
         if job.group is None or not self.awaits(job, event.peer, event.request):
             return told
         mutating = type(event.request) in ALGORITHM_1
@@ -258,6 +293,9 @@ class Coscheduler:
             **_rows(gathering.retry, RetryDue, *WAITING),
             **_rows(self.telling.handle, TellDue, *ALL),
             **_rows(self.asking.patience_over, PatienceOver, *WAITING),
+            **_rows(self.hearing.check, CheckDue, HOLDING),
+            **_rows(self.hearing.successor_due, SuccessorDue, *WAITING),
+            **_rows(ignore, CheckDue, QUEUED, READY, RUNNING, *ENDED),
             **_rows(self.incoming.tried, Tried, *ALL),
             **_rows(promises.tried, TriedReady, *ALL),
             **_rows(promises.lease_over, LeaseOver, *WAITING),
@@ -273,7 +311,7 @@ class Coscheduler:
             **_rows(self._finished, Finished, *WAITING, RUNNING),
             **_rows(self._requeued, Requeued, RUNNING),
             **_rows(ignore, ReleaseDue, QUEUED, READY, RUNNING, *ENDED),
-            **_rows(ignore, (RetryDue, LeaseOver, PatienceOver, SlotDue, SlotLapsed), RUNNING, *ENDED),
+            **_rows(ignore, (RetryDue, LeaseOver, PatienceOver, SlotDue, SlotLapsed, SuccessorDue), RUNNING, *ENDED),
         }
 
     def _answers(self) -> dict[type, Transition]:
@@ -293,9 +331,9 @@ class Coscheduler:
         """Kind of event -> what happens, whatever the states of jobs."""
         asking = self.asking
         return {
-            Asked: self.incoming.asked,
+            Asked: self._asked,
             Submitted: self.links.submitted,
-            PeerThere: asking.peer_there,
+            PeerThere: self._peer_there,
             PeerAway: asking.peer_away,
             PeerLeaves: asking.peer_leaves,
             PeerDrains: asking.peer_drains,
@@ -323,7 +361,14 @@ class Coscheduler:
             effects += self.allocations.patience(job, since)
         if job.wanted:
             effects.append(Want(job.id))
-        return effects if job.group is None else effects + self._recover_start(job, now)
+        if job.group is None:
+            return effects
+        effects += self._recover_start(job, now)
+        if job.group.lost:
+            effects.append(
+                SetTimer(job.id, Timer.SUCCESSOR, max(now, max(lost.until for lost in job.group.lost.values())))
+            )
+        return effects + self.hearing.ask(job, now) if job.hinted else effects
 
     def _recover_start(self, job: PairedJob, now: int) -> list[Effect]:
         """What was undecided is dropped, what was decided is told again, and a promise waits for its outcome."""
@@ -347,6 +392,7 @@ class Coscheduler:
         self.names.forget(job)
         self.answers.forget(job)
         self.promises.forget(job)
+        self.ledger.telling.pop(job.id, None)
         self.incoming.trying.pop(job.id, None)
 
 

@@ -10,26 +10,31 @@ from typing import assert_never
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.answers import REFUSED, Answers
+from cosched.core.coscheduling.hearing import Hearing
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob, membership
 from cosched.core.coscheduling.membership import all_but
-from cosched.core.coscheduling.names import Names
+from cosched.core.coscheduling.names import Names, no_pair
 from cosched.core.coscheduling.starts.gathering import Gathering
 from cosched.core.coscheduling.starts.promises import Promises
+from cosched.core.coscheduling.successors import Successors
 from cosched.core.effects import Answer, Call, Effect, HasMate, Try, Wanted
 from cosched.core.events import Asked, Tried
-from cosched.core.job import JobState
+from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import (
     NO_HOLD,
     Domain,
+    Found,
     GetMateJobId,
     GetMateStatus,
     GetMember,
     GetProposal,
     JobId,
+    Lookup,
+    MateJobId,
+    MateProblem,
     MateStarted,
     MateStatus,
     MateTried,
-    MemberTold,
     MutatingRequest,
     ProposeGroupStart,
     Reply,
@@ -66,6 +71,8 @@ class Incoming:
     answers: Answers
     gathering: Gathering
     promises: Promises
+    hearing: Hearing
+    successors: Successors
     trying: dict[JobId, tuple[Domain, TryStartMate]] = field(default_factory=dict)  # who waits for the outcome of a Try
 
     def asked(self, event: Asked, now: int) -> list[Effect]:
@@ -85,7 +92,7 @@ class Incoming:
             case GetProposal():
                 return self.promises.outcome(peer, request, now)
             case TellMember():
-                return [Answer(peer, request, MemberTold(False))]
+                return self.hearing.told(peer, request, now)
             case _:
                 assert_never(request)
 
@@ -104,7 +111,7 @@ class Incoming:
             is_member = isinstance(request, GetMember) and request.member is not None
             return None if is_member else self.names.answer(peer, request)
         knows = found.group is not None and found.group.jobs.get(peer) == request.caller
-        if knows or found.mate is not None:  # else the caller may become its mate, or member
+        if knows or found.state not in WAITING:  # else the caller may become its mate, or member
             return self.names.answer(peer, request)
         return None
 
@@ -114,6 +121,8 @@ class Incoming:
         adopts = job is None or job.group is None
         known = None if job is None or job.group is None else job.group.jobs.get(peer)
         answer = self.names.answer(peer, request)
+        if answer.problem is MateProblem.TAKEN and job is not None and self._is_claim(job, peer, request):
+            return self._claimed(job, peer, request, now)
         if answer.job is None or known == request.caller:
             return [Answer(peer, request, answer)]
         if job is None:
@@ -134,6 +143,35 @@ class Incoming:
         asked = [] if known is None else self._ask_this_one(job, peer, request)
         return [*noted, Answer(peer, request, answer), *asked]
 
+    # The place of one that has ended
+
+    @staticmethod
+    def _is_claim(job: PairedJob, peer: Domain, request: Lookup) -> bool:
+        """Return whether the caller wants the place of another job there, which starts with this one."""
+        of_pair = isinstance(request, GetMateJobId)
+        if isinstance(request, GetMember) and request.member not in (None, job.id):
+            return False
+        return job.group is not None and job.group.is_pair is of_pair and peer in job.group.jobs
+
+    def _claimed(self, job: PairedJob, peer: Domain, request: Lookup, now: int) -> list[Effect]:
+        """Give the caller that place if the job before it has ended; else ask whether it has, and say so."""
+        group = membership(job)
+        self.ledger.changed[job.id] = None
+        may_come, lives = self.successors.may_come(job, peer), group.claimed.get(peer, False)
+        if may_come is None and not lives:
+            group.claimed = {**group.claimed, peer: False}
+            asked = self.hearing.doubt(job, peer)
+            return [*asked, Answer(peer, request, MateJobId(Found.BUSY, None))]
+        if not may_come:
+            group.claimed = all_but(peer, group.claimed)
+            return [Answer(peer, request, no_pair(MateProblem.TAKEN))]
+        before = group.jobs[peer]
+        self.names.know(job, peer, request.caller)
+        self.answers.last.pop((peer, before), None)
+        job.hinted = True
+        taken = self.gathering.replaced(job, peer, before)
+        return [*taken, Answer(peer, request, MateJobId(Found.MATE, job.id)), *self.hearing.ask(job, now)]
+
     def mate_status(self, peer: Domain, request: GetMateStatus) -> MateStatus:
         """Answer GetMateStatus; UNKNOWN for any job that is not the caller's mate."""
         if not self.names.starts_with(peer, request.caller, request.job):
@@ -143,7 +181,8 @@ class Incoming:
             job.disclosed = True
             self.ledger.changed[job.id] = None
         may_book = not job.is_pair and self._may_book(job)  # a mate is asked to start first
-        return MateStatus(STATUS[job.state], job.generation + (job.state is READY), job.started_at, may_book)
+        generation, by = job.generation + (job.state is READY), job.ended_by
+        return MateStatus(STATUS[job.state], generation, job.started_at, may_book, job.runs, job.ended_at, by)
 
     def _may_book(self, job: PairedJob) -> bool:
         """Whether the job queues, has been ready once, and this domain gives slots."""

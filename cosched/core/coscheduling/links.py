@@ -13,6 +13,7 @@ from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob, qu
 from cosched.core.coscheduling.names import Names
 from cosched.core.coscheduling.starts.gathering import Gathering
 from cosched.core.coscheduling.starts.promises import Promises
+from cosched.core.coscheduling.starts.telling import Telling
 from cosched.core.effects import ClearTimer, Effect, HasMate, Reschedule, Timer, Want
 from cosched.core.events import Linked, MateHeardOf, Submitted, Unlinked
 from cosched.core.job import WAITING
@@ -31,17 +32,26 @@ class Links:
     asking: Asking
     gathering: Gathering
     promises: Promises
+    telling: Telling
 
     def submitted(self, event: Submitted, now: int) -> list[Effect]:
         """A job is queued; ValueError if its mate, or its place in its group, is another job's."""
         named = event.named
+        before = self.names.predecessor(named, event.owner)
         job = queued_job(event.job, event.owner, self.ledger.domain, named, adoptable=event.adoptable)
         self.names.add(job, named)
         self.ledger.changed[job.id] = None
         noted = self.ledger.note(job, What.SUBMITTED, **_told(named)) if self.ledger.story else []
         job.wanted = self.names.take_asked_early(job)
         wanted: list[Effect] = [Want(job.id)] if job.wanted else []
-        return noted + wanted + self.allocations.patience(job, now)
+        told = [] if before is None else self._in_place_of(before, now)
+        return noted + wanted + self.allocations.patience(job, now) + told
+
+    def _in_place_of(self, before: PairedJob, now: int) -> list[Effect]:
+        """Those that waited for a job that has ended are told that another is there. One that had started is past."""
+        group = before.group
+        assert group is not None
+        return [] if before.runs or group.has_begun else self.telling.tell_news(before, group.jobs, now)
 
     def linked(self, job: PairedJob, event: Linked, now: int) -> list[Effect]:
         """The job starts with others; ValueError if its mate, or its place in its group, is another job's."""
@@ -49,6 +59,7 @@ class Links:
             raise IllegalEvent(f"Linked, but the mate of job {job.id} may just have started")
         named, before = event.named, _named(job)
         self.names.check_free(job.id, named, job.owner)
+        news = [] if _is_same(job.named, named) else self._tell_all(job, now)
         parted = self._part(job, now)
         self.names.link(job, named)
         told = _told(named)
@@ -57,7 +68,12 @@ class Links:
         elif before is not None:
             told["was"] = before
         noted = self.ledger.note(job, What.LINKED, **told)
-        return [*parted, *noted, HasMate(job.id), *self.allocations.patience(job, now), *self._asks_for_them(job, now)]
+        patience, asks = self.allocations.patience(job, now), self._asks_for_them(job, now)
+        return [*parted, *noted, HasMate(job.id), *patience, *asks, *news]
+
+    def _tell_all(self, job: PairedJob, now: int) -> list[Effect]:
+        """Tell those with which the job was to start that it has changed."""
+        return [] if job.group is None else self.telling.tell_news(job, job.group.jobs, now)
 
     def _part(self, job: PairedJob, now: int) -> list[Effect]:
         """Those with which the job was to start wait for it no longer."""
@@ -81,12 +97,13 @@ class Links:
         if job.group is None:
             raise IllegalEvent(f"Unlinked, but job {job.id} has no mate")
         told: Detail = {"mate": job.mate, "peer": job.peer} if job.is_pair else {"group": job.group.name}
+        news = self._tell_all(job, now)
         noted = [*self._part(job, now), *self.ledger.note(job, What.UNLINKED, **told)]
         self.names.unlink(job)
         noted.append(HasMate(job.id))
         if job.state is not QUEUED:  # it has nodes, and nobody to wait for
-            return noted + self.allocations.start(job, now, Why.UNLINKED)
-        return [*noted, ClearTimer(job.id, Timer.PATIENCE), Reschedule(job.id)]
+            return noted + self.allocations.start(job, now, Why.UNLINKED) + news
+        return [*noted, ClearTimer(job.id, Timer.PATIENCE), Reschedule(job.id), *news]
 
     def heard(self, job: PairedJob, event: MateHeardOf, now: int) -> list[Effect]:  # noqa: ARG002
         """Which job another one is, told when this one was submitted, or in answer to somebody else."""
@@ -105,6 +122,11 @@ class Links:
             return []
         named: Detail = {"peer": job.peer, "mate": job.mate, "pair": job.pair, "problem": job.problem}
         return self.ledger.note(job, What.WRONG_MATE, **named)
+
+
+def _is_same(before: Named, named: Named) -> bool:
+    """Return whether the job starts with those with which it was to start; their ids may have been learnt."""
+    return (before.others, before.name) == (named.others, named.name) and named.ids in ((), before.ids)
 
 
 def _told(named: Named) -> Detail:

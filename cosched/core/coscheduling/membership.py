@@ -164,6 +164,7 @@ class Membership:
     lost: Kept[Mapping[Domain, Lost]] = NOTHING  # those that have ended before any started
     heard: Kept[Mapping[Domain, Heard]] = NOTHING
     know_of_start: Kept[tuple[Domain, ...]] = ()  # others that know that the job has started, by a call or an answer
+    claimed: Transient[Mapping[Domain, bool]] = NOTHING  # other jobs want the place of that member; whether it lives
     checks: Transient[Mapping[Domain, Request]] = NOTHING  # what is asked of others while the job holds, or runs
 
     @classmethod
@@ -243,6 +244,8 @@ class Membership:
         if self.jobs.get(peer, job) != job:
             self.void = all_but(peer, self.void)  # each job counts its own proposals
             self.held_by = all_but(peer, self.held_by)
+            self.lost, self.heard = all_but(peer, self.lost), all_but(peer, self.heard)
+            self.bonds, self.claimed = all_but(peer, self.bonds), all_but(peer, self.claimed)
         self.jobs[peer] = job
         self.ids = all_but(peer, self.ids)
 

@@ -120,8 +120,11 @@ class Names:
 
     def know(self, job: PairedJob, peer: Domain, other: JobId) -> None:
         """The id of the mate, or of the member there, is known now."""
+        before = membership(job).jobs.get(peer, other)
         membership(job).know(peer, other)
         if job.is_pair:
+            if before != other and self._by_mate.get((peer, before)) == job.id:
+                del self._by_mate[peer, before]
             self._by_mate[peer, other] = job.id
 
     def take_asked_early(self, job: PairedJob) -> bool:
@@ -176,12 +179,28 @@ class Names:
             found = self._by_name.get((peer, owner, request.pair))
         else:
             found = request.mate if request.mate is not None else self._by_mate.get((peer, request.caller))
+            found = self._successor(peer, request.caller, found)
         local = self.ledger.jobs.get(found) if found is not None else None
         if local is None or not local.state.final:
             return local
         other = membership(local).jobs.get(peer) if isinstance(request, GetMember) else local.mate
         is_of_it = other in (None, request.caller) and local.owner == owner
         return local if is_of_it else None  # else its name may be used again
+
+    def _successor(self, peer: Domain, caller: JobId, found: JobId | None) -> JobId | None:
+        """Return the job that was found by its id, or the one that the caller has for a mate in its place."""
+        named = self.ledger.jobs.get(found or "")
+        if named is None or not named.state.final or named.mate != caller:
+            return found
+        later = self.ledger.jobs.get(self._by_mate.get((peer, caller), ""))
+        return found if later is None or later.state.final else later.id
+
+    def predecessor(self, named: Named, owner: str) -> PairedJob | None:
+        """Return the job here that has ended, and has had this name of this owner, or this mate, last."""
+        found = [self._by_name.get((named.peer, owner, named.name))] if named.name else []
+        found += [self._by_mate.get(mate) for mate in named.ids] if named.is_pair else []
+        jobs = [self.ledger.jobs[job] for job in found if job is not None]
+        return next((job for job in jobs if job.state.final and job.group is not None), None)
 
     def answer(self, peer: Domain, request: GetMateJobId | GetMember) -> MateJobId:
         """Which job here starts with the caller."""
@@ -241,8 +260,10 @@ class Names:
             return NOT_WAITING[named.state]
         group = local.group
         mate = group.jobs.get(peer) if group is not None else None
-        if group is not None and (not group.is_pair or peer not in group.others or mate not in (None, request.caller)):
+        if group is not None and (not group.is_pair or peer not in group.others):
             return MateProblem.TAKEN
+        if mate not in (None, request.caller):
+            return NOT_WAITING.get(local.state, MateProblem.TAKEN)
         if mate is not None or request.pair is not None:
             return None
         return NOT_WAITING.get(local.state) or (MateProblem.NAMES_PAIR if local.pair is not None else None)

@@ -11,23 +11,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import ALIVE, Asking
 from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
-from cosched.core.coscheduling.membership import NOTHING, Membership
+from cosched.core.coscheduling.membership import NOTHING, Membership, all_but
 from cosched.core.coscheduling.names import Names
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.coscheduling.starts.agreeing import Agreeing
 from cosched.core.coscheduling.starts.algorithm1 import Algorithm1
 from cosched.core.coscheduling.starts.proposing import Proposing
-from cosched.core.effects import Call, CancelJob, Effect, Reschedule, SetTimer, Timer
+from cosched.core.coscheduling.successors import Successors
+from cosched.core.effects import Call, CancelJob, Effect, Reschedule, SetTimer, Timer, Want
 from cosched.core.events import Answered, CallFailed, Ready, RetryDue
 from cosched.core.protocol import (
     Domain,
     Failure,
     Found,
     GetMateStatus,
+    JobId,
     MateJobId,
     MateProblem,
     MateStatus,
@@ -35,11 +38,34 @@ from cosched.core.protocol import (
     Status,
 )
 from cosched.core.settings import OnMateUnknown, OnMemberLost, OnUnreachable, Scheme
-from cosched.core.story import Detail, Why
+from cosched.core.story import Detail, What, Why
 
 STARTED = (Status.RUNNING, Status.ENDED)
 WAITS = (Status.HOLDING, Status.QUEUING)
 APART = (MateProblem.OFF, MateProblem.UNLINKED)  # somebody there has decided that the job goes on without
+
+
+class Others(NamedTuple):
+    """How the others stand: whether some have begun, who is lacking, who is lost, and who waits."""
+
+    begun: bool
+    lacking: list[Domain]
+    lost: list[Domain]
+    left: list[Domain]
+
+
+def _sorted(group: Membership) -> Others:
+    begun, lacking, lost, left = group.has_begun, list[Domain](), list[Domain](), list[Domain]()
+    for peer, told in group.told.items():
+        if not isinstance(told, MateStatus) or told.status is Status.UNSUBMITTED:
+            lacking.append(peer)
+        elif told.status in WAITS:
+            left.append(peer)
+        elif told.status in STARTED:
+            begun = True
+        else:
+            lost.append(peer)
+    return Others(begun, lacking, lost, left)
 
 
 @dataclass
@@ -54,6 +80,7 @@ class Gathering:
     agreeing: Agreeing
     proposing: Proposing
     algorithm1: Algorithm1
+    successors: Successors
 
     # RunJob(j, N): Algorithm 1
 
@@ -86,18 +113,28 @@ class Gathering:
         group, peer, answer = job.group, event.peer, event.answer
         assert group is not None
         assert isinstance(answer, MateJobId)
+        if answer.found is Found.BUSY:
+            return self.failed(job, CallFailed(job.id, event.request, Failure.BUSY, peer), now)
         if answer.job is None:
             return self._told(job, group, peer, answer, now)
-        if group.jobs.get(peer) != answer.job:
+        replaced: list[Effect] = []
+        if (before := group.jobs.get(peer)) != answer.job:
             self.names.know(job, peer, answer.job)
+            replaced = [] if before is None else self.replaced(job, peer, before)
         if job.problem and group.is_pair:
             job.problem = ""
         if job.state is HOLDING:  # it has only asked whether its mate is there by now
             group.asked = NOTHING
-            return []
+            return replaced
         request = GetMateStatus(answer.job, job.id)
         group.asked[peer] = request
-        return [Call(peer, job.id, request)]
+        return [*replaced, Call(peer, job.id, request)]
+
+    def replaced(self, job: PairedJob, peer: Domain, before: JobId) -> list[Effect]:
+        """Another job there is the mate, or the member, in the place of one that has ended."""
+        job.in_doubt = False  # what was asked of that one is over
+        noted = self.ledger.note(job, What.LINKED, mate=membership(job).jobs[peer], peer=peer, was=f"{peer}:{before}")
+        return [*noted, *self.successors.came(job)]
 
     def told(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
         """How the mate stands, or the member there."""
@@ -114,29 +151,47 @@ class Gathering:
         return [] if group.asked else self._go_on(job, group, now)
 
     def _go_on(self, job: PairedJob, group: Membership, now: int) -> list[Effect]:
-        """All others have been asked: start, wait, or propose."""
-        begun = group.has_begun
-        lacking, lost, left = [], [], []
-        for peer, told in group.told.items():
-            if not isinstance(told, MateStatus) or told.status is Status.UNSUBMITTED:
-                lacking.append(peer)
-            elif told.status in WAITS:
-                left.append(peer)
-            elif told.status in STARTED:
-                begun = True
-            else:
-                lost.append(peer)
+        """All others have been asked: start, wait, or propose. A job without nodes may only be cancelled, or wait."""
+        begun, lacking, lost, left = _sorted(group)
+        losses = [effect for peer in lost for effect in self._lose(job, peer, now)]
+        if job.state is QUEUED:
+            return losses + self._without_nodes(job, group, left, now, stops=bool(lost) and not begun)
         if begun:
-            return self._follow(job, now)
+            return losses + self._follow(job, now)
         if group.at is not None and job.slot is None and now >= (self.ledger.passed_from(job) or 0):
             return self._passed(job, now)
         for peer in lacking:
             if (waits := self._lacks(job, peer, group.told[peer], now)) is not None:
-                return waits
+                return losses + waits
+        if (awaited := self.successors.awaited(job, now)) is not None:
+            return losses + self.successors.wait(job, awaited, now)
         if lost and self._stops(group, left):
-            return self._stop_for_lost(job, lost[0], now)
+            return losses + self._stop_for_lost(job, lost[0], now)
         dropped = self._leave_out(job, left) if lacking or lost or group.without else []
-        return dropped + self._propose(job, group, left, now)
+        return losses + dropped + self._propose(job, group, left, now)
+
+    def _lose(self, job: PairedJob, peer: Domain, now: int) -> list[Effect]:
+        """The member there has ended: its domain holds nothing for the job any more, and has no slot with it."""
+        group = membership(job)
+        told = group.told[peer]
+        assert isinstance(told, MateStatus)
+        effects = self.successors.lose(job, peer, told, now)
+        group.held_by = all_but(peer, group.held_by)
+        if job.state is QUEUED and job.wanted and group.is_pair:
+            job.wanted = False
+            effects.append(Want(job.id, False))
+        if job.slot is not None and not group.keeps_slot:
+            effects += self.agreeing.slots.drop(job, Why.MATE_CHANGED)
+        return effects
+
+    def _without_nodes(
+        self, job: PairedJob, group: Membership, left: Sequence[Domain], now: int, *, stops: bool
+    ) -> list[Effect]:
+        """What a queued job does that has asked after a hint: it is cancelled, or waits for its turn."""
+        cancels = self.ledger.settings.on_member_lost is OnMemberLost.CANCEL and self._stops(group, left)
+        if stops and cancels and self.successors.awaited(job, now) is None:
+            return [CancelJob(job.id)]
+        return [Reschedule(job.id)]
 
     def _stops(self, group: Membership, left: Sequence[Domain]) -> bool:
         """Whether those that are left do not start without the lost ones."""

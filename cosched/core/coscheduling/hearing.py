@@ -1,0 +1,130 @@
+"""News of others: a job hears that one with which it starts, or has started, has changed, and asks again (life.md, 1).
+
+What is heard is a hint, which carries no facts. A job that holds becomes ready on the nodes that it has, and asks. One
+that is ready, booked, or waits for an answer notes the hint, and asks when that is over. A queued one asks without
+nodes: it may only be cancelled, or wait. One that runs asks how the other stands (`following`).
+
+A hint may get lost. So a job that holds asks now and then whether its mates still wait (`hold_check`). The check
+decides nothing: any other answer makes the job ask as a hint does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cosched.core.coscheduling.allocations import HOLDING, QUEUED, RUNNING
+from cosched.core.coscheduling.asking import Asking
+from cosched.core.coscheduling.following import Following
+from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
+from cosched.core.coscheduling.membership import NOTHING, Heard, all_but
+from cosched.core.coscheduling.successors import LOST
+from cosched.core.effects import Answer, Call, Effect, SetTimer, Timer
+from cosched.core.events import Answered, CallFailed, CheckDue, ReleaseDue, SuccessorDue
+from cosched.core.job import WAITING
+from cosched.core.protocol import Domain, GetMateStatus, MateStatus, MemberTold, Status, TellMember
+from cosched.core.story import What
+
+STILL_WAITS = (Status.HOLDING, Status.QUEUING)
+
+
+@dataclass
+class Hearing:
+    """What our jobs hear of others."""
+
+    ledger: Ledger
+    asking: Asking
+    following: Following
+
+    def told(self, peer: Domain, request: TellMember, now: int) -> list[Effect]:
+        """A peer says that a member there has changed. A copy, or an older word, changes nothing."""
+        job = self.ledger.jobs.get(request.job)
+        group = None if job is None else job.group
+        if job is None or group is None or group.jobs.get(peer) != request.caller:
+            return [Answer(peer, request, MemberTold(False))]
+        last = group.heard.get(peer)
+        if last is not None and last.caller == request.caller and request.number <= last.number:
+            return [Answer(peer, request, MemberTold(request.number == last.number))]
+        group.heard = {**group.heard, peer: Heard(request.caller, request.number)}
+        self.ledger.changed[job.id] = None
+        if job.state.final:
+            return [Answer(peer, request, MemberTold(True))]
+        noted = self.ledger.note(job, What.HEARS_OF_MATE, peer=peer)
+        followed = self._changed(job, peer, now)
+        return [*noted, *followed, Answer(peer, request, MemberTold(True))]
+
+    def _changed(self, job: PairedJob, peer: Domain, now: int) -> list[Effect]:
+        if job.state is RUNNING:
+            return self.following.changed(job, peer, now)
+        job.hinted = True
+        return []  # it asks as soon as it can: see `ask`
+
+    def ask(self, job: PairedJob, now: int) -> list[Effect]:
+        """Ask again, after a hint, if the job can do so now."""
+        group = job.group
+        if group is None or job.state not in WAITING:
+            job.hinted = False
+            peers = group.jobs if group is not None and job.state is RUNNING else ()
+            return [effect for peer in peers for effect in self.following.changed(job, peer, now)]
+        if job.call is not None or group.promise is not None or group.agreement is not None:
+            return []
+        if job.state is HOLDING:
+            return self.asking.ask_again(job, now)
+        if job.state is QUEUED:
+            return self.asking.ask(job, now)
+        return []  # it is ready: its questions are open
+
+    # To ask now and then
+
+    def check(self, job: PairedJob, _: CheckDue, now: int) -> list[Effect]:
+        """A job holds: ask whether its mates still wait."""
+        group, pause = job.group, self.ledger.settings.hold_check
+        if group is None or not pause:
+            return []
+        again = SetTimer(job.id, Timer.CHECK, now + pause)
+        known = {} if group.promise is not None else group.jobs
+        unlost = [peer for peer, other in known.items() if peer not in group.lost or group.lost[peer].job != other]
+        group.checks = {peer: GetMateStatus(known[peer], job.id) for peer in unlost if peer not in group.without}
+        return [again, *(Call(peer, job.id, request) for peer, request in group.checks.items())]
+
+    def doubt(self, job: PairedJob, peer: Domain) -> list[Effect]:
+        """Another job wants the place of the member there: ask whether that one has ended."""
+        group = membership(job)
+        if peer in group.checks:
+            return []
+        request = GetMateStatus(group.jobs[peer], job.id)
+        group.checks = {**group.checks, peer: request}
+        return [Call(peer, job.id, request)]
+
+    def checked(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
+        """How the other one stands, which was asked by a check."""
+        group, answer = membership(job), event.answer
+        assert isinstance(answer, MateStatus)
+        group.checks = all_but(event.peer, group.checks) or NOTHING
+        if job.state is RUNNING:
+            return self.following.told(job, event.peer, answer, now)
+        if job.state in WAITING:
+            if event.peer in group.claimed:
+                group.claimed = {**group.claimed, event.peer: answer.status not in LOST}
+            job.hinted |= answer.status not in STILL_WAITS
+        return []
+
+    def unchecked(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
+        """No answer to a check: it decides nothing."""
+        group = membership(job)
+        group.checks = all_but(event.peer, group.checks) or NOTHING
+        return self.following.failed(job, event, now) if job.state is RUNNING else []
+
+    # A successor that does not come
+
+    def successor_due(self, job: PairedJob, _: SuccessorDue, now: int) -> list[Effect]:
+        """The job has waited long enough for another in the place of a mate, or long enough with nodes."""
+        if job.group is None or not job.group.lost:
+            return []
+        awaited = [lost for lost in job.group.lost.values() if now < lost.until]
+        if not awaited:
+            job.hinted = True
+            return []
+        if job.state is not HOLDING or job.group.promise is not None:
+            return [SetTimer(job.id, Timer.SUCCESSOR, max(lost.until for lost in awaited))]
+        released = self.asking.allocations.release(job, ReleaseDue(job.id), now)
+        return [*released, SetTimer(job.id, Timer.SUCCESSOR, max(lost.until for lost in awaited))]
