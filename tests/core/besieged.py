@@ -50,6 +50,7 @@ from cosched.core.protocol import (
     MateStarted,
     MateStatus,
     MateTried,
+    MemberTold,
     Outcome,
     ProposalOutcome,
     ProposeGroupStart,
@@ -59,6 +60,7 @@ from cosched.core.protocol import (
     SettleGroupStart,
     StartJob,
     Status,
+    TellMember,
     TryStartMate,
     Vote,
     Window,
@@ -300,6 +302,8 @@ class Besieged:
             return MateStarted(yes)
         if isinstance(request, SettleGroupStart):
             return Settled(draw.random() < 0.8)
+        if isinstance(request, TellMember):
+            return MemberTold(yes)
         if isinstance(request, GetProposal):
             return ProposalOutcome(draw.choice(list(Outcome)))
         earliest = request.not_before if request.not_before is not None and draw.random() < 0.8 else None

@@ -171,6 +171,14 @@ class DomainA:
         request = GetMateJobId(caller, pair, names.get("mate"), names.get("owner", ""))
         return answered(self.ask(request, names.get("peer", "B")))
 
+    def claimed_by(self, caller: str, lives: Status = Status.QUEUING, job: str = "j", **names: object) -> Reply:
+        """Another job of B wants the place of k: the answer, once B has said how k stands."""
+        busy = self.asked_id(caller, **names)
+        assert busy == MateJobId(Found.BUSY, None)
+        [check] = self.job(job).group.checks.values()
+        self.feed(Answered(job, check, MateStatus(lives, 0, None)))
+        return self.asked_id(caller, **names)
+
     def asked_status(self, job: str = "j", caller: str = "k", peer: str = "B") -> MateStatus:
         return answered(self.ask(GetMateStatus(job, caller), peer))
 

@@ -36,11 +36,13 @@ from cosched.core.protocol import (
     Failure,
     Found,
     GetMateJobId,
+    GetMateStatus,
     GetMember,
     MateJobId,
     MateProblem,
     MateStatus,
     Status,
+    TellMember,
     named_group,
     named_mate,
 )
@@ -90,6 +92,8 @@ def test_a_job_that_names_no_mate_is_adopted_by_the_one_that_names_it(a):
     assert answer(a, mate="j", owner="eve") == UNKNOWN
     assert answer(a, mate="j") == MATE
     assert (a.jobs["j"].peer, a.jobs["j"].mate) == ("B", "k")
+    assert answer(a, "other", mate="j") == MateJobId(Found.BUSY, None)
+    a.handle(Answered("j", GetMateStatus("k", "j"), MateStatus(Status.QUEUING, 0, None), "B"), 5)
     assert answer(a, "other", mate="j") == no_pair(MateProblem.TAKEN)
     assert answer(a, "k", mate="j", peer="C") == no_pair(MateProblem.TAKEN)
 
@@ -187,7 +191,8 @@ def test_a_link_to_what_another_job_has_is_refused(a):
 def test_an_unlinked_job_is_alone_and_its_mate_learns_of_it(a):
     submit(a, pair="p")
     assert answer(a, pair="p") == MATE
-    assert done(a, Unlinked("j")) == [Want("j", False), HasMate("j"), ClearTimer("j", Timer.PATIENCE), Reschedule("j")]
+    alone = [Want("j", False), HasMate("j"), ClearTimer("j", Timer.PATIENCE), Reschedule("j")]
+    assert done(a, Unlinked("j")) == [*alone, Call("B", "j", TellMember("k", "j", 1))]
     assert answer(a, pair="p") == no_pair(MateProblem.UNLINKED)
     assert answer(a, mate="j") == no_pair(MateProblem.UNLINKED)
     assert Start("j") in done(a, Ready("j", Allocation(4), FOREVER))
@@ -295,7 +300,7 @@ def test_a_forgotten_job_is_unknown_until_it_is_recovered(a):
     job = a.jobs["j"]
     a.forget(job)
     assert answer(a, pair="p") == UNSUBMITTED
-    assert a.recover(job, 0, 9) == []
+    assert a.recover(job, 0, 9) == [Call("B", "j", TellMember("k", "j", 1))]
     assert answer(a, pair="p") == CANCELLED_MATE
 
 

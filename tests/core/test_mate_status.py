@@ -5,7 +5,7 @@ import pytest
 from cosched.core.effects import Start
 from cosched.core.events import PatienceOver
 from cosched.core.job import JobState
-from cosched.core.protocol import MateStatus, Status
+from cosched.core.protocol import EndedBy, MateStatus, Status
 from cosched.core.settings import Scheme
 
 from .driver import DomainA, decided, detail, told
@@ -74,7 +74,8 @@ def test_a_job_that_started_says_since_when(how, status):
     a.now = 90
     if how is not None:
         a.finish(how)
-    assert a.asked_status() == MateStatus(status, 0, 40)
+    by = EndedBy.OWNER if how is JobState.CANCELLED else EndedBy.ITSELF
+    assert a.asked_status() == MateStatus(status, 0, 40, runs=1, ended_at=None if how is None else 90, ended_by=by)
 
 
 @pytest.mark.parametrize(("job", "caller", "peer"), [("x", "k", "B"), ("j", "x", "B"), ("j", "k", "C")])

@@ -41,7 +41,7 @@ def test_a_pair_name_joins_two_jobs_and_no_third():
     a = DomainA()
     a.submit("j", pair="p")
     assert a.asked_id("k", pair="p") == MATE_IS_J
-    assert a.asked_id("k2", pair="p").found is Found.NO_PAIR
+    assert a.claimed_by("k2", pair="p").found is Found.NO_PAIR
 
 
 def test_a_pair_name_belongs_to_a_peer():
@@ -139,7 +139,7 @@ def test_a_job_that_has_another_mate_is_not_adopted():
     """ "if its job has no other mate" """
     a = DomainA()
     a.submit("j", mate="other")
-    assert a.asked_id("k", pair=None, mate="j").found is Found.NO_PAIR
+    assert a.claimed_by("k", pair=None, mate="j").found is Found.NO_PAIR
     assert a.job().mate == "other"
 
 

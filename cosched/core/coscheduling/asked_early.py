@@ -38,12 +38,12 @@ class AskedEarly:
         if len(self) > MOST:
             self._forget(next(iter(self._pairs)))
 
-    def take(self, pair: PairName) -> bool:
-        """Whether a job has asked for this pair; forgets that."""
+    def take(self, pair: PairName) -> JobId | None:
+        """Return the job that has asked for this pair, and forget that; None: none has."""
         caller = self._callers.get(pair)
         if caller is not None:
             self._forget(caller)
-        return caller is not None
+        return caller
 
     def _forget(self, caller: JobId) -> None:
         pair = self._pairs.pop(caller, None)

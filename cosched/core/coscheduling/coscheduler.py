@@ -101,6 +101,7 @@ from cosched.core.protocol import (
     Request,
     SettleGroupStart,
     StartJob,
+    TellMember,
     TryStartMate,
 )
 from cosched.core.settings import CoschedulingSettings
@@ -211,7 +212,7 @@ class Coscheduler:
         event = event if event.peer else replace(event, peer=job.peer)
         told = self.telling.handle(job, event, now) if job.untold or job.news else []
         group, request = job.group, event.request
-        if group is not None and group.checks and group.checks.get(event.peer) is request:
+        if group is not None and group.checks and group.checks.get(event.peer) == request:
             return told + self.hearing.checked(job, event, now)
         is_open = group is not None and group.asked.get(event.peer) is request  # the usual case
         if group is None or not (is_open or self.awaits(job, event.peer, request)):
@@ -226,7 +227,7 @@ class Coscheduler:
         """No answer to a call."""
         event = event if event.peer else replace(event, peer=job.peer)
         told = self.telling.handle(job, event, now) if job.untold or job.news else []
-        if job.group is not None and job.group.checks.get(event.peer) is event.request:
+        if job.group is not None and job.group.checks.get(event.peer) == event.request:
             return told + self.hearing.unchecked(job, event, now)
         if job.group is None or not self.awaits(job, event.peer, event.request):
             return told
@@ -246,7 +247,7 @@ class Coscheduler:
         kind = type(request)
         if kind in QUESTIONS:
             return job.group is not None and job.group.asked.get(peer) == request
-        return job.call == request if kind in ALGORITHM_1 else True
+        return job.call == request if kind in ALGORITHM_1 else kind is not TellMember
 
     def _leave(self, follow: Transition, job: PairedJob, event: Any, now: int) -> list[Effect]:
         """What follows for any job, once this one asks and promises no more."""

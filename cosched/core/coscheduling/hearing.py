@@ -39,7 +39,8 @@ class Hearing:
         """A peer says that a member there has changed. A copy, or an older word, changes nothing."""
         job = self.ledger.jobs.get(request.job)
         group = None if job is None else job.group
-        if job is None or group is None or group.jobs.get(peer) != request.caller:
+        known = group is not None and peer in group.others and group.jobs.get(peer, request.caller) == request.caller
+        if job is None or group is None or not known:
             return [Answer(peer, request, MemberTold(False))]
         last = group.heard.get(peer)
         if last is not None and last.caller == request.caller and request.number <= last.number:

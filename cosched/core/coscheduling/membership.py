@@ -20,6 +20,7 @@ from cosched.core.protocol import (
     ProposeGroupStart,
     Request,
     SettleGroupStart,
+    Status,
     Terms,
     Window,
     named_mate,
@@ -35,6 +36,7 @@ class _Nothing(dict[Any, Any]):
     __hash__ = object.__hash__  # type: ignore[assignment]  # so that fields may have it as their default
 
 
+GONE = (Status.ENDED, Status.CANCELLED, Status.FAILED, Status.UNKNOWN)
 NOTHING: dict[Any, Any] = _Nothing()
 NOBODY: Set[Domain] = frozenset()
 
@@ -257,6 +259,12 @@ class Membership:
     def partners(self) -> list[Domain]:
         """The others with which the job starts."""
         return [peer for peer in self.others if peer not in self.without]
+
+    @property
+    def ended(self) -> tuple[Domain, ...]:
+        """The others that have ended, or are unknown, by their last answers."""
+        told = self.told.items()
+        return tuple(peer for peer, said in told if isinstance(said, MateStatus) and said.status in GONE)
 
     @property
     def is_starting(self) -> bool:

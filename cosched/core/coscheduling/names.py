@@ -128,10 +128,13 @@ class Names:
             self._by_mate[peer, other] = job.id
 
     def take_asked_early(self, job: PairedJob) -> bool:
-        """Whether the job's mate has asked for it before it was submitted; forgets that."""
+        """Return whether the job's mate has asked for it before it was submitted. Then that is known from now on."""
         if (pair := job.pair) is None or (early := self._asked_early.get(job.peer)) is None:
             return False
-        return early.take(PairName(job.owner, pair))
+        caller = early.take(PairName(job.owner, pair))
+        if caller is not None and job.mate is None:
+            self.know(job, job.peer, caller)
+        return caller is not None
 
     # What peers ask
 
