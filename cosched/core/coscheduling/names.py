@@ -237,7 +237,7 @@ class Names:
         """Return whether the owner has unlinked the caller from the job that it asks for."""
         if local is not None:
             return local.is_parted_from(peer, request.caller)
-        if request.mate is not None:
+        if request.mate is not None and request.pair is None:
             return False
         names = (self.ledger.jobs[job].parted for job in self._parted.get((peer, request.caller), ()))
         return any(request.pair is None or (had and had.pair in (None, request.pair)) for had in names)

@@ -1,0 +1,191 @@
+"""A few domains of 8 nodes, with plain schedulers, on one clock: what happens to pairs and groups over their lives.
+
+Calls are answered at once, unless a domain is down. What is told then is told again when it is back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+
+from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.domain import TIMER_EVENTS, PolicyDomain
+from cosched.core.effects import Answer, Call, CancelJob, ClearTimer, Effect, Record, SetTimer, Start, Timer
+from cosched.core.events import (
+    Answered,
+    Asked,
+    CallFailed,
+    Event,
+    Finished,
+    PeerAway,
+    PeerThere,
+    Submitted,
+)
+from cosched.core.job import JobState
+from cosched.core.protocol import FOREVER, NO_MATE, EndedBy, Failure, Named, Request
+from cosched.core.scheduling.plain import PlainScheduler
+from cosched.core.scheduling.scheduler import ClusterJob
+from cosched.core.settings import CoschedulingSettings
+from cosched.core.timers import VirtualTimers
+
+NODES = 8
+Act = Callable[["Lives"], None]
+
+
+class Domain:
+    """One domain: its core, its scheduler, its timers."""
+
+    def __init__(self, name: str, settings: CoschedulingSettings) -> None:
+        self.core = Coscheduler(name, NODES, settings)
+        self.scheduler = PlainScheduler(NODES)
+        self.policy = PolicyDomain(self.core, self.scheduler)
+        self.timers = VirtualTimers[tuple[str, Timer]]()
+        self.runs: dict[str, int] = {}  # for how long jobs run
+        self.ends: dict[str, int] = {}
+        self.starts: dict[str, int] = {}
+        self.story: list[tuple[int, str, str]] = []
+        self.calls: list[Request] = []  # that it has made
+        self.down = False
+
+
+class Lives:
+    """Domains of these names. Hold, release after 1,200 s, no jitter, the whole machine; slots off (life.md, Cases)."""
+
+    def __init__(self, names: str, **settings: object) -> None:
+        quiet = {"release_jitter": Decimal(0), "max_held_fraction": Decimal(1)}
+        self.domains = {name: Domain(name, CoschedulingSettings(**{**quiet, **settings})) for name in names}
+        self.now = 0
+        self._plan: list[tuple[int, Act]] = []
+
+    # What happens, by `DOMAIN:ID`
+
+    def at(self, now: int, act: Act) -> None:
+        """Have something happen at that instant."""
+        self._plan.append((now, act))
+
+    def submit(self, at: int, job: str, nodes: int, run: int, named: Named = NO_MATE) -> None:
+        """Submit a job that runs for so many seconds."""
+        self.at(at, lambda world: world._submit(*job.split(":"), nodes, run, named))
+
+    def _submit(self, name: str, id: str, nodes: int, run: int, named: Named) -> None:
+        domain = self.domains[name]
+        domain.runs[id] = run
+        changes = domain.policy.handle(Submitted(id, named, "ann"), self.now)
+        domain.scheduler.submit(ClusterJob(id, nodes, run, self.now, paired=named is not NO_MATE))
+        self._do(domain, changes)
+
+    def cancel(self, at: int, job: str, by: EndedBy = EndedBy.OWNER, how: JobState = JobState.CANCELLED) -> None:
+        """End a job that waits, or runs."""
+        self.at(at, lambda world: world.end(*job.split(":"), how, by))
+
+    def tell(self, at: int, name: str, event: Event) -> None:
+        """Tell a domain something."""
+        self.at(at, lambda world: world._feed(world.domains[name], event))
+
+    def kill(self, at: int, name: str, until: int) -> None:
+        """A domain gives no answer for a while, and does nothing. The others notice both."""
+        self.at(at, lambda world: world._leave(name, down=True))
+        self.at(until, lambda world: world._leave(name, down=False))
+
+    def _leave(self, name: str, *, down: bool) -> None:
+        self.domains[name].down = down
+        others = [domain for other, domain in self.domains.items() if other != name]
+        for other in others:
+            self._feed(other, PeerAway(name) if down else PeerThere(name))
+            if not down:
+                self._feed(self.domains[name], PeerThere(other.core.ledger.domain))
+
+    def end(self, name: str, id: str, how: JobState, by: EndedBy = EndedBy.OWNER) -> None:
+        """A job ends now."""
+        domain = self.domains[name]
+        domain.ends.pop(id, None)
+        domain.scheduler.leave(id, self.now, how)
+        self._feed(domain, Finished(id, how, by))
+
+    # The clock
+
+    def run(self, until: int = 10_000) -> Lives:
+        """Let all of it happen."""
+        while (now := self._next()) <= until:
+            self.now = now
+            self._do_planned()
+            while self._step():
+                pass
+        return self
+
+    def _next(self) -> int:
+        up = [domain for domain in self.domains.values() if not domain.down]
+        due = [domain.timers.next() for domain in up] + [end for each in up for end in each.ends.values()]
+        return max(self.now, min([*due, *(at for at, _ in self._plan)], default=FOREVER))
+
+    def _do_planned(self) -> None:
+        for name, domain in self.domains.items():
+            for id in [id for id, end in domain.ends.items() if end <= self.now and not domain.down]:
+                self.end(name, id, JobState.COMPLETED)
+        due = [act for at, act in self._plan if at <= self.now]
+        self._plan = [(at, act) for at, act in self._plan if at > self.now]
+        for act in due:
+            act(self)
+
+    def _step(self) -> bool:
+        """Timers first, those of slots last, then iterations; return whether anything has happened."""
+        up = [domain for domain in self.domains.values() if not domain.down]
+        for domain in up:
+            domain.scheduler.enter(self.now)
+            if (key := domain.timers.take(self.now, of_slots=False)) is not None:
+                self._feed(domain, TIMER_EVENTS[key[1]](key[0]))
+                return True
+        for domain in up:
+            if changes := domain.policy.schedule(self.now):
+                self._do(domain, changes)
+                return True
+        return False
+
+    # The shell
+
+    def _feed(self, domain: Domain, event: Event) -> None:
+        if not domain.down:
+            domain.scheduler.enter(self.now)
+            self._do(domain, domain.policy.handle(event, self.now))
+
+    def _do(self, domain: Domain, changes: Sequence[Effect]) -> None:
+        for change in changes:
+            match change:
+                case Call():
+                    self._call(domain, change)
+                case SetTimer():
+                    domain.timers.set((change.job, change.timer), change.timer, max(change.at, self.now))
+                case ClearTimer():
+                    domain.timers.clear((change.job, change.timer))
+                case Start():
+                    domain.starts[change.job] = self.now
+                    domain.ends[change.job] = self.now + domain.runs[change.job]
+                case CancelJob():
+                    self.end(domain.core.ledger.domain, change.job, JobState.CANCELLED, EndedBy.MATE)
+                case Record():
+                    domain.story.append((self.now, change.job, str(change.what)))
+                case _:
+                    pass
+
+    def _call(self, domain: Domain, call: Call) -> None:
+        peer, name = self.domains[call.peer], domain.core.ledger.domain
+        domain.calls.append(call.request)
+        if peer.down:
+            self._feed(domain, CallFailed(call.job, call.request, Failure.UNREACHABLE, call.peer))
+            return
+        peer.scheduler.enter(self.now)
+        changes = peer.policy.handle(Asked(name, call.request), self.now)
+        [reply] = [change.answer for change in changes if type(change) is Answer]
+        self._do(peer, [change for change in changes if type(change) is not Answer])
+        self._feed(domain, Answered(call.job, call.request, reply, call.peer))
+
+    # What has become of it
+
+    def starts(self) -> dict[str, int]:
+        """When jobs started, by `DOMAIN:ID`."""
+        return {f"{name}:{id}": at for name, each in self.domains.items() for id, at in each.starts.items()}
+
+    def state(self, job: str) -> JobState:
+        """The state of a job."""
+        name, id = job.split(":")
+        return self.domains[name].core.jobs[id].state
