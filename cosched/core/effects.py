@@ -127,7 +127,8 @@ class EndRun:
     """End the run of a job, as its owner's cancellation would. Its end is the event Finished, or Requeued, later.
 
     Finished tells how the run ended; in which state the job ends then is told by the rules: see PairedJob.ending.
-    `again`: the job is queued again after that.
+    `again`: the job is queued again after that; where that cannot be, it is left alone, and the event is RunsOn. The
+    order is repeated after a restart, so it may be about a run that is over.
     """
 
     job: JobId

@@ -147,6 +147,11 @@ class Requeued(JobEvent):
 
 
 @message
+class RunsOn(JobEvent):
+    """The job's resource manager cannot queue it again: it runs on, though the rules have ended its run (EndRun)."""
+
+
+@message
 class ReleaseDue(JobEvent):
     """A hold is to end: its release timer is due, or an operator asks for it (ReleaseHold)."""
 

@@ -45,6 +45,8 @@ class What(StrEnum):
     WRONG_MATE = "names a wrong mate"
     HEARS_OF_MATE = "hears that its mate has changed"
     MATE_ENDED = "its mate has ended"  # before it started
+    RUN_ENDS = "its run is ended"  # it follows its mate
+    RUNS_ON = "runs on without its mate"  # which was queued again
 
 
 ENDED: dict[JobState, What] = {
@@ -92,6 +94,7 @@ class Why(StrEnum):
     # It is queued again
     PREEMPTED = "preempted by its scheduler"
     TAKEN_BACK = "taken back by its resource manager"
+    NOT_REQUEUED = "its resource manager cannot queue it again"  # so it runs on
 
     # It holds or yields; the queue shows these as the job's reason
     MATE_QUEUING = "MateQueuing"

@@ -19,6 +19,7 @@ from cosched.core.protocol import (
     MateStarted,
     MateStatus,
     MateTried,
+    MemberTold,
     Reply,
     Request,
     StartJob,
@@ -134,6 +135,10 @@ class DomainA:
     def reply(self, answer: Reply, job: str = "j") -> list[Effect]:
         """B answers the question that the job asks at present."""
         return self.feed(Answered(job, self.awaited(job), answer))
+
+    def acknowledge(self, job: str = "j") -> list[Effect]:
+        """B has heard that the job has changed."""
+        return self.feed(Answered(job, self.job(job).news["B"].request, MemberTold(True)))
 
     def fail(self, failure: Failure, job: str = "j") -> list[Effect]:
         """No answer comes to the question that the job asks at present."""

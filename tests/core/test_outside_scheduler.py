@@ -50,6 +50,7 @@ def test_a_running_job_that_is_requeued_takes_part_again():
     assert told(a.feed(Requeued("j"))) == ["is queued again: taken back by its resource manager"]
     assert (a.state(), a.job().started_at) == (JobState.QUEUED, None)
     assert a.asked_status() == MateStatus(Status.QUEUING, 0, None, runs=1)
+    a.acknowledge()
     assert decided(a.run_job(Status.RUNNING, started_at=0)) == [Start]  # "desynchronised", but it runs
 
 

@@ -52,6 +52,7 @@ KINDS = (
     events.MateHeardOf,
     events.StartedUnasked,
     events.Requeued,
+    events.RunsOn,
     Finished,
     events.Linked,
     events.Unlinked,

@@ -33,7 +33,7 @@ from cosched.core.story import ENDED, TOGETHER, Detail, What, Why
 
 QUEUED, READY, HOLDING, RUNNING = JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING
 HOLD, YIELD = Scheme.HOLD, Scheme.YIELD  # a member that is read from its class takes 0.1 us in Python 3.11
-MISSED = (Why.PEER_AWAY, Why.PEER_BUSY)  # jobs that wait for these reasons ask again as soon as they can
+MISSED = (Why.PEER_AWAY, Why.PEER_BUSY, Why.MATE_NOT_TOLD)  # who waits for one of these asks again at once then
 
 
 @dataclass
@@ -260,10 +260,11 @@ class Allocations:
             effects.append(Want(job.id, False))
         job.state = event.how
         job.ended_at = now
-        job.ended_by = event.by if event.how is JobState.CANCELLED else EndedBy.ITSELF
+        job.ended_by = event.by if event.how is JobState.CANCELLED or event.by is EndedBy.MATE else EndedBy.ITSELF
         self.ledger.wanted.pop(job.id, None)
         job.call = None
-        noted = self.ledger.note(job, ENDED[event.how]) if self.ledger.story else []
+        noted = self.ledger.note(job, ENDED[event.how], None if job.again else job.ending) if self.ledger.story else []
+        job.ending, job.again = None, False
         return [*noted, *effects, ClearTimer(job.id, Timer.PATIENCE)]
 
     def requeued(self, job: PairedJob, event: Requeued, now: int) -> list[Effect]:

@@ -31,7 +31,7 @@ from cosched.core.events import (
     PeerThere,
     Resumed,
 )
-from cosched.core.protocol import Domain, Failure, GetMateJobId, GetMember
+from cosched.core.protocol import Domain, Failure
 from cosched.core.story import What, Why
 
 ALIVE = (Failure.BUSY, Failure.SLOW)  # failures of a call to a peer that is there
@@ -56,14 +56,20 @@ class Asking:
         if group.is_pair:
             group.unanswered = NOBODY  # each question to a mate that gets no answer is told
             [peer] = group.others
-            mate = GetMateJobId(job.id, group.name or None, group.jobs.get(peer), job.owner)
+            mate = group.lookup(job.id, job.owner, peer)
             group.asked = {peer: mate}
             return [Call(peer, job.id, mate)]
-        member = GetMember(job.id, group.name, group.domains, job.owner, group.named_windows, group.at)
-        group.asked = dict.fromkeys(group.others, member)
-        for peer, id in group.ids.items():
-            group.asked[peer] = member._replace(member=id)
+        group.asked = {peer: group.lookup(job.id, job.owner, peer) for peer in group.others}
         return [Call(peer, job.id, asked) for peer, asked in group.asked.items()]
+
+    def untold(self, job: PairedJob, now: int) -> Domain | None:
+        """Return who has not heard that the job was queued again, and may hear it yet; None: all have that can."""
+        group, patience = membership(job), self.ledger.settings.peer_patience
+        for peer, news in job.news.items():
+            silent = peer in group.unanswered and now >= news.since + patience
+            if peer in group.others and not silent and self.peers.away_for(peer, now) is None:
+                return peer
+        return None
 
     def ask_again(self, job: PairedJob, now: int) -> list[Effect]:
         """Have a holding job be ready again, and ask."""

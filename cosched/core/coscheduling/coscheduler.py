@@ -79,6 +79,7 @@ from cosched.core.events import (
     Requeued,
     Resumed,
     RetryDue,
+    RunsOn,
     SlotDue,
     SlotLapsed,
     StartedUnasked,
@@ -105,6 +106,7 @@ from cosched.core.protocol import (
     TryStartMate,
 )
 from cosched.core.settings import CoschedulingSettings
+from cosched.core.story import What, Why
 
 ENDED = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED)
 ALL = (*WAITING, RUNNING, *ENDED)
@@ -181,16 +183,23 @@ class Coscheduler:
             raise IllegalEvent(f"{kind.__name__} of unknown job {id}")
         if (transition := rows[job.state]) is None:
             raise IllegalEvent(f"{kind.__name__} while job {id} is {job.state.name}")
-        before = job.state
+        before, ordered = job.state, job.ending is not None
         effects = transition(job, event, now)
         self._changed[id] = None
         if job.state is not before or job.hinted:
-            effects = effects + self._follow_change(job, before, now)
+            effects = effects + self._follow_change(job, before, now, ordered=ordered)
         return effects + self.algorithm1.make_void(job, now) if job.in_doubt else effects
 
-    def _follow_change(self, job: PairedJob, before: JobState, now: int) -> list[Effect]:
-        """The job has changed: others are told. It asks, if it has heard that others have."""
-        told = self.telling.changed(job, before, now) if job.state is not before else []
+    def _follow_change(self, job: PairedJob, before: JobState, now: int, *, ordered: bool = False) -> list[Effect]:
+        """The job has changed: others are told. It asks, if it has heard that others have.
+
+        Not if it is queued again by `ordered`, because of news: that is no news.
+        """
+        told: list[Effect] = []
+        if job.state is not before and not (ordered and before is RUNNING and job.state in WAITING):
+            told = self.telling.changed(job, before, now)
+        if job.state is RUNNING and before is not RUNNING:
+            told = told + self.following.begins(job, now)
         return told + self.hearing.ask(job, now) if job.hinted else told
 
     def _asked(self, event: Asked, now: int) -> list[Effect]:
@@ -204,7 +213,7 @@ class Coscheduler:
 
     def _peer_there(self, event: PeerThere, now: int) -> list[Effect]:
         """The peer is well: it hears what it has missed."""
-        there = self.asking.peer_there(event, now)
+        there = self.asking.peer_there(event, now) + self.following.peer_there(event.peer)
         return there + self.telling.tell_peer(event.peer) if self.ledger.telling else there
 
     def _answered(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
@@ -257,12 +266,20 @@ class Coscheduler:
     def _finished(self, job: PairedJob, event: Finished, now: int) -> list[Effect]:
         if not event.how.final or not may_become(job.state, event.how):
             raise IllegalEvent(f"{event.how.name} while job {job.id} is {job.state.name}")
-        return self._leave(self.allocations.finished, job, event, now)
+        event = self.following.finished(job, event)
+        return self._leave(self.allocations.finished, job, event, now) + self.following.ends(job)
 
     def _requeued(self, job: PairedJob, event: Requeued, now: int) -> list[Effect]:
         if job.group is not None:
             job.group.started_by = ""
-        return self.allocations.requeued(job, event, now)
+        event, cancelled = self.following.requeued(job, event)
+        return [*self.allocations.requeued(job, event, now), *cancelled, *self.following.ends(job)]
+
+    def _runs_on(self, job: PairedJob, _: RunsOn, now: int) -> list[Effect]:
+        if not self.following.runs_on(job):
+            return []
+        noted = self.ledger.note(job, What.RUNS_ON, Why.NOT_REQUEUED)
+        return noted + self.telling.tell_news(job, membership(job).jobs, now)  # they wait for it
 
     def resized(self, event: SizeChanged) -> SizeChanged:
         """A running job has another allocation; return by how many nodes it is larger."""
@@ -296,7 +313,8 @@ class Coscheduler:
             **_rows(self.asking.patience_over, PatienceOver, *WAITING),
             **_rows(self.hearing.check, CheckDue, HOLDING),
             **_rows(self.hearing.successor_due, SuccessorDue, *WAITING),
-            **_rows(ignore, CheckDue, QUEUED, READY, RUNNING, *ENDED),
+            **_rows(self.following.ask_again, CheckDue, RUNNING),
+            **_rows(ignore, CheckDue, QUEUED, READY, *ENDED),
             **_rows(self.incoming.tried, Tried, *ALL),
             **_rows(promises.tried, TriedReady, *ALL),
             **_rows(promises.lease_over, LeaseOver, *WAITING),
@@ -311,6 +329,8 @@ class Coscheduler:
             **_rows(partial(self._leave, allocations.lose_nodes), NodesLost, READY, HOLDING),
             **_rows(self._finished, Finished, *WAITING, RUNNING),
             **_rows(self._requeued, Requeued, RUNNING),
+            **_rows(self._runs_on, RunsOn, RUNNING),
+            **_rows(ignore, RunsOn, *WAITING, *ENDED),
             **_rows(ignore, ReleaseDue, QUEUED, READY, RUNNING, *ENDED),
             **_rows(ignore, (RetryDue, LeaseOver, PatienceOver, SlotDue, SlotLapsed, SuccessorDue), RUNNING, *ENDED),
         }
@@ -369,6 +389,7 @@ class Coscheduler:
             effects.append(
                 SetTimer(job.id, Timer.SUCCESSOR, max(now, max(lost.until for lost in job.group.lost.values())))
             )
+        effects += self.following.recover(job, now)
         return effects + self.hearing.ask(job, now) if job.hinted else effects
 
     def _recover_start(self, job: PairedJob, now: int) -> list[Effect]:

@@ -1,29 +1,213 @@
-"""Running jobs follow others: they end with them, or are queued again with them (life.md, 3 and 4)."""
+"""Running jobs follow others: they end with them, or are queued again with them (life.md, 3 and 4).
+
+A running job that hears that another one has changed asks how that one stands, and acts on the answer only. What
+follows is on record before the hint is acknowledged: who tells that it is queued again may count on that.
+
+The run that the rules have ended is over when the job has ended, or is queued again. Until then the order stands
+(`PairedJob.ending`): no later one replaces it, the job starts for nobody, and after a restart it is given again.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
-from cosched.core.coscheduling.ledger import Ledger, PairedJob
-from cosched.core.effects import Effect
-from cosched.core.events import CallFailed
-from cosched.core.protocol import Domain, MateStatus
+from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
+from cosched.core.coscheduling.membership import Heard
+from cosched.core.effects import Answer, Call, CancelJob, Effect, EndRun, SetTimer, Timer
+from cosched.core.events import CallFailed, CheckDue, Finished, Requeued
+from cosched.core.job import WAITING, JobState
+from cosched.core.protocol import (
+    Domain,
+    EndedBy,
+    Found,
+    GetMateStatus,
+    JobId,
+    MateJobId,
+    MateStatus,
+    MemberTold,
+    OnMemberRequeued,
+    Reply,
+    Request,
+    Status,
+    TellMember,
+)
+from cosched.core.story import What, Why
+
+WAITS = (Status.HOLDING, Status.QUEUING)
+LOST = (Status.FAILED, Status.CANCELLED)
+STATES = {  # in which a job ends whose run was ended for such a reason
+    Why.MATE_ENDED: JobState.COMPLETED,
+    Why.MATE_FAILED: JobState.FAILED,
+    Why.MATE_REQUEUED: JobState.CANCELLED,
+}
+
+
+def has_ended(status: object) -> bool:
+    """Return whether a member has ended after it had run. One that has not is lost, and nobody ends with it."""
+    if not isinstance(status, MateStatus):
+        return False
+    return status.status is Status.ENDED or (status.status in LOST and status.runs > 0)
 
 
 @dataclass
 class Following:
-    """What running jobs do when others have changed."""
+    """What running jobs do when others have changed. `hints`: which are acknowledged once it is known what follows."""
 
     ledger: Ledger
+    hints: dict[tuple[JobId, Domain], TellMember] = field(default_factory=dict)
+    unanswered: dict[JobId, None] = field(default_factory=dict)  # jobs whose question got no answer
+
+    # Another one has changed
+
+    def hears(self, job: PairedJob, peer: Domain, request: TellMember, now: int) -> list[Effect]:
+        """A running job hears that the member there has changed. It asks, if that may matter; else nothing follows."""
+        asked = self.changed(job, peer, now)
+        if asked:
+            self.hints[job.id, peer] = request
+        return asked
 
     def changed(self, job: PairedJob, peer: Domain, now: int) -> list[Effect]:  # noqa: ARG002
-        """The member there has changed."""
-        return []
+        """The member there may have changed: a running job asks, if that may matter."""
+        group = membership(job)
+        matters = group.terms.follows(peer) or self._if_requeued(job) is not OnMemberRequeued.CONTINUE
+        if job.ending is not None or not matters or peer not in group.jobs:
+            return []
+        return self._ask(job, peer)
 
-    def told(self, job: PairedJob, peer: Domain, status: MateStatus, now: int) -> list[Effect]:  # noqa: ARG002
-        """How the member there stands."""
-        return []
+    def _ask(self, job: PairedJob, peer: Domain) -> list[Effect]:
+        """Ask how the member there stands, once its domain knows what this job does when that one ends."""
+        group = membership(job)
+        request: Request = GetMateStatus(group.jobs[peer], job.id)
+        if not group.is_bound(peer):
+            request = group.lookup(job.id, job.owner, peer)
+        group.checks = {**group.checks, peer: request}
+        return [Call(peer, job.id, request)]
 
-    def failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:  # noqa: ARG002
-        """No answer."""
-        return []
+    def _if_requeued(self, job: PairedJob) -> OnMemberRequeued:
+        return membership(job).terms.if_requeued or self.ledger.settings.on_member_requeued
+
+    # Answers
+
+    def told(self, job: PairedJob, peer: Domain, answer: Reply, now: int) -> list[Effect]:
+        """How the member there stands; or which it is, now that its domain knows more of this job."""
+        group = membership(job)
+        if isinstance(answer, MateJobId) and answer.found is Found.BUSY:
+            return self._ask_later(job, peer, group.lookup(job.id, job.owner, peer), now)
+        if isinstance(answer, MateJobId):
+            group.bind(peer)
+            return self.changed(job, peer, now) or self._acknowledge(job, peer)
+        assert isinstance(answer, MateStatus)
+        followed = [] if job.ending is not None else self._follow(job, peer, answer, now)
+        return [*followed, *self._acknowledge(job, peer)]
+
+    def _follow(self, job: PairedJob, peer: Domain, status: MateStatus, now: int) -> list[Effect]:
+        if status.status in WAITS:
+            return self._follow_requeued(job, peer, status, now) if status.runs else []
+        terms = membership(job).terms
+        if not has_ended(status):
+            return []
+        if terms.fail_together and status.status in LOST and status.ended_by is not EndedBy.MATE:
+            return self._end(job, peer, Why.MATE_FAILED)
+        return self._end(job, peer, Why.MATE_ENDED) if peer in terms.ends_with else []
+
+    def _follow_requeued(self, job: PairedJob, peer: Domain, status: MateStatus, now: int) -> list[Effect]:
+        """The member there has run, and waits again."""
+        choice, terms = self._if_requeued(job), membership(job).terms
+        if choice is OnMemberRequeued.END:
+            return self._end(job, peer, Why.MATE_REQUEUED)
+        if choice is OnMemberRequeued.CONTINUE:
+            return []
+        assert job.started_at is not None
+        runs = max(job.runs, status.runs)
+        too_late = terms.together_for is not None and now > job.started_at + terms.together_for
+        if too_late or runs > self.ledger.settings.max_requeues:
+            return self.ledger.note(job, What.RUNS_ON, Why.MATE_REQUEUED, peer=peer, runs=runs)
+        membership(job).know_of_start = ()
+        return self._end(job, peer, Why.MATE_REQUEUED, again=True)
+
+    def _end(self, job: PairedJob, peer: Domain, why: Why, *, again: bool = False) -> list[Effect]:
+        job.ending, job.again = why, again
+        return [*self.ledger.note(job, What.RUN_ENDS, why, peer=peer), EndRun(job.id, why, again)]
+
+    def _acknowledge(self, job: PairedJob, peer: Domain) -> list[Effect]:
+        """It is on record what follows from a hint."""
+        if (request := self.hints.pop((job.id, peer), None)) is None:
+            return []
+        group = membership(job)
+        group.heard = {**group.heard, peer: Heard(request.caller, request.number)}
+        return [*self.ledger.note(job, What.HEARS_OF_MATE, peer=peer), Answer(peer, request, MemberTold(True))]
+
+    # No answer
+
+    def failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
+        """No answer: nobody ends by that. It is asked again until there is one."""
+        return self._ask_later(job, event.peer, event.request, now)
+
+    def _ask_later(self, job: PairedJob, peer: Domain, request: Request, now: int) -> list[Effect]:
+        group = membership(job)
+        group.checks = {**group.checks, peer: request}
+        self.unanswered[job.id] = None
+        return [SetTimer(job.id, Timer.CHECK, now + self.ledger.settings.long_pause)]
+
+    def ask_again(self, job: PairedJob, _: CheckDue, now: int) -> list[Effect]:  # noqa: ARG002
+        """It is time to ask those again that gave no answer."""
+        self.unanswered.pop(job.id, None)
+        return [] if job.group is None else [Call(peer, job.id, asked) for peer, asked in job.group.checks.items()]
+
+    def peer_there(self, peer: Domain) -> list[Effect]:
+        """The peer is there again: jobs ask what it has not answered."""
+        jobs = [self.ledger.jobs[id] for id in self.unanswered if id in self.ledger.jobs]
+        asked = [(job.id, job.group.checks.get(peer)) for job in jobs if job.group is not None]
+        return [Call(peer, id, request) for id, request in asked if request is not None]
+
+    # A run begins, and is over
+
+    def begins(self, job: PairedJob, now: int) -> list[Effect]:  # noqa: ARG002
+        """The job has started: those whose end it follows know that by now, or are told."""
+        group = job.group
+        if job.ending is not None:  # its resource manager has been faster
+            return [EndRun(job.id, job.ending, job.again)]
+        if group is None or not group.terms.follows_some:
+            return []
+        unbound = [peer for peer in group.jobs if not group.is_bound(peer)]
+        return [effect for peer in unbound for effect in self._ask(job, peer)]
+
+    def ends(self, job: PairedJob) -> list[Effect]:
+        """The run is over: what was still to be asked of others does not matter any more."""
+        self.unanswered.pop(job.id, None)
+        return [effect for peer in job.peers for effect in self._acknowledge(job, peer)]
+
+    @staticmethod
+    def finished(job: PairedJob, event: Finished) -> Finished:
+        """Return how the job has ended: as the rules say, if they have ended its run for good."""
+        if job.ending is None or job.again:
+            return event
+        return replace(event, how=STATES[job.ending] if job.state not in WAITING else event.how, by=EndedBy.MATE)
+
+    @staticmethod
+    def requeued(job: PairedJob, event: Requeued) -> tuple[Requeued, list[Effect]]:
+        """Return why the job is queued again, and what follows: one that was to end for good still is."""
+        if job.ending is None:
+            return event, []
+        if not job.again:
+            return event, [CancelJob(job.id, job.ending)]
+        why = job.ending
+        job.ending, job.again = None, False
+        return replace(event, why=why), []
+
+    @staticmethod
+    def runs_on(job: PairedJob) -> bool:
+        """The job cannot be queued again; return whether the rules had ended its run for that."""
+        had_to = job.again
+        if had_to:
+            job.ending, job.again = None, False
+        return had_to
+
+    def recover(self, job: PairedJob, now: int) -> list[Effect]:
+        """Repeat an order after a restart. A running job asks what has become of the others meanwhile."""
+        if job.ending is not None:
+            waits = job.state in WAITING
+            return [CancelJob(job.id, job.ending) if waits else EndRun(job.id, job.ending, job.again)]
+        if job.group is None or job.state is not JobState.RUNNING:
+            return []
+        return [effect for peer in job.group.jobs for effect in self.changed(job, peer, now)]

@@ -45,19 +45,15 @@ class Hearing:
         last = group.heard.get(peer)
         if last is not None and last.caller == request.caller and request.number <= last.number:
             return [Answer(peer, request, MemberTold(request.number == last.number))]
-        group.heard = {**group.heard, peer: Heard(request.caller, request.number)}
         self.ledger.changed[job.id] = None
+        if job.state is RUNNING and (asked := self.following.hears(job, peer, request, now)):
+            return asked
+        group.heard = {**group.heard, peer: Heard(request.caller, request.number)}
         if job.state.final:
             return [Answer(peer, request, MemberTold(True))]
         noted = self.ledger.note(job, What.HEARS_OF_MATE, peer=peer)
-        followed = self._changed(job, peer, now)
-        return [*noted, *followed, Answer(peer, request, MemberTold(True))]
-
-    def _changed(self, job: PairedJob, peer: Domain, now: int) -> list[Effect]:
-        if job.state is RUNNING:
-            return self.following.changed(job, peer, now)
-        job.hinted = True
-        return []  # it asks as soon as it can: see `ask`
+        job.hinted = job.state is not RUNNING  # it asks as soon as it can: see `ask`
+        return [*noted, Answer(peer, request, MemberTold(True))]
 
     def ask(self, job: PairedJob, now: int) -> list[Effect]:
         """Ask again, after a hint, if the job can do so now."""
@@ -99,11 +95,11 @@ class Hearing:
     def checked(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
         """How the other one stands, which was asked by a check."""
         group, answer = membership(job), event.answer
-        assert isinstance(answer, MateStatus)
         group.checks = all_but(event.peer, group.checks) or NOTHING
         if job.state is RUNNING:
             return self.following.told(job, event.peer, answer, now)
         if job.state in WAITING:
+            assert isinstance(answer, MateStatus)
             if event.peer in group.claimed:
                 group.claimed = {**group.claimed, event.peer: answer.status not in LOST}
             job.hinted |= answer.status not in STILL_WAITS

@@ -110,6 +110,8 @@ class Incoming:
         if found is None:  # a job that is named by its id may become a member
             is_member = isinstance(request, GetMember) and request.member is not None
             return None if is_member else self.names.answer(peer, request)
+        if not self.names.knows_bond(found, peer, request):
+            return None
         knows = found.group is not None and found.group.jobs.get(peer) == request.caller
         if knows or found.state not in WAITING:  # else the caller may become its mate, or member
             return self.names.answer(peer, request)
@@ -166,11 +168,13 @@ class Incoming:
             group.claimed = all_but(peer, group.claimed)
             return [Answer(peer, request, no_pair(MateProblem.TAKEN))]
         before = group.jobs[peer]
-        self.names.know(job, peer, request.caller)
+        answer = self.names.joins(job, peer, request)
+        if answer.job is None:
+            return [Answer(peer, request, answer)]
         self.answers.last.pop((peer, before), None)
         job.hinted = True
         taken = self.gathering.replaced(job, peer, before)
-        return [*taken, Answer(peer, request, MateJobId(Found.MATE, job.id)), *self.hearing.ask(job, now)]
+        return [*taken, Answer(peer, request, answer), *self.hearing.ask(job, now)]
 
     def mate_status(self, peer: Domain, request: GetMateStatus) -> MateStatus:
         """Answer GetMateStatus; UNKNOWN for any job that is not the caller's mate."""
@@ -181,8 +185,11 @@ class Incoming:
             job.disclosed = True
             self.ledger.changed[job.id] = None
         may_book = not job.is_pair and self._may_book(job)  # a mate is asked to start first
-        generation, by = job.generation + (job.state is READY), job.ended_by
-        return MateStatus(STATUS[job.state], generation, job.started_at, may_book, job.runs, job.ended_at, by)
+        status, generation = STATUS[job.state], job.generation + (job.state is READY)
+        if job.ending is not None:  # whatever is left of its run
+            status = Status.QUEUING if job.again else Status.RUNNING
+        started_at = None if job.again else job.started_at
+        return MateStatus(status, generation, started_at, may_book, job.runs, job.ended_at, job.ended_by)
 
     def _may_book(self, job: PairedJob) -> bool:
         """Whether the job queues, has been ready once, and this domain gives slots."""
@@ -215,6 +222,8 @@ class Incoming:
 
     def _asked_to_start(self, peer: Domain, request: TryStartMate | StartJob, now: int) -> list[Effect]:
         job = self.ledger.jobs[request.job]
+        if job.ending is not None:
+            return self._reply(job, peer, request, False, [])
         if job.state is QUEUED and type(request) is TryStartMate and self.ledger.settled_by is None:
             tried_already = job.id in self.trying  # a retry, while the local scheduler still tries
             self.trying[job.id] = peer, request
@@ -251,7 +260,8 @@ class Incoming:
             effects = self.allocations.start(job, now, Why.ASKED_BY_PEER, at, asked_by=peer)
         elif job.state is QUEUED and request.hold_until > now:
             effects = [Wanted(job.id, request.hold_until)]
-        return self._reply(job, peer, request, job.state in STARTED, effects, at)
+        started = job.state in STARTED and job.ending is None
+        return self._reply(job, peer, request, started, effects, at)
 
     def _reply(
         self,

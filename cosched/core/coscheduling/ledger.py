@@ -104,6 +104,7 @@ class PairedJob:
     ended_at: Kept[int | None] = None
     ended_by: Kept[EndedBy] = EndedBy.ITSELF
     ending: Kept[Why | None] = None  # the rules have ended this run, for this reason; it may not be over yet
+    again: Kept[bool] = False  # it is queued again then
 
     @property
     def nodes(self) -> int:

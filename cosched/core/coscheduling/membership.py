@@ -13,7 +13,10 @@ from cosched.core.protocol import (
     NO_TERMS,
     Domain,
     Failure,
+    GetMateJobId,
+    GetMember,
     JobId,
+    Lookup,
     MateJobId,
     MateStatus,
     Named,
@@ -163,6 +166,7 @@ class Membership:
     void: Kept[Mapping[Domain, int]] = NOTHING  # its proposals up to this number are dropped
     terms: Kept[Terms] = NO_TERMS  # what it does when others end, or are queued again
     bonds: Kept[Mapping[Domain, Bond]] = NOTHING  # what others do, as far as they do anything
+    bound: Kept[tuple[Domain, ...]] = ()  # whose domains have heard what this one does
     lost: Kept[Mapping[Domain, Lost]] = NOTHING  # those that have ended before any started
     heard: Kept[Mapping[Domain, Heard]] = NOTHING
     know_of_start: Kept[tuple[Domain, ...]] = ()  # others that know that the job has started, by a call or an answer
@@ -248,8 +252,42 @@ class Membership:
             self.held_by = all_but(peer, self.held_by)
             self.lost, self.heard = all_but(peer, self.lost), all_but(peer, self.heard)
             self.bonds, self.claimed = all_but(peer, self.bonds), all_but(peer, self.claimed)
+            self.bound = tuple(other for other in self.bound if other != peer)
         self.jobs[peer] = job
         self.ids = all_but(peer, self.ids)
+
+    # What members do when others end
+
+    def bind(self, peer: Domain) -> None:
+        """The domain there has heard what the job does when that member ends."""
+        if self.terms.follows(peer) and peer not in self.bound:
+            self.bound = (*self.bound, peer)
+
+    def is_bound(self, peer: Domain) -> bool:
+        """Whether it has heard so, if there is something to hear."""
+        return peer in self.bound or not self.terms.follows(peer)
+
+    def closes_circle(self, peer: Domain, ends_with: tuple[Domain, ...]) -> bool:
+        """Return whether members would end with each other in a circle, if the one there ended with these."""
+        ends = {domain: bond.ends_with for domain, bond in self.bonds.items()}
+        ends |= {self.own: self.terms.ends_with, peer: ends_with}
+        reached, left = set[Domain](), [*ends_with]
+        while left and peer not in reached:
+            domain = left.pop()
+            if domain not in reached:
+                reached.add(domain)
+                left += ends.get(domain, ())
+        return peer in reached
+
+    def lookup(self, caller: JobId, owner: str, peer: Domain) -> Lookup:
+        """Return the question which job there starts with this one, as which its owner knows it."""
+        ends_with, fail_together = self.terms.ends_with, self.terms.fail_together
+        if self.is_pair:
+            return GetMateJobId(caller, self.name or None, self.jobs.get(peer), owner, ends_with, fail_together)
+        windows, member = self.named_windows, self.ids.get(peer)
+        return GetMember(
+            caller, self.name, self.domains, owner, windows, self.at, member, ends_with, fail_together
+        )  # fmt: skip
 
     def make_void(self, peer: Domain, number: int) -> None:
         """That member's proposals up to this number are dropped."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from cosched.core.coscheduling.asked_early import AskedEarly, PairName
 from cosched.core.coscheduling.ledger import Ledger, PairedJob, Parted, membership
-from cosched.core.coscheduling.membership import Membership
+from cosched.core.coscheduling.membership import Bond, Membership, all_but
 from cosched.core.coscheduling.owners import NOBODY, SAME_NAMES, Owners
 from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import (
@@ -33,6 +33,8 @@ NOT_WAITING = {  # what is wrong with a mate in such a state
     JobState.CANCELLED: MateProblem.CANCELLED,
 }
 OF_GROUPS = ""  # in the place of a pair's peer, as of `Named`: groups have their names for themselves
+
+NO_BOND = Bond((), False)
 
 Key = tuple[Domain, str, str]  # peer, owner here, name
 
@@ -62,6 +64,8 @@ class Names:
 
     def check_free(self, job: JobId, named: Named, owner: str) -> None:
         """Check that a job of this owner may start with these; ValueError: that is another job's, or cannot be."""
+        if strangers := sorted({*named.terms.ends_with} - {*named.others}):
+            raise ValueError(f"job {job}: it is to end with a job on {strangers[0]}, and names none there")
         taken = self.taken(named, owner)
         if taken == job:
             taken = None
@@ -219,7 +223,7 @@ class Names:
         group = None if local is None else local.group
         known = group is not None and group.is_pair and group.jobs.get(peer) == request.caller
         if local is not None and known and local.owner == self.owner_here(peer, request.owner):
-            return MateJobId(Found.MATE, local.id, NOT_WAITING.get(local.state))  # they know each other
+            return self.joins(local, peer, request)  # they know each other
         if self._parted and self._was_unlinked(peer, request, local):
             return no_pair(MateProblem.UNLINKED)
         if local is None and request.pair is not None:
@@ -229,9 +233,26 @@ class Names:
             return no_pair(problem)
         if local.group is None:
             local.group = Membership.named(self.ledger.domain, named_mate(peer))
-        if local.mate is None:
-            self.know(local, peer, request.caller)
-        return MateJobId(Found.MATE, local.id, NOT_WAITING.get(local.state))
+        return self.joins(local, peer, request)
+
+    def joins(self, job: PairedJob, peer: Domain, request: Lookup) -> MateJobId:
+        """The caller starts with this job, unless they would end with each other, perhaps by way of others."""
+        group = membership(job)
+        if request.ends_with and group.closes_circle(peer, request.ends_with):
+            return no_pair(MateProblem.CIRCLE)
+        if group.jobs.get(peer) != request.caller:
+            self.know(job, peer, request.caller)
+        if not self.knows_bond(job, peer, request):
+            bond = _bond(request)
+            group.bonds = all_but(peer, group.bonds) if bond == NO_BOND else {**group.bonds, peer: bond}
+            self.ledger.changed[job.id] = None
+        return MateJobId(Found.MATE, job.id, NOT_WAITING.get(job.state))
+
+    @staticmethod
+    def knows_bond(job: PairedJob, peer: Domain, request: Lookup) -> bool:
+        """Return whether it is known here what the caller does when others end."""
+        known = NO_BOND if job.group is None else job.group.bonds.get(peer, NO_BOND)
+        return known == _bond(request)
 
     def _was_unlinked(self, peer: Domain, request: GetMateJobId, local: PairedJob | None) -> bool:
         """Return whether the owner has unlinked the caller from the job that it asks for."""
@@ -298,8 +319,7 @@ class Names:
         may_change = job.state in WAITING and not group.is_starting
         if group.jobs.get(peer, request.caller) != request.caller and not may_change:
             return no_pair(MateProblem.TAKEN)
-        group.know(peer, request.caller)
-        return MateJobId(Found.MATE, job.id, NOT_WAITING.get(job.state))
+        return self.joins(job, peer, request)
 
     def _adopted(self, peer: Domain, request: GetMember) -> PairedJob | MateProblem:
         """The job that the caller names by its id, a member from now on if it names nobody and may be adopted.
@@ -356,6 +376,10 @@ class Names:
 def _parted(job: PairedJob) -> Parted | None:
     """Return the mate from which the job is unlinked; None: none is known."""
     return None if job.mate is None else Parted(job.peer, job.mate, job.pair or "")
+
+
+def _bond(request: Lookup) -> Bond:
+    return Bond(request.ends_with, request.fail_together)
 
 
 def no_pair(problem: MateProblem | None = None) -> MateJobId:

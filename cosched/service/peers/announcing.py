@@ -11,8 +11,9 @@ import logging
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 
+from cosched.core.coscheduling.membership import Membership
 from cosched.core.job import WAITING
-from cosched.core.protocol import Domain, Found, GetMateJobId, GetMember, JobId, MateJobId, Named
+from cosched.core.protocol import Domain, Found, JobId, Lookup, MateJobId, Named
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.store import JobRecord
@@ -55,14 +56,12 @@ class Announcer:
         told = await asyncio.gather(*(self._asked(peer, self._question(record, named, peer)) for peer in named.others))
         return dict(zip(named.others, told, strict=True))
 
-    def _question(self, record: JobRecord, named: Named, peer: Domain) -> GetMateJobId | GetMember:
-        job = str(record.id)
-        if named.is_pair:
-            return GetMateJobId(job, named.pair, named.mate, record.owner)
-        domains = tuple(sorted((self._domain.name, *named.others)))
-        return GetMember(job, named.name, domains, record.owner, named.windows, named.at, dict(named.ids).get(peer))
+    def _question(self, record: JobRecord, named: Named, peer: Domain) -> Lookup:
+        group = Membership.named(self._domain.name, named)
+        assert group is not None
+        return group.lookup(str(record.id), record.owner, peer)
 
-    async def _asked(self, peer: Domain, question: GetMateJobId | GetMember) -> MateJobId | CallError:
+    async def _asked(self, peer: Domain, question: Lookup) -> MateJobId | CallError:
         try:
             answer = await self._peers.call(peer, question)
         except CallError as error:

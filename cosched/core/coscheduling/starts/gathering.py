@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import ALIVE, Asking
+from cosched.core.coscheduling.following import has_ended
 from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
 from cosched.core.coscheduling.membership import NOTHING, Membership, all_but
 from cosched.core.coscheduling.names import Names
@@ -100,10 +101,14 @@ class Gathering:
             return self.allocations.start(job, now, Why.COSCHEDULING_OFF)
         if group is None:
             return self.allocations.start(job, now, Why.NO_MATE)
+        if job.ending is not None:
+            return [*self.allocations.give_back(job), CancelJob(job.id, job.ending)]
         if self.ledger.settled_by is not None:
             return self.allocations.wait(job, now, Why.DRAINING)
         if self.peers.known and any(self.peers.expects(peer, now) for peer in group.others):
             return self.allocations.wait(job, now, Why.PEER_AWAY)
+        if job.runs and (untold := self.asking.untold(job, now)) is not None:
+            return self.allocations.wait(job, now, Why.MATE_NOT_TOLD, Scheme.YIELD, **job.about(untold))
         return self.asking.ask(job, now)
 
     # Who is there
@@ -121,6 +126,7 @@ class Gathering:
         if (before := group.jobs.get(peer)) != answer.job:
             self.names.know(job, peer, answer.job)
             replaced = [] if before is None else self.replaced(job, peer, before)
+        group.bind(peer)
         if job.problem and group.is_pair:
             job.problem = ""
         if job.state is HOLDING:  # it has only asked whether its mate is there by now
@@ -153,6 +159,8 @@ class Gathering:
     def _go_on(self, job: PairedJob, group: Membership, now: int) -> list[Effect]:
         """All others have been asked: start, wait, or propose. A job without nodes may only be cancelled, or wait."""
         begun, lacking, lost, left = _sorted(group)
+        if any(has_ended(group.told.get(peer)) for peer in group.terms.ends_with):
+            return self._end_unstarted(job)
         losses = [effect for peer in lost for effect in self._lose(job, peer, now)]
         if job.state is QUEUED:
             return losses + self._without_nodes(job, group, left, now, stops=bool(lost) and not begun)
@@ -169,6 +177,12 @@ class Gathering:
             return losses + self._stop_for_lost(job, lost[0], now)
         dropped = self._leave_out(job, left) if lacking or lost or group.without else []
         return losses + dropped + self._propose(job, group, left, now)
+
+    def _end_unstarted(self, job: PairedJob) -> list[Effect]:
+        """A member with which the job ends has ended after it had run: the job does not start."""
+        job.ending = Why.MATE_ENDED
+        given_back = [] if job.state is QUEUED else self.allocations.give_back(job)
+        return [*given_back, CancelJob(job.id, job.ending)]
 
     def _lose(self, job: PairedJob, peer: Domain, now: int) -> list[Effect]:
         """The member there has ended: its domain holds nothing for the job any more, and has no slot with it."""

@@ -113,7 +113,8 @@ class Promises:
     def _vote(self, job: PairedJob, peer: Domain, request: ProposeGroupStart, now: int) -> Vote | None:
         """The answer, if it needs no nodes; None: the job is to be booked."""
         group, number = membership(job), call_number(request.request_id)
-        if number <= group.void.get(peer, 0) or self.ledger.settled_by is not None or not self.ledger.enabled:
+        refuses = self.ledger.settled_by is not None or not self.ledger.enabled or job.ending is not None
+        if refuses or number <= group.void.get(peer, 0):
             return Vote.NO
         if group.promise is not None:
             return self._vote_of_booked(group.promise, peer, number)

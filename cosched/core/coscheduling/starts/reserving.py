@@ -58,7 +58,7 @@ class Reserving:
         """The answer, if it needs no instant."""
         group = membership(job)
         gives = self.ledger.enabled and self.ledger.gives_slot(job) and self.ledger.settled_by is None
-        if not gives or group.has_begun or self._is_void(job, peer, request):
+        if not gives or group.has_begun or job.ending is not None or self._is_void(job, peer, request):
             return Vote.NO
         agreement = group.agreement
         if agreement is not None and (self.ledger.domain < peer or agreement.planning):

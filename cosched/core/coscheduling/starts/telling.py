@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from cosched.core.coscheduling.ledger import Ledger, News, PairedJob, Untold, membership
 from cosched.core.coscheduling.peers import MAX_ABSENCE
-from cosched.core.effects import Call, Effect, SetTimer, Timer
+from cosched.core.effects import Call, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import Answered, CallFailed, JobEvent, TellDue
 from cosched.core.job import WAITING, JobState
-from cosched.core.protocol import Domain, GetProposal, Settled, SettleGroupStart, TellMember
+from cosched.core.protocol import Domain, Failure, GetProposal, Settled, SettleGroupStart, TellMember
 from cosched.core.story import What
 
 
@@ -75,12 +75,28 @@ class Telling:
         if told is None or told.request != event.request:
             return []
         if isinstance(event, CallFailed):
-            return [SetTimer(job.id, Timer.TELL, now + self._pause(job, now))]
+            goes_on = self._unheard(job, event) if of_news and job.missed else []
+            return [SetTimer(job.id, Timer.TELL, now + self._pause(job, now)), *goes_on]
         del (job.news if of_news else job.untold)[event.peer]
         self._settle(job)
+        if of_news and job.missed:
+            return self._go_on(job)
         started = isinstance(told, Untold) and told.request.start
         apart = started and isinstance(event.answer, Settled) and not event.answer.current
         return self.ledger.note(job, What.MEMBER_APART, peer=event.peer) if apart else []
+
+    def _unheard(self, job: PairedJob, event: CallFailed) -> list[Effect]:
+        """A job that was queued again waits until others know that; for one that cannot be reached it does not."""
+        if event.failure in (Failure.BUSY, Failure.SLOW):
+            return []
+        membership(job).unanswered |= {event.peer}
+        return self._go_on(job)
+
+    @staticmethod
+    def _go_on(job: PairedJob) -> list[Effect]:
+        """The job, which waits because others have not heard that it has changed, may go on."""
+        job.hinted |= job.state is JobState.HOLDING
+        return [Reschedule(job.id)] if job.state is JobState.QUEUED else []
 
     def _settle(self, job: PairedJob) -> None:
         if not job.news and not job.untold:
