@@ -48,7 +48,7 @@ EVENT_KIND_SLOT: EventKind
 EVENT_KIND_RESIZED: EventKind
 
 class SubmitJobRequest(_message.Message):
-    __slots__ = ("request_id", "name", "nodes", "time_limit", "script", "arguments", "working_directory", "environment", "mates", "hold", "owner", "or_alone", "group", "least_nodes", "columns", "adoptable")
+    __slots__ = ("request_id", "name", "nodes", "time_limit", "script", "arguments", "working_directory", "environment", "mates", "hold", "owner", "or_alone", "group", "least_nodes", "columns", "adoptable", "terms", "in_place_of")
     class EnvironmentEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -79,6 +79,8 @@ class SubmitJobRequest(_message.Message):
     LEAST_NODES_FIELD_NUMBER: _ClassVar[int]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
     ADOPTABLE_FIELD_NUMBER: _ClassVar[int]
+    TERMS_FIELD_NUMBER: _ClassVar[int]
+    IN_PLACE_OF_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     name: str
     nodes: int
@@ -95,7 +97,9 @@ class SubmitJobRequest(_message.Message):
     least_nodes: int
     columns: _containers.ScalarMap[str, str]
     adoptable: bool
-    def __init__(self, request_id: _Optional[str] = ..., name: _Optional[str] = ..., nodes: _Optional[int] = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., script: _Optional[bytes] = ..., arguments: _Optional[_Iterable[str]] = ..., working_directory: _Optional[str] = ..., environment: _Optional[_Mapping[str, str]] = ..., mates: _Optional[_Iterable[_Union[_job_pb2.MateName, _Mapping]]] = ..., hold: _Optional[bool] = ..., owner: _Optional[str] = ..., or_alone: _Optional[bool] = ..., group: _Optional[_Union[_job_pb2.GroupName, _Mapping]] = ..., least_nodes: _Optional[int] = ..., columns: _Optional[_Mapping[str, str]] = ..., adoptable: _Optional[bool] = ...) -> None: ...
+    terms: _job_pb2.Terms
+    in_place_of: _coscheduling_pb2.JobRef
+    def __init__(self, request_id: _Optional[str] = ..., name: _Optional[str] = ..., nodes: _Optional[int] = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., script: _Optional[bytes] = ..., arguments: _Optional[_Iterable[str]] = ..., working_directory: _Optional[str] = ..., environment: _Optional[_Mapping[str, str]] = ..., mates: _Optional[_Iterable[_Union[_job_pb2.MateName, _Mapping]]] = ..., hold: _Optional[bool] = ..., owner: _Optional[str] = ..., or_alone: _Optional[bool] = ..., group: _Optional[_Union[_job_pb2.GroupName, _Mapping]] = ..., least_nodes: _Optional[int] = ..., columns: _Optional[_Mapping[str, str]] = ..., adoptable: _Optional[bool] = ..., terms: _Optional[_Union[_job_pb2.Terms, _Mapping]] = ..., in_place_of: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ...) -> None: ...
 
 class SubmitJobResponse(_message.Message):
     __slots__ = ("job",)
@@ -104,14 +108,16 @@ class SubmitJobResponse(_message.Message):
     def __init__(self, job: _Optional[_Union[_job_pb2.Job, _Mapping]] = ...) -> None: ...
 
 class CancelJobRequest(_message.Message):
-    __slots__ = ("request_id", "job", "unless_started")
+    __slots__ = ("request_id", "job", "unless_started", "final")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     JOB_FIELD_NUMBER: _ClassVar[int]
     UNLESS_STARTED_FIELD_NUMBER: _ClassVar[int]
+    FINAL_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     job: _coscheduling_pb2.JobRef
     unless_started: bool
-    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., unless_started: _Optional[bool] = ...) -> None: ...
+    final: bool
+    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., unless_started: _Optional[bool] = ..., final: _Optional[bool] = ...) -> None: ...
 
 class CancelJobResponse(_message.Message):
     __slots__ = ("job",)
@@ -120,18 +126,20 @@ class CancelJobResponse(_message.Message):
     def __init__(self, job: _Optional[_Union[_job_pb2.Job, _Mapping]] = ...) -> None: ...
 
 class LinkJobsRequest(_message.Message):
-    __slots__ = ("request_id", "job", "mate", "or_alone", "group")
+    __slots__ = ("request_id", "job", "mate", "or_alone", "group", "terms")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     JOB_FIELD_NUMBER: _ClassVar[int]
     MATE_FIELD_NUMBER: _ClassVar[int]
     OR_ALONE_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
+    TERMS_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     job: _coscheduling_pb2.JobRef
     mate: _job_pb2.MateName
     or_alone: bool
     group: _job_pb2.GroupName
-    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., mate: _Optional[_Union[_job_pb2.MateName, _Mapping]] = ..., or_alone: _Optional[bool] = ..., group: _Optional[_Union[_job_pb2.GroupName, _Mapping]] = ...) -> None: ...
+    terms: _job_pb2.Terms
+    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., mate: _Optional[_Union[_job_pb2.MateName, _Mapping]] = ..., or_alone: _Optional[bool] = ..., group: _Optional[_Union[_job_pb2.GroupName, _Mapping]] = ..., terms: _Optional[_Union[_job_pb2.Terms, _Mapping]] = ...) -> None: ...
 
 class LinkJobsResponse(_message.Message):
     __slots__ = ("job",)

@@ -23,6 +23,13 @@ class JobState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     JOB_STATE_FAILED: _ClassVar[JobState]
     JOB_STATE_CANCELLED: _ClassVar[JobState]
     JOB_STATE_UNKNOWN: _ClassVar[JobState]
+
+class IfRequeued(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    IF_REQUEUED_UNSPECIFIED: _ClassVar[IfRequeued]
+    IF_REQUEUED_CONTINUE: _ClassVar[IfRequeued]
+    IF_REQUEUED_REQUEUE: _ClassVar[IfRequeued]
+    IF_REQUEUED_END: _ClassVar[IfRequeued]
 JOB_STATE_UNSPECIFIED: JobState
 JOB_STATE_QUEUED: JobState
 JOB_STATE_READY: JobState
@@ -32,6 +39,10 @@ JOB_STATE_COMPLETED: JobState
 JOB_STATE_FAILED: JobState
 JOB_STATE_CANCELLED: JobState
 JOB_STATE_UNKNOWN: JobState
+IF_REQUEUED_UNSPECIFIED: IfRequeued
+IF_REQUEUED_CONTINUE: IfRequeued
+IF_REQUEUED_REQUEUE: IfRequeued
+IF_REQUEUED_END: IfRequeued
 
 class Job(_message.Message):
     __slots__ = ("ref", "name", "owner", "state", "reason", "nodes", "node_names", "time_limit", "submitted_at", "ready_at", "started_at", "ended_at", "exit_code", "mates", "holds", "slot", "group", "account", "malleable", "expected_end", "latest_end", "columns", "adoptable")
@@ -162,21 +173,35 @@ class GroupName(_message.Message):
     jobs: _containers.RepeatedCompositeFieldContainer[_coscheduling_pb2.JobRef]
     def __init__(self, name: _Optional[str] = ..., domains: _Optional[_Iterable[str]] = ..., windows: _Optional[_Iterable[_Union[_coscheduling_pb2.Window, _Mapping]]] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., jobs: _Optional[_Iterable[_Union[_coscheduling_pb2.JobRef, _Mapping]]] = ...) -> None: ...
 
+class Terms(_message.Message):
+    __slots__ = ("ends_with", "fail_together", "if_requeued", "together_for")
+    ENDS_WITH_FIELD_NUMBER: _ClassVar[int]
+    FAIL_TOGETHER_FIELD_NUMBER: _ClassVar[int]
+    IF_REQUEUED_FIELD_NUMBER: _ClassVar[int]
+    TOGETHER_FOR_FIELD_NUMBER: _ClassVar[int]
+    ends_with: _containers.RepeatedScalarFieldContainer[str]
+    fail_together: bool
+    if_requeued: IfRequeued
+    together_for: _duration_pb2.Duration
+    def __init__(self, ends_with: _Optional[_Iterable[str]] = ..., fail_together: _Optional[bool] = ..., if_requeued: _Optional[_Union[IfRequeued, str]] = ..., together_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
 class Group(_message.Message):
-    __slots__ = ("name", "members", "or_alone", "gap", "windows", "at")
+    __slots__ = ("name", "members", "or_alone", "gap", "windows", "at", "terms")
     NAME_FIELD_NUMBER: _ClassVar[int]
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
     OR_ALONE_FIELD_NUMBER: _ClassVar[int]
     GAP_FIELD_NUMBER: _ClassVar[int]
     WINDOWS_FIELD_NUMBER: _ClassVar[int]
     AT_FIELD_NUMBER: _ClassVar[int]
+    TERMS_FIELD_NUMBER: _ClassVar[int]
     name: str
     members: _containers.RepeatedCompositeFieldContainer[Member]
     or_alone: bool
     gap: _duration_pb2.Duration
     windows: _containers.RepeatedCompositeFieldContainer[_coscheduling_pb2.Window]
     at: _timestamp_pb2.Timestamp
-    def __init__(self, name: _Optional[str] = ..., members: _Optional[_Iterable[_Union[Member, _Mapping]]] = ..., or_alone: _Optional[bool] = ..., gap: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., windows: _Optional[_Iterable[_Union[_coscheduling_pb2.Window, _Mapping]]] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    terms: Terms
+    def __init__(self, name: _Optional[str] = ..., members: _Optional[_Iterable[_Union[Member, _Mapping]]] = ..., or_alone: _Optional[bool] = ..., gap: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., windows: _Optional[_Iterable[_Union[_coscheduling_pb2.Window, _Mapping]]] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., terms: _Optional[_Union[Terms, _Mapping]] = ...) -> None: ...
 
 class Member(_message.Message):
     __slots__ = ("domain", "job", "status", "problem", "starts_by")
@@ -193,7 +218,7 @@ class Member(_message.Message):
     def __init__(self, domain: _Optional[str] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., status: _Optional[_Union[_coscheduling_pb2.MateStatus, str]] = ..., problem: _Optional[_Union[_coscheduling_pb2.MateProblem, str]] = ..., starts_by: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Mate(_message.Message):
-    __slots__ = ("name", "job", "lookup", "status", "heard_at", "gap", "problem", "or_alone")
+    __slots__ = ("name", "job", "lookup", "status", "heard_at", "gap", "problem", "or_alone", "terms")
     NAME_FIELD_NUMBER: _ClassVar[int]
     JOB_FIELD_NUMBER: _ClassVar[int]
     LOOKUP_FIELD_NUMBER: _ClassVar[int]
@@ -202,6 +227,7 @@ class Mate(_message.Message):
     GAP_FIELD_NUMBER: _ClassVar[int]
     PROBLEM_FIELD_NUMBER: _ClassVar[int]
     OR_ALONE_FIELD_NUMBER: _ClassVar[int]
+    TERMS_FIELD_NUMBER: _ClassVar[int]
     name: MateName
     job: _coscheduling_pb2.JobRef
     lookup: _coscheduling_pb2.MateLookup
@@ -210,7 +236,8 @@ class Mate(_message.Message):
     gap: _duration_pb2.Duration
     problem: _coscheduling_pb2.MateProblem
     or_alone: bool
-    def __init__(self, name: _Optional[_Union[MateName, _Mapping]] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., lookup: _Optional[_Union[_coscheduling_pb2.MateLookup, str]] = ..., status: _Optional[_Union[_coscheduling_pb2.MateStatus, str]] = ..., heard_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., gap: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., problem: _Optional[_Union[_coscheduling_pb2.MateProblem, str]] = ..., or_alone: _Optional[bool] = ...) -> None: ...
+    terms: Terms
+    def __init__(self, name: _Optional[_Union[MateName, _Mapping]] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., lookup: _Optional[_Union[_coscheduling_pb2.MateLookup, str]] = ..., status: _Optional[_Union[_coscheduling_pb2.MateStatus, str]] = ..., heard_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., gap: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., problem: _Optional[_Union[_coscheduling_pb2.MateProblem, str]] = ..., or_alone: _Optional[bool] = ..., terms: _Optional[_Union[Terms, _Mapping]] = ...) -> None: ...
 
 class HoldRecord(_message.Message):
     __slots__ = ("holds", "yields", "held_node_seconds", "hold_generation", "hold_until", "hold_forever")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import grpc
 
-from cosched.core.protocol import JobId, MateProblem, Named, named_mate
+from cosched.core.protocol import JobId, MateProblem, Named, OnMemberRequeued, named_mate
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.linking import Coupled
@@ -31,7 +31,8 @@ class NamedMates:
     async def checked(self, named: Named) -> Named:
         """Return the mate, with its domain filled in, or the group, whose domains are known and can start groups."""
         if named.is_pair:
-            return self.mate(named)
+            return self._with_terms(self.mate(named))
+        self._with_terms(named)
         for peer in named.others:
             self.mate(named_mate(peer))
         self._check_slots(named)
@@ -40,6 +41,20 @@ class NamedMates:
         if lacking:
             said = wrong_member(lacking[0], named.name, MateProblem.NO_GROUPS)
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_GROUPS", said, {"domain": lacking[0]})
+        return named
+
+    def _with_terms(self, named: Named) -> Named:
+        """Return what is named, whose terms are such as it can have."""
+        terms, settings = named.terms, self._domain.core.settings
+        for domain in terms.ends_with:
+            if domain not in named.others:
+                others = ", ".join(named.others)
+                said = f"{domain} is not among the domains with which the job starts: {others}"
+                raise FieldError("terms.ends_with", said + did_you_mean(domain, named.others))
+        if_requeued = terms.if_requeued or settings.on_member_requeued
+        if terms.together_for is not None and if_requeued is not OnMemberRequeued.REQUEUE:
+            said = f"counts only if the job is queued again with others: if_requeued is {if_requeued}"
+            raise FieldError("terms.together_for", said)
         return named
 
     def _check_slots(self, named: Named) -> None:

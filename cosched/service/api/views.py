@@ -27,6 +27,7 @@ from cosched.service.peers.peer import PeerView
 from cosched.service.store import EventRecord, JobRecord
 from cosched.service.wire.group_messages import write_window
 from cosched.service.wire.message_parts import PROBLEM, STATUS
+from cosched.service.wire.terms import write_terms
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
 from cosched.workload.column import LEAST_NODES
 
@@ -105,6 +106,7 @@ class Views:
             shown = message.mates.add()
             self._write_mate(shown, record, named)
         shown.or_alone = named.or_alone
+        write_terms(shown.terms, named.terms)
         if record.gap_s is not None:
             shown.gap.seconds = record.gap_s
 

@@ -9,6 +9,7 @@ from cosched.core.protocol import Named, named_group, named_mate
 from cosched.service.store import JobScript
 from cosched.service.wire.fields import FieldError, check_domain, check_job, check_text
 from cosched.service.wire.group_messages import read_at, read_windows
+from cosched.service.wire.terms import read_terms
 from cosched.v1 import domain_pb2, job_pb2, machines_pb2
 from cosched.validation.group_names import wrong_group_name, wrong_members
 from cosched.validation.pair_names import ALLOWED, is_pair_name
@@ -148,19 +149,23 @@ def _words(field: str, words: Sequence[str], most: int = MAX_WORDS) -> None:
 
 def read_link(message: domain_pb2.LinkJobsRequest) -> Named:
     """Check the mate or the group in a message, and return it; FieldError."""
+    terms = read_terms(message.terms)
     if not message.HasField("group"):
-        return read_mate("mate", message.mate, message.or_alone)
+        return read_mate("mate", message.mate, message.or_alone)._replace(terms=terms)
     if message.HasField("mate"):
         raise FieldError("group", EXCLUSIVE)
-    return _group(message.group, message.or_alone)
+    return _group(message.group, message.or_alone)._replace(terms=terms)
 
 
 def _named(message: domain_pb2.SubmitJobRequest) -> Named | None:
-    if not message.HasField("group"):
-        return _mate(message)
-    if message.mates:
+    if message.HasField("group") and message.mates:
         raise FieldError("group", EXCLUSIVE)
-    return _group(message.group, message.or_alone)
+    named = _group(message.group, message.or_alone) if message.HasField("group") else _mate(message)
+    if named is not None:
+        return named._replace(terms=read_terms(message.terms))
+    if message.HasField("terms") and not message.HasField("in_place_of"):
+        raise FieldError("terms", "has no effect without a mate or a group")
+    return None
 
 
 def _adoptable(message: domain_pb2.SubmitJobRequest) -> bool:
