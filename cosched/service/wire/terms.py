@@ -35,6 +35,6 @@ def write_terms(message: job_pb2.Terms, terms: Terms) -> None:
     message.ends_with.extend(terms.ends_with)
     message.fail_together = terms.fail_together
     if terms.if_requeued is not None:
-        message.if_requeued = IF_REQUEUED[terms.if_requeued]  # type: ignore[assignment]  # the numbers are the same
+        message.if_requeued = IF_REQUEUED[terms.if_requeued]
     if terms.together_for is not None:
         message.together_for.seconds = terms.together_for
