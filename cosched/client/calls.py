@@ -20,6 +20,7 @@ from cosched.client.explanations import Explanation
 from cosched.client.jobs import JOB_STATES, Job
 from cosched.client.machines import Machines, StartQuote
 from cosched.client.places import FoundMate
+from cosched.client.terms import make_terms
 from cosched.client.usage import USAGE_BY, Usage
 from cosched.v1 import domain_pb2 as wire
 from cosched.v1 import explain_pb2, machines_pb2, rendezvous_pb2, usage_pb2
@@ -94,6 +95,11 @@ def submit(
     at: Instant | None = None,
     or_alone: bool = False,
     adoptable: bool = False,
+    ends_with: Sequence[str] = (),
+    fail_together: bool = False,
+    if_requeued: str | None = None,
+    together_for: float | timedelta | None = None,
+    in_place_of: JobLike | None = None,
     hold: bool = False,
     environment: Mapping[str, str] | None = None,
     directory: str | Path | None = None,
@@ -109,8 +115,12 @@ def submit(
     timedeltas after the jobs that have none; `at`: the instant at which those start, a datetime or seconds since 1970,
     at most 7 days ahead). A job that cannot be a mate is refused (ClientError, NO_PAIR), unless `or_alone` is set: the
     job then starts alone. `adoptable`: the job names nobody, and a job of the same owner on another domain that names
-    it by its id may have it. `hold`: do not start before `release`. `directory`: the absolute path where the job runs.
-    The domain chooses what is not given.
+    it by its id may have it. `ends_with`: it ends when the members on these domains have ended. `fail_together`: it
+    fails if a member fails, or is cancelled while it runs. `if_requeued`: "continue", "requeue" or "end" if a member is
+    queued again while it runs; None: as its domain has it; `together_for`: it is queued again only so soon after its
+    start. `in_place_of`: a job of the same owner that has not started; it is cancelled, and this one has its mate or
+    group. `hold`: do not start before `release`. `directory`: the absolute path where the job runs. The domain chooses
+    what is not given.
     """
     columns = dict(columns or {})
     if least is None and (text := columns.get(LEAST_NODES, "")).isdecimal():
@@ -128,6 +138,8 @@ def submit(
         hold=hold,
         or_alone=or_alone,
         adoptable=adoptable,
+        terms=make_terms(ends_with, fail_together, if_requeued, together_for),
+        in_place_of=None if in_place_of is None else job_ref(in_place_of),
     )
     if time_limit is not None:
         request.time_limit.FromTimedelta(_timedelta(time_limit))
@@ -140,9 +152,14 @@ def submit(
     return Call("SubmitJob", request, _job)
 
 
-def cancel(job: JobLike, *, unless_started: bool = False) -> Call[Job]:
-    """Cancel a job. Its mate then starts alone. `unless_started`: ClientError (JOB_STATE) if it runs."""
-    request = wire.CancelJobRequest(request_id=request_id(), job=job_ref(job), unless_started=unless_started)
+def cancel(job: JobLike, *, unless_started: bool = False, final: bool = False) -> Call[Job]:
+    """Cancel a job. Its mates start without it, after a while. `unless_started`: ClientError (JOB_STATE) if it runs.
+
+    `final`: no other job will be submitted in its place, so nobody waits for one.
+    """
+    request = wire.CancelJobRequest(
+        request_id=request_id(), job=job_ref(job), unless_started=unless_started, final=final
+    )
     return Call("CancelJob", request, _job)
 
 
@@ -157,12 +174,17 @@ def link(
     windows: Windows = NO_WINDOWS,
     at: Instant | None = None,
     or_alone: bool = False,
+    ends_with: Sequence[str] = (),
+    fail_together: bool = False,
+    if_requeued: str | None = None,
+    together_for: float | timedelta | None = None,
 ) -> Call[Job]:
     """Set the mate of a job that has not started, or its group; it replaces the job's present mate, if any.
 
-    A job that has nodes keeps them, and asks for the others.
+    A job that has nodes keeps them, and asks for the others. `ends_with` and what follows: see submit.
     """
-    request = wire.LinkJobsRequest(request_id=request_id(), job=job_ref(job), or_alone=or_alone)
+    terms = make_terms(ends_with, fail_together, if_requeued, together_for)
+    request = wire.LinkJobsRequest(request_id=request_id(), job=job_ref(job), or_alone=or_alone, terms=terms)
     if group is None:
         if members or windows or at is not None:
             raise ValueError(UNNAMED_GROUP)

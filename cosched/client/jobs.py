@@ -18,6 +18,7 @@ from cosched.client.fields import (
     word_if_any,
     words,
 )
+from cosched.client.terms import Terms
 from cosched.client.view import View
 from cosched.v1 import coscheduling_pb2, job_pb2
 
@@ -67,6 +68,7 @@ class Mate(View[job_pb2.Mate]):
         return PROBLEMS.get(self._message.problem)
 
     or_alone = plain(bool, "Whether the job starts alone if there is no such mate.")
+    terms = if_given(Terms, "What the job does when its mate ends, or is queued again; None: nothing.")
     status = word_if_any(
         MATE_STATUSES, "Its last known state: holding, queuing, running, ...; None: its domain has not told any."
     )
@@ -115,6 +117,7 @@ class Group(View[job_pb2.Group]):
 
     at = instant("The instant at which its jobs without windows start, if it was given.")
     or_alone = plain(bool, "Whether the job goes on without members that it cannot have.")
+    terms = if_given(Terms, "What the job does when others end, or are queued again; None: nothing.")
     gap = duration("How much later than the first of the others the job started, if they did not start together.")
 
     def __str__(self) -> str:

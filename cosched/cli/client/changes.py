@@ -10,6 +10,7 @@ import click
 from cosched.cli.client.connection import connected, in_words, server_option
 from cosched.cli.client.explain import tell_near_names
 from cosched.cli.client.jobs import JobId, group_options, pair_options
+from cosched.cli.client.terms import terms_options
 from cosched.cli.client.windows import WHEN, check_windows, pair_apart, window_options, windows_of
 from cosched.cli.client.wording import mate_found
 from cosched.cli.output.failures import FAILED
@@ -24,11 +25,13 @@ WITH_NODES = ("ready", "holding")
 
 @click.command()
 @click.argument("jobs", metavar="ID...", nargs=-1, required=True, type=JobId())
+@click.option("--final", is_flag=True, help="No other job will be submitted in its place: its mates wait for none.")
 @server_option
-def cancel(jobs: tuple[str, ...], server: str | None) -> None:
-    """Cancel jobs in any state. Their mates are not cancelled; they start alone.
+def cancel(jobs: tuple[str, ...], final: bool, server: str | None) -> None:
+    """Cancel jobs in any state. Their mates are not cancelled; they start alone, or with others of the group.
 
-    In a group, the setting on_member_lost of each other domain says what its job does.
+    The setting on_member_lost of each other domain says what its job does then. First the mates of a job that has not
+    started wait a while for another job in its place, as successor_patience of their domains has it; not with --final.
 
     Every job is tried; the exit code is 1 if one of them could not be cancelled.
     """
@@ -38,7 +41,7 @@ def cancel(jobs: tuple[str, ...], server: str | None) -> None:
 
         for name in jobs:
             try:
-                job = client.cancel(name)
+                job = client.cancel(name, final=final)
                 _done(f"job {job} {'was cancelled' if job.state == 'cancelled' else 'is being cancelled'}")
             except Unreachable:
                 raise
@@ -55,6 +58,7 @@ def cancel(jobs: tuple[str, ...], server: str | None) -> None:
 @pair_options
 @group_options
 @window_options
+@terms_options
 @server_option
 def link(job: str, mate: str | None, pair: str | None, group: str | None, server: str | None, **how: Any) -> None:
     """Name the mate of a job, by its domain and id or by a pair name, or the group that it joins.
@@ -67,7 +71,7 @@ def link(job: str, mate: str | None, pair: str | None, group: str | None, server
         raise click.UsageError("give the mate as DOMAIN:ID, or --pair NAME, or --group NAME --with DOMAIN,...")
     if how["pair_domain"] and pair is None:
         raise click.UsageError("--pair-domain needs --pair")
-    how["members"] = how["members"] or ()
+    how["members"], how["ends_with"] = how["members"] or (), how["ends_with"] or ()
     if (group is None) != (not how["members"]):
         raise click.UsageError("--group needs --with, the domains of its other jobs, and --with needs --group")
     asked = {"group": group, "pair": pair, **{key: how.pop(key) for key in WHEN & how.keys()}}

@@ -24,6 +24,7 @@ from cosched.cli.client.node_counts import NodeCount, asked_nodes
 from cosched.cli.client.scripts import arguments_of, read_script, tell_missing, tell_unread
 from cosched.cli.client.selecting import MAX_PROPOSALS, Part, check_alone, check_selection, group_name
 from cosched.cli.client.submitted import look_up, tell_cap, tell_foreign, tell_id, tell_mates
+from cosched.cli.client.terms import TERMS, check_terms, of_domain, terms_options
 from cosched.cli.client.time_limits import TimeLimit
 from cosched.cli.client.windows import (
     WHEN,
@@ -48,10 +49,11 @@ HEADINGS = {
     "Job": ("nodes", "best", "nodelist", "column", "time_limit", "name", "hold", "directory", "export", "comment"),
     "Mate": ("mate", "pair", "pair_domain", "or_alone", "adoptable"),
     "Group": ("group", "members", "destinations"),
+    "Life": ("ends_with", "fail_together", "if_requeued", "together_for", "in_place_of"),
     "Machines": ("grid", "application", "size", "strategy", "iterations", "max_proposals", "reselect"),
     "Timing": ("at", "within", "start_after", "windows", "end_together"),
 }
-MATES = LINKS | WHEN | {"or_alone"}  # a link on the command line discards all of these in the script
+MATES = LINKS | WHEN | TERMS | {"or_alone"}  # a link on the command line discards all of these in the script
 
 
 class To(NamedTuple):
@@ -81,6 +83,7 @@ def job_options(command: Command) -> Command:
         click.option("--adoptable", is_flag=True, help="A job of yours that names it by its id may have it."),
         group_options,
         window_options,
+        terms_options,
         click.option("--end-together", is_flag=True, help="All of the group end at once, as --time has it."),
         click.option("--hold", is_flag=True, help="Do not schedule it before cosched release."),
         click.option("-D", "--chdir", "directory", metavar="DIR", default=".", help="Where it runs (here)."),
@@ -136,6 +139,9 @@ class Submit(ColumnOptions, CommandWithHeadings):
     metavar="RATIO",
     help="Wait for the start, and choose anew if it gets so much slower before, 1.25 times say.",
 )
+@click.option(
+    "--in-place-of", type=JobId(), metavar="ID", help="Cancel that job of yours, and give this one its mates."
+)
 @click.option("--parsable", is_flag=True, help="Print the job's id and nothing else.")
 @server_option
 @click.argument("script", metavar="SCRIPT", required=False)
@@ -169,6 +175,10 @@ def submit(
     Its mate is a job on another domain that starts at the same moment: name it by --mate if it has been
     submitted, --adoptable, or submit both with the same --pair name, in any order. A mate that does not exist, has
     ended, belongs to another user or is not adoptable is refused, unless --or-alone lets the job start without it.
+
+    A job may end with its mate: --ends-with its domain. With --fail-together it fails if its mate does. If a running
+    mate is queued again, --if-requeued says whether it is, too. While no job of a pair or group has started, another
+    job may take the place of one that was cancelled: submit it with the same name, or --in-place-of the old one.
 
     A group has one job on each of up to 16 domains; all start at the same moment. Submit each with the same --group
     name, --with the domains of the others. Or submit all at once, --to their domains: all are submitted, or none.
@@ -291,9 +301,11 @@ def _to_submit(
 ) -> BatchCommand | dict[str, Any]:
     """Return a job for `submit_together`."""
     if (system := batch_system(domain)) is not None:
+        given = of_domain(given, domain.name) if given.get("ends_with") else given
         return BatchCommand(client, domain, system, to.path, content, given, to.arguments)
     tell_missing(content, to.path, domain, client.server)
-    job = {key: value for key, value in _specification(asked, to, domain).items() if key not in LINKS}
+    specification = of_domain(_specification(asked, to, domain), domain.name)
+    job = {key: value for key, value in specification.items() if key not in LINKS}
     return {"script": content, "arguments": to.arguments, **job}
 
 
@@ -317,6 +329,7 @@ def _asked(
         asked["nodes"] = len(asked["nodelist"].split(","))
     if not to_all:
         _check_mate(asked)
+        check_terms(asked)
     check_windows(asked)
     return content, given, asked
 
@@ -333,6 +346,8 @@ def _given(script: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any
 def _check_mate(asked: Mapping[str, Any]) -> None:
     if asked["mate"] is not None and asked["pair"] is not None:
         raise click.UsageError("--mate and --pair exclude each other")
+    if asked["in_place_of"] is not None and any(asked[link] for link in sorted(LINKS)):
+        raise click.UsageError("--in-place-of gives the job the mates of the other one: name no others")
     if asked["adoptable"] and any(asked[link] is not None for link in ("mate", "pair", "group")):
         raise click.UsageError("--adoptable is for a job that names nobody: leave out --mate, --pair and --group")
     if asked["pair_domain"] and asked["pair"] is None:
@@ -363,6 +378,7 @@ def _specification(asked: Mapping[str, Any], to: To, domain: Domain) -> dict[str
     if job.pop("comment") is not None:
         raise InputError("--comment", None, f"jobs of {domain.name} have no comments, as those of Slurm do")
     job["members"] = job["members"] or ()
+    job["ends_with"] = job["ends_with"] or ()
     job["environment"] = exported(job.pop("export"), os.environ)
     job["directory"] = os.path.abspath(job["directory"])
     job["name"] = job["name"] or ("" if to.path == "-" else Path(to.path).name)

@@ -1,0 +1,43 @@
+"""What a job does when others end with which it has started, or are queued again: as it is asked for, and as shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from cosched.client.fields import duration, plain, word_if_any, words
+from cosched.client.view import View
+from cosched.v1 import job_pb2
+
+IF_REQUEUED = words(job_pb2.IfRequeued, "IF_REQUEUED_")
+
+
+class Terms(View[job_pb2.Terms]):
+    """What a job does when others end, or are queued again."""
+
+    __slots__ = ()
+
+    @property
+    def ends_with(self) -> tuple[str, ...]:
+        """It ends when the members on these domains have ended."""
+        return tuple(self._message.ends_with)
+
+    fail_together = plain(bool, "Whether it fails if another member fails, or is cancelled while it runs.")
+    if_requeued = word_if_any(IF_REQUEUED, "continue, requeue or end; None: as its domain is configured.")
+    together_for = duration("Within so long after its start it is queued again with others; None: always.")
+
+
+def make_terms(
+    ends_with: Sequence[str], fail_together: bool, if_requeued: str | None, together_for: float | timedelta | None
+) -> job_pb2.Terms | None:
+    """Return the message; None: nothing is said. ValueError: there is no such choice."""
+    if not (ends_with or fail_together or if_requeued is not None or together_for is not None):
+        return None
+    if if_requeued is not None and if_requeued not in IF_REQUEUED.values():
+        raise ValueError(f"{if_requeued!r} is none of {', '.join(IF_REQUEUED.values())}")
+    choice = None if if_requeued is None else f"IF_REQUEUED_{if_requeued.upper()}"
+    terms = job_pb2.Terms(ends_with=ends_with, fail_together=fail_together, if_requeued=choice)
+    if together_for is not None:
+        span = together_for if isinstance(together_for, timedelta) else timedelta(seconds=together_for)
+        terms.together_for.FromTimedelta(span)
+    return terms
