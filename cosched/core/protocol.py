@@ -73,11 +73,6 @@ class Terms(NamedTuple):
         """Return whether the end of the member there may end the job."""
         return self.fail_together or peer in self.ends_with
 
-    @property
-    def follows_some(self) -> bool:
-        """Whether the end of some other member may end the job."""
-        return self.fail_together or bool(self.ends_with)
-
 
 NO_TERMS = Terms()
 

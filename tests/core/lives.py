@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.domain import TIMER_EVENTS, PolicyDomain
-from cosched.core.effects import Answer, Call, CancelJob, ClearTimer, Effect, Record, SetTimer, Start, Timer
+from cosched.core.effects import Answer, Call, CancelJob, ClearTimer, Effect, EndRun, Record, SetTimer, Start, Timer
 from cosched.core.events import (
     Answered,
     Asked,
@@ -19,6 +19,7 @@ from cosched.core.events import (
     Finished,
     PeerAway,
     PeerThere,
+    Requeued,
     Submitted,
 )
 from cosched.core.job import JobState
@@ -44,7 +45,9 @@ class Domain:
         self.ends: dict[str, int] = {}
         self.starts: dict[str, int] = {}
         self.story: list[tuple[int, str, str]] = []
+        self.reasons: list[tuple[str, str, str]] = []  # what has happened to which job, and why
         self.calls: list[Request] = []  # that it has made
+        self.nodes: dict[str, int] = {}  # of jobs
         self.down = False
 
 
@@ -55,6 +58,8 @@ class Lives:
         quiet = {"release_jitter": Decimal(0), "max_held_fraction": Decimal(1)}
         self.domains = {name: Domain(name, CoschedulingSettings(**{**quiet, **settings})) for name in names}
         self.now = 0
+        self.grace = 0  # from the order to end a run to its end
+        self._cut: set[frozenset[str]] = set()
         self._plan: list[tuple[int, Act]] = []
 
     # What happens, by `DOMAIN:ID`
@@ -69,7 +74,7 @@ class Lives:
 
     def _submit(self, name: str, id: str, nodes: int, run: int, named: Named) -> None:
         domain = self.domains[name]
-        domain.runs[id] = run
+        domain.runs[id], domain.nodes[id] = run, nodes
         changes = domain.policy.handle(Submitted(id, named, "ann"), self.now)
         domain.scheduler.submit(ClusterJob(id, nodes, run, self.now, paired=named is not NO_MATE))
         self._do(domain, changes)
@@ -94,6 +99,35 @@ class Lives:
             self._feed(other, PeerAway(name) if down else PeerThere(name))
             if not down:
                 self._feed(self.domains[name], PeerThere(other.core.ledger.domain))
+
+    def cut(self, at: int, one: str, other: str, until: int) -> None:
+        """Two domains cannot reach each other for a while, and notice both."""
+        self.at(at, lambda world: world._reach(one, other, there=False))
+        self.at(until, lambda world: world._reach(one, other, there=True))
+
+    def _reach(self, one: str, other: str, *, there: bool) -> None:
+        self._cut ^= {frozenset((one, other))}
+        for name, peer in ((one, other), (other, one)):
+            self._feed(self.domains[name], PeerThere(peer) if there else PeerAway(peer))
+
+    def requeue(self, at: int, job: str) -> None:
+        """The resource manager takes a running job's nodes back; behind others it is queued again."""
+        self.at(at, lambda world: world._requeue(*job.split(":")))
+
+    def _requeue(self, name: str, id: str) -> None:
+        domain = self.domains[name]
+        domain.ends.pop(id, None)
+        domain.scheduler.leave(id, self.now, JobState.CANCELLED)
+        domain.scheduler.submit(ClusterJob(id, domain.nodes[id], domain.runs[id], self.now, paired=True))
+        self._feed(domain, Requeued(id))
+
+    def _end_run(self, name: str, order: EndRun) -> None:
+        if self.state(f"{name}:{order.job}") is not JobState.RUNNING:
+            return
+        if order.again:
+            self._requeue(name, order.job)
+        else:
+            self.end(name, order.job, JobState.CANCELLED)
 
     def end(self, name: str, id: str, how: JobState, by: EndedBy = EndedBy.OWNER) -> None:
         """A job ends now."""
@@ -162,22 +196,29 @@ class Lives:
                     domain.ends[change.job] = self.now + domain.runs[change.job]
                 case CancelJob():
                     self.end(domain.core.ledger.domain, change.job, JobState.CANCELLED, EndedBy.MATE)
+                case EndRun():
+                    name = domain.core.ledger.domain
+                    self.at(self.now + self.grace, lambda world, name=name, order=change: world._end_run(name, order))
                 case Record():
                     domain.story.append((self.now, change.job, str(change.what)))
-                case _:
-                    pass
+                    domain.reasons.append((str(change.what), change.job, str(change.why or "")))
+                case Answer():
+                    self._answer(domain, change)
+
+    def _answer(self, domain: Domain, answer: Answer) -> None:
+        request, name = answer.request, domain.core.ledger.domain
+        self._feed(self.domains[answer.peer], Answered(request.caller, request, answer.answer, name))
 
     def _call(self, domain: Domain, call: Call) -> None:
         peer, name = self.domains[call.peer], domain.core.ledger.domain
         domain.calls.append(call.request)
-        if peer.down:
+        if peer.down or frozenset((name, call.peer)) in self._cut:
             self._feed(domain, CallFailed(call.job, call.request, Failure.UNREACHABLE, call.peer))
             return
         peer.scheduler.enter(self.now)
         changes = peer.policy.handle(Asked(name, call.request), self.now)
-        [reply] = [change.answer for change in changes if type(change) is Answer]
-        self._do(peer, [change for change in changes if type(change) is not Answer])
-        self._feed(domain, Answered(call.job, call.request, reply, call.peer))
+        answers = [change for change in changes if type(change) is Answer]
+        self._do(peer, [*(change for change in changes if type(change) is not Answer), *answers])
 
     # What has become of it
 

@@ -68,18 +68,25 @@ class Following:
 
     def changed(self, job: PairedJob, peer: Domain, now: int) -> list[Effect]:  # noqa: ARG002
         """The member there may have changed: a running job asks, if that may matter."""
+        known = peer in membership(job).jobs
+        return self._ask(job, peer) if known and job.ending is None and self._may_follow(job, peer) else []
+
+    def _may_follow(self, job: PairedJob, peer: Domain) -> bool:
+        """Whether it may matter to the job what becomes of the member there."""
+        return membership(job).terms.follows(peer) or self._if_requeued(job) is not OnMemberRequeued.CONTINUE
+
+    @staticmethod
+    def _is_bound(job: PairedJob, peer: Domain) -> bool:
+        """Whether the two know each other, and the domain there knows what this job does when the other one ends."""
         group = membership(job)
-        matters = group.terms.follows(peer) or self._if_requeued(job) is not OnMemberRequeued.CONTINUE
-        if job.ending is not None or not matters or peer not in group.jobs:
-            return []
-        return self._ask(job, peer)
+        return group.is_bound(peer) and (peer in group.jobs or group.is_pair)
 
     def _ask(self, job: PairedJob, peer: Domain) -> list[Effect]:
-        """Ask how the member there stands, once its domain knows what this job does when that one ends."""
+        """Ask how the member there stands, once its domain knows of this job what it needs."""
         group = membership(job)
-        request: Request = GetMateStatus(group.jobs[peer], job.id)
-        if not group.is_bound(peer):
-            request = group.lookup(job.id, job.owner, peer)
+        request: Request = group.lookup(job.id, job.owner, peer)
+        if self._is_bound(job, peer):
+            request = GetMateStatus(group.jobs[peer], job.id)
         group.checks = {**group.checks, peer: request}
         return [Call(peer, job.id, request)]
 
@@ -95,6 +102,8 @@ class Following:
             return self._ask_later(job, peer, group.lookup(job.id, job.owner, peer), now)
         if isinstance(answer, MateJobId):
             group.bind(peer)
+            if answer.job is not None and peer not in group.jobs:
+                group.know(peer, answer.job)
             return self.changed(job, peer, now) or self._acknowledge(job, peer)
         assert isinstance(answer, MateStatus)
         followed = [] if job.ending is not None else self._follow(job, peer, answer, now)
@@ -167,9 +176,9 @@ class Following:
         group = job.group
         if job.ending is not None:  # its resource manager has been faster
             return [EndRun(job.id, job.ending, job.again)]
-        if group is None or not group.terms.follows_some:
+        if group is None:
             return []
-        unbound = [peer for peer in group.jobs if not group.is_bound(peer)]
+        unbound = [peer for peer in group.partners if self._may_follow(job, peer) and not self._is_bound(job, peer)]
         return [effect for peer in unbound for effect in self._ask(job, peer)]
 
     def ends(self, job: PairedJob) -> list[Effect]:
