@@ -185,11 +185,10 @@ class Incoming:
             job.disclosed = True
             self.ledger.changed[job.id] = None
         may_book = not job.is_pair and self._may_book(job)  # a mate is asked to start first
-        status, generation = STATUS[job.state], job.generation + (job.state is READY)
-        if job.ending is not None:  # whatever is left of its run
-            status = Status.QUEUING if job.again else Status.RUNNING
-        started_at = None if job.again else job.started_at
-        return MateStatus(status, generation, started_at, may_book, job.runs, job.ended_at, job.ended_by)
+        generation, by = job.generation + (job.state is READY), job.ended_by
+        if job.again:  # whatever is left of its run
+            return MateStatus(Status.QUEUING, generation, None, may_book, job.runs)
+        return MateStatus(STATUS[job.state], generation, job.started_at, may_book, job.runs, job.ended_at, by)
 
     def _may_book(self, job: PairedJob) -> bool:
         """Whether the job queues, has been ready once, and this domain gives slots."""

@@ -107,7 +107,10 @@ class Names:
         """The job starts with these now, who are free. A mate that it had cannot adopt it, once it is in a group."""
         self._erase(job)
         job.parted = None if named.is_pair else _parted(job)
-        job.group, job.adoptable = Membership.named(self.ledger.domain, named), False
+        before, job.group = job.group, Membership.named(self.ledger.domain, named)
+        job.adoptable = False
+        if before is not None and job.group is not None and (before.others, before.name) == (named.others, named.name):
+            job.group.bonds = before.bonds  # those others need not say it again
         self._enter(job)
 
     def unlink(self, job: PairedJob) -> None:

@@ -88,6 +88,8 @@ class Gathering:
     def run_job(self, job: PairedJob, event: Ready, now: int) -> list[Effect]:
         """The local scheduler has selected the job. One that pauses leaves its nodes to others."""
         job.state, group = READY, job.group
+        if job.ending is not None:
+            return [*self.allocations.give_back(job), CancelJob(job.id, job.ending)]
         if group is not None and now < group.pauses_until and not event.cannot_yield:
             return self.allocations.give_back(job)
         job.allocation, job.hold_limit, job.disclosed = event.allocation, event.hold_limit, False
@@ -101,8 +103,6 @@ class Gathering:
             return self.allocations.start(job, now, Why.COSCHEDULING_OFF)
         if group is None:
             return self.allocations.start(job, now, Why.NO_MATE)
-        if job.ending is not None:
-            return [*self.allocations.give_back(job), CancelJob(job.id, job.ending)]
         if self.ledger.settled_by is not None:
             return self.allocations.wait(job, now, Why.DRAINING)
         if self.peers.known and any(self.peers.expects(peer, now) for peer in group.others):
