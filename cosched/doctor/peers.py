@@ -12,7 +12,7 @@ from cosched.doctor.remedies import Ends, remedy
 from cosched.errors import InputError
 from cosched.service.configuration import Configuration
 from cosched.service.peers.outcomes import CallError
-from cosched.service.peers.peer import PeerView
+from cosched.service.peers.peer_view import PeerView
 from cosched.service.peers.peers import PeerClients
 from cosched.service.wire.fields import PROBE
 from cosched.service.wire.tls import PeerCredentials

@@ -132,6 +132,11 @@ class Metrics:
         illegal = self._counter(
             "cosched_peer_illegal", "Messages of the other domain that no state of a job here allows.", "peer"
         )
+        missed = self._counter(
+            "cosched_peer_news_missed",
+            "What the other domain told of its jobs that no job here starts with, or that was told before.",
+            "peer",
+        )
         denied = self._counter("cosched_denied", "Calls refused to a caller, by ErrorInfo reason.", "reason")
         # Labels come from fixed sets (configured peers, the protocol's calls, codes and reasons), never from a caller.
         self.peer_up = cache(up.labels)
@@ -140,6 +145,7 @@ class Metrics:
         self.peer_clock_uncertainty = cache(uncertainty.labels)
         self.denied = cache(denied.labels)
         self.peer_illegal = cache(illegal.labels)
+        self.peer_news_missed = cache(missed.labels)
         self._peer_calls = cache(calls.labels)
         self._peer_call_seconds = cache(seconds.labels)
         self._requests = cache(requests.labels)

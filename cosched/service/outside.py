@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from cosched.core.effects import Answer, Call, ClearTimer, SetTimer, Timer
 from cosched.core.events import CallFailed
-from cosched.core.protocol import Failure, JobId, MutatingReply, Reply, Request
+from cosched.core.protocol import Failure, JobId, MutatingReply, Reply, Request, TellMember
 from cosched.service.domain.changes import Order
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.watching import Watchers
@@ -17,6 +17,7 @@ from cosched.service.manager.runner import Runner, over
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.instants import Instants
 from cosched.service.peers.peers import CallError, PeerClients
+from cosched.service.peers.telling import MemberNews
 from cosched.service.store import EventRecord
 from cosched.service.store.durability import Durability
 from cosched.service.tasks import Tasks
@@ -59,6 +60,7 @@ class ServiceOutside:
         self._metrics = domain.metrics
         self._loop = asyncio.get_running_loop()
         self.tasks = Tasks(fail)  # calls and orders: they are recorded, and resumed at the next start
+        self._news = MemberNews(domain, peers, self.tasks)
         self._stalled = ""  # the problem that was last logged
         self._patience: tuple[JobId, asyncio.TimerHandle] | None = None
         self._look_at: float | None = None
@@ -67,7 +69,10 @@ class ServiceOutside:
 
     def call(self, call: Call) -> None:
         """See the protocol."""
-        self.tasks.run(self._call(call))
+        if isinstance(call.request, TellMember):
+            self._news.tell(call)
+        else:
+            self.tasks.run(self._call(call))
 
     async def _call(self, call: Call) -> None:
         began, kind = self._loop.time(), type(call.request).__name__

@@ -54,7 +54,7 @@ from cosched.service.page.viewers import Policy
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.linking import Coupled
-from cosched.service.peers.peer import PeerView
+from cosched.service.peers.peer_view import PeerView
 from cosched.service.peers.peers import PeerClients
 from cosched.service.planning.choosing import choosing_of
 from cosched.service.planning.estimates import Estimates

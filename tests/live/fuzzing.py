@@ -193,6 +193,9 @@ class Shots:
         what = self._random.choice(({}, {"start": True}, {"keep": True}))
         return wire.SettleGroupStartRequest(**self.order(), **what)
 
+    def news(self) -> wire.MemberNews:
+        return wire.MemberNews(job=self.own(), caller=self.theirs(), number=self._random.randrange(1, 5))
+
     def search(self) -> rendezvous_pb2.FindMatesRequest:
         request = rendezvous_pb2.FindMatesRequest(job=self.own())
         if self._random.random() < 0.5:
@@ -231,6 +234,7 @@ MAKERS = (
             "GetPlace": (lambda of: rendezvous_pb2.GetPlaceRequest(job=of.own(), caller=of.theirs()), 5),
             "FindMates": (Shots.search, 5),
             "ExplainMates": (lambda of: explain_pb2.ExplainMatesRequest(pairs=[of.mates()]), 5),
+            "TellMembers": (lambda of: wire.TellMembersRequest(news=[of.news(), of.news()]), 5),
             "CompareClocks": (lambda _: wire.CompareClocksRequest(), 2),
             "TellPresence": (lambda _: wire.TellPresenceRequest(domain="b", presence=wire.PRESENCE_SERVING), 2),
             "StopJob": (lambda of: wire.StartJobRequest(**of.order()), 1),

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from cosched.core.protocol import (
     FOREVER,
     LONGEST_OFFSET,
+    EndedBy,
     Found,
     GetMateJobId,
     GetMateStatus,
@@ -46,7 +47,7 @@ slots = st.integers(1, MAX_TIME)
 holds = st.just(0) | st.just(FOREVER) | st.integers(1, MAX_TIME)
 
 requests = st.one_of(
-    st.builds(GetMateJobId, jobs, st.none() | texts(128), st.none() | jobs, texts(256, 0)),
+    st.builds(GetMateJobId, jobs, st.none() | texts(128), st.none() | jobs, texts(256, 0), st.just(()), st.booleans()),
     st.builds(GetMateStatus, jobs, jobs),
     st.builds(TryStartMate, request_ids, jobs, jobs, holds, starts_at),
     st.builds(StartJob, request_ids, jobs, jobs, generations, starts_at),
@@ -67,17 +68,17 @@ group_orders = st.one_of(
     st.builds(SettleGroupStart, request_ids, jobs, jobs, st.just(False), holds, starts_at, st.just(True)),
     st.builds(GetProposal, request_ids, jobs, jobs),
 )
+said_of_mates = st.none() | times, st.booleans(), st.integers(0, MAX_GENERATION)
+has_not_ended = st.none(), st.just(EndedBy.ITSELF)
+ended = st.sampled_from([Status.ENDED, Status.FAILED, Status.CANCELLED])
 replies = st.one_of(
     st.builds(MateJobId, st.just(Found.MATE), jobs),
     st.builds(MateJobId, st.sampled_from([Found.UNSUBMITTED, Found.NO_PAIR]), st.none()),
-    st.builds(MateStatus, st.sampled_from(Status), generations, st.none() | times, st.booleans()),
+    st.builds(MateStatus, st.sampled_from(Status), generations, *said_of_mates, *has_not_ended),
     st.builds(
-        MateStatus,
-        st.sampled_from(sorted(set(Status) - {Status.HOLDING})),
-        st.just(0),
-        st.none() | times,
-        st.booleans(),
+        MateStatus, st.sampled_from(sorted(set(Status) - {Status.HOLDING})), st.just(0), *said_of_mates, *has_not_ended
     ),
+    st.builds(MateStatus, ended, st.just(0), *said_of_mates, times, st.sampled_from(EndedBy)),
     st.builds(MateTried, st.booleans(), starts_at, st.booleans()),
     st.builds(MateStarted, st.booleans(), starts_at),
 )

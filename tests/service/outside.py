@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.core.effects import Answer, Start
 from cosched.core.events import Asked, CallFailed
-from cosched.core.protocol import Failure, GroupOrder, MutatingRequest
+from cosched.core.protocol import Failure, Found, GroupOrder, MateJobId, MutatingRequest
 from cosched.service.domain.changes import Preempt
 from cosched.service.wire.errors import Refusal
 
@@ -58,6 +58,9 @@ class Outside:
         reply = self._ask(call)
         if reply is None:
             self._replied(call, mutating, None)
+            return
+        if isinstance(reply, MateJobId) and reply.found is Found.BUSY:
+            self._fail(call, Failure.BUSY, 0)
             return
         self._once_on_disk(call, mutating, reply)
 

@@ -24,7 +24,7 @@ from cosched.core.protocol import (
     TryStartMate,
 )
 from cosched.service.configuration_sections import Peer
-from cosched.service.peers.peer import PeerView
+from cosched.service.peers.peer_view import PeerView
 from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.wire.tls import PeerCredentials
 from cosched.v1 import cluster_pb2 as states

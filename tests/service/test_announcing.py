@@ -14,6 +14,7 @@ from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.peers import announcing
 from cosched.service.peers.announcing import Announcer
+from cosched.service.peers.outcomes import ASKING
 from cosched.service.peers.peers import CallError
 from cosched.service.tasks import Tasks
 from cosched.service.wire.message_parts import FOUND
@@ -24,6 +25,7 @@ from tests.waiting import until
 PATIENCE = 300  # seconds; a safety net
 UNKNOWN, MATE = MateJobId(Found.UNSUBMITTED, None), MateJobId(Found.MATE, "7")
 AWAY = CallError(Failure.UNREACHABLE, "is away")
+BUSY = CallError(Failure.BUSY, "asks first", ASKING)
 
 
 class Clients:
@@ -86,6 +88,19 @@ async def test_a_pair_by_name_is_announced_once_as_its_other_job_will_be(world: 
     await found.announce(domain.jobs["1"])
     await settled(found)
     assert peers.asked == [GetMateJobId("1", "p", None, "ann")]
+
+
+async def test_a_domain_that_has_to_ask_first_is_asked_again_soon_and_again_after_the_submission(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(announcing, "SOON", (0.001, 0.001))
+    domain, peers = submit(world, pair="p"), Clients(*[BUSY] * 7, MATE)
+    found = announcer(domain, peers)
+    assert not await found.announce(domain.jobs["1"]), "that counts as no answer"
+    assert len(peers.asked) == 3
+    await settled(found)
+    assert len(peers.asked) == 8
+    assert domain.jobs["1"].lookup == FOUND[Found.MATE]
 
 
 async def test_a_link_that_is_dissolved_is_announced_no_more(world: World) -> None:

@@ -48,7 +48,9 @@ def test_the_question_for_a_member_comes_back_as_it_was(job, group, domains, own
     parted = sorted(data.draw(st.sets(st.sampled_from(named), max_size=len(named) - 1)))
     windows = tuple(Window(domain, *data.draw(messages.windows)) for domain in parted)
     at = data.draw(st.none() | messages.times)
-    request = GetMember(job, group, named, owner, windows, at, data.draw(st.none() | messages.jobs))
+    ends_with = tuple(sorted(data.draw(st.sets(st.sampled_from(sorted({*named} - {caller}))))))
+    member, together = data.draw(st.none() | messages.jobs), data.draw(st.booleans())
+    request = GetMember(job, group, named, owner, windows, at, member, ends_with, together)
     assert read_request(carried(write_request(request, here=caller, peer=called)), here=called) == Asked(
         caller, request
     )
@@ -157,6 +159,9 @@ def refused_field(message) -> str:
         ({"domains": [HERE, PEER, *(f"m{n:02}" for n in range(15))]}, "domains"),
         ({"owner": "x" * 257}, "owner"),
         ({"member": THEIRS}, "member.domain"),
+        ({"ends_with": [PEER]}, "ends_with"),
+        ({"ends_with": ["polaris"]}, "ends_with"),
+        ({"ends_with": ["mira", HERE]}, "ends_with"),
         ({"member": wire.JobRef(domain=HERE)}, "member.job_id"),
     ],
 )

@@ -23,6 +23,7 @@ EXPECTED = {
     *("pair_starts_total", "peer_clock_offset_seconds", "peer_clock_uncertainty_seconds"),
     *(
         "peer_illegal_total",
+        "peer_news_missed_total",
         "peer_refused",
         "requests_total",
         "request_seconds",

@@ -10,7 +10,7 @@ from grpc_health.v1 import health_pb2
 
 from cosched.core.protocol import MateTried
 from cosched.service.configuration_sections import Peer
-from cosched.service.peers.peer import PeerView
+from cosched.service.peers.peer_view import PeerView
 from cosched.service.peers.peers import PeerClients
 from cosched.service.wire.errors import Refusal, abort
 from cosched.v1 import cluster_pb2 as states

@@ -62,6 +62,7 @@ def test_the_calls_between_domains():
         "ProposeGroupStart",
         "SettleGroupStart",
         "GetProposal",
+        "TellMembers",
         "CompareClocks",
         "TellPresence",
     ]
@@ -181,6 +182,9 @@ def test_everything_has_a_comment(described):
         "LIMITS",
         "AGREED START",
         "SLOTS.",
+        "NEWS.",
+        "THE PLACE OF ONE THAT HAS ENDED.",
+        "AFTER THE START.",
         "may_book",
         "by the clock of the called domain, in whole seconds",
         "CHANGES,",

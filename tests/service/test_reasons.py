@@ -15,7 +15,7 @@ from cosched.service.api.views import Views
 from cosched.service.configuration_sections import Coscheduling
 from cosched.service.domain import story
 from cosched.service.manager.plans import ChosenSize, Plan
-from cosched.service.peers.peer import PeerView
+from cosched.service.peers.peer_view import PeerView
 from cosched.service.planning.reasons import Reasons
 from cosched.v1 import cluster_pb2
 from tests.service.job_records import OF_CORE

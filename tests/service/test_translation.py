@@ -26,10 +26,11 @@ from cosched.core.protocol import (
     SettleGroupStart,
     StartJob,
     Status,
+    TellMember,
     TryStartMate,
 )
 from cosched.service.wire.fields import FieldError
-from cosched.service.wire.message_parts import FOUND, STATUS
+from cosched.service.wire.message_parts import ENDED_BY, FOUND, STATUS
 from cosched.service.wire.translation import CALLS, read_clock, write_clock
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.service import messages
@@ -70,17 +71,19 @@ def test_every_reply_comes_back_as_it_was(reply, called):
 
 def test_the_table_has_every_call_once():
     assert [call.request for call in CALLS] == list(dict.fromkeys(call.request for call in CALLS))
-    assert {call.request for call in CALLS} == set(get_args(Request))
+    many_in_one = {TellMember}
+    assert {call.request for call in CALLS} == set(get_args(Request)) - many_in_one
     for call in CALLS:
         assert call.message is getattr(wire, f"{call.name}Request")
         assert call.response is getattr(wire, f"{call.name}Response")
 
 
 def test_every_answer_has_a_value_of_its_own():
-    assert set(FOUND) == set(Found)
+    assert set(FOUND) == set(Found) - {Found.BUSY}, "that is an error"
     assert set(STATUS) == set(Status)
     assert sorted(FOUND.values()) == sorted(set(wire.MateLookup.values()) - {wire.MATE_LOOKUP_UNSPECIFIED})
     assert sorted(STATUS.values()) == sorted(set(wire.MateStatus.values()) - {wire.MATE_STATUS_UNSPECIFIED})
+    assert sorted(ENDED_BY.values()) == sorted(set(wire.EndedBy.values()) - {wire.ENDED_BY_UNSPECIFIED})
 
 
 def test_names_match_the_words_of_the_core():
@@ -111,6 +114,15 @@ def test_jobs_are_named_with_their_domains():
         "lookup": "MATE_LOOKUP_FOUND",
         "mate": {"domain": "eureka", "job_id": "99"},
     }
+
+
+def test_who_ends_with_its_mate_says_so_and_names_nobody_else():
+    bond = {"ends_with": ("eureka",), "fail_together": True}
+    message = write_request(GetMateJobId("17", "climate", None, "ann", **bond), here="intrepid", peer="eureka")
+    assert read_request(carried(message), "eureka").request == GetMateJobId("17", "climate", None, "ann", **bond)
+    message.ends_with[0] = "mira"
+    with pytest.raises(FieldError, match="ends_with"):
+        read_request(message, "eureka")
 
 
 def test_start_job_carries_the_generation():

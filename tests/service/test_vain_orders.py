@@ -55,7 +55,9 @@ class Called:
         node.domain.questions.ask(Asked("b", GetMateJobId("7", "p", None, "u")))
 
     async def order(self, call: CallOnWire[Any, Any, Any, Any], request: Any, number: int) -> None:
-        message = call.write_request(request._replace(request_id=request.request_id.format(number)), "b", "a")
+        if "request_id" in request._fields:
+            request = request._replace(request_id=request.request_id.format(number))
+        message = call.write_request(request, "b", "a")
         await self.api.ask(call, message, cast(Any, None))
 
     def tell(self, presence: int, expected: int) -> None:

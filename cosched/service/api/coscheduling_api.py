@@ -33,12 +33,14 @@ from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.instants import Instants
+from cosched.service.peers.outcomes import ASKING
 from cosched.service.store import AuditRecord
 from cosched.service.wire.call_on_wire import CallOnWire
 from cosched.service.wire.callers import Caller, Identify
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import MAX_TIME, PROBE, FieldError, check_domain, number
 from cosched.service.wire.group_messages import GET_MEMBER, GET_PROPOSAL, PROPOSE_GROUP_START, SETTLE_GROUP_START
+from cosched.service.wire.news_messages import read_news, write_heard
 from cosched.service.wire.pair_messages import (
     GET_MATE_JOB_ID,
     GET_MATE_STATUS,
@@ -54,6 +56,7 @@ _Message = TypeVar("_Message", bound=Message)
 _Response = TypeVar("_Response", bound=Message)
 _Call: TypeAlias = CallOnWire[Any, _Message, Any, _Response]
 ORDERS = get_args(MutatingRequest | GroupOrder)
+ASKS_FIRST = "it asks first whether an earlier mate has ended; try again soon"
 NO_MATE = "NO_MATE"  # in the audit: what comes of an order about a job that does not start with the caller
 
 
@@ -101,6 +104,16 @@ class CoschedulingApi(CoschedulingServiceServicer):
     GetProposal = _answers(GET_PROPOSAL)
 
     # Others
+
+    @answered
+    async def TellMembers(self, request: wire.TellMembersRequest, context: Context) -> wire.TellMembersResponse:
+        """See the protocol."""
+        peer, news = read_news(request, self.domain.name)
+        self.check_peer(self._identify(context), peer)
+        told = self.domain.questions.told(peer, news)
+        if missed := sum(not one.heard for one in told):
+            self.domain.metrics.peer_news_missed(peer).inc(missed)
+        return write_heard(told)
 
     @answered
     async def CompareClocks(self, request: wire.CompareClocksRequest, context: Context) -> wire.CompareClocksResponse:  # noqa: ARG002
@@ -178,6 +191,8 @@ class CoschedulingApi(CoschedulingServiceServicer):
             reply = await self.domain.questions.late_answers.of(peer, request)
         await self._settled()
         assert reply is not None
+        if isinstance(reply, MateJobId) and reply.found is Found.BUSY:
+            raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, ASKING, ASKS_FIRST)
         if not is_mate:
             self._warn_of_no_mate(asked)
         if isinstance(request, GetMember) and request.member and reply == MateJobId(Found.MATE, request.member):

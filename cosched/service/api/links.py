@@ -14,7 +14,7 @@ from cosched.service.api.owned_jobs import OwnedJobs, wrong_state
 from cosched.service.api.requests import Requests, UserRequest, not_owner
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.queues import Queue
-from cosched.service.peers.announcing import Announcer, answers_among
+from cosched.service.peers.announcing import Announcer, Told, answers_among
 from cosched.service.peers.linking import names, refusal_of, until_linkable
 from cosched.service.peers.peers import CallError
 from cosched.service.store import JobRecord
@@ -50,7 +50,8 @@ class Links:
         named = await self._named.checked(self._named.as_before(named, record.named))
         self._queue.check_name(record, named)
         self._check_linkable(record, named)
-        answers = await self._agreed(record, named)
+        told = await self._agreed(record, named)
+        answers = answers_among(told)
         await until_linkable(self._domain, job)
         await self._queue.relink(job, named)
         await until_linkable(self._domain, job)  # it may have asked its mate meanwhile
@@ -63,7 +64,7 @@ class Links:
                 record.lookup = record.mate_status = UNASKED
             if named.is_pair:
                 record.lookup = FOUND[answers[named.peer].found]
-        self._announcer.heard(record, named, answers)
+        self._announcer.heard(record, named, told)
         return record
 
     async def _adopt(self, request: UserRequest, job: str, named: Named) -> JobRecord:
@@ -79,16 +80,15 @@ class Links:
             self._requests.on_record(request, record.id, str(named))
         return record
 
-    async def _agreed(self, record: JobRecord, named: Named) -> Mapping[Domain, MateJobId]:
-        """Return the answers of the other domains to the new link; Refusal if the job cannot have it."""
+    async def _agreed(self, record: JobRecord, named: Named) -> Told:
+        """Return what the other domains say to the new link; Refusal if the job cannot have it."""
         told = await self._announcer.ask(record, named)
         for peer, error in told.items():
             if named.is_pair and isinstance(error, CallError):
                 raise self._unanswered(record, peer, error)
-        answers = answers_among(told)
-        if (refusal := refusal_of(named, answers)) is not None:
+        if (refusal := refusal_of(named, answers_among(told))) is not None:
             raise refusal
-        return answers
+        return told
 
     def _check_linkable(self, record: JobRecord, named: Named) -> None:
         if record.state not in WAITING:

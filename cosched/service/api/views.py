@@ -23,7 +23,7 @@ from cosched.service.domain.presence import stopped
 from cosched.service.domain.sizing import sizing_of
 from cosched.service.domain.story import Noted
 from cosched.service.manager.queues import Queue
-from cosched.service.peers.peer import PeerView
+from cosched.service.peers.peer_view import PeerView
 from cosched.service.store import EventRecord, JobRecord
 from cosched.service.wire.group_messages import write_window
 from cosched.service.wire.message_parts import PROBLEM, STATUS

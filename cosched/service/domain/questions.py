@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import grpc
 
 from cosched.core.coscheduling.names import NOT_WAITING, no_pair
@@ -16,9 +18,11 @@ from cosched.core.protocol import (
     MateProblem,
     MateStarted,
     MateTried,
+    MemberTold,
     MutatingReply,
     MutatingRequest,
     Reply,
+    TellMember,
     named_id,
 )
 from cosched.service.domain.decisions import Decisions
@@ -78,6 +82,22 @@ class Questions:
             if audit is not None and (of_mates or (lone is not None and lone.group is not None)):
                 changes.audits.append(audit)
         return changes.reply
+
+    def told(self, peer: Domain, news: Sequence[TellMember]) -> list[MemberTold]:
+        """Hear what a peer tells of its own jobs, all in one turn; return the answers, in order. Refusal.
+
+        Of jobs that are unknown here, or have long ended, nobody wants to hear.
+        """
+        told = [MemberTold(False)] * len(news)
+        known = [place for place, request in enumerate(news) if request.job in self._core.jobs]
+        if not known:
+            return told
+        with self._turns.take() as changes:
+            for place in known:
+                if self._decisions.hear(peer, Asked(peer, news[place])):
+                    assert isinstance(changes.reply, MemberTold)
+                    told[place] = changes.reply
+        return told
 
     def _problem_on_record(self, peer: Domain, request: Lookup) -> MateProblem:
         """Return how a job that may be heard of has ended; of any other, that there is none, as far as can be told."""

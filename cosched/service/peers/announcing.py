@@ -1,7 +1,8 @@
 """Announces links: asks the domain of a mate at once, which so learns of the link, and records its answer.
 
 Who is named by an id need not name us. So we ask that domain again until it has said what it knows of the job. Else it
-would never learn of the link if it could not look for the job the first time.
+would never learn of the link if it could not look for the job the first time. A domain that first asks whether an
+earlier mate has ended is also asked again: soon, so that the answer comes with the submission.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from contextlib import suppress
 
 from cosched.core.coscheduling.membership import Membership
 from cosched.core.job import WAITING
-from cosched.core.protocol import Domain, Found, JobId, Lookup, MateJobId, Named
+from cosched.core.protocol import Domain, Found, JobId, Lookup, MateJobId, Named, Reply
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.peers.outcomes import ASKING
 from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
@@ -22,6 +24,8 @@ from cosched.service.wire.message_parts import FOUND
 
 AGAIN = 5.0  # seconds until a mate's domain is asked again, doubled each time,
 AT_MOST = 300.0  # up to this
+SOON = (0.1, 0.2, 0.4, 0.8)  # until one is that has itself to ask first
+Told = Mapping[Domain, MateJobId | CallError]
 _LOG = logging.getLogger(__name__)
 
 
@@ -40,17 +44,17 @@ class Announcer:
         Others come when the job is ready; who is named by an id is asked for again until that domain has answered.
         """
         named = record.named
-        answers = answers_among(await self.ask(record, named))
-        self.heard(record, named, answers)
-        return answers
+        told = await self.ask(record, named)
+        self.heard(record, named, told)
+        return answers_among(told)
 
-    def heard(self, record: JobRecord, named: Named, answers: Mapping[Domain, MateJobId]) -> None:
+    def heard(self, record: JobRecord, named: Named, told: Told) -> None:
         """Note what was said of those that a job names, and ask again if that does not settle it."""
-        self._domain.calls.heard(str(record.id), named, answers)
-        if not _settle(named, answers):
+        self._domain.calls.heard(str(record.id), named, answers_among(told))
+        if not _settle(named, told):
             self._announce_later(str(record.id))
 
-    async def ask(self, record: JobRecord, named: Named) -> dict[Domain, MateJobId | CallError]:
+    async def ask(self, record: JobRecord, named: Named) -> Told:
         """Ask the other domains what they know of those that the job names, or is to name."""
         await self._domain.turns.durable()  # if a power failure undid the job, its id would be reused
         told = await asyncio.gather(*(self._asked(peer, self._question(record, named, peer)) for peer in named.others))
@@ -63,13 +67,24 @@ class Announcer:
 
     async def _asked(self, peer: Domain, question: Lookup) -> MateJobId | CallError:
         try:
-            answer = await self._peers.call(peer, question)
+            answer = await self._answer(peer, question)
         except CallError as error:
             said = self._domain.presence.silent(peer, error.problem)
             _LOG.info("job %s does not know about its mate: %s", question.caller, said)
             return error
         assert isinstance(answer, MateJobId)
         return answer
+
+    async def _answer(self, peer: Domain, question: Lookup) -> Reply:
+        """Ask, and soon again while the peer has to ask first; CallError."""
+        for pause in SOON:
+            try:
+                return await self._peers.call(peer, question)
+            except CallError as error:
+                if error.reason != ASKING:
+                    raise
+            await asyncio.sleep(pause)
+        return await self._peers.call(peer, question)
 
     async def without_groups(self, peers: Collection[Domain]) -> list[Domain]:
         """Return those of the peers that take no members of groups, as they say."""
@@ -108,20 +123,23 @@ class Announcer:
             if record is None or not record.mates or record.state not in WAITING:
                 return
             named = record.named
-            if _settle(named, await self.announce(record)):
+            told = await self.ask(record, named)
+            self.heard(record, named, told)
+            if _settle(named, told):
                 return
             pause = min(2 * pause, AT_MOST)
 
 
-def answers_among(told: Mapping[Domain, MateJobId | CallError]) -> dict[Domain, MateJobId]:
+def answers_among(told: Told) -> dict[Domain, MateJobId]:
     """Return the answers that came."""
     return {peer: answer for peer, answer in told.items() if isinstance(answer, MateJobId)}
 
 
-def _settle(named: Named, answers: Mapping[Domain, MateJobId]) -> bool:
-    """Whether all know of the job who are named by an id, or their domains have said why not.
+def _settle(named: Named, told: Told) -> bool:
+    """Whether all know of the job who are named by an id, or their domains have said why not, and none asks first.
 
     The job of a pair's name will ask by itself.
     """
-    told = {peer for peer, answer in answers.items() if answer.found is not Found.UNSUBMITTED}
-    return bool(named.pair) or told.issuperset(dict(named.ids))
+    know = {peer for peer, answer in answers_among(told).items() if answer.found is not Found.UNSUBMITTED}
+    ask_first = any(isinstance(answer, CallError) and answer.reason == ASKING for answer in told.values())
+    return not ask_first and (bool(named.pair) or know.issuperset(dict(named.ids)))

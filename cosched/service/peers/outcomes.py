@@ -25,6 +25,7 @@ from cosched.error_details import error_info
 
 MAX_PROBLEM = 300  # characters of a peer's error text that are shown
 _BUSY = frozenset({"STARTING", "STALLED"})  # reasons by which the peer says: I did nothing, try later
+ASKING = "ASKING"  # the reason by which it says: I did nothing, and have to ask first
 _LEAVING = "STOPPING"  # the reason by which it says: I did nothing, and will not
 _TOO_LARGE = "larger than max"  # part of gRPC's own message for a message above the limit
 _REFUSALS = frozenset(
@@ -52,17 +53,21 @@ OF_OLDER: dict[type, Reply] = {  # what a domain answers that does not know the 
 
 
 class CallError(Exception):
-    """A call that brought no usable answer: `failure` for the core, `problem` in one line for people."""
+    """A call that brought no usable answer: `failure` for the core, `problem` in one line for people.
 
-    def __init__(self, failure: Failure, problem: str) -> None:
+    `reason`: the peer's own, if it has given one.
+    """
+
+    def __init__(self, failure: Failure, problem: str, reason: str = "") -> None:
         self.failure = failure
         self.problem = problem
+        self.reason = reason
         super().__init__(f"{failure}: {problem}")
 
 
 def failure(error: AioRpcError, mutating: bool) -> CallError:
     """Return the failure of a call that was, or may have been, sent; `mutating`: one that changes something."""
-    return CallError(_kind(error, mutating), _describe(error))
+    return CallError(_kind(error, mutating), _describe(error), _reason(error))
 
 
 def _kind(error: AioRpcError, mutating: bool) -> Failure:

@@ -11,21 +11,33 @@ import asyncio
 import logging
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from grpc import StatusCode
 from grpc.aio import AioRpcError
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 
-from cosched.core.protocol import Domain, Failure, GroupOrder, MutatingRequest, Reply, Request, TryStartMate
+from cosched.core.protocol import (
+    Domain,
+    Failure,
+    GroupOrder,
+    MemberTold,
+    MutatingRequest,
+    Reply,
+    Request,
+    TellMember,
+    TryStartMate,
+)
 from cosched.service.configuration_sections import Peer
 from cosched.service.peers.clock_offset import ClockOffset
 from cosched.service.peers.outcomes import OF_OLDER, CallError, failure, is_lost, one_line
 from cosched.service.peers.peer_line import Line
+from cosched.service.peers.peer_view import PeerView
 from cosched.service.wire.fields import FieldError
+from cosched.service.wire.news_messages import read_heard, write_news
 from cosched.service.wire.pair_messages import knows_older_slots
 from cosched.service.wire.tls import PeerCredentials
 from cosched.service.wire.tls_probe import speaks_tls
@@ -43,21 +55,6 @@ _STATES: dict[Failure, int] = {
     Failure.SLOW: states.PEER_STATE_REACHABLE,
 }  # a peer's state after these failures; after others it is unreachable
 _ANSWERS = (StatusCode.UNIMPLEMENTED, StatusCode.NOT_FOUND)  # to a health check: a live peer without it
-
-
-@dataclass(frozen=True, slots=True)
-class PeerView:
-    """What is known of a peer. Times are in seconds, `since` by the wall clock."""
-
-    name: Domain
-    address: str
-    state: int  # wire enum PeerState
-    since: float
-    round_trip: float | None  # duration of the last call with an answer
-    problem: str  # for people; empty if there is none
-    clock_offset: float | None = None  # how far its clock is ahead of ours; None: unknown
-    clock_uncertainty: float | None = None  # how wrong the offset may be, plus or minus
-    takes_groups: bool | None = None  # whether it takes members of groups; None: unknown
 
 
 class PeerClient:
@@ -94,6 +91,7 @@ class PeerClient:
         self._refuses_calls = False  # heartbeats succeed all the same
         self._takes_groups: bool | None = None
         self._has_older_slots = False  # that has been said
+        self._takes_news = True  # as far as is known since the connection was made
         self.clocks = ClockOffset()
 
     def view(self) -> PeerView:
@@ -114,11 +112,24 @@ class PeerClient:
 
     async def call(self, request: Request) -> Reply:
         """See PeerClients."""
+        if isinstance(request, TellMember):
+            [told] = await self.tell_members([request])
+            return told
+        return await self._made(lambda deadline: self._call(request, deadline))
+
+    async def tell_members(self, news: Sequence[TellMember]) -> Sequence[MemberTold]:
+        """See PeerClients. An older version is not told: its jobs learn what has changed when they ask."""
+        if not self._takes_news:
+            return [MemberTold(True)] * len(news)
+        return await self._made(lambda deadline: self._tell_members(news, deadline))
+
+    async def _made(self, call: Callable[[float], Awaitable[Told]]) -> Told:
+        """Make a call, until its deadline, and note whether there is an answer."""
         deadline = self._loop.time() + self._timeout
         try:
             await self._take_room(deadline)
             try:
-                reply = await self._call(request, deadline)
+                reply = await call(deadline)
             finally:
                 self._room.release()
         except CallError as error:
@@ -143,18 +154,38 @@ class PeerClient:
         once, mutating = isinstance(request, MutatingRequest), isinstance(request, MutatingRequest | GroupOrder)
         call = ON_WIRE[type(request)]
         message = call.write_request(request, self._here, self._peer.name)
-        try:
-            answer = await (self._order if once else self._ask)(message, deadline)
-            if answer is None:
-                raise FieldError("the message", "cannot be read")
+
+        def read(answer: Any) -> Reply:
             reply: Reply = call.read_reply(answer, self._peer.name)
             call.check(request, reply)
             if type(request) is TryStartMate and not self._has_older_slots:
                 self._look_at_slots(answer)
             return reply
+
+        answer = (self._order if once else self._ask)(message, deadline)
+        return await self._read(answer, read, OF_OLDER.get(type(request)), mutating=mutating)
+
+    async def _tell_members(self, news: Sequence[TellMember], deadline: float) -> Sequence[MemberTold]:
+        told: list[MemberTold] = []
+        for message in write_news(news, self._here, self._peer.name):
+            of_older = [MemberTold(True)] * len(message.news)
+            read = partial(read_heard, number=len(message.news))
+            heard = await self._read(self._ask(message, deadline), read, of_older, mutating=False)
+            self._takes_news = heard is not of_older
+            told += heard
+        return told
+
+    async def _read(
+        self, answer: Awaitable[Any], read: Callable[[Any], Told], of_older: Told | None, *, mutating: bool
+    ) -> Told:
+        """Return the answer as it is read; `of_older`: that of a version that does not know the call. CallError."""
+        try:
+            if (message := await answer) is None:
+                raise FieldError("the message", "cannot be read")
+            return read(message)
         except AioRpcError as error:
-            if error.code() is StatusCode.UNIMPLEMENTED and type(request) in OF_OLDER:
-                return OF_OLDER[type(request)]
+            if error.code() is StatusCode.UNIMPLEMENTED and of_older is not None:
+                return of_older
             failed = failure(error, mutating)
             if error.code() is StatusCode.DEADLINE_EXCEEDED and await self._is_alive():
                 failed = CallError(Failure.SLOW if mutating else Failure.BUSY, failed.problem)
@@ -213,6 +244,7 @@ class PeerClient:
 
     async def _send(self, line: Line, message: Any, deadline: float) -> Any:
         sent_at = self._loop.time()
+        self._takes_news |= not line.stands  # the connection is made anew: perhaps to a newer version
         try:
             answer = await line.ask(message, deadline - sent_at)
         except AioRpcError as error:

@@ -80,6 +80,7 @@ def _methods(channel: grpc.aio.Channel) -> dict[type, Any]:
         **{call.message: getattr(calls, call.name) for call in CALLS},
         wire.CompareClocksRequest: calls.CompareClocks,
         wire.TellPresenceRequest: calls.TellPresence,
+        wire.TellMembersRequest: calls.TellMembers,
         GetPlaceRequest: RendezvousServiceStub(channel).GetPlace,
         DescribeJobsRequest: PageServiceStub(channel).DescribeJobs,
         ExplainMatesRequest: ExplainServiceStub(channel).ExplainMates,

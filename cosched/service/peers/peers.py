@@ -5,11 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 
-from cosched.core.protocol import Domain, Failure, Found, MateJobId, MateProblem, Reply, Request
+from cosched.core.protocol import (
+    Domain,
+    Failure,
+    Found,
+    MateJobId,
+    MateProblem,
+    MemberTold,
+    Reply,
+    Request,
+    TellMember,
+)
 from cosched.service.configuration_sections import Peer
 from cosched.service.peers.clock_offset import Offset
 from cosched.service.peers.outcomes import CallError
-from cosched.service.peers.peer import PeerClient, PeerView
+from cosched.service.peers.peer import PeerClient
+from cosched.service.peers.peer_view import PeerView
 from cosched.service.wire.tls import PeerCredentials
 from cosched.v1.coscheduling_pb2 import TellPresenceRequest
 from cosched.v1.explain_pb2 import ExplainMatesRequest, ExplainMatesResponse
@@ -46,6 +57,10 @@ class PeerClients:
         if ANY_OF in peer:  # its mate's domain is not named: nobody can be asked
             return MateJobId(Found.NO_PAIR, None, MateProblem.NO_DOMAIN)
         return await self._client(peer).call(request)
+
+    async def tell_members(self, peer: Domain, news: Sequence[TellMember]) -> Sequence[MemberTold]:
+        """Tell a peer that jobs of ours have changed; return its answers, in order. CallError."""
+        return await self._client(peer).tell_members(news)
 
     async def place(self, peer: Domain, question: GetPlaceRequest) -> GetPlaceResponse:
         """Ask a peer where its job can be reached; CallError."""

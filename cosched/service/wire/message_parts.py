@@ -17,7 +17,7 @@ FOUND = {
     Found.MATE: wire.MATE_LOOKUP_FOUND,
     Found.UNSUBMITTED: wire.MATE_LOOKUP_UNSUBMITTED,
     Found.NO_PAIR: wire.MATE_LOOKUP_NO_PAIR,
-}
+}  # BUSY is an error: ASKING
 STATUS = {status: wire.MateStatus.Value(f"MATE_STATUS_{status.name}") for status in Status}
 ENDED_BY = {by: wire.EndedBy.Value(f"ENDED_BY_{by.name}") for by in EndedBy}
 PROBLEM = {problem: wire.MateProblem.Value(f"MATE_PROBLEM_{problem.name}") for problem in MateProblem}

@@ -74,6 +74,8 @@ def _read_mate_status(message: wire.GetMateStatusResponse, _: Domain) -> core.Ma
     started_at = check_time("started_at", message.started_at) if message.HasField("started_at") else None
     ended_at = check_time("ended_at", message.ended_at) if message.HasField("ended_at") else None
     by = _ENDED_BY_OF.get(message.ended_by, core.EndedBy.ITSELF)
+    if message.runs < 0:
+        raise FieldError("runs", "is less than 0")
     return core.MateStatus(status, generation, started_at, message.may_book, message.runs, ended_at, by)
 
 

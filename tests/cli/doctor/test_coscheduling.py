@@ -9,7 +9,7 @@ from cosched.client import Domain
 from cosched.doctor.coscheduling import check_coscheduling
 from cosched.doctor.peers import check_clock, check_serving
 from cosched.service.configuration import Configuration
-from cosched.service.peers.peer import PeerView
+from cosched.service.peers.peer_view import PeerView
 from cosched.v1 import cluster_pb2
 
 

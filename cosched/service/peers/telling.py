@@ -1,0 +1,65 @@
+"""Tells peers that jobs of this domain have changed: what one turn has for a peer leaves as one call."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from cosched.core.effects import Call
+from cosched.core.events import CallFailed
+from cosched.core.protocol import Domain
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.peers.peers import CallError, PeerClients
+from cosched.service.tasks import Tasks
+
+CALL = "TellMembers"
+_LOG = logging.getLogger(__name__)
+
+
+class MemberNews:
+    """The news of one domain's jobs for its peers. Belongs to one asyncio loop."""
+
+    def __init__(self, domain: LiveDomain, peers: PeerClients, tasks: Tasks) -> None:
+        self._domain = domain
+        self._peers = peers
+        self._tasks = tasks
+        self._loop = asyncio.get_running_loop()
+        self._fresh: dict[Domain, list[Call]] = {}
+
+    def tell(self, call: Call) -> None:
+        """Tell it once the present turn is over, with what else that has for the peer."""
+        if call.peer not in self._fresh:
+            self._fresh[call.peer] = []
+            self._tasks.run(self._tell(call.peer))
+        self._fresh[call.peer].append(call)
+
+    async def _tell(self, peer: Domain) -> None:
+        calls, began = self._fresh.pop(peer), self._loop.time()
+        news: list[Any] = [call.request for call in calls]
+        try:
+            told = await self._peers.tell_members(peer, news)
+        except CallError as error:
+            outcome = str(error.failure)
+            self._domain.sparing_log.log(
+                logging.WARNING,
+                (peer, CALL),
+                "peer %s cannot be told of jobs here (%s): %s",
+                peer,
+                outcome,
+                error.problem,
+            )
+            self._domain.turns.happen(self._failed, calls, error)
+        else:
+            outcome = "answered"
+            self._domain.turns.happen(self._answered, calls, told)
+        self._domain.metrics.peer_call(peer, CALL, outcome, self._loop.time() - began)
+
+    def _answered(self, calls: list[Call], told: Any) -> None:
+        for call, reply in zip(calls, told, strict=True):
+            self._domain.calls.answered(call, reply)
+
+    def _failed(self, calls: list[Call], error: CallError) -> None:
+        for call in calls:
+            failed = CallFailed(call.job, call.request, error.failure, call.peer)
+            self._domain.calls.failed(call, failed, error.problem)

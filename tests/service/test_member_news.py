@@ -1,0 +1,195 @@
+"""News of members: many in one message, from the turn in which jobs change to the answers, over real connections."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import grpc
+import pytest
+
+from cosched.core.effects import Answer, Call
+from cosched.core.events import Answered, Asked, CallFailed
+from cosched.core.protocol import Failure, Found, GetMateJobId, MateJobId, MemberTold, TellMember
+from cosched.core.settings import CoschedulingSettings
+from cosched.service.peers.outcomes import ASKING, CallError
+from cosched.service.peers.telling import MemberNews
+from cosched.service.tasks import Tasks
+from cosched.service.wire import news_messages
+from cosched.service.wire.errors import Refusal
+from cosched.service.wire.fields import FieldError
+from cosched.service.wire.news_messages import MAX_NEWS, read_heard, read_news, write_heard, write_news
+from cosched.service.wire.pair_messages import GET_MATE_JOB_ID
+from cosched.v1 import coscheduling_pb2 as wire
+from tests.service.peer_world import HASTY, a_world
+from tests.service.test_metrics import value
+from tests.service.test_translation import carried
+from tests.service.test_vain_orders import Called
+from tests.service.world import METRICS, Faults, World
+
+HERE, PEER = "eureka", "intrepid"
+NEWS = [TellMember("4", "17", 1), TellMember("5", "18", 3)]
+OURS, THEIRS = wire.JobRef(domain=HERE, job_id="4"), wire.JobRef(domain=PEER, job_id="17")
+
+
+# On the wire
+
+
+def test_news_of_one_turn_are_one_message_that_comes_back_as_it_was() -> None:
+    [message] = write_news(NEWS, PEER, HERE)
+    assert read_news(carried(message), HERE) == (PEER, NEWS)
+    told = [MemberTold(True), MemberTold(False)]
+    assert read_heard(carried(write_heard(told)), 2) == told
+    assert not list(write_news([], PEER, HERE))
+
+
+@pytest.mark.parametrize(("name", "messages"), [("7", 2), ("é" * 128, 10)])
+def test_very_many_fit_several_messages_none_of_which_is_too_long(name: str, messages: int) -> None:
+    news = [TellMember(name, name, number) for number in range(1, MAX_NEWS + 2)]
+    written = list(write_news(news, PEER, HERE))
+    assert len(written) == messages
+    assert max(message.ByteSize() for message in written) <= news_messages.MAX_BYTES
+    assert [told for message in written for told in read_news(message, HERE)[1]] == news
+
+
+def one(**fields: object) -> wire.MemberNews:
+    return wire.MemberNews(**{"job": OURS, "caller": THEIRS, "number": 1, **fields})
+
+
+@pytest.mark.parametrize(
+    ("news", "field"),
+    [
+        ([], "news"),
+        ([one()] * (MAX_NEWS + 1), "news"),
+        ([one(), one(job=THEIRS)], "news[1].job.domain"),
+        ([wire.MemberNews(caller=THEIRS, number=1)], "news[0].job"),
+        ([wire.MemberNews(job=OURS, number=1)], "news[0].caller"),
+        ([one(), one(caller=wire.JobRef(domain="mira", job_id="1"))], "news[1].caller.domain"),
+        ([one(number=0)], "news[0].number"),
+    ],
+)
+def test_bad_news_name_their_field(news: list[wire.MemberNews], field: str) -> None:
+    with pytest.raises(FieldError) as caught:
+        read_news(wire.TellMembersRequest(news=news), HERE)
+    assert caught.value.field == field
+
+
+# To a peer
+
+TAKES_NEWS = {wire.TellMembersRequest: wire.TellMembersResponse(heard=[True, False])}
+
+
+async def test_what_a_turn_tells_a_peer_goes_over_in_one_call() -> None:
+    async with a_world(direct=True, others=TAKES_NEWS) as world:
+        assert await world.peers.tell_members("eureka", NEWS) == [MemberTold(True), MemberTold(False)]
+        assert list(write_news(NEWS, PEER, HERE)) == world.eureka.seen
+
+
+async def test_an_answer_to_less_than_was_told_breaks_the_protocol() -> None:
+    async with a_world(direct=True, others=TAKES_NEWS) as world:
+        assert await world.failure(NEWS[0]) is Failure.REFUSED
+        assert "breaks the protocol: heard" in world.view().problem
+
+
+async def test_a_version_that_does_not_know_the_call_is_not_told_until_its_connection_is_made_anew() -> None:
+    async with a_world(direct=True) as world:
+        assert await world.call(NEWS[0]) == MemberTold(True)
+        assert not world.view().problem
+        world.eureka.others |= TAKES_NEWS
+        world.eureka.seen.clear()
+        assert await world.peers.tell_members("eureka", NEWS) == [MemberTold(True)] * 2
+        assert not world.eureka.seen, "it is not asked again"
+        await world.eureka.stop()
+        await world.eureka.start()
+        await world.peers.beat()
+        assert await world.peers.tell_members("eureka", NEWS) == [MemberTold(True), MemberTold(False)]
+
+
+async def test_a_peer_that_is_away_may_not_have_heard() -> None:
+    async with a_world(others=TAKES_NEWS) as world:
+        await world.eureka.stop()
+        with world.waiting(HASTY):
+            assert await world.failure(NEWS[0]) is Failure.UNREACHABLE
+
+
+class Clients:
+    """Peers that answer as they are told."""
+
+    def __init__(self, answer: list[MemberTold] | CallError) -> None:
+        self.answer = answer
+        self.told: list[tuple[str, list[TellMember]]] = []
+
+    async def tell_members(self, peer: str, news: list[TellMember]) -> list[MemberTold]:
+        self.told.append((peer, news))
+        if isinstance(self.answer, CallError):
+            raise self.answer
+        return self.answer[: len(news)]
+
+
+@pytest.fixture
+def called(tmp_path: Path) -> Any:
+    world = World(tmp_path, 1, dict.fromkeys("ab", CoschedulingSettings()), Faults())
+    yield Called(world.nodes["a"])
+    world.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "event"),
+    [
+        ([MemberTold(True), MemberTold(True)], lambda news, peer: Answered("1", news, MemberTold(True), peer)),
+        (
+            CallError(Failure.UNREACHABLE, "is away"),
+            lambda news, peer: CallFailed("1", news, Failure.UNREACHABLE, peer),
+        ),
+    ],
+)
+async def test_the_core_hears_of_each_what_became_of_the_call(called: Called, monkeypatch, answer, event) -> None:
+    clients, heard = Clients(answer), []
+    domain, tasks = called.node.domain, Tasks(pytest.fail)
+    monkeypatch.setattr(domain.decisions, "hear", lambda peer, event: heard.append((peer, event)))
+    news = MemberNews(domain, cast(Any, clients), tasks)
+    told = [(peer, TellMember(job, "1", number)) for number, (peer, job) in enumerate(["b7", "c3", "b8"], 1)]
+    for peer, request in told:
+        news.tell(Call(peer, "1", request))
+    await tasks.settled()
+    assert clients.told == [("b", [told[0][1], told[2][1]]), ("c", [told[1][1]])]
+    assert sorted(heard, key=repr) == sorted(((peer, event(request, peer)) for peer, request in told), key=repr)
+
+
+# From a peer
+
+
+async def tell(called: Called, *jobs: str) -> list[bool]:
+    [message] = write_news([TellMember(job, "9", 1) for job in jobs], "b", "a")
+    return list((await called.api.TellMembers(message, cast(Any, None))).heard)
+
+
+def missed() -> float:
+    return value(METRICS, "cosched_peer_news_missed_total", peer="b")
+
+
+async def test_news_of_jobs_with_which_none_here_starts_are_counted_and_cost_nothing(called: Called) -> None:
+    METRICS.peer_news_missed("b").inc(0)
+    before, counted = called.node.store.commits, missed()
+    assert await tell(called, "1", *map(str, range(100, 500))) == [False] * 401
+    assert called.node.store.commits == before
+    assert missed() == counted + 401
+
+
+async def test_what_one_call_tells_is_on_record_by_one_transaction_before_the_answer(called, monkeypatch) -> None:
+    core, before = called.node.domain.core, called.node.store.commits
+
+    def hear(asked: Asked, _: int) -> list[Answer]:
+        core.jobs["1"].hinted = True
+        core.ledger.changed["1"] = None
+        return [Answer(asked.peer, asked.request, MemberTold(asked.request.job == "1"))]
+
+    monkeypatch.setitem(core.others, Asked, hear)
+    assert await tell(called, "1", "1", "2") == [True, True, False]
+    assert called.node.store.commits == before + 1
+    assert called.node.store.job(1).job.hinted
+
+
+async def test_a_domain_that_asks_first_whether_an_earlier_mate_has_ended_says_so(called: Called, monkeypatch) -> None:
+    monkeypatch.setattr(called.node.domain.questions, "ask", lambda *_: MateJobId(Found.BUSY, None))
+    with pytest.raises(Refusal, match="whether an earlier mate has ended; try again soon") as caught:
+        await called.order(GET_MATE_JOB_ID, GetMateJobId("8", "p", None, "u"), 1)
+    assert (caught.value.code, caught.value.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, ASKING)
