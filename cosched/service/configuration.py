@@ -37,6 +37,7 @@ from cosched.validation.types import Settings
 
 PAPERS_RULES: Mapping[str, Any] = {
     "peer_grace": 0, "on_mate_unknown": OnMateUnknown.START, "slot_share": Decimal(NO_SLOT_BOUND),
+    "successor_patience": 0, "successor_hold": 0, "hold_check": 0,
 }  # fmt: skip
 
 

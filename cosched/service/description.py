@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import SupportsFloat
 
-from cosched.core.settings import OnMateUnknown, OnMemberLost, Scheme
+from cosched.core.protocol import OnMemberRequeued
+from cosched.core.settings import CoschedulingSettings, OnMateUnknown, OnMemberLost, Scheme
 from cosched.service.configuration import Configuration
 from cosched.service.configuration_sections import Coscheduling, Page, Peer
 from cosched.validation.addresses import is_loopback
@@ -90,7 +91,10 @@ def _coscheduling(configuration: Configuration) -> Iterator[tuple[str, str]]:
     patience = "no end" if section.mate_patience is None else _duration(section.mate_patience)
     yield "patience", f"{patience} for a mate that is not submitted"
     yield "unknown mate", _unknown_mate(settings.on_mate_unknown)
-    yield "lost member", LOST_MEMBER[settings.on_member_lost]
+    yield "lost member", LOST_MEMBER[settings.on_member_lost] + _successor(settings)
+    yield "requeued member", _requeued_member(settings)
+    if settings.hold_check:
+        yield "who holds", f"asks every {_duration(settings.hold_check)} whether its mates still wait"
     yield "calls to peers", f"{section.peer_timeout} s each, repeated for {_duration(section.peer_patience)}"
     yield "agreed starts", _agreed_starts(section)
     grace = f", once it has been away for {_duration(settings.peer_grace)}" if settings.peer_grace else ""
@@ -102,6 +106,20 @@ LOST_MEMBER = {
     OnMemberLost.WAIT: "jobs wait until they are unlinked, unless submitted with --or-alone",
     OnMemberLost.CANCEL: "jobs are cancelled, unless submitted with --or-alone",
 }
+
+
+def _successor(settings: CoschedulingSettings) -> str:
+    if not settings.successor_patience:
+        return ""
+    held = min(settings.successor_hold, settings.successor_patience)
+    nodes = f", with nodes {_duration(held)}" if held else ", without nodes"
+    return f"; one that its owner cancels may be replaced for {_duration(settings.successor_patience)}{nodes}"
+
+
+def _requeued_member(settings: CoschedulingSettings) -> str:
+    if settings.on_member_requeued is OnMemberRequeued.REQUEUE:
+        return f"the others are queued again, too, at most {settings.max_requeues} times"
+    return "the others end" if settings.on_member_requeued is OnMemberRequeued.END else "the others run on"
 
 
 def _unknown_mate(choice: OnMateUnknown) -> str:

@@ -52,6 +52,11 @@ on_mate_unknown = "start"
 peer_timeout = 0.5
 peer_patience = "1m"
 peer_grace = "3m"
+hold_check = 10
+successor_patience = "4m"
+successor_hold = 30
+on_member_requeued = "requeue"
+max_requeues = 2
 heartbeat_interval = 5
 max_clock_offset = 0.02
 {PEER}owners = {{ alice = "asmith" }}

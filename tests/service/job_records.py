@@ -9,7 +9,7 @@ from cosched.core.coscheduling.ledger import PairedJob, queued_job
 from cosched.core.protocol import Named
 from cosched.service.store import JobRecord
 
-OF_CORE = {field.name for field in fields(PairedJob)} - {"id", "owner"}
+OF_CORE = {field.name for field in fields(PairedJob)} - {"id", "owner", "ended_at"}
 
 
 def queued(

@@ -9,6 +9,7 @@ import pytest
 from cosched.adapters.batch_system import BatchSystemFactory
 from cosched.adapters.manager import SettingError
 from cosched.core.coscheduling.owners import NOBODY
+from cosched.core.protocol import OnMemberRequeued
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.primitives.tables import BUDGET_UNIT
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, OnUnreachable, ReleaseOrder, Scheme
@@ -49,7 +50,13 @@ def test_the_least_that_must_be_said(read: Read) -> None:
     assert section.max_clock_offset == Decimal("0.5")
     assert (found.peers, found.tls, found.manager.settings) == ((), None, {})
     assert found.coscheduling_settings() == CoschedulingSettings(
-        mate_patience=7 * 86400, peer_grace=120, on_mate_unknown=OnMateUnknown.WAIT, slot_share=Decimal("0.01")
+        mate_patience=7 * 86400,
+        peer_grace=120,
+        on_mate_unknown=OnMateUnknown.WAIT,
+        slot_share=Decimal("0.01"),
+        hold_check=30,
+        successor_patience=300,
+        successor_hold=60,
     )
 
 
@@ -57,8 +64,10 @@ def test_a_replay_keeps_the_rules_of_the_paper_unless_it_is_told(read: Read) -> 
     replay = PLAIN.replace('"local"', '"replay"')
     papers = read(replay).coscheduling_settings()
     assert (papers.peer_grace, papers.on_mate_unknown, papers.slot_share) == (0, OnMateUnknown.START, 1)
-    told = read(f'{replay}\n[coscheduling]\npeer_grace = "1m"\non_mate_unknown = "wait"\n').coscheduling_settings()
-    assert (told.peer_grace, told.on_mate_unknown) == (60, OnMateUnknown.WAIT)
+    assert (papers.hold_check, papers.successor_patience, papers.successor_hold) == (0, 0, 0)
+    rules = 'peer_grace = "1m"\non_mate_unknown = "wait"\nhold_check = 7\n'
+    told = read(f"{replay}\n[coscheduling]\n{rules}").coscheduling_settings()
+    assert (told.peer_grace, told.on_mate_unknown, told.hold_check) == (60, OnMateUnknown.WAIT, 7)
 
 
 def test_everything_that_can_be_said(read: Read) -> None:
@@ -81,6 +90,11 @@ def test_everything_that_can_be_said(read: Read) -> None:
         mate_patience=604_800,
         peer_patience=60,
         peer_grace=180,
+        hold_check=10,
+        successor_patience=240,
+        successor_hold=30,
+        on_member_requeued=OnMemberRequeued.REQUEUE,
+        max_requeues=2,
     )
     assert (found.coscheduling.peer_timeout, found.coscheduling.heartbeat_interval) == (Decimal("0.5"), 5)
     assert found.coscheduling.max_clock_offset == Decimal("0.02")
@@ -261,6 +275,12 @@ def test_a_mistake_in_domain(refusal: Refusal, line: str, reason: str) -> None:
         ("max_clock_offset = -0.1", "coscheduling.max_clock_offset: -0.1 is below 0"),
         ("max_clock_offset = true", "coscheduling.max_clock_offset: a number is expected, not true"),
         ("peer_patience = 99999999999", "coscheduling.peer_patience: 99999999999 is not between 0 and"),
+        (
+            'on_member_requeued = "again"',
+            "coscheduling.on_member_requeued: 'again' is not 'continue', ",
+        ),
+        ("max_requeues = -1", "coscheduling.max_requeues: -1 is not between 0 and"),
+        ("hold_check = 99999999999", "coscheduling.hold_check: 99999999999 is not between 0 and"),
         ('enabled = "no"', "coscheduling.enabled: 'no' is neither true nor false"),
         ("relase_interval = 1", "coscheduling.relase_interval: no such key; did you mean release_interval?"),
     ],

@@ -30,7 +30,10 @@ def test_what_check_prints(read: Read, tmp_path: Path) -> None:
         "each yield          raises the job's score by 20 %",
         "patience            7 d for a mate that is not submitted",
         "unknown mate        jobs start alone",
-        "lost member         the others start without it",
+        "lost member         the others start without it; one that its owner cancels may be replaced for 4 min, "
+        "with nodes 30 s",
+        "requeued member     the others are queued again, too, at most 2 times",
+        "who holds           asks every 10 s whether its mates still wait",
         "calls to peers      0.5 s each, repeated for 1 min",
         "agreed starts       if the manager can, and a peer's clock differs by at most 0.02 s",
         "unreachable peer    jobs hold, once it has been away for 3 min",
@@ -51,6 +54,15 @@ def test_check_says_by_what_rules_another_scheduler_schedules(read: Read) -> Non
     assert next(line for line in lines if line.startswith("queue")).startswith(
         "queue               fluid: harvesting never,"
     )
+
+
+def test_check_says_what_becomes_of_jobs_whose_mates_are_replaced_or_queued_again(read: Read) -> None:
+    given = 'on_member_requeued = "end"\nsuccessor_patience = 90\nsuccessor_hold = 0\n'
+    lines = describe(read(f"{PLAIN}[coscheduling]\nhold_check = 0\n{given}"))
+    told = dict(line.split("  ", 1) for line in lines)
+    assert told["lost member"].endswith("may be replaced for 1 min 30 s, without nodes")
+    assert told["requeued member"].strip() == "the others end"
+    assert "who holds" not in told
 
 
 def test_a_path_is_shown_without_detours(read: Read, tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 import pytest
 
+from cosched.core.coscheduling.ledger import News, Parted, Untold
 from cosched.core.job import JobState
-from cosched.core.protocol import named_mate
+from cosched.core.protocol import SettleGroupStart, TellMember, named_mate
 from cosched.service.store import JobScript, Store, StoreError
+from cosched.service.store.statements import TELLING_JOBS
 from tests.service.store_examples import DOMAIN, SCRIPT, add, audit, event, job, retire
 
 S = JobState
@@ -290,6 +292,26 @@ def test_old_jobs_may_be_retired_in_portions(store):
         gone.append(retire(store, portion))
     assert gone == [4]  # those that ended at one instant go together
     assert (retire(store, portion), ids(store.jobs(None, None, False, 0, -1))) == (2, [7])
+
+
+@pytest.mark.parametrize(
+    ("told", "waits"),
+    [
+        ({"news": {"eureka": News(TellMember("17", "1", 2), 40)}}, True),
+        ({"untold": {"eureka": Untold(SettleGroupStart("a/1/1", "17", "1", start=True), 40)}}, True),
+        ({"news_told": 2}, False),
+        ({"parted": Parted("eureka", "17", "news")}, False),
+    ],
+)
+def test_a_job_that_still_has_something_to_tell_is_found_and_not_retired(store, told, waits):
+    ended, other = job(1, S.CANCELLED, ended_at=5), job(2, S.CANCELLED, ended_at=5)
+    for name, value in told.items():
+        setattr(ended.job, name, value)
+    add(store, [ended, other])
+    assert ids(store.telling_jobs()) == [1] * waits
+    assert retire(store, 100) == 2 - waits
+    plan = store._connection.execute(f"EXPLAIN QUERY PLAN {TELLING_JOBS}").fetchall()
+    assert "USING INDEX jobs_telling" in str(plan), "a start does not read all jobs that have ended"
 
 
 def test_retiring_a_job_deletes_everything_of_it(store):

@@ -235,7 +235,7 @@ def test_jobs_of_a_database_in_which_copies_were_kept_of_what_the_core_knows_loo
 def _told(record: JobRecord, views: Views) -> Any:
     """What a job names, knows, keeps and shows, as JSON has it."""
     is_pair, *group = record.named.is_pair, *record.named._replace(is_pair=False)
-    others, name, _, or_alone, _, windows, at = group
+    others, name, _, or_alone, _, windows, at, _ = group
     pair = "MateName", record.named.peer, record.named.pair, record.named.mate, or_alone
     found = pair if is_pair else ("GroupName", name, others, or_alone, windows, at)  # as they were named then
     named, mates, memory = json.loads(json.dumps([found, record.mates, record.kept["memory"]]))

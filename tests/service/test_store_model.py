@@ -45,7 +45,14 @@ def jobs(draw, id):
     owner, said = draw(names), draw(numbers)
     job = draw(
         values(
-            PairedJob, id=str(id), owner=owner, state=state, started_at=draw(st.none() | numbers), group=None, untold={}
+            PairedJob,
+            id=str(id),
+            owner=owner,
+            state=state,
+            started_at=draw(st.none() | numbers),
+            group=None,
+            untold={},
+            news={},
         )
     )
     group = job.group = Membership.named(DOMAIN, draw(st.just(NO_MATE) | mates))

@@ -212,7 +212,7 @@ class LiveDomain:
     # Time
 
     def timer_due(self, timer: SetTimer) -> None:
-        """A timer's instant has come. A job that has ended may still have to tell its group that this has started."""
+        """A timer's instant has come. A job that has ended may still have something to tell others."""
         known = self.core.jobs if timer.timer is Timer.TELL else self.jobs
         if timer.timer is Timer.GRACE or timer.job in known:
             self.turns.happen(self.decisions.feed, TIMER_EVENTS[timer.timer](timer.job))

@@ -45,7 +45,7 @@ class Records:
         self.metrics = metrics
         self.holdings = Holdings()
         self.charges = charges
-        self.telling: dict[JobId, JobRecord] = {}  # those that have ended, and have members of their groups to tell so
+        self.telling: dict[JobId, JobRecord] = {}  # those that have ended, and still have something to tell others
         self._ended: deque[tuple[int, JobId]] = deque()
         self._why_yielded: dict[JobId, Why | None] = {}
 
@@ -67,7 +67,7 @@ class Records:
     # In step with the core
 
     def refresh(self, changed: Iterable[JobId]) -> None:
-        """Bring the records of these jobs up to date. One that has ended may still tell its group of its start."""
+        """Bring the records of these jobs up to date. One that has ended may still have something to tell."""
         for job in changed:
             if (record := self.telling.get(job) or self.jobs.get(job)) is None:
                 continue
@@ -91,13 +91,13 @@ class Records:
             self._why_yielded.pop(job, None)
             self.holdings.remove(record)
             self.forget_later(job, self.journal.now)
-        if record.job.untold:
+        if record.job.untold or record.job.news:
             self.telling[job] = record
         else:
             self.telling.pop(job, None)
 
     def take_up_telling(self, record: JobRecord) -> None:
-        """The job has ended, and still has members of its group to tell of its start."""
+        """The job has ended, and still has something to tell others."""
         self.telling[str(record.id)] = record
         self.forget_later(str(record.id), self.journal.now)
 

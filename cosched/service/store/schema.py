@@ -15,8 +15,10 @@ from cosched.service.store.sqlite import Database, Migrations
 APPLICATION_ID = 0x636F7363  # "cosc" in the file's header: a database of this program
 FIRST_FINAL_STATE = int(JobState.COMPLETED)  # in this state and the following ones a job has ended
 
-UNTOLD = "untold"  # the key in a job's memory of what it is to tell, also after its end
-TELLING = f"state >= {FIRST_FINAL_STATE} AND ifnull(instr(memory, '\"{UNTOLD}\"'), 0) > 0"
+UNTOLD = "untold"  # the key in a job's memory of proposals of which it is to tell the outcome, also after its end
+NEWS = "news"  # and of what it is to tell of itself
+_TOLD = " OR ".join(f"instr(memory, '\"{key}\":{{') > 0" for key in (UNTOLD, NEWS))  # in no text is a plain quote
+TELLING = f"state >= {FIRST_FINAL_STATE} AND ifnull({_TOLD}, 0)"
 
 # Keys of the table meta that the store itself uses.
 DOMAIN = "store.domain"
@@ -266,7 +268,8 @@ _plain("0014_sizes", _SIZES)
 @MIGRATIONS(name="0015_untold")
 def _untold(database: Database) -> None:
     """Whom a job has to tell of its group's start was a part of its decision; jobs that have ended tell them, too."""
-    _execute_each(database, f"CREATE INDEX jobs_telling ON jobs (id) WHERE {TELLING}")
+    untold = f"state >= {FIRST_FINAL_STATE} AND ifnull(instr(memory, '\"{UNTOLD}\"'), 0) > 0"
+    _execute_each(database, f"CREATE INDEX jobs_telling ON jobs (id) WHERE {untold}")
     rows = database.execute("SELECT id, started_at, memory FROM jobs WHERE memory LIKE '%\"decision\"%'").fetchall()
     for id, since, memory in rows:
         kept = json.loads(memory)
@@ -380,6 +383,9 @@ def _kept(database: Database) -> None:
             kept["untold"] = {peer: [request, since] for peer, (since, *request) in kept["untold"].items()}
         if (after := json.dumps(kept, separators=(",", ":"))) != memory:
             database.execute("UPDATE jobs SET memory = ? WHERE id = ?", (after, id))
+
+
+_plain("0030_news", f"DROP INDEX IF EXISTS jobs_telling;\nCREATE INDEX jobs_telling ON jobs (id) WHERE {TELLING}")
 
 
 def is_newer(database: Database) -> bool:

@@ -299,7 +299,7 @@ class Store(Reading):
         return self.jobs(_ACTIVE, None, paired_only=False, after_id=-1, limit=-1)
 
     def telling_jobs(self) -> list[JobRecord]:
-        """Return the jobs that have ended, and still have something to tell (UNTOLD), by id."""
+        """Return the jobs that have ended, and still have something to tell others, by id."""
         return self._read(self._job_of, statements.TELLING_JOBS)
 
     def script(self, id: int) -> JobScript | None:
