@@ -23,7 +23,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from cosched.adapters.manager import Ended, Manager, Started
+from cosched.adapters.manager import Ended, Manager, NoRequeueError, Started
 from cosched.core.protocol import Named
 
 
@@ -211,6 +211,13 @@ class BatchSystem(Manager[Known, BatchReport], Protocol):
 
     async def release(self, job_id: str, offer: int | None = None) -> bool:
         """End a hold by force: the nodes are offered to all other jobs first, and then perhaps to this one again."""
+
+    async def requeue(self, job_id: str) -> None:
+        """End a running job's run, and queue the job again; `Withdrawn` follows. It may be repeated.
+
+        Does nothing to a job that does not run. NoRequeueError: the job cannot be queued again, and runs on.
+        """
+        raise NoRequeueError(f"job {job_id} cannot be queued again by its batch system")
 
     async def try_start(self, job_id: str, patience: float | None = None) -> int:
         """Make the manager schedule, and wait up to `patience` seconds for the job's offer (None: as configured).

@@ -48,6 +48,10 @@ class MustHoldError(ManagerError):
     """The manager would cancel this job if it gave its nodes back: it can only hold, or start."""
 
 
+class NoRequeueError(ManagerError):
+    """The manager cannot queue this running job again."""
+
+
 class End(StrEnum):
     """How a job ended."""
 

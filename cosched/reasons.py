@@ -11,6 +11,8 @@ WHY: Mapping[str, str] = {
     Why.MATE_QUEUING: "{mate} waits in the queue",
     Why.MATE_UNSUBMITTED: "{mate} is not submitted yet",
     Why.MEMBER_LOST: "{mate} was cancelled or has failed",
+    Why.SUCCESSOR: "{mate} was cancelled by its owner, who may submit another in its place",
+    Why.MATE_NOT_TOLD: "{domain} has not heard yet that it was queued again",
     Why.WINDOW_AHEAD: "others of its group have started, and its window has not come yet",
     Why.INSTANT_PASSED: "the instant that its group was given has passed",
     Why.PEER_UNREACHABLE: "{domain} cannot be reached",

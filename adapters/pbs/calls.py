@@ -76,6 +76,10 @@ class Pbs:
         with suppress(UnknownJobError):
             await self._change(commands.delete(job))
 
+    async def rerun(self, job: str) -> None:
+        """End a job's run, and queue it again. ManagerError: it does not run. UnknownJobError."""
+        await self._change(commands.rerun(job))
+
     async def alter(self, job: str, resources: Mapping[str, str]) -> None:
         """Change a queued job's resources. UnknownJobError."""
         await self._change(commands.alter(job, resources))

@@ -20,6 +20,7 @@ _JOB = re.compile(r"([1-9][0-9]{0,11}|0)(?:\[[0-9,-]*\])?(?:\.[!-~]+)?")
 _CHUNK = re.compile(r"([^():+]+):([^()+]*)")
 _ABSENT = ("hook not found", "does not exist!", "Unknown resource")
 _GONE = ("Unknown Job Id", "Job has finished")
+_TRUE = ("True", "1")
 _SILENT = ("cannot connect to server", "could not connect to server", "Connection refused", "No route", "timed out")
 _MOST_SAID = 200  # characters of an error message
 
@@ -50,6 +51,7 @@ class JobRow:
     comment: str = ""  # why it waits, in the scheduler's words
     queue: str = ""
     account: str = ""  # empty: none
+    rerunnable: bool = True  # not with qsub -r n
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,11 @@ def nodes() -> list[str]:
 def run(job: str, vnodes: str) -> list[str]:
     """Start a job on these nodes, whatever the scheduler says."""
     return ["qrun", "-H", vnodes, job]
+
+
+def rerun(job: str) -> list[str]:
+    """End a job's run, and queue it again."""
+    return ["qrerun", job]
 
 
 def delete(job: str) -> list[str]:
@@ -252,6 +259,7 @@ def _job(id: str, fields: Mapping[str, Any]) -> JobRow:
         _text(fields.get("comment", "")),
         _text(fields.get("queue", "")),
         account(_text(fields.get("Account_Name", "")), _text(fields.get("project", ""))),
+        _text(fields.get("Rerunable", "True")) in _TRUE,  # as PBS spells it
     )
 
 

@@ -27,7 +27,7 @@ from cosched.adapters.batch_system import (
     NodeState,
 )
 from cosched.adapters.findings import Finding
-from cosched.adapters.manager import ManagerError, SlotsOnRecord, UnknownJobError
+from cosched.adapters.manager import ManagerError, NoRequeueError, SlotsOnRecord, UnknownJobError
 from cosched.adapters.pbs import commands
 from cosched.adapters.pbs.calls import Pbs
 from cosched.adapters.pbs.ends import ended, gone
@@ -196,6 +196,16 @@ class PbsManager(WatchedQueue, BatchSystem):
             self._held.free(job)
         self._tasks.begin(self._schedule_later(pause))
         return True
+
+    async def requeue(self, job_id: str) -> None:
+        """See the protocol."""
+        job = self._of(job_id)
+        for row in await self._pbs.details([job_id]):
+            if row.state in ("R", "S") and not row.rerunnable:
+                raise NoRequeueError(f"job {job.job_id} cannot be queued again by PBS (qsub -r n)")
+            if row.state in ("R", "S"):
+                await self._pbs.rerun(job_id)
+        self._watch.hint()
 
     async def try_start(self, job_id: str, patience: float | None = None) -> int:
         """See the protocol."""

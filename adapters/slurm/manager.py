@@ -218,6 +218,10 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         """See the protocol; continues if the caller is cancelled. MustHoldError."""
         return await asyncio.shield(self._tasks.begin(self._sequences.release(self._of(job_id), offer)))
 
+    async def requeue(self, job_id: str) -> None:
+        """See the protocol; continues if the caller is cancelled."""
+        await asyncio.shield(self._tasks.begin(self._sequences.end_run(self._of(job_id))))
+
     async def try_start(self, job_id: str, patience: float | None = None) -> int:
         """See the protocol."""
         limit = self.settings.try_patience if patience is None else patience

@@ -12,10 +12,10 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 
-from cosched.adapters.manager import ManagerError, MustHoldError, UnknownJobError
+from cosched.adapters.manager import ManagerError, MustHoldError, NoRequeueError, UnknownJobError
 from cosched.adapters.programs import until_it_answers
 from cosched.adapters.slurm.batch_job import BatchJob, Phase
 from cosched.adapters.slurm.calls import Slurm
@@ -29,6 +29,7 @@ _UNTOLD = 1.0  # seconds to wait for a hook's message before we ask squeue
 _STILL_BUSY = 0.2  # seconds between two tries to move a start time
 OTHERS_TURN = 60  # seconds that a released job is kept back at most, so that others get its nodes offered first
 _MOST_LOOKS = 30  # at a released job
+_LET_RUN = (Phase.LET_GO, Phase.RUNNING)
 _NOT_CONSIDERED = ("", "None", "Cleaning")  # reasons of a job that Slurm has not looked at since its requeue
 _CLOCK_TICKS = 2  # seconds by which Slurm's times may differ: it reads the clock more than once
 
@@ -122,6 +123,19 @@ class Sequences:
                     _LOG.info("job %s is to be requeued: %s", job.job_id, error)
                 await self._watch.fresh()
 
+    async def end_run(self, job: BatchJob) -> None:
+        """Queue a running job again, and let it begin as soon as it can. NoRequeueError; ManagerError: not now."""
+        async with job.sequence:
+            if job.phase not in _LET_RUN:
+                return
+            if not job.can_yield:
+                raise NoRequeueError(
+                    f"job {job.job_id} cannot be queued again by Slurm (srun, salloc, --no-requeue or JobRequeue=0)"
+                )
+            await self._slurm.requeue(job.job_id)
+            if await self._requeued(job, _LET_RUN):  # its run ends first
+                await self._set_start(job, 0)
+
     def _give_back(self, job: BatchJob, offer: int | None) -> bool:
         if job.phase is not Phase.OFFERED or offer not in (None, job.number):
             return False
@@ -132,9 +146,9 @@ class Sequences:
         job.phase, job.changed, job.reason = Phase.GIVING_BACK, self._clock(), ""
         return True
 
-    async def _requeued(self, job: BatchJob) -> bool:
+    async def _requeued(self, job: BatchJob, before: Collection[Phase] = (Phase.GIVING_BACK,)) -> bool:
         """Wait until the job is queued; False: it is offered again, or has ended."""
-        while job.phase is Phase.GIVING_BACK:
+        while job.phase in before:
             job.moved.clear()
             try:
                 async with asyncio.timeout(_UNTOLD):

@@ -19,6 +19,7 @@ from cosched.core.protocol import (
     MateStatus,
     MateTried,
     Status,
+    TellMember,
     TryStartMate,
     named_mate,
 )
@@ -100,7 +101,8 @@ class Site:
 
     def answer(self, job: int, *replies: Any) -> None:
         for reply in replies:
-            call = next(call for call in reversed(self.outside.calls) if call.job == str(job))
+            calls = [call for call in self.outside.calls if not isinstance(call.request, TellMember)]
+            call = next(call for call in reversed(calls) if call.job == str(job))
             self.domain.calls.answered(call, reply)
 
     def ready(self, job: int, status: Status = Status.QUEUING) -> None:

@@ -1,14 +1,16 @@
 """News of members: many in one message, from the turn in which jobs change to the answers, over real connections."""
 
+import asyncio
 from pathlib import Path
 from typing import Any, cast
 
 import grpc
 import pytest
 
+from cosched.core.coscheduling.ledger import News
 from cosched.core.effects import Answer, Call
 from cosched.core.events import Answered, Asked, CallFailed
-from cosched.core.protocol import Failure, Found, GetMateJobId, MateJobId, MemberTold, TellMember
+from cosched.core.protocol import Failure, Found, GetMateJobId, MateJobId, MemberTold, TellMember, named_mate
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.peers.outcomes import ASKING, CallError
 from cosched.service.peers.telling import MemberNews
@@ -19,6 +21,7 @@ from cosched.service.wire.fields import FieldError
 from cosched.service.wire.news_messages import MAX_NEWS, read_heard, read_news, write_heard, write_news
 from cosched.service.wire.pair_messages import GET_MATE_JOB_ID
 from cosched.v1 import coscheduling_pb2 as wire
+from tests.service.job_records import queued
 from tests.service.peer_world import HASTY, a_world
 from tests.service.test_metrics import value
 from tests.service.test_translation import carried
@@ -134,21 +137,24 @@ def called(tmp_path: Path) -> Any:
 @pytest.mark.parametrize(
     ("answer", "event"),
     [
-        ([MemberTold(True), MemberTold(True)], lambda news, peer: Answered("1", news, MemberTold(True), peer)),
+        ([MemberTold(True), MemberTold(True)], lambda news, peer: Answered(news.caller, news, MemberTold(True), peer)),
         (
             CallError(Failure.UNREACHABLE, "is away"),
-            lambda news, peer: CallFailed("1", news, Failure.UNREACHABLE, peer),
+            lambda news, peer: CallFailed(news.caller, news, Failure.UNREACHABLE, peer),
         ),
     ],
 )
 async def test_the_core_hears_of_each_what_became_of_the_call(called: Called, monkeypatch, answer, event) -> None:
     clients, heard = Clients(answer), []
     domain, tasks = called.node.domain, Tasks(pytest.fail)
+    called.node._submit(queued(2, 10, 10**6, called.node.world.now, named=named_mate("b", "q")))
+    told = [("b", TellMember("7", "1", 4)), ("c", TellMember("3", "1", 4)), ("b", TellMember("8", "2", 1))]
+    for peer, request in told:
+        domain.core.jobs[request.caller].news[peer] = News(request, 0)
     monkeypatch.setattr(domain.decisions, "hear", lambda peer, event: heard.append((peer, event)))
     news = MemberNews(domain, cast(Any, clients), tasks)
-    told = [(peer, TellMember(job, "1", number)) for number, (peer, job) in enumerate(["b7", "c3", "b8"], 1)]
     for peer, request in told:
-        news.tell(Call(peer, "1", request))
+        news.tell(Call(peer, request.caller, request))
     await tasks.settled()
     assert clients.told == [("b", [told[0][1], told[2][1]]), ("c", [told[1][1]])]
     assert sorted(heard, key=repr) == sorted(((peer, event(request, peer)) for peer, request in told), key=repr)
@@ -186,6 +192,21 @@ async def test_what_one_call_tells_is_on_record_by_one_transaction_before_the_an
     assert await tell(called, "1", "1", "2") == [True, True, False]
     assert called.node.store.commits == before + 1
     assert called.node.store.job(1).job.hinted
+
+
+async def test_a_running_job_that_asks_first_is_answered_for_later_and_once_to_each_who_waits(
+    called, monkeypatch
+) -> None:
+    domain, request = called.node.domain, TellMember("1", "9", 1)
+    monkeypatch.setitem(domain.core.others, Asked, lambda *_: [])
+    waiting = [asyncio.ensure_future(tell(called, "1")) for _ in range(3)]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+    while not (waits := domain.questions.late_answers._news.get(("b", request))) or len(waits) < 2:
+        await asyncio.sleep(0)
+    domain.questions.late_answers.tell(Answer("b", request, MemberTold(True)))
+    assert [await one for one in waiting[1:]] == [[True], [True]]
+    assert not domain.questions.late_answers._news
 
 
 async def test_a_domain_that_asks_first_whether_an_earlier_mate_has_ended_says_so(called: Called, monkeypatch) -> None:

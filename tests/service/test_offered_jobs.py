@@ -21,6 +21,7 @@ from cosched.core.protocol import (
     MateStatus,
     MateTried,
     Status,
+    TellMember,
     TryStartMate,
     named_mate,
 )
@@ -219,11 +220,9 @@ def test_a_job_that_holds_is_given_another_mate_and_asks_for_it_with_its_nodes(s
     site.submit(1)
     site.hold(1)
     site.offered.relinked("1", named_mate("b", "new"))
-    assert (site.state(1), site.orders, site.outside.calls[-1].request) == (
-        JobState.READY,
-        [],
-        GetMateJobId("1", "new", None, "ann"),
-    )
+    asked, news = (call.request for call in site.outside.calls[-2:])
+    assert (site.state(1), site.orders, asked) == (JobState.READY, [], GetMateJobId("1", "new", None, "ann"))
+    assert isinstance(news, TellMember), "the mate before hears that it has changed"
     site.answer(1, MateJobId(Found.UNSUBMITTED, None))
     assert (site.state(1), site.orders) == (JobState.HOLDING, []), "nothing has started"
 

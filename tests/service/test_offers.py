@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from cosched.adapters.batch_system import Known, MeetingSystem, SlotOnRecord
-from cosched.adapters.manager import ManagerError
+from cosched.adapters.batch_system import BatchSystem, Known, MeetingSystem, SlotOnRecord
+from cosched.adapters.manager import ManagerError, NoRequeueError, UnavailableError
 from cosched.core.job import JobState
+from cosched.service.domain.changes import Preempt
+from cosched.service.manager import cancelling
 from cosched.service.manager.offers import Offers
 from cosched.service.peers.linking import Coupled
 from cosched.service.tasks import Tasks
@@ -20,14 +23,20 @@ class Domain:
     """Jobs on record, and those of them that have lost their nodes."""
 
     def __init__(self, **jobs: JobState) -> None:
-        self.jobs = {job: SimpleNamespace(state=state, cancelled_by=None) for job, state in jobs.items()}
+        self.jobs = {job: SimpleNamespace(state=state, preempted_at=None) for job, state in jobs.items()}
         self.lost: list[str] = []
+        self.run_on: list[str] = []
 
     def state(self, job: str) -> JobState:
         return self.jobs[job].state
 
     def withdrawn(self, job: str) -> None:
         self.lost.append(job)
+        self.jobs[job].preempted_at = None
+
+    def runs_on(self, job: str, why: str) -> None:
+        self.run_on.append(f"{job}: {why}")
+        self.jobs[job].preempted_at = None
 
 
 async def lost(on_record: JobState, *, offered: bool) -> bool:
@@ -50,6 +59,61 @@ async def test_a_job_that_waited_has_lost_its_nodes_if_it_is_queued_and_only_the
 @pytest.mark.parametrize("on_record", [JobState.QUEUED, JobState.RUNNING])
 async def test_a_job_that_did_not_wait_has_none_to_lose(on_record: JobState) -> None:
     assert not await lost(on_record, offered=False)
+
+
+RUNS = Known("j", submitted_at=0, nodes=1, owner="ann", named=None, running=True)
+
+
+class Requeuing(BatchSystem):
+    """Queues a running job again when it has been asked so often."""
+
+    def __init__(self, *answers: Exception | None) -> None:
+        self.answers = [*answers]
+
+    async def requeue(self, job_id: str) -> None:
+        assert job_id == "j"
+        if (answer := self.answers.pop(0)) is not None:
+            raise answer
+
+
+def ordered(system: BatchSystem, tasks: Tasks) -> tuple[Domain, Offers]:
+    """A domain whose running job is to be queued again."""
+    domain: Any = Domain(j=JobState.RUNNING)
+    domain.jobs["j"].preempted_at = 1000
+    domain.started = domain.resized = lambda *_: None
+    return domain, Offers(domain, domain, system, cast(Any, None), Coupled([]), tasks)
+
+
+async def test_an_order_to_queue_a_running_job_again_is_repeated_also_after_a_restart(monkeypatch) -> None:
+    monkeypatch.setattr(cancelling, "AGAIN", 0.001)
+    system, tasks = (
+        Requeuing(ManagerError("not launched yet"), None, UnavailableError("away"), None),
+        Tasks(pytest.fail),
+    )
+    domain, offers = ordered(system, tasks)
+    await offers.carry_out(Preempt("j"))
+    await tasks.settled()
+    assert len(system.answers) == 2
+    await offers.take_up({"j": RUNS}, ["j"])
+    await tasks.settled()
+    assert (system.answers, domain.lost, domain.run_on) == ([], [], [])
+
+
+@pytest.mark.parametrize("offered", [False, True])
+async def test_a_job_that_was_queued_again_while_the_service_was_down_has_lost_its_nodes(offered: bool) -> None:
+    system, tasks = Requeuing(), Tasks(pytest.fail)
+    domain, offers = ordered(system, tasks)
+    await offers.take_up({"j": replace(RUNS, running=False, offered=offered)}, ["j"])
+    await tasks.settled()
+    assert domain.lost == ["j"]
+
+
+async def test_a_job_that_cannot_be_queued_again_runs_on() -> None:
+    system, tasks = Requeuing(NoRequeueError("qsub -r n")), Tasks(pytest.fail)
+    domain, offers = ordered(system, tasks)
+    await offers.carry_out(Preempt("j"))
+    await tasks.settled()
+    assert domain.run_on == ["j: qsub -r n"]
 
 
 async def test_slots_of_an_earlier_service_that_met_are_taken_away() -> None:

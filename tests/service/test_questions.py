@@ -66,7 +66,6 @@ def test_questions_that_change_nothing_are_answered_without_writing(node) -> Non
     node.domain.questions.ask(Asked("b", QUESTION))
     before = written(node)
     assert node.domain.questions.ask(Asked("b", QUESTION)) == MateJobId(Found.MATE, "2")
-    assert node.domain.questions.ask(Asked("b", GetMateJobId("8", "run", None, "u"))).found is Found.NO_PAIR
     assert node.domain.questions.ask(Asked("b", GetMateJobId("8", "other", None, "u"))).found is Found.UNSUBMITTED
     assert node.domain.questions.ask(Asked("b", GetMateStatus("2", "7"))).status is Status.QUEUING
     assert node.domain.questions.ask(Asked("b", GetMateStatus("1", "7"))).status is Status.UNKNOWN

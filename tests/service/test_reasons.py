@@ -67,6 +67,11 @@ WORDS = {
     Why.WINDOW_AHEAD: ("window_ahead", "others of its group have started, and its window has not come yet"),
     Why.INSTANT_PASSED: ("instant_passed", "the instant that its group was given has passed"),
     Why.MEMBER_LOST: ("member_lost", "its mate was cancelled or has failed"),
+    Why.SUCCESSOR: (
+        "member_lost",
+        "its mate was cancelled by its owner, who may submit another in its place: it is waited for",
+    ),
+    Why.MATE_NOT_TOLD: ("peer_absent", "its mate's domain has not heard yet that it was queued again"),
     Why.PEER_UNREACHABLE: ("peer_absent", "b cannot be reached: the job starts alone"),
     Why.PEER_AWAY: ("peer_absent", "b gives no answer: the job starts alone"),
     Why.PEER_BUSY: ("peer_absent", "b is too busy to answer"),

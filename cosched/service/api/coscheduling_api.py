@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -22,6 +23,7 @@ from cosched.core.protocol import (
     JobId,
     Lookup,
     MateJobId,
+    MemberTold,
     MutatingRequest,
     Reply,
     named_id,
@@ -110,10 +112,13 @@ class CoschedulingApi(CoschedulingServiceServicer):
         """See the protocol."""
         peer, news = read_news(request, self.domain.name)
         self.check_peer(self._identify(context), peer)
-        told = self.domain.questions.told(peer, news)
-        if missed := sum(not one.heard for one in told):
+        questions = self.domain.questions
+        told, ask_first = questions.told(peer, news)
+        later, _ = await asyncio.gather(questions.late_answers.of_news(peer, ask_first), self._settled())
+        answers = [(told | later).get(request, MemberTold(False)) for request in news]
+        if missed := sum(not answer.heard for answer in answers):
             self.domain.metrics.peer_news_missed(peer).inc(missed)
-        return write_heard(told)
+        return write_heard(answers)
 
     @answered
     async def CompareClocks(self, request: wire.CompareClocksRequest, context: Context) -> wire.CompareClocksResponse:  # noqa: ARG002

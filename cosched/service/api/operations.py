@@ -13,7 +13,7 @@ from cosched.adapters.manager import ManagerError
 from cosched.core.coscheduling.ledger import queued_job
 from cosched.core.events import ReleaseDue
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, Named
+from cosched.core.protocol import Domain, EndedBy, Named
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.errors import InputError
 from cosched.schedulers.loading import check_columns
@@ -120,7 +120,7 @@ class Operations:
         with self._domain.turns.take():
             if refusal is not None and record.state is JobState.QUEUED:
                 self.requests.on_refusal(request, record.id, refusal)
-                self._domain.end(job, JobState.CANCELLED, f"refused: {refusal.message}")
+                self._domain.end(job, JobState.CANCELLED, f"refused: {refusal.message}", by=EndedBy.ITSELF)
             elif not record.user_hold and job not in self._domain.scheduler:
                 self._domain.enqueue(record)
         if refusal is not None and record.state is JobState.CANCELLED:

@@ -44,7 +44,8 @@ class Calls:
         if job is None:
             return
         told = failed.failure is Failure.REFUSED and self._records.is_refused(call.job)
-        if job.group is not None and call.peer not in job.group.unanswered and not told:  # else it is repeated
+        is_new = job.group is not None and call.peer not in job.group.unanswered and not told  # else it is repeated
+        if is_new and self._core.awaits(job, call.peer, call.request):
             what = type(call.request).__name__
             self._journal.note(call.job, Noted.NO_ANSWER, peer=call.peer, call=what, problem=problem)
         self._decisions.hear(call.peer, failed)
@@ -52,7 +53,11 @@ class Calls:
     def _awaiting(self, call: Call) -> PairedJob | None:
         """The job that awaits the answer to this call; None: nobody does any more."""
         job = self._core.jobs.get(call.job)
-        return job if job is not None and self._core.awaits(job, call.peer, call.request) else None
+        if job is None:
+            return None
+        news, checks = job.news.get(call.peer), job.group.checks if job.group is not None else {}
+        beside = (news.request if news is not None else None, checks.get(call.peer))  # its other questions
+        return job if call.request in beside or self._core.awaits(job, call.peer, call.request) else None
 
     def _keep(self, job: PairedJob, reply: Reply) -> None:
         """Keep what the mate's domain says of it, for those who ask."""

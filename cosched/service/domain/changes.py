@@ -26,14 +26,16 @@ class Cancel(NamedTuple):
 
 
 class Preempt(NamedTuple):
-    """End a job's run, as it is queued again; until that is done the order is on its record (`preempted_at`)."""
+    """End a job's run, as it is queued again, or is to be; until that is done the order is on its record
+    (`preempted_at`).
+    """
 
     job: JobId
     keeps_work: bool = False  # told to a manager that plays jobs: others start them anew, and what they keep is theirs
 
 
 LauncherOrder = Start | SizeChanged | Preempt  # what is told to a manager that runs what our scheduler has chosen
-SystemOrder = Start | SchedulersOrder  # to a batch system
+SystemOrder = Start | Preempt | SchedulersOrder  # to a batch system
 Order = LauncherOrder | SystemOrder | Cancel
 
 

@@ -17,6 +17,7 @@ from cosched.core.effects import (
     CancelJob,
     ClearTimer,
     Effect,
+    EndRun,
     PassOver,
     Record,
     Release,
@@ -28,16 +29,17 @@ from cosched.core.effects import (
 from cosched.core.events import Event, Ready, Requeued
 from cosched.core.kept import to_plain
 from cosched.core.outcome import ORDERS, Keep, LastingDomain
-from cosched.core.protocol import Domain, JobId, MutatingRequest, SettleGroupStart
+from cosched.core.protocol import Domain, EndedBy, JobId, MutatingRequest, SettleGroupStart, TellMember
 from cosched.core.scheduling.places import Places
 from cosched.core.scheduling.scheduler import Order
+from cosched.core.story import Why
 from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain.changes import Preempt
 from cosched.service.domain.late_answers import Late
 from cosched.service.domain.peer_news import PeerNews
 from cosched.service.domain.records import Records
 from cosched.service.domain.sizing import Sizes
-from cosched.service.domain.story import MATE_HOLDS, MEMBER_LOST, Noted
+from cosched.service.domain.story import ENDED_WITH, MATE_HOLDS, MEMBER_LOST, Noted
 
 _LOG = logging.getLogger(__name__)
 GIVE_BACK = (Yield, Release, PassOver)
@@ -165,7 +167,7 @@ class Decisions:
 
     def _table(self) -> dict[type, Callable[[Any], None]]:
         """Return what follows from each kind of change, and from orders to a batch system."""
-        jobs, records = self._records.jobs, self._records
+        records = self._records
         return {
             **dict.fromkeys(ORDERS, self._give),
             Record: records.tell,
@@ -178,7 +180,8 @@ class Decisions:
             SizeChanged: self._resize,
             Requeued: self._requeue,
             Wanted: lambda wanted: records.set_reason(wanted.job, MATE_HOLDS),
-            CancelJob: lambda cancel: records.order_cancellation(jobs[cancel.job], MEMBER_LOST),
+            CancelJob: self._cancel,
+            EndRun: self._end_run,
         }
 
     def _give(self, order: Order) -> None:
@@ -215,6 +218,22 @@ class Decisions:
         self._journal.save(record)
         self._journal.changes.orders.append(Preempt(change.job, change.keeps_work))
 
+    def _cancel(self, cancel: CancelJob) -> None:
+        by = MEMBER_LOST if cancel.why is Why.MEMBER_LOST else cancel.why
+        self._records.order_cancellation(self._records.jobs[cancel.job], by, EndedBy.MATE)
+
+    def _end_run(self, end: EndRun) -> None:
+        """A run ends for its mate's: its manager is to end it, and perhaps to queue the job again."""
+        record = self._records.jobs[end.job]
+        if not end.again:
+            by = ENDED_WITH if end.why is Why.MATE_ENDED else end.why
+            self._records.order_cancellation(record, by, EndedBy.MATE)
+            return
+        if record.preempted_at is None:
+            record.preempted_at = self._journal.now
+            self._journal.save(record)
+        self._journal.changes.orders.append(Preempt(end.job))
+
     def _call(self, call: Call) -> None:
         changes, request = self._journal.changes, call.request
         decides = isinstance(request, SettleGroupStart) and request.start
@@ -223,7 +242,7 @@ class Decisions:
     def _answer(self, answer: Answer) -> None:
         changes, request = self._journal.changes, answer.request
         changes.reply = answer.answer
-        if isinstance(request, Late):
+        if isinstance(request, Late | TellMember):
             changes.replies.append(answer)
         if not isinstance(request, MutatingRequest):
             return

@@ -1,9 +1,12 @@
-"""Answers to calls of peers that take a while: those about starts, where a resource manager schedules."""
+"""Answers to calls of peers that take a while: those about starts, where a resource manager schedules, and news of a
+member, which a running job may follow: it asks first.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Collection
 
 from cosched.core.coscheduling.answers import REFUSED
 from cosched.core.effects import Answer
@@ -11,10 +14,12 @@ from cosched.core.protocol import (
     Domain,
     GroupProposed,
     JobId,
+    MemberTold,
     MutatingRequest,
     ProposeGroupStart,
     Reply,
     SettleGroupStart,
+    TellMember,
     Vote,
     call_number,
 )
@@ -33,6 +38,7 @@ class LateAnswers:
 
     def __init__(self) -> None:
         self._waiting: defaultdict[tuple[Domain, JobId], list[Waiting]] = defaultdict(list)
+        self._news: defaultdict[tuple[Domain, TellMember], list[asyncio.Future[MemberTold]]] = defaultdict(list)
 
     async def of(self, peer: Domain, request: Late) -> Reply:
         """The answer to this call, when it has been given."""
@@ -47,13 +53,32 @@ class LateAnswers:
             if not calls:
                 self._waiting.pop((peer, request.caller), None)
 
+    async def of_news(self, peer: Domain, news: Collection[TellMember]) -> dict[TellMember, MemberTold]:
+        """The answers to what a peer tells, when they have all been given."""
+        loop = asyncio.get_running_loop()
+        told: dict[TellMember, asyncio.Future[MemberTold]] = {request: loop.create_future() for request in news}
+        for request, future in told.items():
+            self._news[peer, request].append(future)
+        try:
+            return {request: await future for request, future in told.items()}
+        finally:
+            for request, future in told.items():
+                self._news[peer, request].remove(future)
+                if not self._news[peer, request]:
+                    del self._news[peer, request]
+
     def tell(self, answer: Answer) -> None:
         """A call is answered; earlier ones of the same job have been superseded by it."""
+        if isinstance(answer.request, TellMember) and isinstance(answer.answer, MemberTold):
+            for told in self._news.get((answer.peer, answer.request), ()):
+                if not told.done():
+                    told.set_result(answer.answer)
+            return
         assert isinstance(answer.request, Late)
-        for call, told in self._waiting.get((answer.peer, answer.request.caller), ()):
+        for call, waits in self._waiting.get((answer.peer, answer.request.caller), ()):
             reply = reply_to(call, answer)
-            if reply is not None and not told.done():
-                told.set_result(reply)
+            if reply is not None and not waits.done():
+                waits.set_result(reply)
 
 
 def reply_to(call: Late, answer: Answer) -> Reply | None:

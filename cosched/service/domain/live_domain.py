@@ -17,9 +17,9 @@ from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.owners import SAME_NAMES, Owners
 from cosched.core.domain import TIMER_EVENTS
 from cosched.core.effects import SetTimer, Start, Timer
-from cosched.core.events import Finished, StartedUnasked, Submitted
+from cosched.core.events import Finished, Requeued, RunsOn, StartedUnasked, Submitted
 from cosched.core.job import WAITING, JobState
-from cosched.core.protocol import Domain, JobId
+from cosched.core.protocol import Domain, EndedBy, JobId
 from cosched.core.scheduling.places import Places
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
@@ -36,12 +36,15 @@ from cosched.service.domain.predictions import Prediction, counted
 from cosched.service.domain.presence import Presence
 from cosched.service.domain.questions import Questions
 from cosched.service.domain.records import Records
+from cosched.service.domain.story import FOR_MATE, why_cancelled
 from cosched.service.domain.turns import Turns, in_turn
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, JobScript, Store
 from cosched.service.store.auditing import RefusedChanges
 from cosched.sockets.sparing_log import SparingLog
 from cosched.workload.column import LEAST_NODES
+
+_LOG = logging.getLogger(__name__)
 
 
 class LiveDomain:
@@ -173,20 +176,26 @@ class LiveDomain:
 
     @in_turn
     def end(
-        self, job: JobId, how: JobState, why: str = "", exit_code: int | None = None, ran: int | None = None
-    ) -> None:
-        """The job ends, in the final state `how`. It may have run unseen.
+        self, job: JobId, how: JobState, why: str = "", exit_code: int | None = None, ran: int | None = None,
+        by: EndedBy = EndedBy.OWNER,
+    ) -> None:  # fmt: skip
+        """The job ends, in the final state `how`. It may have run unseen. The rules may know better how it ends.
 
-        `ran`: for how many seconds, as its manager has measured; None: until now.
+        `ran`: for how many seconds, as its manager has measured; None: until now. `by`: who has cancelled it, if that
+        was not ordered here.
         """
         if (record := self.jobs.get(job)) is None:
             return
+        if record.cancelled_by is not None:
+            by = record.job.ended_by
+            why = record.cancelled_by if how is JobState.CANCELLED and record.cancelled_by in FOR_MATE else why
         if how is JobState.COMPLETED and record.is_launched and record.started_at is not None:
             self.scheduler.learn(job, self.journal.now - record.started_at if ran is None else ran)
         if self.state(job) in WAITING:
             if how is JobState.COMPLETED or (how is JobState.FAILED and record.preempted_at is not None):
                 self.started(job)
             else:
+                by = by if how is JobState.CANCELLED else EndedBy.ITSELF
                 how = JobState.CANCELLED
         self.decisions.looks = 0
         if job in self.scheduler:
@@ -195,19 +204,40 @@ class LiveDomain:
         record.preempted_at = record.predictions = None  # what it predicts may be long
         self.sizes.forget(job)
         self.journal.save(record)
-        self.decisions.feed(Finished(job, how))
+        self.decisions.feed(Finished(job, how, by))
 
     @in_turn
     def run_over(self, job: JobId) -> None:
-        """Nothing is left of the run that was preempted, and the manager has forgotten it: the job may be launched."""
+        """Nothing is left of a run that was preempted, or ended with its mate's, and the manager has forgotten it."""
         if (record := self.jobs.get(job)) is None or record.preempted_at is None:
             return
         record.preempted_at = None
         self.journal.save(record)
         if record.cancelled_by is not None:
-            self.end(job, JobState.CANCELLED, f"by {record.cancelled_by}")
+            self.end(job, JobState.CANCELLED, why_cancelled(record.cancelled_by))
+        elif self.state(job) is JobState.RUNNING and record.job.again:
+            self._queue_again(record)
         elif self.state(job) is JobState.RUNNING:
             self.journal.changes.orders.append(Start(job, None, self.core.jobs[job].allocation))
+
+    def _queue_again(self, record: JobRecord) -> None:
+        """A run has ended since its mate is queued again: so is the job."""
+        job = str(record.id)
+        self.scheduler.leave(job, self.journal.now, JobState.CANCELLED)
+        record.sizing = record.predictions = None
+        self.sizes.forget(job)
+        self.scheduler.submit(replace(self.known(record, paired=self.policy.is_paired(job)), state=JobState.QUEUED))
+        self.decisions.feed(Requeued(job))
+
+    @in_turn
+    def runs_on(self, job: JobId, why: str) -> None:
+        """The manager cannot queue a running job again, as was ordered."""
+        if (record := self.jobs.get(job)) is None or record.preempted_at is None:
+            return
+        record.preempted_at = None
+        self.journal.save(record)
+        _LOG.info("job %s runs on: %s", job, why)
+        self.decisions.feed(RunsOn(job))
 
     # Time
 

@@ -88,7 +88,10 @@ class OfferedJobs:
 
     @in_turn
     def withdrawn(self, job: JobId) -> None:
-        """The manager has taken the job's nodes and queued it again."""
+        """The manager has taken the job's nodes and queued it again, as it was told to or not."""
+        if (record := self.domain.jobs.get(job)) is not None and record.preempted_at is not None:
+            record.preempted_at = None
+            self._journal.save(record)
         self._decisions.do(self._reports.withdrawn(job, self._journal.now))
 
     @in_turn

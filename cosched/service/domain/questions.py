@@ -83,21 +83,22 @@ class Questions:
                 changes.audits.append(audit)
         return changes.reply
 
-    def told(self, peer: Domain, news: Sequence[TellMember]) -> list[MemberTold]:
-        """Hear what a peer tells of its own jobs, all in one turn; return the answers, in order. Refusal.
+    def told(self, peer: Domain, news: Sequence[TellMember]) -> tuple[dict[TellMember, MemberTold], list[TellMember]]:
+        """Hear what a peer tells of its own jobs, all in one turn. Refusal.
 
-        Of jobs that are unknown here, or have long ended, nobody wants to hear.
+        Return the answers, and what is answered later: a running job may have to ask first. What is missing, of jobs
+        that are unknown here or have long ended, nobody wants to hear.
         """
-        told = [MemberTold(False)] * len(news)
-        known = [place for place, request in enumerate(news) if request.job in self._core.jobs]
-        if not known:
-            return told
-        with self._turns.take() as changes:
-            for place in known:
-                if self._decisions.hear(peer, Asked(peer, news[place])):
-                    assert isinstance(changes.reply, MemberTold)
-                    told[place] = changes.reply
-        return told
+        known = [request for request in dict.fromkeys(news) if request.job in self._core.jobs]
+        told: dict[TellMember, MemberTold] = {}
+        heard: list[TellMember] = []
+        if known:
+            with self._turns.take() as changes:
+                heard = [request for request in known if self._decisions.hear(peer, Asked(peer, request))]
+            for request, answer in ((reply.request, reply.answer) for reply in changes.replies if reply.peer == peer):
+                if isinstance(request, TellMember) and isinstance(answer, MemberTold):
+                    told[request] = answer
+        return told, [request for request in heard if request not in told]
 
     def _problem_on_record(self, peer: Domain, request: Lookup) -> MateProblem:
         """Return how a job that may be heard of has ended; of any other, that there is none, as far as can be told."""

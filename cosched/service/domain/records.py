@@ -10,7 +10,7 @@ from prometheus_client import Counter
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Record
 from cosched.core.job import JobState
-from cosched.core.protocol import Found, JobId, Status
+from cosched.core.protocol import EndedBy, Found, JobId, Status
 from cosched.core.scheduling.scheduler import OpenScheduler
 from cosched.core.story import TOGETHER, What, Why
 from cosched.service.domain import story
@@ -56,12 +56,17 @@ class Records:
         self.holdings.add(record, script_bytes)
         self.charges.take_up(record)
 
-    def order_cancellation(self, record: JobRecord, by: str) -> None:
-        """Have the manager end a job, as soon as it can. Its end is reported."""
+    def order_cancellation(self, record: JobRecord, by: str, ended_by: EndedBy = EndedBy.OWNER) -> None:
+        """Have the manager end a job, as soon as it can. Its end is reported. The first order counts.
+
+        `by`: in words; see `story.why_cancelled`.
+        """
         if record.cancelled_by is None:
-            record.cancelled_by = by
+            record.cancelled_by, record.job.ended_by = by, ended_by
+            self.core.ledger.changed[record.job.id] = None
             self.journal.save(record)
-            self.journal.note(str(record.id), story.Noted.TO_BE_CANCELLED, by=by)
+            if by not in story.FOR_MATE:  # of which the rules tell
+                self.journal.note(str(record.id), story.Noted.TO_BE_CANCELLED, by=by)
         self.journal.changes.orders.append(Cancel(str(record.id)))
 
     # In step with the core

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from cosched.core.coscheduling.peers import Presence
 from cosched.core.job import JobState
 from cosched.core.kept import from_plain
-from cosched.core.protocol import JobId
+from cosched.core.protocol import EndedBy, JobId
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 from cosched.errors import InputError
 from cosched.service.domain.charges import DAY, HOUR
@@ -104,7 +104,7 @@ def _recover(domain: LiveDomain, record: JobRecord, script_bytes: int) -> None:
     domain.decisions.carry_out(domain.core.recover(record.job, record.submitted_at, domain.clock.now()))
     why = _why_never(domain, record) if record.state is JobState.QUEUED else None
     if why is not None:
-        domain.end(str(record.id), JobState.CANCELLED, why)
+        domain.end(str(record.id), JobState.CANCELLED, why, by=EndedBy.ITSELF)
     elif record.state is not JobState.QUEUED or not record.user_hold:
         domain.place(record, record.scheduled)
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
 
 from cosched.core.allocation import Allocation, SizeChanged
-from cosched.core.protocol import JobId
+from cosched.core.protocol import EndedBy, JobId
 from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain.malleable import least_of, said_of
 from cosched.service.domain.predictions import Prediction, as_kept, as_told
@@ -160,7 +160,7 @@ class Sizes:
 
     def end(self, job: JobId, by: str) -> None:
         """The job is ended, as it does not answer."""
-        self._records.order_cancellation(self._records.jobs[job], by)
+        self._records.order_cancellation(self._records.jobs[job], by, EndedBy.ITSELF)
 
     def _save(self, record: JobRecord, sizing: Sizing) -> None:
         record.sizing = as_text(sizing)

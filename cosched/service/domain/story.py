@@ -25,6 +25,8 @@ CANCELLING = "Cancelling"
 WAITS_IN_QUEUE = "Priority"
 MATE_HOLDS = "MateHolding"
 MEMBER_LOST = "on_member_lost"  # by whom a job was cancelled
+ENDED_WITH = "ended with its mate"  # or why
+FOR_MATE = frozenset({ENDED_WITH, Why.MATE_ENDED, Why.MATE_FAILED, Why.MATE_REQUEUED})
 HELD_CAP = "HeldCap"
 TOO_LARGE = "TooLargeToHold"
 HELD_BUDGET = "HeldBudget"
@@ -86,6 +88,10 @@ KINDS: dict[What | Noted, int] = {
     What.BOOKED: wire.EVENT_KIND_SLOT,
     What.NOT_BOOKED: wire.EVENT_KIND_SLOT,
     What.MEMBER_APART: wire.EVENT_KIND_WARNING,
+    What.HEARS_OF_MATE: wire.EVENT_KIND_PEER,
+    What.MATE_ENDED: wire.EVENT_KIND_WARNING,
+    What.RUN_ENDS: wire.EVENT_KIND_WARNING,
+    What.RUNS_ON: wire.EVENT_KIND_WARNING,
     Noted.READY: wire.EVENT_KIND_READY,
     Noted.NO_ANSWER: wire.EVENT_KIND_PEER,
     Noted.ANSWERED: wire.EVENT_KIND_PEER,
@@ -251,6 +257,30 @@ def _started(detail: StoredDetail, _: Callable[[int], str]) -> str:
     return f"started: {_because(detail)}{late}{away}"
 
 
+def why_cancelled(by: str) -> str:
+    """Return why a job ended that was cancelled by this user, or setting, or for its mate."""
+    return by if by in FOR_MATE else f"by {by}"
+
+
+def _requeued(detail: StoredDetail, _: Callable[[int], str]) -> str:
+    if detail.get("why") == Why.PREEMPTED:
+        return "preempted: queued again, its nodes are others'"
+    if detail.get("why") == Why.MATE_REQUEUED:
+        return f"queued again: {_because(detail)}"
+    return "its resource manager has queued it again"
+
+
+def _runs_on(detail: StoredDetail, _: Callable[[int], str]) -> str:
+    if detail.get("why") == Why.NOT_REQUEUED:
+        return f"runs on without its mate: {_because(detail)}"
+    return f"runs on without its mate, which was queued again: that has begun {detail['runs']} runs, or it is too late"
+
+
+def _mate_ended(detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
+    mate = f"{detail['peer']}:{detail['mate']}"
+    return f"{mate} has ended: another may come in its place until {clock_time(detail['until'])}"
+
+
 def _ended(how: str) -> Callable[[StoredDetail, Callable[[int], str]], str]:
     def write(detail: StoredDetail, _: Callable[[int], str]) -> str:
         return f"{how}: {detail['why']}" if detail.get("why") else how
@@ -267,11 +297,7 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     What.HOLDS_ON: lambda detail, clock_time: (
         f"holds on until {clock_time(detail['until'])} at most: it would be lost with its nodes"
     ),
-    What.REQUEUED: lambda detail, _: (
-        "preempted: queued again, its nodes are others'"
-        if detail.get("why") == Why.PREEMPTED
-        else "its resource manager has queued it again"
-    ),
+    What.REQUEUED: _requeued,
     Noted.STARTS_ALONE: lambda detail, _: f"job {detail['of']} starts alone: {detail['why']}",
     Noted.WRONG_GROUP: lambda detail, _: f"{detail['why']}; it waits until it is unlinked",
     Noted.STAYS: lambda _, __: (
@@ -285,6 +311,10 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     What.WRONG_MATE: lambda detail, _: f"{_wrong_mate(detail)}: it waits until it is linked or unlinked",
     What.PATIENCE_ENDED: lambda detail, _: f"has lost patience with its {'group' if 'group' in detail else 'mate'}",
     Noted.TO_BE_CANCELLED: lambda detail, _: f"is to be cancelled, by {detail['by']}",
+    What.HEARS_OF_MATE: lambda detail, _: f"hears that its mate on {detail['peer']} has changed, and asks",
+    What.MATE_ENDED: _mate_ended,
+    What.RUN_ENDS: lambda detail, _: f"its run is ended: {_because(detail)}",
+    What.RUNS_ON: _runs_on,
     What.LOST_NODES: lambda _, __: "lost its nodes",
     What.HAS_SLOT: lambda detail, clock_time: f"has a {_slot(detail, clock_time)}",
     What.LOST_SLOT: lambda detail, clock_time: f"lost its slot at {clock_time(detail['slot'])}: {_because(detail)}",

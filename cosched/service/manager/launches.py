@@ -19,6 +19,7 @@ from cosched.core.protocol import JobId
 from cosched.service.domain.changes import LauncherOrder, Preempt
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import is_sized
+from cosched.service.domain.story import why_cancelled
 from cosched.service.manager.cancelling import Cancellations
 from cosched.service.manager.resizes import Resizes
 from cosched.service.manager.runner import Work, forget, tell_end
@@ -149,11 +150,13 @@ class Launches(Work[LauncherOrder, Report]):
         if isinstance(self._launcher, PlayingLauncher):
             self._launcher.requeue(order.job, keeps_work=order.keeps_work)
             self._run_over(order.job)
-        else:
+        elif self._launcher.preempts:
             self._preemptions.begin(order.job)
+        else:
+            self._domain.runs_on(order.job, "its resource manager cannot launch a job again")
 
     async def _end_run(self, job: JobId) -> None:
-        """End a run that was preempted. Once nothing of it is left, the job may be launched again; ManagerError."""
+        """End a run whose job is queued again; ManagerError. Once nothing of it is left, it may be launched again."""
         record = self._domain.jobs.get(job)
         if record is None or record.preempted_at is None:
             return
@@ -275,7 +278,7 @@ class Launches(Work[LauncherOrder, Report]):
             self._domain.end(job, JobState.CANCELLED, UNSTARTED)
             return
         if self._domain.state(job) in WAITING:
-            self._domain.end(job, JobState.CANCELLED, f"by {self._domain.jobs[job].cancelled_by}")
+            self._domain.end(job, JobState.CANCELLED, why_cancelled(self._domain.jobs[job].cancelled_by or ""))
             return
         await self._launcher.cancel(job)
 

@@ -21,7 +21,7 @@ from cosched.adapters.batch_system import (
     Resized,
     Withdrawn,
 )
-from cosched.adapters.manager import Ended, ManagerError, MustHoldError, Started
+from cosched.adapters.manager import Ended, ManagerError, MustHoldError, NoRequeueError, Started
 from cosched.core.coscheduling.ledger import queued_job
 from cosched.core.effects import (
     Book,
@@ -40,9 +40,10 @@ from cosched.core.effects import (
 from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import Domain, JobId, MateProblem, Named, named_mate
 from cosched.service.domain import story
-from cosched.service.domain.changes import SystemOrder
+from cosched.service.domain.changes import Preempt, SystemOrder
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.offered_jobs import OfferedJobs
+from cosched.service.manager.cancelling import Cancellations
 from cosched.service.manager.launches import known_mates
 from cosched.service.manager.runner import Work, tell_end
 from cosched.service.manager.slot_orders import SlotOrders
@@ -86,6 +87,7 @@ class Offers(Work[SystemOrder, BatchReport]):
         self._tasks = tasks
         self._slots = slots
         self._finding = finding
+        self._requeues = Cancellations(domain, self._requeue, tasks)
 
     # Orders
 
@@ -94,6 +96,8 @@ class Offers(Work[SystemOrder, BatchReport]):
         match order:
             case Start():
                 await self._start(order)
+            case Preempt():
+                self._requeues.begin(order.job)
             case Yield() | PassOver():
                 await self._give_back(order)
             case Release():
@@ -115,6 +119,16 @@ class Offers(Work[SystemOrder, BatchReport]):
         if record is not None and record.paired:
             await self._system.let_find(start.job, {"COSCHED_MATES": known_mates(record), **self._finding})
         await self._system.start(start.job, start.at)
+
+    async def _requeue(self, job: JobId) -> None:
+        """Have a running job queued again, which is reported; ManagerError."""
+        record = self._domain.jobs.get(job)
+        if record is None or record.preempted_at is None:
+            return
+        try:
+            await self._system.requeue(job)
+        except NoRequeueError as error:
+            self._domain.runs_on(job, str(error))
 
     async def _give_back(self, order: Yield | PassOver) -> None:
         with self._giving_back(order.job):
@@ -217,7 +231,9 @@ class Offers(Work[SystemOrder, BatchReport]):
     def _meant(self, named: Named) -> Named:
         """Return the group, or the mate with the domain that is meant if the job names none."""
         peer = self._coupled.meant(named.peer) or self._coupled.any
-        return named_mate(peer, named.pair, named.mate, named.or_alone) if named.is_pair else named
+        if not named.is_pair:
+            return named
+        return named_mate(peer, named.pair, named.mate, named.or_alone)._replace(terms=named.terms)
 
     def _knows(self, peer: Domain) -> bool:
         """Return whether jobs can name this domain; one that names no domain waits until it names one."""
@@ -287,6 +303,7 @@ class Offers(Work[SystemOrder, BatchReport]):
                 self._domain.end(job, JobState.FAILED, "its resource manager does not know it any more")
         for known in found.values():
             self._find(known)
+        self._requeues.resume(lambda record: record.preempted_at is not None)
         if self._slots is not None:
             self._slots.take_up()
         else:
@@ -317,5 +334,12 @@ class Offers(Work[SystemOrder, BatchReport]):
         if known.running:
             self._domain.started(known.job_id)
             self._jobs.resized(known.job_id, known.nodes)
-        elif not known.offered and self._domain.state(known.job_id) in (JobState.READY, JobState.HOLDING):
+        elif self._lost_its_nodes(known):
             self._jobs.withdrawn(known.job_id)
+
+    def _lost_its_nodes(self, known: Known) -> bool:
+        """Return whether a job that waits there has nodes by our record. It may be offered again already."""
+        state, record = self._domain.state(known.job_id), self._domain.jobs[known.job_id]
+        if state is JobState.RUNNING:
+            return record.preempted_at is not None  # else it was to start
+        return not known.offered and state in (JobState.READY, JobState.HOLDING)

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from cosched.adapters.loading import ResourceManager
 from cosched.adapters.manager import End, Ended, ManagerError, UnknownJobError
 from cosched.core.job import JobState
-from cosched.core.protocol import JobId
+from cosched.core.protocol import EndedBy, JobId
 from cosched.service.domain.changes import Cancel, Order
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.cancelling import Cancellations
@@ -91,7 +91,8 @@ def tell_end(domain: LiveDomain, end: Ended) -> None:
     """Tell the domain that a job has ended."""
     if end.how is End.UNSTARTED:
         domain.metrics.launch_failures.inc()
-    domain.end(end.job_id, _state_of(end), _explained(end), end.exit_code, _measured(end))
+    by = EndedBy.ITSELF if end.reason else EndedBy.OWNER  # the manager says why, or it has only done as it was told
+    domain.end(end.job_id, _state_of(end), _explained(end), end.exit_code, _measured(end), by)
 
 
 def _state_of(end: Ended) -> JobState:

@@ -245,6 +245,23 @@ class Reasons:
             "[coscheduling]",
         )
 
+    def _successor(self, record: JobRecord) -> Reason:
+        group = record.job.group
+        ends = [lost.until for lost in group.lost.values()] if group is not None else []
+        until = f" until {self._time(max(ends))}" if ends else ""
+        return Reason(
+            member_lost=explain_pb2.MemberLost(group="" if record.is_pair else record.group_name or ""),
+            text=f"{in_words(Why.SUCCESSOR, of_group=not record.is_pair)}: it is waited for{until}",
+            change=f"submit another in its place; cosched unlink {record.id} lets it start without; "
+            "successor_patience of [coscheduling]",
+        )
+
+    def _not_told(self, record: JobRecord) -> Reason:
+        mate, (held, _) = self._mate(record, away=True), self._hold(record)
+        absent = explain_pb2.PeerAbsent(domain=mate.domain, absence=ABSENT[Why.PEER_BUSY], held=held)  # type: ignore[arg-type]
+        text = in_words(Why.MATE_NOT_TOLD, of_group=not record.is_pair)
+        return Reason(peer_absent=absent, text=text, change="cosched doctor tells operators more")
+
     def _window_ahead(self, record: JobRecord) -> Reason:
         return Reason(
             window_ahead=explain_pb2.WindowAhead(group=record.group_name or ""),
@@ -307,6 +324,8 @@ _OF_WORDS: Mapping[str, Callable[[Reasons, JobRecord], Reason]] = {
     Why.MATE_UNSUBMITTED: Reasons._unsubmitted,
     Why.MATE_UNKNOWN: Reasons._unknown,
     Why.MEMBER_LOST: Reasons._member_lost,
+    Why.SUCCESSOR: Reasons._successor,
+    Why.MATE_NOT_TOLD: Reasons._not_told,
     Why.WINDOW_AHEAD: Reasons._window_ahead,
     Why.INSTANT_PASSED: Reasons._instant_passed,
     Why.PEER_DRAINING: Reasons._drains,

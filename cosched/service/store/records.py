@@ -47,8 +47,8 @@ class JobRecord:
     mate_status: int = 0  # cosched.v1.MateStatus
     heard_at: int | None = None
     gap_s: int | None = None
-    cancelled_by: str | None = None  # who cancelled it while it ran
-    preempted_at: int | None = None  # since when the end of its last run is awaited; None: nothing of it is left
+    cancelled_by: str | None = None  # who, or what, has ordered its end
+    preempted_at: int | None = None  # since when the end of a run is awaited, for its job is queued again; else None
     account: str = ""  # which the batch system charges; empty: none
     columns: str | None = None  # JSON: what it says beside its size and time, as text; None: nothing
     predictions: str | None = None  # JSON: what a running one predicts of each of its sizes
