@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cosched.core.effects import Answer, Start
 from cosched.core.events import Asked, CallFailed
 from cosched.core.protocol import Failure, Found, GroupOrder, MateJobId, MutatingRequest
-from cosched.service.domain.changes import Preempt
+from cosched.service.domain.changes import Cancel, Preempt
 from cosched.service.wire.errors import Refusal
 
 if TYPE_CHECKING:
@@ -103,10 +103,10 @@ class Outside:
     def when_durable(self, commit: int, act: Callable[[], Any], *, hurry: bool = True) -> None:  # noqa: ARG002
         self.node.disk.when_durable(commit, act)
 
-    def order(self, order: Start | Preempt) -> None:
+    def order(self, order: Start | Preempt | Cancel) -> None:
         self.node.may_die()
         if order.job in self.node.domain.jobs:
-            (self.node.preempt if type(order) is Preempt else self.node.launch)(order.job)
+            {Preempt: self.node.preempt, Cancel: self.node.cancel}.get(type(order), self.node.launch)(order.job)
 
     def set_timer(self, timer) -> None:
         key = timer.job, timer.timer

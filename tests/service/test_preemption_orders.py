@@ -1,4 +1,4 @@
-"""Orders to end runs that were preempted, and what mates are told."""
+"""Orders to end runs that were preempted, or whose mates have ended or are queued again, and what mates are told."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import pytest
 
 from cosched.core.events import Asked
 from cosched.core.job import JobState
-from cosched.core.protocol import GetMateStatus, Status
+from cosched.core.protocol import EndedBy, GetMateStatus, OnMemberRequeued, Status, Terms, named_mate
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.domain.changes import Preempt
 from tests.conformance.schedulers.histories import HOLD, chosen
 from tests.conformance.schedulers.worlds import ExpressNode, ExpressWorld
+from tests.service.job_records import queued
 from tests.service.world import Faults, World
 
 
@@ -73,4 +74,72 @@ def test_a_mate_that_asks_is_told_that_the_job_waits(tmp_path):
     assert "preempted by its scheduler" in told
     assert "its mate started before it: desynchronised" in told
     assert (a.starts["1"], made.nodes["b"].starts["1"]) == (2, 1)
+    made.close()
+
+
+# A job follows its mate
+
+ORDERED = ("a service stays", "a service dies once it has the order")
+
+
+def dies(made: World, name: str, ordered) -> None:
+    """Let a domain die, and start again, as soon as an order is on its record."""
+    node = made.nodes[name]
+    made.run_until(lambda: node.domain is not None and ordered(node.domain.jobs["1"]))
+    node.end_for_good()
+    node.store.close()
+    node.begin()
+
+
+@pytest.mark.parametrize("fault", ORDERED)
+def test_a_job_that_follows_is_queued_again_with_its_mate_and_both_start_together(tmp_path, fault):
+    settings = chosen("ab", (HOLD, HOLD), on_member_requeued=OnMemberRequeued.REQUEUE)
+    made = ExpressWorld(tmp_path, 1, settings, Faults())
+    a, b = running(made, 1, "p", "ab"), made.nodes["b"]
+    with a.domain.turns.take():
+        preempted(a, "1")
+    if fault == ORDERED[1]:
+        dies(made, "b", lambda record: record.preempted_at is not None)
+    made.run()
+    for node in (a, b):
+        assert (node.starts["1"], node.stopped["1"], node.store.job(1).state) == (2, 1, JobState.COMPLETED)
+        assert node.domain.scheduler.free == node.domain.scheduler.nodes
+    started = [
+        [event.at for event in node.store.events(0, [1], [], 10**6) if event.what == "started"] for node in (a, b)
+    ]
+    assert started[0] == started[1]
+    told = [event.detail.get("why") for event in b.store.events(0, [1], [], 10**6) if event.what == "is queued again"]
+    assert told == ["its mate was queued again"]
+    made.close()
+
+
+@pytest.mark.parametrize("fault", ORDERED)
+@pytest.mark.parametrize(
+    ("terms", "mate", "ends"),
+    [
+        (Terms(ends_with=("a",)), JobState.COMPLETED, (JobState.COMPLETED, "ended with its mate")),
+        (Terms(fail_together=True), JobState.FAILED, (JobState.FAILED, "its mate failed")),
+        (Terms(), JobState.FAILED, (JobState.COMPLETED, "")),
+    ],
+)
+def test_a_job_ends_with_its_mate_as_its_terms_say(tmp_path, fault, terms, mate, ends):
+    made = World(tmp_path, 1, chosen("ab", (HOLD, HOLD)), Faults())
+    a, b = made.nodes["a"], made.nodes["b"]
+    a.submit(1, 4, 100, "p")
+    b.run_times["1"] = 10**4
+    b.expected.add("1")
+    b._submit(queued(1, 4, 10**5, made.now, named=named_mate("a", "p")._replace(terms=terms), domain="b"))
+    made.run(1050)
+    assert a.running
+    assert b.running
+    a.running.clear()
+    a.done.add("1")
+    a.domain.end("1", mate)
+    if fault == ORDERED[1] and ends[1]:
+        dies(made, "b", lambda record: record.cancelled_by is not None)
+    made.run()
+    record = b.store.job(1)
+    assert (record.state, record.end_text) == ends
+    assert record.job.ended_by is (EndedBy.MATE if ends[1] else EndedBy.ITSELF)
+    assert made.now < 1200 or not ends[1]
     made.close()

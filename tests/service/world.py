@@ -92,6 +92,12 @@ class World:
             self.now = due.at
             due.act()
 
+    def run_until(self, reached: Callable[[], bool]) -> None:
+        while not reached():
+            due = heapq.heappop(self._due)
+            self.now = due.at
+            due.act()
+
     def close(self) -> None:
         for node in self.nodes.values():
             node.store.close()
@@ -189,6 +195,7 @@ class Node:
         self.running: dict[str, int] = {}  # processes, by the instants at which they end
         self.starts: Counter[str] = Counter()
         self.preempted: set[str] = set()
+        self.cancelled: set[str] = set()
         self.stopped: Counter[str] = Counter()  # runs that were ended, since their jobs were preempted
         self.started_at: dict[str, int] = {}
         self.why: dict[str, str] = {}
@@ -226,6 +233,8 @@ class Node:
                 self.launch(job)
         for job in [job for job, record in self.domain.jobs.items() if record.preempted_at is not None]:
             self.preempt(job)
+        for job in [job for job, record in self.domain.jobs.items() if record.cancelled_by is not None]:
+            self.cancel(job)
         for job in sorted(self.done & self.domain.jobs.keys()):  # always the same order, for the same history
             self.domain.end(job, JobState.COMPLETED)
         self._look_round()
@@ -363,6 +372,18 @@ class Node:
         run = self.starts[job]
         self.world.at(self.world.now + self.world.random.randint(0, GRACE), lambda: self._stop(job, run))
 
+    def cancel(self, job: str) -> None:
+        """End it for good, some seconds later."""
+        run = self.starts[job]
+        self.world.at(self.world.now + self.world.random.randint(0, GRACE), lambda: self._end_early(job, run))
+
+    def _end_early(self, job: str, run: int) -> None:
+        if job in self.done or self.starts[job] != run:
+            return
+        self.running.pop(job, None)
+        self.cancelled.add(job)
+        self.guarded(lambda: self.domain.end(job, JobState.CANCELLED))
+
     def _stop(self, job: str, run: int) -> None:
         if self._is_present(job, run):
             del self.running[job]
@@ -380,7 +401,7 @@ class Node:
         self.run_times[str(job)] = seconds
 
     def is_over(self) -> bool:
-        return self.domain is not None and self.expected <= self.done and not self.domain.jobs
+        return self.domain is not None and self.expected <= self.done | self.cancelled and not self.domain.jobs
 
     def check_over(self) -> None:
         """Every job ran once, to its end; all others were ended for others. Nothing is left of them."""
