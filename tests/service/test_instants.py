@@ -5,7 +5,7 @@ from typing import get_args
 from cosched.core.protocol import Reply, Request
 from cosched.service.peers.instants import INSTANTS
 
-NAMES = {"hold_until", "start_at", "started_at", "not_before", "only_before", "instant", "earliest", "at"}
+NAMES = {"hold_until", "start_at", "started_at", "ended_at", "not_before", "only_before", "instant", "earliest", "at"}
 GIVEN = ("GetMember", "at")  # an instant that users give, in seconds since 1970 wherever it is read
 
 

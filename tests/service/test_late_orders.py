@@ -12,7 +12,7 @@ from cosched.adapters.batch_system import Offered
 from cosched.adapters.manager import MustHoldError
 from cosched.core.effects import SetTimer, Start, Timer
 from cosched.core.job import JobState
-from cosched.core.protocol import Status, named_mate
+from cosched.core.protocol import MemberTold, Status, named_mate
 from cosched.core.settings import Scheme
 from cosched.service.manager.offers import Offers
 from cosched.service.peers.linking import Coupled
@@ -120,6 +120,7 @@ async def test_the_start_of_a_job_that_lost_its_nodes_before_it_came_is_void(sto
     late = site.orders
     assert late == [Start("1")]
     site.offered.withdrawn("1")
+    site.domain.calls.answered(site.outside.calls[-1], MemberTold(True))  # else it asks for no nodes
     site.offer(1, number=2)
     await manned.carry_out(*late)
     await asyncio.sleep(0.01)  # the manager would start it now

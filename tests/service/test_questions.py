@@ -133,3 +133,15 @@ def test_a_call_that_is_repeated_in_vain_is_told_of_once_and_its_answer_too(node
     node.domain.calls.answered(call, MateJobId(Found.MATE, "7"))
     told = [event.what for event in node.store.events(0, [2], [], 99)]
     assert told.count("gets no answer") == told.count("is answered after all") == 1
+
+
+def test_a_job_in_the_place_of_one_that_still_has_to_tell_its_end_has_its_name_after_a_restart(node) -> None:
+    """Both are in memory then; the one that has ended is taken up last."""
+    node.domain.questions.ask(Asked("b", QUESTION))
+    node.domain.end("2", JobState.CANCELLED)
+    node._submit(queued(3, 3, 100, node.world.now, named=named_mate("b", "run")))
+    assert node.domain.records.telling.keys() == {"2"}
+    restart(node)
+    assert node.domain.records.telling.keys() == {"2"}
+    assert ask(node, QUESTION._replace(caller="8")) == MateJobId(Found.MATE, "3")
+    assert node.domain.jobs["3"].mates == {"b": "8"}

@@ -353,15 +353,19 @@ class Names:
         return job.peer, job.owner, job.group.name
 
     def _enter(self, job: PairedJob) -> None:
-        if (key := self._key(job)) is not None:
-            if not job.is_pair and job.state.final:
-                self._by_name.setdefault(key, job.id)  # its name may have been given to another group
-            else:
-                self._by_name[key] = job.id
-        if (mate := job.mate) is not None:
+        if (key := self._key(job)) is not None and self._is_last(job, self._by_name.get(key)):
+            self._by_name[key] = job.id
+        if (mate := job.mate) is not None and self._is_last(job, self._by_mate.get((job.peer, mate))):
             self._by_mate[job.peer, mate] = job.id
         if job.parted is not None:
             self._parted.setdefault(job.parted[:2], {})[job.id] = None
+
+    def _is_last(self, job: PairedJob, known: JobId | None) -> bool:
+        """Return whether a name means this job: one that is recalled after its end may have had it before others."""
+        other = self.ledger.jobs.get(known or "")
+        if not job.state.final or other is None:
+            return True
+        return other.state.final and (other.ended_at or 0) <= (job.ended_at or 0)
 
     def _erase(self, job: PairedJob) -> None:
         key, mate = self._key(job), (job.peer, job.mate or "")
