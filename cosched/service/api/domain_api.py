@@ -86,7 +86,9 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
         """See the protocol."""
         with self._requested(request, context) as user_request:
             job = self._own("job", request.job)
-            record = await self._operations.cancel(user_request, job, unless_started=request.unless_started)
+            record = await self._operations.cancel(
+                user_request, job, unless_started=request.unless_started, final=request.final
+            )
         return domain_pb2.CancelJobResponse(job=self._views.job(record))
 
     @answered

@@ -12,8 +12,8 @@ import grpc
 from cosched.adapters.manager import ManagerError
 from cosched.core.coscheduling.ledger import queued_job
 from cosched.core.events import ReleaseDue
-from cosched.core.job import JobState
-from cosched.core.protocol import Domain, EndedBy, Named
+from cosched.core.job import WAITING, JobState
+from cosched.core.protocol import NO_TERMS, Domain, EndedBy, Named
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.errors import InputError
 from cosched.schedulers.loading import check_columns
@@ -31,6 +31,7 @@ from cosched.service.peers.linking import (
     Coupled,
     no_pair,
     refusal_of,
+    until_settled,
 )
 from cosched.service.planning.choosing import Choosing
 from cosched.service.store import JobRecord, StoreError
@@ -93,13 +94,19 @@ class Operations:
         """SubmitJob."""
         self._queue.check_open()
         owner = self._owner(request, wanted.owner)
-        named = None if wanted.named is None else await self._named.checked(wanted.named)
+        before = await self._replaced(request, wanted)
+        named = wanted.named if before is None else _in_place_of(before, wanted)
+        named = None if named is None else await self._named.checked(named)
         record = self._record(wanted, owner, named)
         self._check_room(owner, record.nodes)
-        self._named.check_free(owner, named)
+        if before is None:
+            self._named.check_free(owner, named)
         self._check_fits(self._domain.check, record)
         with self._domain.turns.take():
             self.requests.on_record(request, record.id, "")
+            if before is not None:
+                self._check_replaceable(before)
+                self._domain.end(before.job.id, JobState.CANCELLED, f"job {record.id} is in its place")
             self._add(record, wanted)
             self._domain.admit(record)
             if named is None and not wanted.hold:
@@ -107,6 +114,24 @@ class Operations:
         if named is not None:
             await self._find(request, record, named)
         return record
+
+    async def _replaced(self, request: UserRequest, wanted: Submission) -> JobRecord | None:
+        """Return the job in whose place the new one is to be, once no start of it is under way; None: there is none."""
+        if not wanted.in_place_of:
+            return None
+        before = self.jobs.owned(request, wanted.in_place_of)
+        self._check_replaceable(before)
+        await until_settled(self._domain, before.job.id)
+        self._check_replaceable(before)
+        return before
+
+    @staticmethod
+    def _check_replaceable(before: JobRecord) -> None:
+        if before.state not in WAITING:
+            raise wrong_state(before, "be replaced: it has started, or ended")
+        if before.job.group is None:
+            said = f"job {before.id} has no mate: cancel it, and submit the other one"
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NOT_LINKED", said)
 
     async def _find(self, request: UserRequest, record: JobRecord, named: Named) -> None:
         """Ask for those with which a new job starts; it is recorded, not scheduled yet. Refusal: it cannot have them.
@@ -216,7 +241,9 @@ class Operations:
     # Cancellation and release
 
     @once
-    async def cancel(self, request: UserRequest, job: str, *, unless_started: bool = False) -> JobRecord:
+    async def cancel(
+        self, request: UserRequest, job: str, *, unless_started: bool = False, final: bool = False
+    ) -> JobRecord:
         """CancelJob."""
         await self._queue.look_for(job)
         record = self.jobs.job(job)
@@ -228,12 +255,13 @@ class Operations:
         if unless_started and record.state is JobState.RUNNING:
             raise wrong_state(record, "be cancelled before its start")
         ordered = self._queue.leaves_end_to_manager(record)
+        by = EndedBy.OWNER_FOR_GOOD if final else EndedBy.OWNER
         with self._domain.turns.take():
             self.requests.on_record(request, record.id, "")
             if ordered:
-                self._domain.records.order_cancellation(record, request.user)
+                self._domain.records.order_cancellation(record, request.user, by)
             else:
-                self._domain.end(job, JobState.CANCELLED, f"by {request.user}")
+                self._domain.end(job, JobState.CANCELLED, f"by {request.user}", by=by)
         if ordered and await self._runner.cancelled(job, QUICK):
             await self._queue.look(0.0)  # it has usually ended by then
         return record
@@ -266,3 +294,9 @@ class Operations:
         if held is not None and held.cannot_yield and held.state is JobState.HOLDING:
             said = f"job {job} would be lost with its nodes (srun, salloc or --no-requeue): it cannot be released"
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_STATE", said)
+
+
+def _in_place_of(before: JobRecord, wanted: Submission) -> Named:
+    """Return those with which a job starts that is submitted in the place of another one; its own terms win."""
+    named = before.named
+    return named if wanted.terms == NO_TERMS else named._replace(terms=wanted.terms)

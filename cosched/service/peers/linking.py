@@ -64,6 +64,15 @@ async def until_linkable(domain: LiveDomain, job: JobId) -> None:
         await asyncio.sleep(LOOK)
 
 
+async def until_settled(domain: LiveDomain, job: JobId) -> None:
+    """Wait while a start of the job, or a slot, is being agreed on."""
+    while (paired := domain.core.jobs.get(job)) is not None and paired.group is not None:
+        group = paired.group
+        if paired.call is None and not (group.proposal or group.promise or group.agreement):
+            return
+        await asyncio.sleep(LOOK)
+
+
 def mate_may_start(domain: LiveDomain, job: JobId) -> bool:
     """Whether a call is under way, or unanswered, that may have started the job's mate."""
     paired = domain.core.jobs.get(job)

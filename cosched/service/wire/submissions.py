@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cosched.core.protocol import Named, named_group, named_mate
+from cosched.core.protocol import NO_TERMS, Named, Terms, named_group, named_mate
 from cosched.service.store import JobScript
-from cosched.service.wire.fields import FieldError, check_domain, check_job, check_text
+from cosched.service.wire.fields import MAX_JOB_ID, FieldError, check_domain, check_job, check_text
 from cosched.service.wire.group_messages import read_at, read_windows
 from cosched.service.wire.terms import read_terms
 from cosched.v1 import domain_pb2, job_pb2, machines_pb2
@@ -43,6 +43,8 @@ class Submission:
     named: Named | None
     hold: bool
     owner: str
+    terms: Terms = NO_TERMS
+    in_place_of: str = ""  # the id of a job here, whose mate or group it gets
     adoptable: bool = False  # it names nobody, and a job of the same owner that names it may have it
     columns: Mapping[str, str] = field(default_factory=dict)  # what else it says, as its user wrote it
 
@@ -56,6 +58,8 @@ def read_submission(message: domain_pb2.SubmitJobRequest) -> Submission:
         time_limit=_time_limit(message),
         script=_script(message),
         named=_named(message),
+        terms=read_terms(message.terms),
+        in_place_of=_in_place_of(message),
         adoptable=_adoptable(message),
         hold=message.hold,
         owner=check_text("owner", message.owner, MAX_NAME, least=0),
@@ -172,6 +176,14 @@ def _adoptable(message: domain_pb2.SubmitJobRequest) -> bool:
     if message.adoptable and (message.mates or message.HasField("group")):
         raise FieldError("adoptable", "is for a job that names nobody: leave it out, or the mate or the group")
     return message.adoptable
+
+
+def _in_place_of(message: domain_pb2.SubmitJobRequest) -> str:
+    if not message.HasField("in_place_of"):
+        return ""
+    if message.mates or message.HasField("group") or message.adoptable:
+        raise FieldError("in_place_of", "gives the job the mates of the other one: name no others")
+    return check_text("in_place_of.job_id", message.in_place_of.job_id, MAX_JOB_ID)
 
 
 def _mate(message: domain_pb2.SubmitJobRequest) -> Named | None:
