@@ -18,7 +18,8 @@ from cosched.adapters.permissions import Account
 HOOK = "cosched"
 EVENTS = ("runjob", "queuejob", "modifyjob", "movejob", "jobobit")
 RESOURCES = dict.fromkeys(("pair", "mate", "group"), "string,flag=m")
-RESOURCES |= {"or_alone": "boolean,flag=m", ADOPTABLE: "boolean,flag=m", HOLDER: "string,flag=h"}
+RESOURCES |= dict.fromkeys(("ends_with", "if_requeued", "together_for"), "string,flag=m")
+RESOURCES |= dict.fromkeys(("or_alone", "fail_together", ADOPTABLE), "boolean,flag=m") | {HOLDER: "string,flag=h"}
 _LONGEST_ALARM = 10  # seconds: the server does nothing else meanwhile
 _SCHEDULER_S = "/var/spool/pbs/sched_priv"  # as installed
 _IMPORT = f"qmgr -c 'import hook {HOOK} application/x-python default cosched_hook.py'"

@@ -3,7 +3,7 @@
 Lines as in `hook_lines`; a connection has one request and one answer.
 
     runjob    job vnodes owner name requestor account project    the server is about to run a job on nodes
-              [pair|mate|group] [or_alone]
+              [pair|mate|group] [or_alone] [ends_with] [fail_together] [if_requeued] [together_for]
     queued                                                       a user has submitted or changed a job
     changing  job                                                its resources or its queue are about to change
     ended     job                                                a job has ended

@@ -258,18 +258,20 @@ class PbsManager(WatchedQueue, BatchSystem):
     async def relink(self, job_id: str, named: Named) -> None:
         """See the protocol."""
         job = self._of(job_id)
-        job.named = named
-        await self._name(job_id, named)
+        before, job.named = job.named, named
+        await self._name(job_id, named, before=before)
 
     async def part(self, job_id: str) -> None:
         """See the protocol."""
         job = self._of(job_id)
-        job.named = None
-        await self._pbs.alter(job_id, words(None))
+        before, job.named = job.named, None
+        await self._pbs.alter(job_id, words(None, before))
 
-    async def _name(self, job_id: str, named: Named, also: Mapping[str, str] = MappingProxyType({})) -> None:
+    async def _name(
+        self, job_id: str, named: Named, also: Mapping[str, str] = MappingProxyType({}), before: Named | None = None
+    ) -> None:
         try:
-            resources = words(named)
+            resources = words(named, before)
         except WordError as error:
             raise ValueError(str(error)) from None
         await self._pbs.alter(job_id, {**resources, **also})

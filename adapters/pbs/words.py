@@ -2,7 +2,8 @@
 
 `-l group=NAME@eureka+polaris` names a group, by the domains of its other members; with one domain it is a pair.
 `-l or_alone=true` beside them lets the job start alone if there is no such mate, or member. `-l adoptable=true` of a
-job that names nobody lets any of the owner's jobs that names this one have it.
+job that names nobody lets any of the owner's jobs that names this one have it. `-l ends_with=eureka+polaris`,
+`-l fail_together=true`, `-l if_requeued=requeue` and `-l together_for=10m` say what it does when others end.
 """
 
 from __future__ import annotations
@@ -10,17 +11,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from cosched.adapters.mate_words import GROUP, read_group, write_group
-from cosched.core.protocol import Named, named_mate
+from cosched.adapters.mate_words import GROUP, TRUE, read_group, read_terms, write_group, write_terms
+from cosched.core.protocol import NO_TERMS, Named, Terms, named_mate
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 _NAMING = ("pair", "mate", "group")  # a job has one of these
-_WORDS = (*_NAMING, "or_alone")
+_WORDS = (*_NAMING, "or_alone", *Terms._fields)
 ADOPTABLE = "adoptable"
 RESOURCES = (*_WORDS, ADOPTABLE)
 ARRAY = "a job array cannot have a mate: its subjobs start one by one"
 _MATE = re.compile(r"([A-Za-z0-9_.-]{1,64}):([!-~]{1,128})")
-_TRUE = ("true", "t", "yes", "y", "1")
 
 
 class WordError(ValueError):
@@ -36,12 +36,16 @@ def find(resources: Mapping[str, str]) -> Named | None:
         return None
     ((name, value),) = named.items()
     read = {"pair": _pair, "mate": _mate, "group": _group}[name]
-    return read(value)._replace(or_alone=resources.get("or_alone", "").lower() in _TRUE)
+    try:
+        terms = read_terms(resources)
+    except ValueError as error:
+        raise WordError(str(error)) from None
+    return read(value)._replace(or_alone=resources.get("or_alone", "").lower() in TRUE, terms=terms)
 
 
 def is_adoptable(resources: Mapping[str, str]) -> bool:
     """Whether a job that names nobody lets any of its owner's jobs that names it have it."""
-    return resources.get(ADOPTABLE, "").lower() in _TRUE
+    return resources.get(ADOPTABLE, "").lower() in TRUE
 
 
 def _pair(value: str) -> Named:
@@ -64,14 +68,18 @@ def _group(value: str) -> Named:
         raise WordError(f"there is no {GROUP}: {error}") from None
 
 
-def words(named: Named | None) -> dict[str, str]:
-    """Return the resources that name this mate; empty ones remove what a job had. WordError."""
+def words(named: Named | None, before: Named | None = None) -> dict[str, str]:
+    """Return the resources that name this mate; empty ones remove what a job had. WordError.
+
+    `before`: the mate that it had. A site that knows no terms has no resources for them: they are removed where they are.
+    """
+    removed = dict.fromkeys((*_NAMING, "or_alone", *write_terms(before.terms if before is not None else NO_TERMS)), "")
     if named is None:
-        return dict.fromkeys(_WORDS, "")
-    resources = _naming(named) | ({"or_alone": "true"} if named.or_alone else {})
+        return removed
+    resources = _naming(named) | ({"or_alone": "true"} if named.or_alone else {}) | write_terms(named.terms)
     if find(resources) != named:
         raise WordError("this mate cannot be written as a resource of a job")
-    return dict.fromkeys(_WORDS, "") | resources
+    return removed | resources
 
 
 def _naming(named: Named) -> dict[str, str]:

@@ -5,7 +5,9 @@ has the same pair name; `cosched:group=NAME@eureka` says which domain, where the
 `cosched:group=NAME@eureka+mira` names a group, by the domains of its other members. Additional words:
 `cosched:or-alone` lets the job start alone if there is no such mate, or member. Beside a group,
 `cosched:window=mira:0..10m` says when the job of a domain starts after the others, and `cosched:at=2026-11-23T18:00`
-when they start. A group with these may have one other domain.
+when they start. A group with these may have one other domain. `cosched:ends-with=eureka+mira`,
+`cosched:fail-together`, `cosched:if-requeued=requeue` and `cosched:together-for=10m` say what the job does when others
+end, or are queued again.
 
 `cosched:adoptable`, in a comment that names no mate, lets any of the owner's jobs that names this one have it.
 """
@@ -16,13 +18,14 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from cosched.adapters.mate_words import GROUP, read_group, write_group
-from cosched.core.protocol import Named, Window, named_group, named_mate
+from cosched.adapters.mate_words import GROUP, read_group, read_terms, write_group, write_terms
+from cosched.core.protocol import Named, Terms, Window, named_group, named_mate
 from cosched.validation.group_windows import read_window, those_apart
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 MARK = "cosched:"
 OR_ALONE = f"{MARK}or-alone"
+FAIL_TOGETHER = "fail_together"
 WINDOW = f"{MARK}window="
 AT = f"{MARK}at="
 ADOPTABLE = f"{MARK}adoptable"
@@ -50,22 +53,40 @@ def word(named: Named) -> str:
     words += [f"{WINDOW}{of.domain}:{of.earliest}..{of.latest}" for of in named.windows]
     if named.at is not None:
         words.append(f"{AT}{datetime.fromtimestamp(named.at, UTC).isoformat().replace('+00:00', 'Z')}")
-    return " ".join([*words, OR_ALONE] if named.or_alone else words)
+    words += [OR_ALONE] if named.or_alone else []
+    for name, value in write_terms(named.terms).items():
+        words.append(MARK + name.replace("_", "-") + ("" if name == FAIL_TOGETHER else f"={value}"))
+    return " ".join(words)
 
 
 def find(comment: str) -> Named | None:
     """Return the mate that a comment names; None if it has no word for cosched. CommentError."""
     words = [word for word in _words(comment) if word != ADOPTABLE]
     when = [word for word in words if word.startswith((WINDOW, AT))]
-    mates = [word for word in words if word != OR_ALONE and word not in when]
+    life = [word for word in words if word.removeprefix(MARK).partition("=")[0].replace("-", "_") in Terms._fields]
+    mates = [word for word in words if word != OR_ALONE and word not in when and word not in life]
     if not words:
         return None
     if not mates:
         raise CommentError(f"the comment has {words[0]}, which has no effect without {_FORMS}")
     if len(mates) > 1:
         raise CommentError(f"the comment has {len(mates)} words that begin with {MARK}; only one may name a mate")
-    named = _named(mates[0].removeprefix(MARK))._replace(or_alone=OR_ALONE in words)
+    named = _named(mates[0].removeprefix(MARK))._replace(or_alone=OR_ALONE in words, terms=_terms(life))
     return _starts(named, when) if when else named
+
+
+def _terms(words: Sequence[str]) -> Terms:
+    """Return what the job does when others end. CommentError."""
+    said = {}
+    for word in words:
+        name, equals, value = word.removeprefix(MARK).partition("=")
+        said[name.replace("-", "_")] = value if equals else "true"
+    if len(said) < len(words):
+        raise CommentError("the comment says twice what the job does when others end")
+    try:
+        return read_terms(said)
+    except ValueError as error:
+        raise CommentError(f"the comment has {words[0]} in vain: {error}") from None
 
 
 def is_adoptable(comment: str) -> bool:
@@ -148,7 +169,8 @@ def _starts(named: Named, when: Sequence[str]) -> Named:
     windows = tuple(Window(domain, *window) for domain, window in sorted(those_apart(dict(spans)).items()))
     if not windows and not instants:
         return named
-    return named_group(named.name, named.others, named.or_alone, windows, next(iter(instants), None))
+    group = named_group(named.name, named.others, named.or_alone, windows, next(iter(instants), None))
+    return group._replace(terms=named.terms)
 
 
 def _instant(text: str) -> int:

@@ -22,7 +22,8 @@ import pbs
 
 PATIENCE = 0.2  # seconds
 MATES = ("pair", "mate", "group")  # a job has one of these
-NAMES = (*MATES, "or_alone")
+BESIDE = ("or_alone", "ends_with", "fail_together", "if_requeued", "together_for")  # only with one of these
+NAMES = (*MATES, *BESIDE)
 ADOPTABLE = "adoptable"  # of a job that has none
 PAIR = re.compile(r"[A-Za-z0-9_.:,+=@/-]{1,128}")
 MATE = re.compile(r"([A-Za-z0-9_.-]{1,64}):[!-~]{1,128}")
@@ -147,13 +148,13 @@ def absent_since() -> float:
 
 def mistake(words: "dict[str, str]") -> "str | None":
     """Return what is wrong with the words that name a mate, or None."""
-    if words.get("or_alone") == NO_BOOLEAN:
+    if NO_BOOLEAN in (words.get("or_alone"), words.get("fail_together")):
         return None  # PBS says so
     named = [name for name in MATES if name in words]
     if len(named) > 1:
         return f"give {' or '.join(named)}, not {'both' if len(named) == 2 else 'all'}"
     if not named:
-        return "or_alone has no effect without pair, mate or group"
+        return f"{next(name for name in BESIDE if name in words)} has no effect without pair, mate or group"
     check = {"pair": wrong_pair, "mate": wrong_mate, "group": wrong_group}[named[0]]
     return check(words[named[0]])
 

@@ -14,6 +14,10 @@ _RESOURCES = (
     "create resource mate type=string,flag=m",
     "create resource group type=string,flag=m",
     "create resource or_alone type=boolean,flag=m",
+    "create resource ends_with type=string,flag=m",
+    "create resource fail_together type=boolean,flag=m",
+    "create resource if_requeued type=string,flag=m",
+    "create resource together_for type=string,flag=m",
     "create resource adoptable type=boolean,flag=m",
     "create resource cosched_holder type=string,flag=h",
 )

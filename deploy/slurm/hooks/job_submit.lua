@@ -54,6 +54,16 @@ local function wrong_group(link)
     return nil
 end
 
+-- Returns whether a word says what the job does when others end, or are queued again.
+local function is_term(word)
+    return word:match("^cosched:ends%-with=[%w_.+%-]+$") ~= nil
+        or word == "cosched:fail-together"
+        or word == "cosched:if-requeued=continue"
+        or word == "cosched:if-requeued=requeue"
+        or word == "cosched:if-requeued=end"
+        or word:match("^cosched:together%-for=%d+[smhdw]?$") ~= nil
+end
+
 -- Returns whether a word says when a group starts.
 local function is_start(word)
     return word:sub(1, #WINDOW) == WINDOW or word:sub(1, #AT) == AT
@@ -75,12 +85,14 @@ end
 -- Returns what is wrong with a comment, or nil. Words are separated by white space; other words do not matter.
 local function mistake(comment)
     local links = 0
-    local or_alone, starts, in_group, adoptable = false, false, false, false
+    local or_alone, starts, in_group, adoptable, term = false, false, false, false, nil
     for word in comment:gmatch("%S+") do
         if word == OR_ALONE then
             or_alone = true
         elseif word == ADOPTABLE then
             adoptable = true
+        elseif is_term(word) then
+            term = word
         elseif is_start(word) then
             if wrong_start(word) then
                 return wrong_start(word)
@@ -107,6 +119,9 @@ local function mistake(comment)
     end
     if adoptable and links > 0 then
         return ADOPTABLE .. " is for a job that names nobody: leave it out, or the mate"
+    end
+    if term and links == 0 then
+        return term .. " has no effect without a mate: " .. FORM
     end
     if or_alone and links == 0 then
         return OR_ALONE .. " has no effect without a mate: " .. FORM

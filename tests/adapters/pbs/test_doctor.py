@@ -40,7 +40,7 @@ def test_a_good_set_up() -> None:
 
 
 def test_resources_that_are_missing() -> None:
-    found = check_resources({"pair": {}, "mate": {}, "group": {}, "or_alone": {}, "adoptable": {}})
+    found = check_resources({name: {} for name in RESOURCES if name != commands.HOLDER})
     assert (found.grade, found.lines) == (
         Grade.PROBLEM,
         (f"qmgr -c 'create resource {commands.HOLDER} type=string,flag=h'",),
