@@ -13,7 +13,7 @@ from typing import Any, Protocol, assert_never
 
 import numpy as np
 
-from cosched.core.allocation import SizeChanged
+from cosched.core.allocation import Gathered, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.domain import TIMER_EVENTS, PolicyDomain
@@ -201,7 +201,7 @@ class World:
                 case Record():
                     if self.story is not None:
                         self.story(self.now, self.domains[domain].name, change.job, change.what, change.stored())
-                case Start() | Wanted() | Ready() | SizeChanged() | Requeued() | CancelJob() | EndRun():
+                case Start() | Wanted() | Ready() | SizeChanged() | Requeued() | Gathered() | CancelJob() | EndRun():
                     pass  # a job starts, which needs no launch here, or is wanted; batch schedulers do nothing else
                 case _:
                     assert_never(change)

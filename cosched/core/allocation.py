@@ -61,6 +61,18 @@ class SizeChanged:
     more: int = 0
 
 
+@message
+class Gathered:
+    """A queued job has kept nodes until all that it needs had been left by others: so many node-seconds.
+
+    `in_vain`: what others had given for it goes back, as it has not started then.
+    """
+
+    job: JobId
+    node_seconds: int
+    in_vain: bool = False
+
+
 class Counts(NamedTuple):
     """What was done to the sizes of jobs so far: harvests that were made and refused, and how many jobs gave some."""
 

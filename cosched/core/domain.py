@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import assert_never, get_args
 
-from cosched.core.allocation import NOT_NOW, Allocation, SizeChanged
+from cosched.core.allocation import NOT_NOW, Allocation, Gathered, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import IllegalEvent
 from cosched.core.effects import (
@@ -84,9 +84,10 @@ from cosched.core.scheduling.scheduler import (
 )
 
 # What is left for a shell. Ready: a job is so for the first time. Start: launch the job, on its allocation.
-# SizeChanged, Requeued: what the scheduler has done to a running job; before a Start, to give that job nodes.
-OfTimer = SetTimer | ClearTimer
-Change = Record | Ready | SizeChanged | Requeued | Wanted | Start | CancelJob | EndRun | Call | Answer | OfTimer
+# SizeChanged, Requeued: what the scheduler has done to a running job; before a Start, to give that job nodes. Gathered:
+# what it has kept for a job that was not ready yet.
+OfRun = Requeued | Start | CancelJob | EndRun
+Change = Record | Ready | SizeChanged | Gathered | Wanted | OfRun | Call | Answer | SetTimer | ClearTimer
 
 FOR_SCHEDULER = frozenset(get_args(ForScheduler))
 
@@ -160,10 +161,12 @@ class PolicyDomain:
         for event in scheduler.take_events():
             if isinstance(event, SizeChanged):
                 left.append(self.coscheduler.resized(event))
-                continue
-            if not isinstance(event, NodesLost):
+            elif isinstance(event, Gathered):
                 left.append(event)
-            self._tell(event, now, left)
+            else:
+                if not isinstance(event, NodesLost):
+                    left.append(event)
+                self._tell(event, now, left)
 
     def _tell(self, event: Event, now: int, left: list[Change]) -> None:
         """Tell the rules what the scheduler has done."""

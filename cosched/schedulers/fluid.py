@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from cosched.core.allocation import Malleable
+from cosched.core.coscheduling.holds import held_node_cap
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
@@ -91,6 +92,7 @@ class FluidKind(SchedulerKind):
             benefit=keys.benefit,
             wanted_first=coscheduling.release_order is ReleaseOrder.WANTED,
             slots=coscheduling.meeting.slots,
+            cap=held_node_cap(coscheduling.coscheduling_settings(), nodes),
         )
 
     def open(self, settings: FluidSettings) -> OpenScheduler:

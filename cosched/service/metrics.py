@@ -106,6 +106,9 @@ class Metrics:
             "cosched_pair_gap_seconds", "How much later than its mate a job of a pair started.", _GAP_SECONDS
         )
         self.iteration = self._histogram("cosched_iteration_seconds", "Scheduling iterations.", _WORK_SECONDS)
+        self.harvests_in_vain = self._counter(
+            "cosched_harvests_in_vain", "Harvests for jobs whose mates could not start then."
+        )
         self.launch_failures = self._counter(
             "cosched_launch_failures", "Jobs that the resource manager could not start."
         )

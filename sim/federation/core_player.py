@@ -10,7 +10,7 @@ from functools import partial
 from typing import assert_never
 
 from cosched.adapters.replay.trace import TraceJob
-from cosched.core.allocation import Allocation, SizeChanged
+from cosched.core.allocation import Allocation, Gathered, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.domain import TIMER_EVENTS, Change, PolicyDomain
 from cosched.core.effects import Answer, Call, CancelJob, ClearTimer, EndRun, Record, SetTimer, Start, Timer, Wanted
@@ -206,7 +206,7 @@ class CorePlayer:
                 self._timers.clear((change.job, change.timer))
             case Record():
                 self._note(change)
-            case Ready() | Wanted() | CancelJob() | EndRun():
+            case Ready() | Wanted() | CancelJob() | EndRun() | Gathered():
                 pass  # only people are told; jobs of a replay that lose a member wait to its end
             case _:
                 assert_never(change)

@@ -29,6 +29,16 @@ class SchedulerBase:
         """See OpenScheduler."""
         raise ValueError("the scheduler of this domain does not count the work of jobs")
 
+    def lag(self) -> None:
+        """See OpenScheduler: it takes no nodes from jobs that run on."""
+
+    def uses(self, job: JobId, nodes: int) -> None:
+        """See OpenScheduler."""
+
+    def kept_free(self) -> int:
+        """See OpenScheduler."""
+        return 0
+
     def learn(self, job: JobId, seconds: int) -> None:
         """See OpenScheduler: it expects what jobs ask for."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Protocol, runtime_checkable
 
-from cosched.core.allocation import Allocation, Given, SizeChanged, Table
+from cosched.core.allocation import Allocation, Gathered, Given, SizeChanged, Table
 from cosched.core.effects import (
     Book,
     Claim,
@@ -144,13 +144,13 @@ class Scheduler(Protocol):
 class ElasticScheduler(Scheduler, Protocol):
     """One that resizes or preempts running jobs by itself, or takes the nodes of jobs that hold.
 
-    It may do so in any call but a try that it refuses.
+    It may do so in any call but a try that it refuses; where it lags (OpenScheduler), jobs may be resized in that, too.
 
     A job that it makes ready need not have its nodes yet: it may take them from others when the job starts. Until then
     the job cannot hold (Ready).
     """
 
-    def take_events(self) -> Sequence[SizeChanged | Requeued | NodesLost]:
+    def take_events(self) -> Sequence[SizeChanged | Requeued | NodesLost | Gathered]:
         """What it has done to running jobs since the last time, in order, and which holds it has ended (NodesLost).
 
         Starts are not among it.
@@ -218,6 +218,19 @@ class OpenScheduler(Scheduler, Protocol):
 
     def predict(self, job: JobId, table: Table, now: int) -> None:
         """A running job tells its times and costs; ValueError if they cannot be counted, and nothing has changed."""
+
+    def lag(self) -> None:
+        """From now on a node that a running job gives up is free only when that `uses` it no more, not at once.
+
+        So a job with a mate is ready only once its nodes are free. It keeps them meanwhile; what it has so kept is told
+        (Gathered).
+        """
+
+    def uses(self, job: JobId, nodes: int) -> None:
+        """How many nodes nobody but this running job can have, as its manager says."""
+
+    def kept_free(self) -> int:
+        """How many nodes are free, and must stay so, for jobs that are ready or hold; of one that lags."""
 
     def counts(self) -> Mapping[str, Any]:
         """What it has counted so far, by name; for `SchedulerKind.facts`."""

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from cosched.core.allocation import SizeChanged
+from cosched.core.allocation import Gathered, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import IllegalEvent
 from cosched.core.domain import Change
@@ -35,6 +35,7 @@ from cosched.core.scheduling.scheduler import Order
 from cosched.core.story import Why
 from cosched.schedulers.kind import SchedulerKind
 from cosched.service.domain.changes import Preempt
+from cosched.service.domain.charges import Cost
 from cosched.service.domain.late_answers import Late
 from cosched.service.domain.peer_news import PeerNews
 from cosched.service.domain.records import Records
@@ -179,6 +180,7 @@ class Decisions:
             Start: self._start,
             SizeChanged: self._resize,
             Requeued: self._requeue,
+            Gathered: self._gathered,
             Wanted: lambda wanted: records.set_reason(wanted.job, MATE_HOLDS),
             CancelJob: self._cancel,
             EndRun: self._end_run,
@@ -210,6 +212,16 @@ class Decisions:
     def _resize(self, change: SizeChanged) -> None:
         self.sizes.change(change)
         self._journal.changes.orders.append(change)
+
+    def _gathered(self, change: Gathered) -> None:
+        """A job has kept nodes before it was ready, which is charged as while others are asked."""
+        if (record := self._records.jobs.get(change.job)) is None:
+            return
+        if change.node_seconds:
+            self._records.charges.add(record, Cost(booked=change.node_seconds), self._journal.now)
+        if change.in_vain:
+            self._records.metrics.harvests_in_vain.inc()
+            self._journal.note(change.job, Noted.GIVES_BACK)
 
     def _requeue(self, change: Requeued) -> None:
         """A job has no nodes any more by its scheduler: its manager is to end its run."""

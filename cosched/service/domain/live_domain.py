@@ -166,6 +166,12 @@ class LiveDomain:
         self.scheduler.predict(job, counted(predictions), self.journal.now)
         self.sizes.predict(job, predictions)
 
+    @in_turn
+    def uses(self, job: JobId, nodes: int) -> None:
+        """Nobody but this running job can have so many nodes."""
+        if job in self.scheduler:
+            self.scheduler.uses(job, nodes)
+
     # What the manager reports
 
     @in_turn

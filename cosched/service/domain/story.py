@@ -52,6 +52,7 @@ class Noted(StrEnum):
     RESIZED = "has another number of nodes"  # by a batch system
     GETS_OF = "gets nodes of another job"
     GIVEN = "is given nodes"
+    GIVES_BACK = "gives back what others gave for it"
     ADAPTED = "has adapted to its nodes"
     PREDICTS = "tells how long it takes on each size"
     NOT_ADAPTED = "has not adapted to its nodes"
@@ -105,6 +106,7 @@ KINDS: dict[What | Noted, int] = {
     Noted.RESIZED: wire.EVENT_KIND_RESIZED,
     Noted.GETS_OF: wire.EVENT_KIND_RESIZED,
     Noted.GIVEN: wire.EVENT_KIND_RESIZED,
+    Noted.GIVES_BACK: wire.EVENT_KIND_RESIZED,
     Noted.ADAPTED: wire.EVENT_KIND_RESIZED,
     Noted.PREDICTS: wire.EVENT_KIND_RESIZED,
     Noted.NOT_ADAPTED: wire.EVENT_KIND_WARNING,
@@ -333,6 +335,7 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     Noted.RESIZED: lambda detail, _: f"has {_nodes(detail)} now, as its resource manager says",
     Noted.GETS_OF: lambda detail, _: f"gets {_nodes(detail, 'more')} of job {detail['of']}",
     Noted.GIVEN: lambda detail, _: f"gets {_nodes(detail, 'more')} that nobody needs, and has {detail['nodes']}",
+    Noted.GIVES_BACK: lambda _, __: "gives back what others gave for it: that was in vain",
     Noted.ADAPTED: lambda detail, _: f"uses {_nodes(detail)} now",
     Noted.PREDICTS: lambda detail, _: (
         f"predicts iterations of {detail['on_least']:.3g} s on {_nodes(detail, 'least')}, "

@@ -86,5 +86,6 @@ def _launches(launcher: Launcher, around: Around) -> tuple[Runner, Queue]:
     resizes = None
     if domain.scheduler.capabilities.resize and isinstance(launcher, ElasticLauncher):
         resizes = Resizes(domain, launcher, around.resize_rules)
+        domain.scheduler.lag()
     launches = Launches(domain, launcher, tasks, around.finding, resizes, around.tell)
     return Runner(domain, launcher, launches, tasks), Queue(launcher, partial(planned, domain))

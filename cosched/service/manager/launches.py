@@ -245,6 +245,7 @@ class Launches(Work[LauncherOrder, Report]):
     async def _launch_when_free(self, record: JobRecord) -> None:
         script = self._script(record)
         if self.resizes is not None:
+            self.resizes.room(str(record.id), record.node_count)
             await self._launch_now(record, script)
             await self.resizes.settle()
             return
@@ -296,6 +297,7 @@ class Launches(Work[LauncherOrder, Report]):
 
     def _ended(self, report: Ended) -> None:
         if self.resizes is not None:
+            self.resizes.forget(report.job_id)
             self.resizes.nodes_are_free()
             self._tasks.run(self.resizes.settle())
         record = self._domain.jobs.get(report.job_id)

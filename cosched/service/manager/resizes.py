@@ -53,6 +53,7 @@ class Resizes:
         self._launcher = launcher
         self._rules = rules
         self._lock = asyncio.Lock()
+        self._used: dict[JobId, int] = {}  # what the scheduler knows of the nodes that jobs occupy
         self._freed = asyncio.Event()
 
     @property
@@ -87,6 +88,28 @@ class Resizes:
                         continue  # those that have them are told already
                     except ManagerError as error:
                         _LOG.warning("job %s cannot be resized: %s", job, error)
+                    finally:
+                        self._tell_used(job, len(self.occupied(job)))
+
+    def _tell_used(self, job: JobId, nodes: int) -> None:
+        """Let the scheduler know how many nodes nobody else can have."""
+        if nodes and self._used.get(job) != nodes:
+            self._used[job] = nodes
+            self._domain.uses(job, nodes)
+
+    def room(self, job: JobId, nodes: int) -> None:
+        """NodesBusyError: so many nodes more are not free for the job, beside those that others keep for their mates.
+
+        Others with mates that have started come before one that has none, as their mates run already.
+        """
+        running = {other: record for other, record in self._domain.jobs.items() if record.is_launched}
+        has = {other: len(self.occupied(other)) for other in running}
+        free = self._domain.scheduler.nodes - sum(has.values()) - self._domain.scheduler.kept_free()
+        if running[job].job.group is None or has[job]:
+            starting = (other for other, record in running.items() if record.job.group is not None and not has[other])
+            free -= sum(running[other].node_count for other in starting)
+        if nodes > free:
+            raise NodesBusyError(f"{nodes} nodes are wanted, and {max(0, free)} are free")
 
     def _running(self) -> list[JobId]:
         return [job for job, record in self._domain.jobs.items() if record.sizing and record.is_launched]
@@ -105,7 +128,9 @@ class Resizes:
 
     async def _give(self, job: JobId) -> None:
         """Give the job what it lacks, and tell it."""
-        if (given := self._given(job)) and 0 < len(self.occupied(job)) < given:
+        if (given := self._given(job)) and 0 < (occupied := len(self.occupied(job))) < given:
+            self.room(job, given - occupied)
+            self._tell_used(job, given)
             await self._launcher.grow(job, given)
         self._tell(job)
 
@@ -122,6 +147,10 @@ class Resizes:
         names = [*sizing.names, *others][:given]
         if names != sizing.names:
             self._domain.turns.happen(self._domain.sizes.tell, job, names)
+
+    def forget(self, job: JobId) -> None:
+        """The job, or its run, is over."""
+        self._used.pop(job, None)
 
     # Answers
 

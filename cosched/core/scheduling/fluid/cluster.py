@@ -1,19 +1,21 @@
 """The fluid scheduler of one domain whose jobs come and go, and have mates (fluid.md, With mates).
 
 Every job comes back as ready (RunJob), also one without a mate. A ready job keeps what is free of its least; nobody
-gives what it lacks before the answer is to start it.
+gives what it lacks before the answer is to start it, unless nodes change hands late: see `gathering`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from cosched.core.allocation import NOT_NOW, Allocation, Counts, Given, SizeChanged, Table
+from cosched.core.allocation import NOT_NOW, Allocation, Counts, Gathered, Given, SizeChanged, Table
 from cosched.core.events import NOT_HOLDABLE, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.capabilities import Capabilities
+from cosched.core.scheduling.fluid.gathering import Gathering
 from cosched.core.scheduling.fluid.kernels import iteration, progress, promises
 from cosched.core.scheduling.fluid.kernels.state import LEVEL, OVER
 from cosched.core.scheduling.fluid.rows import Rows
@@ -30,7 +32,7 @@ class FluidCluster(OpenIteration):
     """The processors, the queue and the running jobs: an `ElasticScheduler` and a `GroupScheduler`."""
 
     capabilities = Capabilities(resize=True)
-    keeps = frozenset({"share", "slot", "slot_moves"})
+    keeps = frozenset({"share", "slot", "slot_moves", "uses"})
 
     def __init__(self, settings: FluidSettings) -> None:
         super().__init__()
@@ -38,6 +40,7 @@ class FluidCluster(OpenIteration):
         self.nodes = settings.nodes
         self.starts = RecentStarts()  # none: nobody starts before their turn
         self._rows = Rows(settings)
+        self._gathering = Gathering(self._rows, settings.nodes if settings.cap is None else settings.cap)
         self._resized: list[SizeChanged] = []
         self._sizes = self._started = 0  # noted by kernels so far; sizes at a start, too
         self._harvested = 0  # jobs that have left, and gave some
@@ -53,7 +56,9 @@ class FluidCluster(OpenIteration):
         self._take_up(job.id, job.state)
         if "share" in job.kept:
             promises.take_up(self._rows.state, row, int(job.state))
-            self._started = max(self._started, Share(*job.kept["share"]).place)
+            share = Share(*job.kept["share"])
+            self._started = max(self._started, share.place)
+            self._gathering.uses(job.id, job.kept.get("uses", share.nodes))
         self._yielded_at = max(self._yielded_at, job.passed_over - 1)
         self._changed = True
 
@@ -74,9 +79,10 @@ class FluidCluster(OpenIteration):
         self._have_changed[job] = None
         self._changed = True
 
-    def leave(self, job: JobId, now: int, how: JobState) -> None:  # noqa: ARG002
+    def leave(self, job: JobId, now: int, how: JobState) -> None:
         """See OpenScheduler."""
         self._interrupt()
+        self._gathering.leave(job, now)
         row = self._rows.remove(job)
         state, records = self._rows.state, self._rows.jobs
         self._harvested += bool(records["harvests"][row])
@@ -90,8 +96,15 @@ class FluidCluster(OpenIteration):
         self._changed = True
 
     def job(self, job: JobId) -> ClusterJob:
-        """All that is known of a job."""
-        return self._rows.read(job)
+        """All that is known of a job. One that gathers its nodes is queued: after a restart it begins anew."""
+        known, late = self._rows.read(job), self._gathering.late(job)
+        if job in self._gathering:
+            kept = {name: value for name, value in known.kept.items() if name != "share"}
+            return replace(known, state=JobState.QUEUED, kept=kept)
+        if known.state is JobState.RUNNING and late:
+            uses = int(self._rows.jobs["procs"][self._rows[job]]) + late
+            return replace(known, kept={**known.kept, "uses": uses})
+        return known
 
     def __contains__(self, job: JobId) -> bool:
         return job in self._rows
@@ -109,21 +122,34 @@ class FluidCluster(OpenIteration):
         while machine["step"] != OVER or self._changed:
             if machine["step"] == OVER:
                 self._begin(now)
+            if (served := self._gathering.served()) is not None:
+                self._gathering.end(served, now)
+                return self._ready(self._rows[served])
             row = int(iteration.choose(state, now))
             self._note_sizes()
-            if row != NONE:
+            if row != NONE and not self._gathers(self._rows.id(row), now):
+                promises.make_ready(state, row)
                 return self._ready(row)
         return None
 
+    def _gathers(self, job: JobId, now: int) -> bool:
+        """Whether a job that can be had is not ready yet, or passed over, as others have still to leave its nodes."""
+        if not self._gathering.must_gather(job):
+            return False
+        self._gathering.at_turn(job, now)
+        self._note_sizes()
+        return True
+
     def _begin(self, now: int) -> None:
         super()._begin(now)
+        self._gathering.begin()
         self._changed = False
         self._rows.machine["step"] = LEVEL
 
     def _ready(self, row: int) -> Ready:
-        has_all = promises.make_ready(self._rows.state, row)
-        self._offered = self._rows.id(row)
-        return Ready(self._offered, self._least(row), FOREVER if has_all else NOT_HOLDABLE)
+        self._offered, least = self._rows.id(row), self._least(row)
+        has_all = self._rows.jobs["procs"][row] == least.nodes
+        return Ready(self._offered, least, FOREVER if has_all else NOT_HOLDABLE)
 
     def _least(self, row: int, start: int = 0) -> Allocation:
         """What a job has at least when it starts."""
@@ -149,8 +175,12 @@ class FluidCluster(OpenIteration):
     def start(self, job: JobId, now: int) -> Allocation:
         """Start a ready or holding job, by harvest if some of its least is not free."""
         self._answer(job)
-        promises.start_promised(self._rows.state, self._rows[job], now)
-        return self._note_start(job)
+        return self._start_promised(job, now)
+
+    def _start_promised(self, job: JobId, now: int) -> Allocation:
+        with self._gathering.only_free():
+            promises.start_promised(self._rows.state, self._rows[job], now)
+        return self._note_start(job, now)
 
     def hold(self, job: JobId, now: int, until: int) -> None:  # noqa: ARG002
         """Keep a ready job's least."""
@@ -166,6 +196,7 @@ class FluidCluster(OpenIteration):
         late, alone = job != self._offered, not self._changed
         self._answer(job)
         row = self._rows[job]
+        self._gathering.gives_back(job, now)
         promises.give_back(self._rows.state, row)
         self._rows.jobs["passed_over"][row] = now + 1
         self._yielded(now, late=late, alone=alone)
@@ -175,20 +206,45 @@ class FluidCluster(OpenIteration):
     def release(self, job: JobId, now: int) -> None:
         """End a hold by force."""
         self._interrupt()
+        self._gathering.gives_back(job, now)
         promises.release(self._rows.state, self._rows[job], now)
         self._changed = True
 
-    def take_events(self) -> list[SizeChanged]:
+    def reschedule(self, job: JobId | None = None) -> None:
+        """See Scheduler: what has changed for a job may be that its mate is there, or that it starts alone."""
+        if job is not None:
+            self._gathering.ask_anew(job)
+        super().reschedule(job)
+
+    def take_events(self) -> list[SizeChanged | Gathered]:
         """See ElasticScheduler."""
         resized, self._resized = self._resized, []
-        return resized
+        return [*resized, *self._gathering.take_events()]
 
-    def _note_start(self, job: JobId) -> Allocation:
+    def lag(self) -> None:
+        """See OpenScheduler: from now on jobs with mates gather their nodes."""
+        self._gathering.lags = True
+
+    def uses(self, job: JobId, nodes: int) -> None:
+        """See OpenScheduler: jobs that gather may have all their nodes by that."""
+        if job not in self._rows or self._rows.jobs["state"][self._rows[job]] != JobState.RUNNING:
+            return
+        self._have_changed[job] = None
+        if self._gathering.uses(job, nodes) and self._gathering:
+            self._interrupt()
+            self._changed = True
+
+    def kept_free(self) -> int:
+        """See OpenScheduler."""
+        return self._gathering.kept
+
+    def _note_start(self, job: JobId, now: int) -> Allocation:
         self._started += 1
         self._rows.jobs["place"][self._rows[job]] = self._started
         self._note_sizes()
         started = next(resized for resized in reversed(self._resized) if resized.job == job)
         self._resized = [resized for resized in self._resized if resized.job != job]
+        self._gathering.started(job, started.allocation.nodes, now)
         return started.allocation
 
     def _note_sizes(self) -> None:
@@ -205,17 +261,35 @@ class FluidCluster(OpenIteration):
     def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> Given:  # noqa: ARG002
         """TryStartMate: start a queued job if an iteration run now would; else it is wanted until then.
 
-        A job that is not here, since its user holds it, does not start.
+        A job that is not here, since its user holds it, does not start. One whose nodes others have still to leave
+        gathers them, and asks then.
         """
         if job not in self._rows:
             return NOT_NOW
-        if not self._can_start(job, now):
+        gathered = job in self._gathering
+        if not self._has_nodes(job, now):
             self.want_until(job, wanted_until)
             return NOT_NOW
         self._interrupt()
-        iteration.start(self._rows.state, self._rows[job], now)
         self._changed = True
-        return self._note_start(job)
+        if gathered:
+            return self._start_promised(job, now)
+        with self._gathering.only_free():
+            iteration.start(self._rows.state, self._rows[job], now)
+        return self._note_start(job, now)
+
+    def _has_nodes(self, job: JobId, now: int) -> bool:
+        """Whether the job can start for its mate on nodes that are free; if others are to leave some, it gathers."""
+        if job in self._gathering:
+            return job == self._gathering.served()
+        if not self._can_start(job, now):
+            return False
+        if not self._gathering.must_gather(job):
+            return True
+        self._gathering.asked_for(job, now)
+        self._note_sizes()
+        self._changed = True
+        return False
 
     def _can_start(self, job: JobId, now: int) -> bool:
         """Whether an iteration would start it, other paired jobs passed over, and it can be had alone."""
@@ -226,15 +300,21 @@ class FluidCluster(OpenIteration):
 
     def try_ready(self, job: JobId, now: int) -> Given:
         """See GroupScheduler."""
-        if job not in self._rows or not self._can_start(job, now):
+        if job not in self._rows:
+            return NOT_NOW
+        gathered = job in self._gathering
+        if not self._has_nodes(job, now):
             return NOT_NOW
         self._keep(job, changed=self._changed)
-        promises.make_ready(self._rows.state, self._rows[job])
+        if gathered:
+            self._gathering.end(job, now)
+        else:
+            promises.make_ready(self._rows.state, self._rows[job])
         return self._least(self._rows[job])
 
-    def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
+    def give_back(self, job: JobId, now: int) -> None:
         """See GroupScheduler."""
-        missed = self._missed(job)
+        missed = self._missed(job) | self._gathering.gives_back(job, now)
         promises.give_back(self._rows.state, self._rows[job])
         self._changed = self._changed or missed
 
@@ -244,9 +324,15 @@ class FluidCluster(OpenIteration):
             self._rows.jobs["wanted_until"][self._rows[job]] = min(until, NEVER)
 
     def count_paired(self, job: JobId, paired: bool) -> None:
-        """Whether a dry run passes over the job."""
-        if job in self._rows:
-            self._rows.jobs["paired"][self._rows[job]] = paired
+        """Whether a dry run passes over the job. One that has no mate any more need not gather its nodes."""
+        if job not in self._rows:
+            return
+        self._rows.jobs["paired"][self._rows[job]] = paired
+        if not paired and job in self._gathering:
+            self._gathering.end(job, self._now)
+            self._gathering.ask_anew(job)
+            promises.give_back(self._rows.state, self._rows[job])
+            self.reschedule(job)
 
     # Numbers
 
@@ -255,7 +341,8 @@ class FluidCluster(OpenIteration):
         machine, jobs = self._rows.machine, self._rows.jobs
         had = int(machine["had"])
         harvested = self._harvested + int(((jobs["harvests"] > 0) & (jobs["state"] == JobState.RUNNING)).sum())
-        return Counts(had, int(machine["tried"]) - had, harvested, self._sizes - self._started)._asdict()
+        counted = Counts(had, int(machine["tried"]) - had, harvested, self._sizes - self._started)._asdict()
+        return {**counted, "harvests_in_vain": self._gathering.in_vain} if self._gathering.lags else counted
 
     def used(self) -> dict[JobState, int]:
         """Processors of ready, holding and running jobs."""

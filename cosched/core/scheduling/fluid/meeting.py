@@ -10,7 +10,7 @@ from cosched.core.events import Booked, Claimed, Quoted
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.fluid.cluster import FluidCluster
-from cosched.core.scheduling.fluid.kernels import booking, forecast, promises
+from cosched.core.scheduling.fluid.kernels import booking, forecast, harvest, promises
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.scheduler import ClusterJob
@@ -82,16 +82,36 @@ class FluidMeetingCluster(FluidCluster):
 
         That may be too little where another booked job has started after its slot.
         """
-        claimed = False
-        if effect.job in self._rows:
-            row = self._rows[effect.job]
-            record = self._rows.jobs[row]
-            due = record["state"] == JobState.QUEUED and 0 < int(record["slot"]) <= now + 1
-            claimed = due and int(record["least"]) <= self._could_be_free()
-        if claimed:
+        claimed, job = effect.job in self._rows and self._is_due(effect.job, now), effect.job
+        if claimed and job not in self._gathering:
             self._interrupt()
-            promises.make_ready(self._rows.state, row)
-        return Claimed(effect.job, self._least(row) if claimed else None, effect.for_peer)
+            if self._gathering.must_gather(job):
+                self._gather(job, now)
+            else:
+                promises.make_ready(self._rows.state, self._rows[job])
+        if claimed and job in self._gathering:
+            claimed = job == self._gathering.served()
+            if claimed:
+                self._interrupt()
+                self._gathering.end(job, now)
+        return Claimed(job, self._least(self._rows[job]) if claimed else None, effect.for_peer)
+
+    def _is_due(self, job: JobId, now: int) -> bool:
+        """Whether the slot of a queued job has come, and it could be had."""
+        record = self._rows.jobs[self._rows[job]]
+        if not 0 < int(record["slot"]) <= now + 1:
+            return False
+        could_be_had = record["state"] == JobState.QUEUED and int(record["least"]) <= self._could_be_free()
+        return could_be_had or job in self._gathering
+
+    def _gather(self, job: JobId, now: int) -> None:
+        """All that run leave what is missing, whatever the policy says."""
+        state, row = self._rows.state, self._rows[job]
+        if self._rows.machine["avail"] < self._rows.jobs["least"][row]:
+            harvest.plan_for_promised(state, row, now)
+        self._gathering.gather(job, now)
+        self._note_sizes()
+        self._changed = True
 
     def _could_be_free(self) -> int:
         """Processors that jobs would have beside them that run or are ready, if all these had their least."""

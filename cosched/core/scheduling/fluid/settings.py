@@ -31,7 +31,8 @@ class FluidSettings:
     `level`: so many jobs are admitted even if others must give processors (achieve_mp); None: all. `resizes` False: no
     job ever changes its size (MOLDABLE). `max_harvests`: so many harvests may take from a job; `protect_age`: and none
     before this age in seconds. `benefit`: processors change hands only if that is worth its cost. `wanted_first`: after
-    a release jobs come first whose mates hold for them. `slots`: jobs are given instants at which they start.
+    a release jobs come first whose mates hold for them. `slots`: jobs are given instants at which they start. `cap`: so
+    many processors may be kept for jobs that gather theirs (live only), are ready, or hold; None: all.
     """
 
     nodes: int
@@ -44,3 +45,4 @@ class FluidSettings:
     benefit: bool = False
     wanted_first: bool = True
     slots: bool = False
+    cap: int | None = None
