@@ -14,6 +14,7 @@ from cosched.core.allocation import Malleable
 from cosched.core.coscheduling.holds import held_node_cap
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
+from cosched.core.scheduling.fluid.share import GATHERS
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import ReleaseOrder
 from cosched.quantities import count, duration
@@ -106,6 +107,8 @@ class FluidKind(SchedulerKind):
     def why(self, scheduler: OpenScheduler, job: ClusterJob, ahead: int, word: str) -> Waits:  # noqa: ARG002
         """See SchedulerKind; running jobs may give it nodes at its turn, so no start is estimated."""
         least = job.columns.least if job.columns else job.nodes
+        if GATHERS in job.kept:
+            return Waits(GATHERS, f"its {least:,} nodes are kept for it, and it waits until running jobs have left them")
         told = waits_for_nodes(least, scheduler.free, ahead)
         needs = told.text.partition(", but")[0]
         return told._replace(text=f"{needs}; {NO_ESTIMATE}", change="submit it with a smaller --least")

@@ -104,20 +104,47 @@ def test_a_pair_starts_together_when_its_malleable_mate_is_had_by_harvest(make_c
     assert not world.pair.b.faults()
 
 
-def test_a_pair_keeps_its_start_when_the_fluid_domain_is_killed_during_the_harvest(make_coupled):
-    """Its nodes are its own only after the job that gives them has said so; who is told, and what, is on record."""
+def test_a_pair_starts_once_a_job_has_given_its_nodes_though_the_fluid_domain_is_killed_meanwhile(make_coupled):
+    """ "A job with mates starts only on nodes that are free": who is told to give them, and what, is on record."""
     world = World(make_coupled("hold"))
     with world.pair.a.client() as a, world.pair.b.client() as b:
         first = world.fills_the_machine(a)
         world.adapt.unlink()
         mate, rigid = world.malleable_mate(a), world.rigid_mate(b)
-        wait_until(lambda: state(a, mate) == state(b, rigid) == "running", "both start")
         wait_until(lambda: a.job(first).malleable.told_at, "the first one is told")
+        wait_until(lambda: state(b, rigid) == "holding", "its mate holds")
         world.pair.a.restart()
-        assert (using(a, first), using(a, mate), state(a, mate)) == (4, 0, "running")
+        assert (using(a, first), using(a, mate), state(a, mate)) == (4, 0, "queued")
         world.adapt.touch()
+        wait_until(lambda: state(a, mate) == state(b, rigid) == "running", "both start")
         wait_until(lambda: (using(a, first), using(a, mate)) == (2, 2), "it gives two nodes")
         world.end_all()
         wait_until(lambda: state(a, mate) == state(b, rigid) == state(a, first) == "completed", "all end")
     assert are_together([why_started(world.pair.a, mate), why_started(world.pair.b, rigid)])
     assert not world.pair.a.faults()
+
+
+def test_case_7_nobody_starts_before_a_job_that_never_adapts_is_gone(make_pair):
+    """A pair's whole life, case 7: "`on_resize_ignored = "wait"`: nobody starts before the job of 4 ends"."""
+    pair = make_pair(scheme="hold")
+    del pair.a.config["manager"]["policy"]
+    pair.a.config["manager"] |= {"scheduler": "fluid", "resize_patience": 1}
+    world = World(pair.start())
+    with pair.a.client() as a, pair.b.client() as b:
+        first = world.fills_the_machine(a)
+        world.adapt.unlink()
+        here = a.submit(script_that_waits(pair.folder, world.end), nodes=2, time_limit=600, pair="p").id
+        there = b.submit(script_that_waits(pair.folder, world.end), nodes=1, time_limit=600, pair="p").id
+        wait_until(lambda: state(b, there) == "holding", "it holds for its mate")
+        wait_until(lambda: "goes on waiting" in pair.a.run("show", first).stdout, "the first one is asked twice")
+        assert (state(a, here), state(b, there)) == ("queued", "holding")
+        assert noted(pair.folder) == []
+        assert "gets 2 nodes of job 1" in pair.a.run("show", here).stdout
+        assert "until running jobs have left" in pair.a.run("explain", here).stdout
+        Path(f"{world.end}first").touch()
+        wait_until(lambda: len(noted(pair.folder)) == 2, "both start when it is gone")
+        assert (state(a, here), state(b, there)) == ("running", "running")
+        assert "booked 0.0" in pair.a.run("efficiency", here).stdout
+        world.end_all()
+        wait_until(lambda: state(a, here) == state(b, there) == "completed", "all end")
+    assert not pair.a.faults()

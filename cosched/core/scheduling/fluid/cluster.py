@@ -20,7 +20,7 @@ from cosched.core.scheduling.fluid.kernels import iteration, progress, promises
 from cosched.core.scheduling.fluid.kernels.state import LEVEL, OVER
 from cosched.core.scheduling.fluid.rows import Rows
 from cosched.core.scheduling.fluid.settings import FluidSettings
-from cosched.core.scheduling.fluid.share import Share
+from cosched.core.scheduling.fluid.share import GATHERS, USES, Share
 from cosched.core.scheduling.open_iteration import OpenIteration
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.tables import NEVER
@@ -32,7 +32,7 @@ class FluidCluster(OpenIteration):
     """The processors, the queue and the running jobs: an `ElasticScheduler` and a `GroupScheduler`."""
 
     capabilities = Capabilities(resize=True)
-    keeps = frozenset({"share", "slot", "slot_moves", "uses"})
+    keeps = frozenset({"share", "slot", "slot_moves", USES, GATHERS})
 
     def __init__(self, settings: FluidSettings) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class FluidCluster(OpenIteration):
             promises.take_up(self._rows.state, row, int(job.state))
             share = Share(*job.kept["share"])
             self._started = max(self._started, share.place)
-            self._gathering.uses(job.id, job.kept.get("uses", share.nodes))
+            self._gathering.uses(job.id, job.kept.get(USES, share.nodes))
         self._yielded_at = max(self._yielded_at, job.passed_over - 1)
         self._changed = True
 
@@ -100,10 +100,10 @@ class FluidCluster(OpenIteration):
         known, late = self._rows.read(job), self._gathering.late(job)
         if job in self._gathering:
             kept = {name: value for name, value in known.kept.items() if name != "share"}
-            return replace(known, state=JobState.QUEUED, kept=kept)
+            return replace(known, state=JobState.QUEUED, kept={**kept, GATHERS: True})
         if known.state is JobState.RUNNING and late:
             uses = int(self._rows.jobs["procs"][self._rows[job]]) + late
-            return replace(known, kept={**known.kept, "uses": uses})
+            return replace(known, kept={**known.kept, USES: uses})
         return known
 
     def __contains__(self, job: JobId) -> bool:
@@ -148,8 +148,8 @@ class FluidCluster(OpenIteration):
 
     def _ready(self, row: int) -> Ready:
         self._offered, least = self._rows.id(row), self._least(row)
-        has_all = self._rows.jobs["procs"][row] == least.nodes
-        return Ready(self._offered, least, FOREVER if has_all else NOT_HOLDABLE)
+        may_hold = self._rows.jobs["procs"][row] == least.nodes and self._gathering.may_hold(self._offered)
+        return Ready(self._offered, least, FOREVER if may_hold else NOT_HOLDABLE)
 
     def _least(self, row: int, start: int = 0) -> Allocation:
         """What a job has at least when it starts."""

@@ -28,7 +28,7 @@ class Gathering:
         self._rows = rows
         self._uses: dict[JobId, int] = {}  # nodes that nobody but this running job can have
         self._since: dict[JobId, int] = {}  # jobs that gather, and since when; in this order they are served
-        self._harvested: set[JobId] = set()  # for which others have given nodes, and which have not started yet
+        self._harvested: dict[JobId, bool] = {}  # for which others gave, that have not started; whether mates had asked
         self._refused: set[JobId] = set()  # for which that was in vain: their mates ask next
         self._skipped: dict[JobId, int] = {}  # passed over in this iteration, and at which instant they were before
         self._events: list[Gathered] = []
@@ -107,13 +107,13 @@ class Gathering:
     def asked_for(self, job: JobId, now: int) -> None:
         """Let a job that could start for its mate gather its nodes, if it may."""
         if not self._is_capped(job):
-            self.gather(job, now)
+            self.gather(job, now, asked=True)
 
-    def gather(self, job: JobId, now: int) -> None:
+    def gather(self, job: JobId, now: int, *, asked: bool = False) -> None:
         """Keep a queued job's least for it; what is missing is taken by the plan that was made last."""
         if self._must_harvest(job):
             harvest.carry_out(self._rows.state, now)
-            self._harvested.add(job)
+            self._harvested[job] = asked
         promises.make_ready(self._rows.state, self._rows[job])
         self._refused.discard(job)
         self._since[job] = now
@@ -123,6 +123,10 @@ class Gathering:
 
     def _is_capped(self, job: JobId) -> bool:
         return self._sum(JobState.READY, JobState.HOLDING) + self._least(job) > self.cap
+
+    def may_hold(self, job: JobId) -> bool:
+        """Return whether a job may keep what it has: not what others gave at its turn, before its mate has asked."""
+        return self._harvested.get(job, True)
 
     def served(self) -> JobId | None:
         """Return the first job that gathers, and whose nodes are all free now."""
@@ -140,16 +144,15 @@ class Gathering:
     def started(self, job: JobId, nodes: int, now: int) -> None:
         """A job has started on so many nodes."""
         self.end(job, now)
-        self._harvested.discard(job)
+        self._harvested.pop(job, None)
         self._refused.discard(job)
         self._uses[job] = nodes
 
     def gives_back(self, job: JobId, now: int) -> bool:
         """A job gives back what it has, or has gathered; return whether others gave that, and did so in vain."""
         self.end(job, now)
-        if job not in self._harvested:
+        if self._harvested.pop(job, None) is None:
             return False
-        self._harvested.discard(job)
         self._refused.add(job)
         self.in_vain += 1
         self._events.append(Gathered(job, 0, in_vain=True))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+# What else is kept: how many nodes a job still uses that has fewer by now; that it waits until others leave its nodes
+USES, GATHERS = "uses", "gathers"
+
 
 class Share(NamedTuple):
     """What is kept of a job that has nodes (fluid.md, The work of a job).
