@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from cosched.core.allocation import NOT_NOW, Allocation, Given
+from cosched.core.allocation import NOT_NOW, Allocation, Gathered, Given
 from cosched.core.events import NOT_HOLDABLE, NodesLost, Ready, Requeued
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
@@ -53,7 +53,7 @@ class PlainScheduler(OpenIteration):
         self.jobs: dict[JobId, PlainJob] = {}  # in the order of their submission
         self.starts = RecentStarts()  # none: nobody starts before their turn
         self._going = False  # an iteration is not over yet
-        self._events: list[Requeued | NodesLost] = []
+        self._events: list[Requeued | NodesLost | Gathered] = []
 
     # What others say
 
@@ -225,7 +225,7 @@ class PlainScheduler(OpenIteration):
         self.free -= nodes - job.nodes
         job.nodes = nodes
 
-    def take_events(self) -> list[Requeued | NodesLost]:
+    def take_events(self) -> list[Requeued | NodesLost | Gathered]:
         """See ElasticScheduler."""
         events, self._events = self._events, []
         return events

@@ -219,6 +219,7 @@ class LiveDomain:
             return
         record.preempted_at = None
         self.journal.save(record)
+        self.scheduler.uses(job, 0)
         if record.cancelled_by is not None:
             self.end(job, JobState.CANCELLED, why_cancelled(record.cancelled_by))
         elif self.state(job) is JobState.RUNNING and record.job.again:

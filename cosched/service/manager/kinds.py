@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple, cast
 
 from cosched.adapters.batch_system import BatchSystem, MeetingSystem
-from cosched.adapters.launcher import ElasticLauncher, Launcher
+from cosched.adapters.launcher import ElasticLauncher, Launcher, PlayingLauncher
 from cosched.adapters.loading import ResourceManager
 from cosched.adapters.manager import UnknownJobError
 from cosched.core.protocol import JobId
@@ -86,6 +86,7 @@ def _launches(launcher: Launcher, around: Around) -> tuple[Runner, Queue]:
     resizes = None
     if domain.scheduler.capabilities.resize and isinstance(launcher, ElasticLauncher):
         resizes = Resizes(domain, launcher, around.resize_rules)
+    if not isinstance(launcher, PlayingLauncher):
         domain.scheduler.lag()
     launches = Launches(domain, launcher, tasks, around.finding, resizes, around.tell)
     return Runner(domain, launcher, launches, tasks), Queue(launcher, partial(planned, domain))

@@ -22,9 +22,10 @@ from cosched.core.scheduling.plain import HOLDING, QUEUED, READY, RUNNING, Plain
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 
 # What is kept of a job: its resource, its expected time there, and its place among all commitments; the resource and
-# the time to which it goes back if it does not start on the former; since when it is queued again; how often preempted.
+# the time to which it goes back if it does not start on the former; since when it is queued again; how often preempted;
+# the machines on which its last run is still being ended.
 RESOURCE, SECONDS, ORDER = "resource", "seconds", "order"
-HOME, SINCE, PREEMPTED = "home", "since", "preempted"
+HOME, SINCE, PREEMPTED, LEAVING = "home", "since", "preempted", "leaving"
 COUNTED = ("preempted", "displaced", "parallel")
 
 
@@ -32,7 +33,7 @@ class Committing(PlainScheduler):
     """Queues, commitments, and machines that are not alike; the rest of the scheduler starts what is committed."""
 
     capabilities = CAPABILITIES
-    keeps = PlainScheduler.keeps | {RESOURCE, SECONDS, ORDER, HOME, SINCE, PREEMPTED}
+    keeps = PlainScheduler.keeps | {RESOURCE, SECONDS, ORDER, HOME, SINCE, PREEMPTED, LEAVING}
 
     def __init__(self, settings: HeterogeneousSettings) -> None:
         super().__init__(settings.nodes)
@@ -49,6 +50,8 @@ class Committing(PlainScheduler):
         self._arrivals: dict[JobId, int] = {}  # in which order jobs were submitted
         self._homes: dict[JobId, tuple[int, int] | None] = {}  # see HOME; None: to its queue
         self._set_back: set[JobId] = set()  # jobs that have yielded or were released, and were not planned again since
+        self._lags = False  # a run that is stopped needs time to end
+        self._leaving: dict[JobId, set[int]] = {}  # the machines of such runs
         self._touched: set[int] = set()  # machines on which another job may be the first now
         self._after_release = False  # at this instant
         self._arrived = self._ordered = 0
@@ -74,6 +77,8 @@ class Committing(PlainScheduler):
         kept = known.kept
         name, seconds, order = kept.pop(RESOURCE, None), kept.pop(SECONDS, 0), kept.pop(ORDER, 0)
         home, since = kept.pop(HOME, None), kept.pop(SINCE, job.submitted)
+        if leaving := {self._resources.index[name] for name in kept.pop(LEAVING, ()) if name in self._resources.index}:
+            self._leaving[job.id] = leaving
         if home and home[0] not in self._resources.index:
             home = None
         if name not in self._resources.index:  # it has none, or its machine is no longer of the site
@@ -101,6 +106,18 @@ class Committing(PlainScheduler):
         super().leave(job, now, how)
         self._forget(job, now)
         del self._arrivals[job]
+        self._touched.update(self._leaving.pop(job, ()))
+
+    def lag(self) -> None:
+        """See OpenScheduler: machines are free once nothing is left of a run that is stopped."""
+        self._lags = True
+
+    def uses(self, job: JobId, nodes: int) -> None:
+        """See OpenScheduler; 0: nothing is left of the run of a job that was preempted."""
+        if not nodes and job in self._leaving:
+            self._touched.update(self._leaving.pop(job))
+            self._have_changed[job] = None
+            self.reschedule()
 
     def _forget(self, job: JobId, now: int) -> None:
         """The job has no commitment, and is in no queue."""
@@ -114,6 +131,8 @@ class Committing(PlainScheduler):
     def _to_keep(self, job: PlainJob) -> dict[str, Any]:  # type: ignore[override]
         id, kept = job.asked.id, dict[str, Any](super()._to_keep(job))
         commitment = self._plan.of(id)
+        if id in self._leaving:
+            kept[LEAVING] = [self._resources.names[machine] for machine in sorted(self._leaving[id])]
         if commitment is None:
             since = self._queue_of.get(id, job.asked.submitted)
             return kept | ({SINCE: since} if since != job.asked.submitted else {})
@@ -276,6 +295,8 @@ class Committing(PlainScheduler):
         else:
             self._counts["preempted"] += 1
             job.kept[PREEMPTED] = job.kept.get(PREEMPTED, 0) + 1
+            if self._lags:
+                self._leaving.setdefault(job.asked.id, set()).update(self._members(job))
             super()._preempt(job)
         self._to_queue(job, self._now)
 

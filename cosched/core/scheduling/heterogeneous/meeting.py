@@ -115,7 +115,7 @@ class HeterogeneousMeeting(Heterogeneous):
 
     def _is_free_for(self, job: PlainJob) -> bool:
         having = (of for machine in self._members(job) for of in self._plan.having(machine))
-        return all(self._gives_way(of, job) for of in having)
+        return all(self._gives_way(of, job) for of in having) and self._are_left(job)
 
     def _drop_slot(self, job: PlainJob) -> None:
         job.kept.pop(SLOT, None)

@@ -1,4 +1,8 @@
-"""The scheduler of a heterogeneous domain (docs/heterogeneous.md): how commitments start and are tried."""
+"""The scheduler of a heterogeneous domain (docs/heterogeneous.md): how commitments start and are tried.
+
+A job with a mate takes the machines of others when it starts, and loses nothing if its mate refuses. Where a run that is
+stopped needs time to end (`lag`), it stops others first, and is ready once nothing is left of them.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +11,46 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import takewhile
 
-from cosched.core.allocation import Allocation
+from cosched.core.allocation import Allocation, Gathered
 from cosched.core.events import Ready
+from cosched.core.job import JobState
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.heterogeneous.calls import CANNOT
 from cosched.core.scheduling.heterogeneous.committing import Committing
 from cosched.core.scheduling.heterogeneous.jobs import Priority
 from cosched.core.scheduling.heterogeneous.plan import Commitment
-from cosched.core.scheduling.plain import QUEUED, PlainJob
+from cosched.core.scheduling.heterogeneous.settings import HeterogeneousSettings
+from cosched.core.scheduling.plain import QUEUED, RUNNING, PlainJob
 
 
 class Heterogeneous(Committing):
     """See Scheduler: a commitment starts when it is the first on all its machines, and these are free."""
 
+    def __init__(self, settings: HeterogeneousSettings) -> None:
+        super().__init__(settings)
+        self._stopped_others: set[JobId] = set()  # jobs with mates that have not started since
+        self._in_vain: set[JobId] = set()  # for which that was in vain: they do so again when their mates ask
+
+    def leave(self, job: JobId, now: int, how: JobState) -> None:
+        """See Committing."""
+        self._gives_back(job)
+        self._in_vain.discard(job)
+        super().leave(job, now, how)
+
+    def reschedule(self, job: JobId | None = None) -> None:
+        """See Scheduler: what has changed for a job may be that its mate is there, or that it starts alone."""
+        if job is not None:
+            self._in_vain.discard(job)
+        super().reschedule(job)
+
     # Starts
+
+    def next(self, now: int) -> Ready | None:
+        """See Scheduler. What was stopped is placed anew at once."""
+        ready = super().next(now)
+        while self._lags and ready is None and self._changed and self._offered is None:
+            ready = super().next(now)
+        return ready
 
     def _choose(self, now: int) -> PlainJob | None:
         """The earliest commitment that is the first on all its machines."""
@@ -42,7 +72,31 @@ class Heterogeneous(Committing):
     def _is_next(self, job: PlainJob, now: int) -> bool:
         members = self._members(job)
         is_first = all(self._first(member, now) is job for member in members)
-        return is_first and self._may_start(job.asked.id, members, self._duration(job), now)
+        return is_first and self._may_start(job.asked.id, members, self._duration(job), now) and self._are_left(job)
+
+    def _are_left(self, job: PlainJob) -> bool:
+        """Whether the job's machines are free, or it takes them when it starts; else those who have them are stopped.
+
+        A job without a mate starts anyway, and its launch waits.
+        """
+        if not self._lags or not job.asked.paired:
+            return True
+        for giver in self._givers(job):
+            runs = giver.state is RUNNING
+            self._preempt(giver)
+            if runs:
+                self._stopped_others.add(job.asked.id)
+        return self._leaving_none(self._members(job))
+
+    def _leaving_none(self, members: Sequence[int]) -> bool:
+        return all(machines.isdisjoint(members) for machines in self._leaving.values())
+
+    def _gives_back(self, job: JobId) -> None:
+        """The job does not start: if others were stopped for it, that was in vain."""
+        if job in self._stopped_others:
+            self._stopped_others.discard(job)
+            self._in_vain.add(job)
+            self._events.append(Gathered(job, 0, in_vain=True))
 
     def _may_start(self, id: JobId, members: Sequence[int], seconds: int, now: int) -> bool:  # noqa: ARG002
         """Whether the job may start now, and run for so long, for all that is promised."""
@@ -73,7 +127,8 @@ class Heterogeneous(Committing):
 
     def _takes(self, job: PlainJob) -> bool:
         """Whether the job takes machines from low ones only when it starts."""
-        return self._site.preemptive and job.asked.paired and self._priority(job) is Priority.HIGH
+        preempts = self._site.preemptive and job.asked.paired and self._priority(job) is Priority.HIGH
+        return preempts and job.asked.id not in self._in_vain
 
     def _givers(self, job: PlainJob) -> list[PlainJob]:
         """Those that have its machines."""
@@ -94,6 +149,8 @@ class Heterogeneous(Committing):
     def _run(self, job: PlainJob, now: int) -> Allocation:
         for giver in self._givers(job):
             self._preempt(giver)
+        self._stopped_others.discard(job.asked.id)
+        self._in_vain.discard(job.asked.id)
         self._counts["parallel"] += job.size > 1
         self._homes.pop(job.asked.id, None)
         self._queue_of.pop(job.asked.id, None)
@@ -128,12 +185,19 @@ class Heterogeneous(Committing):
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
         """See Scheduler."""
         super().pass_over(job, now, boost)
+        self._gives_back(job)
         self._note_set_back(self.jobs[job])
 
     def release(self, job: JobId, now: int) -> None:
         """See Scheduler."""
         super().release(job, now)
+        self._gives_back(job)
         self._note_set_back(self.jobs[job])
+
+    def give_back(self, job: JobId, now: int) -> None:
+        """See GroupScheduler."""
+        super().give_back(job, now)
+        self._gives_back(job)
 
     def _queue(self, job: PlainJob) -> None:
         """A job goes back to where it was before it was tried elsewhere."""
@@ -160,6 +224,7 @@ class Heterogeneous(Committing):
     def _would_start(self, job: JobId, now: int) -> bool:
         """Whether it could start on its resource, or on another one that is free; if so, it is committed to that."""
         tried = self.jobs.get(job)
+        self._in_vain.discard(job)  # its mate could start
         resource = self._free_for(tried, now) if tried is not None and tried.state is QUEUED else None
         if tried is None or resource is None:
             return False
@@ -185,8 +250,9 @@ class Heterogeneous(Committing):
             own = members[planned.resource]
             passes = all(self._lets_pass(lines[machine], job, now) for machine in own)
             if passes and self._may_start(job.asked.id, own, planned.seconds, now):
-                return planned.resource
+                return planned.resource if self._are_left(job) else None
         unused = [of for of in self._resources.order(set()) if not any(lines[machine] for machine in members[of])]
+        unused = [of for of in unused if self._leaving_none(members[of])]
         able = [of for of in unused if self._seconds(job, of) < CANNOT]
         return min(able, key=lambda of: self._seconds(job, of), default=None)
 
