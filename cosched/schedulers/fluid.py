@@ -108,7 +108,7 @@ class FluidKind(SchedulerKind):
         """See SchedulerKind; running jobs may give it nodes at its turn, so no start is estimated."""
         least = job.columns.least if job.columns else job.nodes
         if GATHERS in job.kept:
-            return Waits(GATHERS, f"its {least:,} nodes are kept for it, and it waits until running jobs have left them")
+            return Waits(GATHERS, f"it needs {least:,} nodes, and waits until running jobs have left what they give it")
         told = waits_for_nodes(least, scheduler.free, ahead)
         needs = told.text.partition(", but")[0]
         return told._replace(text=f"{needs}; {NO_ESTIMATE}", change="submit it with a smaller --least")

@@ -140,7 +140,7 @@ def test_case_7_nobody_starts_before_a_job_that_never_adapts_is_gone(make_pair):
         assert (state(a, here), state(b, there)) == ("queued", "holding")
         assert noted(pair.folder) == []
         assert "gets 2 nodes of job 1" in pair.a.run("show", here).stdout
-        assert "until running jobs have left" in pair.a.run("explain", here).stdout
+        assert "waits until running jobs have left what they give it" in pair.a.run("explain", here).stdout
         Path(f"{world.end}first").touch()
         wait_until(lambda: len(noted(pair.folder)) == 2, "both start when it is gone")
         assert (state(a, here), state(b, there)) == ("running", "running")

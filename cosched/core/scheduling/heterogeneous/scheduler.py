@@ -1,7 +1,7 @@
 """The scheduler of a heterogeneous domain (docs/heterogeneous.md): how commitments start and are tried.
 
-A job with a mate takes the machines of others when it starts, and loses nothing if its mate refuses. Where a run that is
-stopped needs time to end (`lag`), it stops others first, and is ready once nothing is left of them.
+A job with a mate takes the machines of others when it starts, and loses nothing if its mate refuses. Where a run that
+is stopped needs time to end (`lag`), it stops others first, and is ready once nothing is left of them.
 """
 
 from __future__ import annotations
