@@ -40,6 +40,7 @@ EXPECTED = {
         "certificate_expiry_timestamp_seconds",
         "clock_steps_total",
         "denied_total",
+        "harvests_in_vain_total",
         "launch_failures_total",
     ),
 }

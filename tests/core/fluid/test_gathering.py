@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -169,6 +170,23 @@ def test_a_slot_is_claimed_once_the_nodes_are_left():
     assert shrunk(cluster) == [("long", 2, "k")]
     cluster.uses("long", 2)
     assert cluster.claim(Claim("k"), 21).allocation.nodes == 2
+
+
+def test_a_mate_that_asks_and_cannot_start_again_and_again_waits_longer_each_time(cluster):
+    """Two domains that yield could else take nodes from running jobs for each other without end."""
+    tried: list[int] = []
+    for now in range(10, 600):
+        cluster.enter(now)
+        cluster.uses("long", 4)
+        cluster.try_start("k", now, 0)
+        if shrunk(cluster):
+            tried.append(now)
+        cluster.uses("long", 2)
+        if (ready := cluster.next(now)) is not None:
+            cluster.pass_over(ready.job, now, 1.0)
+            cluster.next(now)
+            cluster.take_events()
+    assert [after - before for before, after in pairwise(tried)] == [1, 1, 1, 60, 120, 240]
 
 
 class Site:

@@ -15,6 +15,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.fluid.kernels import harvest, promises
 from cosched.core.scheduling.fluid.rows import Rows
+from cosched.core.scheduling.in_vain import InVain
 
 
 class Gathering:
@@ -29,7 +30,7 @@ class Gathering:
         self._uses: dict[JobId, int] = {}  # nodes that nobody but this running job can have
         self._since: dict[JobId, int] = {}  # jobs that gather, and since when; in this order they are served
         self._harvested: dict[JobId, bool] = {}  # for which others gave, that have not started; whether mates had asked
-        self._refused: set[JobId] = set()  # for which that was in vain: their mates ask next
+        self._vain = InVain()
         self._skipped: dict[JobId, int] = {}  # passed over in this iteration, and at which instant they were before
         self._events: list[Gathered] = []
 
@@ -55,12 +56,15 @@ class Gathering:
 
     def _free(self) -> int:
         """Return how many nodes nobody has or uses; less than 0: so many more are promised than can be had now."""
-        late = sum(self.late(job) for job in self._uses) if self.lags else 0
+        late = sum(map(self.late, self._uses))
         return int(self._rows.machine["avail"]) - late
 
     @contextmanager
     def only_free(self) -> Iterator[None]:
         """Let a job start on its least and on what is really free, not on what others have still to leave."""
+        if not self.lags:
+            yield
+            return
         machine = self._rows.machine
         hidden = max(0, min(int(machine["avail"]), int(machine["avail"]) - self._free()))
         machine["avail"] -= hidden
@@ -98,7 +102,7 @@ class Gathering:
         After a harvest in vain it waits for its mate to ask: others would give and get nodes at its every turn.
         """
         jobs, row = self._rows.jobs, self._rows[job]
-        if self._is_capped(job) or (job in self._refused and self._must_harvest(job)):
+        if self._waits(job, now, asked=False):
             self._skipped[job] = int(jobs["passed_over"][row])
             jobs["passed_over"][row] = now + 1
         else:
@@ -106,8 +110,12 @@ class Gathering:
 
     def asked_for(self, job: JobId, now: int) -> None:
         """Let a job that could start for its mate gather its nodes, if it may."""
-        if not self._is_capped(job):
+        if not self._waits(job, now, asked=True):
             self.gather(job, now, asked=True)
+
+    def _waits(self, job: JobId, now: int, *, asked: bool) -> bool:
+        in_vain = self._must_harvest(job) and self._vain.waits(job, now, asked=asked)
+        return in_vain or self._sum(JobState.READY, JobState.HOLDING) + self._least(job) > self.cap
 
     def gather(self, job: JobId, now: int, *, asked: bool = False) -> None:
         """Keep a queued job's least for it; what is missing is taken by the plan that was made last."""
@@ -115,14 +123,10 @@ class Gathering:
             harvest.carry_out(self._rows.state, now)
             self._harvested[job] = asked
         promises.make_ready(self._rows.state, self._rows[job])
-        self._refused.discard(job)
         self._since[job] = now
 
     def _must_harvest(self, job: JobId) -> bool:
         return int(self._rows.machine["avail"]) < self._least(job)
-
-    def _is_capped(self, job: JobId) -> bool:
-        return self._sum(JobState.READY, JobState.HOLDING) + self._least(job) > self.cap
 
     def may_hold(self, job: JobId) -> bool:
         """Return whether a job may keep what it has: not what others gave at its turn, before its mate has asked."""
@@ -145,7 +149,7 @@ class Gathering:
         """A job has started on so many nodes."""
         self.end(job, now)
         self._harvested.pop(job, None)
-        self._refused.discard(job)
+        self._vain.forget(job)
         self._uses[job] = nodes
 
     def gives_back(self, job: JobId, now: int) -> bool:
@@ -153,19 +157,19 @@ class Gathering:
         self.end(job, now)
         if self._harvested.pop(job, None) is None:
             return False
-        self._refused.add(job)
+        self._vain.count(job, now)
         self.in_vain += 1
         self._events.append(Gathered(job, 0, in_vain=True))
         return True
 
     def ask_anew(self, job: JobId) -> None:
-        """Something about this job has changed: it may be in vain no more."""
-        self._refused.discard(job)
+        """Something about this job has changed."""
+        self._vain.forget(job)
 
     def leave(self, job: JobId, now: int) -> None:
         """The job is gone."""
         self.gives_back(job, now)
-        self._refused.discard(job)
+        self._vain.forget(job)
         self._skipped.pop(job, None)
         self._uses.pop(job, None)
 

@@ -114,8 +114,11 @@ class HeterogeneousMeeting(Heterogeneous):
         """See MeetingScheduler: no iteration waits at such turns."""
 
     def _is_free_for(self, job: PlainJob) -> bool:
+        self._asked = job.asked.id  # by its slot
         having = (of for machine in self._members(job) for of in self._plan.having(machine))
-        return all(self._gives_way(of, job) for of in having) and self._are_left(job)
+        is_free = all(self._gives_way(of, job) for of in having) and self._are_left(job)
+        self._asked = None
+        return is_free
 
     def _drop_slot(self, job: PlainJob) -> None:
         job.kept.pop(SLOT, None)

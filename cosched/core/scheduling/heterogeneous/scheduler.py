@@ -20,6 +20,7 @@ from cosched.core.scheduling.heterogeneous.committing import Committing
 from cosched.core.scheduling.heterogeneous.jobs import Priority
 from cosched.core.scheduling.heterogeneous.plan import Commitment
 from cosched.core.scheduling.heterogeneous.settings import HeterogeneousSettings
+from cosched.core.scheduling.in_vain import InVain
 from cosched.core.scheduling.plain import QUEUED, RUNNING, PlainJob
 
 
@@ -29,18 +30,19 @@ class Heterogeneous(Committing):
     def __init__(self, settings: HeterogeneousSettings) -> None:
         super().__init__(settings)
         self._stopped_others: set[JobId] = set()  # jobs with mates that have not started since
-        self._in_vain: set[JobId] = set()  # for which that was in vain: they do so again when their mates ask
+        self._vain = InVain()
+        self._asked: JobId | None = None  # whose mate asks for it just now
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
         """See Committing."""
         self._gives_back(job)
-        self._in_vain.discard(job)
+        self._vain.forget(job)
         super().leave(job, now, how)
 
     def reschedule(self, job: JobId | None = None) -> None:
         """See Scheduler: what has changed for a job may be that its mate is there, or that it starts alone."""
         if job is not None:
-            self._in_vain.discard(job)
+            self._vain.forget(job)
         super().reschedule(job)
 
     # Starts
@@ -95,7 +97,7 @@ class Heterogeneous(Committing):
         """The job does not start: if others were stopped for it, that was in vain."""
         if job in self._stopped_others:
             self._stopped_others.discard(job)
-            self._in_vain.add(job)
+            self._vain.count(job, self._now)
             self._events.append(Gathered(job, 0, in_vain=True))
 
     def _may_start(self, id: JobId, members: Sequence[int], seconds: int, now: int) -> bool:  # noqa: ARG002
@@ -128,7 +130,8 @@ class Heterogeneous(Committing):
     def _takes(self, job: PlainJob) -> bool:
         """Whether the job takes machines from low ones only when it starts."""
         preempts = self._site.preemptive and job.asked.paired and self._priority(job) is Priority.HIGH
-        return preempts and job.asked.id not in self._in_vain
+        id = job.asked.id
+        return preempts and not self._vain.waits(id, self._now, asked=id == self._asked)
 
     def _givers(self, job: PlainJob) -> list[PlainJob]:
         """Those that have its machines."""
@@ -150,7 +153,7 @@ class Heterogeneous(Committing):
         for giver in self._givers(job):
             self._preempt(giver)
         self._stopped_others.discard(job.asked.id)
-        self._in_vain.discard(job.asked.id)
+        self._vain.forget(job.asked.id)
         self._counts["parallel"] += job.size > 1
         self._homes.pop(job.asked.id, None)
         self._queue_of.pop(job.asked.id, None)
@@ -223,9 +226,9 @@ class Heterogeneous(Committing):
 
     def _would_start(self, job: JobId, now: int) -> bool:
         """Whether it could start on its resource, or on another one that is free; if so, it is committed to that."""
-        tried = self.jobs.get(job)
-        self._in_vain.discard(job)  # its mate could start
+        tried, self._asked = self.jobs.get(job), job
         resource = self._free_for(tried, now) if tried is not None and tried.state is QUEUED else None
+        self._asked = None
         if tried is None or resource is None:
             return False
         planned = self._plan.of(job)
