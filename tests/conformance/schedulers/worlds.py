@@ -17,10 +17,16 @@ from tests.service.world import Node, World
 
 
 class FluidNode(Node):
-    """Every other job can run on half of its nodes. It ends when its process does, whatever sizes it had."""
+    """Every other job can run on half of its nodes. It ends when its process does, whatever sizes it had.
+
+    In domain b nodes change hands at once. In others no job leaves any before its end.
+    """
 
     def _scheduler(self):
-        return FLUID.open(FluidSettings(10, slots=self.settings.slots))
+        made = FLUID.open(FluidSettings(10, slots=self.settings.slots))
+        if self.name != "b":
+            made.lag()
+        return made
 
     kind = FLUID
 
@@ -88,7 +94,9 @@ class HeterogeneousNode(Node):
 
     def _scheduler(self):
         rules = {"preemptive": self.name == "a", "quantum": 60 * (self.name == "b")}
-        return HETEROGENEOUS.open(unlike_machines(**rules, slots=self.settings.slots, seconds=95))
+        made = HETEROGENEOUS.open(unlike_machines(**rules, slots=self.settings.slots, seconds=95))
+        made.lag()
+        return made
 
     def columns(self, record):
         size = 1 << (record.nodes.bit_length() - 1)  # up to so many machines

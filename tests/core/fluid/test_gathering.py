@@ -158,6 +158,19 @@ def test_after_a_restart_it_is_known_what_others_have_still_to_leave(cluster):
     assert again.used() == cluster.used()
 
 
+def test_a_job_that_was_ready_before_a_restart_uses_nothing():
+    cluster, again = a_cluster(), a_cluster()
+    submit(cluster, "k", 2, 2, paired=True)
+    assert cluster.next(0).job == "k"
+    known = cluster.job("k")
+    again.submit(replace(known, kept={}).with_kept(known.to_keep()))
+    again.pass_over("k", 0, 1.0)
+    submit(again, "m", 4, 4, 1, paired=True)
+    again.enter(1)
+    again.pass_over(again.next(1).job, 1, 1.0)
+    assert again.next(1).job == "m"
+
+
 def test_a_slot_is_claimed_once_the_nodes_are_left():
     cluster = a_cluster(slots=True)
     submit(cluster, "long", 1, 4)

@@ -58,7 +58,8 @@ class FluidCluster(OpenIteration):
             promises.take_up(self._rows.state, row, int(job.state))
             share = Share(*job.kept["share"])
             self._started = max(self._started, share.place)
-            self._gathering.uses(job.id, job.kept.get(USES, share.nodes))
+            if job.state is JobState.RUNNING:
+                self._gathering.uses(job.id, job.kept.get(USES, share.nodes))
         self._yielded_at = max(self._yielded_at, job.passed_over - 1)
         self._changed = True
 
