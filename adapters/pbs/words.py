@@ -71,7 +71,7 @@ def _group(value: str) -> Named:
 def words(named: Named | None, before: Named | None = None) -> dict[str, str]:
     """Return the resources that name this mate; empty ones remove what a job had. WordError.
 
-    `before`: the mate that it had. A site that knows no terms has no resources for them: they are removed where they are.
+    `before`: the mate that it had. What it does when others end is removed only if that is said: sites may not know it.
     """
     removed = dict.fromkeys((*_NAMING, "or_alone", *write_terms(before.terms if before is not None else NO_TERMS)), "")
     if named is None:
