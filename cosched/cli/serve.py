@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -15,13 +15,18 @@ from cosched.errors import InputError
 from cosched.extras import SCHEDULER, need
 
 if TYPE_CHECKING:
+    from cosched.schedulers.kind import SchedulerKind
     from cosched.service.configuration import Configuration
 
 
 @click.command(short_help="Run the service of one policy domain.")
 @click.option("--config", required=True, metavar="FILE.toml", help="The domain's configuration.")
 @click.option("--check", is_flag=True, help="Check everything that serve checks, say what it would do, and end.")
-def serve(config: str, check: bool) -> None:
+@click.option(
+    "--without-job", "aside", metavar="ID", multiple=True,
+    help="Put aside a job with which a scheduler fails: it waits until an operator releases it. May be given again.",
+)  # fmt: skip
+def serve(config: str, check: bool, aside: tuple[str, ...]) -> None:
     """Serve one policy domain until SIGTERM or Ctrl-C.
 
     Jobs of the local manager keep running after a stop; the next start finds them again.
@@ -36,17 +41,20 @@ def serve(config: str, check: bool) -> None:
     configuration = read_configuration(config)
     if not configuration.manager.schedules:
         need(SCHEDULER)
+    elif aside:
+        raise InputError("--without-job", None, "the jobs of this domain are a batch system's: cancel or hold it there")
+    kind = configuration.manager.scheduler_kind
     if check:
-        with _of_file(config):
+        with _of_file(config, kind):
             prepared = prepare(configuration)
         for line in describe(configuration, prepared.doubts):
             click.echo(line)
         return
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # the service's own messages say it better
-    _serve(configuration, config)
+    _serve(configuration, config, aside)
 
 
-def _serve(configuration: Configuration, source: str) -> None:
+def _serve(configuration: Configuration, source: str, aside: Collection[str]) -> None:
     import asyncio
     import logging
 
@@ -61,10 +69,10 @@ def _serve(configuration: Configuration, source: str) -> None:
     from cosched.service.store import StoreError
 
     async def run() -> None:
-        await Service(configuration).run()
+        await Service(configuration, aside).run()
 
     try:
-        with _of_file(source):
+        with _of_file(source, configuration.manager.scheduler_kind):
             asyncio.run(run())
     except StoreError as error:
         if error.of_disk:  # a later start may succeed
@@ -77,10 +85,19 @@ def _serve(configuration: Configuration, source: str) -> None:
 
 
 @contextmanager
-def _of_file(source: str) -> Iterator[None]:
-    """Let InputErrors name this file first, then the section, or the file that a section names."""
+def _of_file(source: str, kind: SchedulerKind) -> Iterator[None]:
+    """Let InputErrors name this file first, then the section, or the file that a section names.
+
+    A scheduler of this kind that fails before the domain serves would fail again: that is such an error, too.
+    """
     try:
         yield
     except InputError as error:
         where = ".".join(str(part) for part in (error.source, error.where) if part is not None)
         raise InputError(source, where, error.reason) from None
+    except Exception as error:
+        from cosched.schedulers.faults import blamed
+
+        if (fault := blamed(error, kind)) is None:
+            raise
+        raise InputError(source, "manager.scheduler", fault.line) from error

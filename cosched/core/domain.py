@@ -74,6 +74,7 @@ from cosched.core.events import (
     TriedReady,
 )
 from cosched.core.protocol import JobId
+from cosched.core.scheduling import nonsense
 from cosched.core.scheduling.places import Places
 from cosched.core.scheduling.scheduler import (
     WITH_NODES,
@@ -90,6 +91,9 @@ OfRun = Requeued | Start | CancelJob | EndRun
 Change = Record | Ready | SizeChanged | Gathered | Wanted | OfRun | Call | Answer | SetTimer | ClearTimer
 
 FOR_SCHEDULER = frozenset(get_args(ForScheduler))
+TURNS = (Ready, MayBeEarlier)  # what `next` tells
+OUTCOMES = (Quoted, Booked, Claimed)  # what comes of effects on slots
+DONE = (SizeChanged, Requeued, NodesLost)  # what `take_events` tells
 
 Illegal = Callable[[Event, IllegalEvent], None]
 
@@ -159,6 +163,8 @@ class PolicyDomain:
     def _take_events(self, scheduler: ElasticScheduler, now: int, left: list[Change]) -> None:
         """What has been done to jobs that run or hold; mates are concerned if one is queued again."""
         for event in scheduler.take_events():
+            if type(event) not in DONE:
+                raise nonsense.nonsense("take_events", None, event)
             if isinstance(event, SizeChanged):
                 left.append(self.coscheduler.resized(event))
             elif isinstance(event, Gathered):
@@ -186,11 +192,21 @@ class PolicyDomain:
 
     def _next(self, now: int, changes: list[Change]) -> Ready | MayBeEarlier | None:
         ready = self.scheduler.next(now)
+        if ready is not None:
+            self._check(ready)
         if self._elastic is not None:
             self._take_events(self._elastic, now, changes)
         if self.places is not None and type(ready) is Ready:
             return replace(ready, allocation=self._placed(ready.job, ready.allocation))
         return ready
+
+    def _check(self, told: Ready | MayBeEarlier) -> None:
+        """NonsenseError: it is no turn of a job, or of one that can have no slot."""
+        known = self.coscheduler.jobs.get(told.job) if type(told) in TURNS else None
+        if known is None or (type(told) is MayBeEarlier and known.group is None):
+            raise nonsense.nonsense("next", None if known is None else known.id, told)
+        if type(told) is Ready:
+            nonsense.allocation("next", told.job, told.allocation)
 
     def free_places(self) -> list[str]:
         """The names of the nodes that no job has; none if nodes have no names here."""
@@ -252,14 +268,16 @@ class PolicyDomain:
                 assert_never(effect)
 
     def _start(self, effect: Start, now: int, left: list[Change]) -> None:
-        allocation = self._placed(effect.job, self.scheduler.start(effect.job, now))
+        started = nonsense.allocation("start", effect.job, self.scheduler.start(effect.job, now))
+        allocation = self._placed(effect.job, started)
         self.coscheduler.jobs[effect.job].allocation = allocation
         if self._elastic is not None:
             self._take_events(self._elastic, now, left)  # what others have lost for it comes first
         left.append(Start(effect.job, effect.at, allocation))
 
     def _try(self, effect: Try, now: int, left: list[Change]) -> None:
-        started = self.scheduler.try_start(effect.job, now, effect.wanted_until, effect.start_at)
+        tried = self.scheduler.try_start(effect.job, now, effect.wanted_until, effect.start_at)
+        started = nonsense.given("try_start", effect.job, tried)
         if started is None:
             return  # it tells later
         allocation = None if started is NOT_NOW else self._placed(effect.job, started)
@@ -273,6 +291,8 @@ class PolicyDomain:
 
     def _for_slot(self, effect: OfSlots, now: int, left: list[Change]) -> None:
         outcome = _refused(effect) if self._meeting is None else _of_slot(self._meeting, effect, now)
+        if outcome is not None and (type(outcome) not in OUTCOMES or outcome.job != effect.job):
+            raise nonsense.nonsense(f"the effect {type(effect).__name__}", effect.job, outcome)
         if type(outcome) is Claimed and outcome.allocation is not None:
             outcome = replace(outcome, allocation=self._placed(outcome.job, outcome.allocation))
         if outcome is not None:
@@ -284,7 +304,8 @@ class PolicyDomain:
         grouping = self._grouping
         match effect:
             case TryReady():
-                ready = grouping.try_ready(effect.job, now) if grouping is not None else NOT_NOW
+                tried = grouping.try_ready(effect.job, now) if grouping is not None else NOT_NOW
+                ready = nonsense.given("try_ready", effect.job, tried)
                 if ready is not None:
                     placed = None if ready is NOT_NOW else self._placed(effect.job, ready)
                     self._tell(TriedReady(effect.job, placed), now, left)

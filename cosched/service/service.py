@@ -21,7 +21,7 @@ from grpc_health.v1 import health_pb2
 
 from cosched import __version__
 from cosched.adapters.loading import ResourceManager
-from cosched.core.protocol import Domain
+from cosched.core.protocol import Domain, JobId
 from cosched.schedulers.kind import SchedulerKind
 from cosched.service import systemd
 from cosched.service.api.adaptive_api import Adaptive
@@ -41,6 +41,7 @@ from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.presence import stopped
 from cosched.service.domain.recovery import recover
 from cosched.service.domain.watching import Watchers
+from cosched.service.ending import ended_by, watch_scheduler
 from cosched.service.gauges import Gauges
 from cosched.service.listeners.listening import Listeners, Served
 from cosched.service.manager.kinds import Around, kind_of
@@ -65,7 +66,7 @@ from cosched.service.preparing import check_addresses, mistakes_of_manager, prep
 from cosched.service.replay.replaying import replay_of
 from cosched.service.start_hook import StartHook
 from cosched.service.starting import Starting, StoppedError
-from cosched.service.store import Store, StoreError
+from cosched.service.store import Store
 from cosched.service.store.durability import Durability
 from cosched.service.tasks import Tasks
 from cosched.service.timers import Timers
@@ -92,8 +93,10 @@ _LOG = logging.getLogger(__name__)
 class Service:
     """The service of one domain; `run` it once."""
 
-    def __init__(self, configuration: Configuration) -> None:
+    def __init__(self, configuration: Configuration, aside: Collection[JobId] = ()) -> None:
+        """`aside`: see `recover`."""
         self.configuration = configuration
+        self._aside = aside
         self.name = configuration.domain.name
         self.metrics = Metrics(__version__)
         self._stop = asyncio.Event()
@@ -108,6 +111,7 @@ class Service:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
         async with AsyncExitStack() as stack:
+            stack.callback(watch_scheduler(self._ours, lambda: self._serving))
             try:
                 await self._open(stack)
             except StoppedError:
@@ -125,7 +129,7 @@ class Service:
                 self.requests.abandon()
             await self._say_goodbye()
         if self._failure is not None:
-            raise RuntimeError(_ended_by(self._failure)) from self._failure
+            raise RuntimeError(ended_by(self._failure, self._ours)) from self._failure
 
     @property
     def address(self) -> str:
@@ -222,7 +226,7 @@ class Service:
         stack.push_async_callback(tasks.close)
         stack.callback(self.domain.refused_changes.close)
         stack.callback(self.domain.sparing_log.close)
-        self._running = recover(self.domain, self._outside)
+        self._running = recover(self.domain, self._outside, self._aside)
         self.explaining = Explaining(self.domain, self.queue, self.peers, Estimates(self.store))
         self.views = Views(self.domain, self.clock)
         self.requests = Requests(self.domain)
@@ -394,11 +398,3 @@ class Service:
     def _clock_ahead(self, peer: Domain) -> timedelta:
         offset = self.peers.clock_offset(peer)
         return timedelta(seconds=offset.ahead if offset is not None else 0)
-
-
-def _ended_by(failure: BaseException) -> str:
-    if isinstance(failure, StoreError) and failure.damaged:
-        return f"ended, and nothing more is written: {failure}"
-    if isinstance(failure, StoreError):
-        return f"ended: the database cannot be flushed to disk; nothing was answered that is not on disk: {failure}"
-    return f"ended after a fault: {failure!r}"

@@ -80,6 +80,7 @@ class Service:
         folder.mkdir(parents=True, exist_ok=True)
         self.process: subprocess.Popen[bytes] | Forked | None = None
         self.environment: dict[str, str] = {}
+        self.options: tuple[str, ...] = ()  # more of `cosched serve`
         self.wrapper: tuple[str, ...] = ()  # what is run, COMMAND say; else it is forked from what has loaded it all
         self._said_before = 0  # bytes in its log when it was started
         self.config: dict[str, Any] = {
@@ -118,7 +119,9 @@ class Service:
     def start(self, *, wait: bool = True) -> Service:
         path = self.folder / "config.toml"
         path.write_text(toml(self.config))
-        self.process = self._process(["serve", "--config", str(path)], {**os.environ, **self.environment})
+        self.process = self._process(
+            ["serve", "--config", str(path), *self.options], {**os.environ, **self.environment}
+        )
         if wait:
             wait_until(self.is_serving, f"{self.name} serves:\n{self.log}")
         return self

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -187,6 +187,7 @@ class Node:
 
     share = Decimal(1)  # the domain's mate_budget_share
     places: Places | None = None
+    aside: Collection[str] = ()  # jobs that are put aside at its starts
 
     def __init__(self, world: World, name: str, path: Path, settings: CoschedulingSettings) -> None:
         self.world, self.name, self.path, self.settings = world, name, path, settings
@@ -228,7 +229,7 @@ class Node:
             self.name, self.settings, self._scheduler(), self.store, WorldClock(self.world), METRICS, kind=self.kind,
             places=self.places,
         )  # fmt: skip
-        for job in recover(self.domain, Outside(self, self.lives)):
+        for job in recover(self.domain, Outside(self, self.lives), self.aside):
             if job not in self.running and job not in self.done:
                 self.launch(job)
         for job in [job for job, record in self.domain.jobs.items() if record.preempted_at is not None]:

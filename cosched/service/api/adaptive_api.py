@@ -67,9 +67,10 @@ class AdaptiveApi(ApiFor[Adaptive], AdaptiveServiceServicer):
         record = self._own_job(self._identify(context), request.job)
         self._sizing(record)
         told = checked_predictions(request.predictions, least_of(record), record.nodes)
-        if tuple(told) != self.domain.sizes.predicted(record):
+        job = str(record.id)
+        if tuple(told) != self.domain.sizes.predicted(record) and job not in self.domain.aside:
             with self.domain.turns.take():
-                self._predict(str(record.id), told)
+                self._predict(job, told)
         return adaptive_pb2.TellPredictionsResponse()
 
     def _predict(self, job: JobId, told: Sequence[Prediction]) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import grpc
 
+from cosched.schedulers.faults import blamed
 from cosched.service.api.requests import Requests, UserRequest
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import StoreError
@@ -66,10 +67,12 @@ def answered(work: Method[_Api, _Message, Reply]) -> Method[_Api, _Message, Repl
             refusal = as_refusal(error)
             metrics.request(call, refusal.code.name, time.perf_counter() - began)
             await abort(context, refusal)
-        except Exception:
+        except Exception as error:
             _LOG.exception("a fault of the service, in %s", call)
             metrics.request(call, "INTERNAL", time.perf_counter() - began)
-            await abort(context, Refusal(grpc.StatusCode.INTERNAL, "INTERNAL", "a fault of this domain"))
+            fault = blamed(error, api.domain.kind)
+            said = "a fault of this domain" if fault is None else fault.short
+            await abort(context, Refusal(grpc.StatusCode.INTERNAL, "INTERNAL", said))
         metrics.request(call, "OK", time.perf_counter() - began)
         return reply
 

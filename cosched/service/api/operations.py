@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -180,22 +181,28 @@ class Operations:
         if of_nodes.keys() - {NODELIST} and self._choosing is None:
             why = f"application: {self._domain.name} chooses no nodes for it: an operator can list all by [machines]"
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_MAPS", why)
-        try:
+        with self._refusing("NO_SUCH_COLUMN"):
             if self._choosing is not None:
                 self._choosing.check(of_nodes, nodes)
             check_columns(kind, columns)
             said = {**kind.own_texts(self._submitted(columns)), **of_nodes}
             kind.read(said)
-        except (ValueError, InputError) as error:
-            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_SUCH_COLUMN", str(error)) from None
         return json.dumps(said) if said else None
 
-    @staticmethod
-    def _check_fits(check: Callable[[T], object], what: T) -> None:
-        try:
+    def _check_fits(self, check: Callable[[T], object], what: T) -> None:
+        with self._refusing("JOB_TOO_LARGE"):
             check(what)
-        except ValueError as error:
-            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_TOO_LARGE", str(error)) from None
+
+    @contextmanager
+    def _refusing(self, reason: str) -> Iterator[None]:
+        """Refuse the job that the block does not take, or in which our scheduler fails."""
+        try:
+            yield
+        except (ValueError, InputError) as error:
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, reason, str(error)) from None
+        except Exception as error:
+            said = self._domain.blame(error)
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "SCHEDULER_FAULT", said) from error
 
     def _add(self, record: JobRecord, wanted: Submission) -> None:
         try:
@@ -274,6 +281,10 @@ class Operations:
         record = self.jobs.owned(request, job)
         if not record.user_hold and record.state is not JobState.HOLDING:
             raise wrong_state(record, "be released: it does not hold")
+        if job in self._domain.aside and not request.caller.operator:
+            raise not_owner(
+                f"an operator has put job {job} aside, as the scheduler failed with it: only one releases it"
+            )
         if not record.user_hold and not request.caller.operator:
             raise not_owner(
                 f"only an operator may end a hold before its time; to end the wait of job {job}, "
@@ -283,6 +294,7 @@ class Operations:
             self.requests.on_record(request, record.id, "")
             if record.user_hold:
                 record.user_hold = False
+                self._domain.put_back(job)
                 self._domain.enqueue(record)
                 self._domain.journal.save(record)
             else:

@@ -168,7 +168,7 @@ class Views:
         if record.cancelled_by is not None and not record.job.state.final:
             return story.CANCELLING
         if record.user_hold:
-            return story.HELD_BY_USER
+            return story.PUT_ASIDE if str(record.id) in self._domain.aside else story.HELD_BY_USER
         if (promise := self._promise(record)) is not None:
             return story.kept_for(promise.proposer, promise.caller)
         return story.HAS_SLOT if record.slot is not None else record.reason

@@ -30,6 +30,7 @@ from cosched.core.events import Event, Ready, Requeued
 from cosched.core.kept import to_plain
 from cosched.core.outcome import ORDERS, Keep, LastingDomain
 from cosched.core.protocol import Domain, EndedBy, JobId, MutatingRequest, SettleGroupStart, TellMember
+from cosched.core.scheduling.nonsense import NonsenseError
 from cosched.core.scheduling.places import Places
 from cosched.core.scheduling.scheduler import Order
 from cosched.core.story import Why
@@ -97,7 +98,8 @@ class Decisions:
     def _illegal(self, event: Event, error: IllegalEvent) -> None:
         """An event that no rule allows, which has changed nothing. No peer can end this service by one."""
         if not self._speaker:
-            raise RuntimeError(f"the rules do not allow what the scheduler has done: {error}") from error
+            job = getattr(event, "job", None)
+            raise NonsenseError(f"has done what the rules do not allow: {error}", job) from error
         self._records.metrics.peer_illegal(self._speaker).inc()
         _LOG.error("peer %s has said what cannot be: %s; it is ignored: %r", self._speaker, error, event)
 
@@ -138,7 +140,11 @@ class Decisions:
 
     def kept_of_domain(self) -> str:
         """Return what is kept of the scheduler beside its jobs, with the name of its kind."""
-        return json.dumps([self._kind, self._scheduler.kept_of_domain()])
+        kept = self._scheduler.kept_of_domain()
+        try:
+            return json.dumps([self._kind, kept])
+        except (TypeError, ValueError) as error:
+            raise NonsenseError(f"has told no plain values by kept_of_domain: {error}", None) from error
 
     def wake(self) -> None:
         """Of a paced domain: iterations run again, at the end of this turn first."""

@@ -7,6 +7,7 @@ are there (`presence`) and whether this domain drains (`draining`).
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -20,9 +21,11 @@ from cosched.core.effects import SetTimer, Start, Timer
 from cosched.core.events import Finished, Requeued, RunsOn, StartedUnasked, Submitted
 from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import Domain, EndedBy, JobId
+from cosched.core.scheduling import nonsense
 from cosched.core.scheduling.places import Places
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
+from cosched.schedulers.faults import blamed
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.loading import DEFAULT, kinds
 from cosched.service.clock import Clock
@@ -45,6 +48,7 @@ from cosched.sockets.sparing_log import SparingLog
 from cosched.workload.column import LEAST_NODES
 
 _LOG = logging.getLogger(__name__)
+ASIDE = "aside"  # what the store calls the jobs that were put aside
 
 
 class LiveDomain:
@@ -82,6 +86,7 @@ class LiveDomain:
         self.sparing_log = SparingLog(logging.getLogger(__name__))  # of what callers can cause at will
         self.journal = Journal(store, clock)
         self.jobs: dict[JobId, JobRecord] = {}  # those that have not ended
+        self.aside: set[JobId] = set()  # those of which the scheduler is told nothing, since it fails with them
         charges = Charges(name, accounts, self.jobs, lambda: self.journal.changes.charges)
         self.core = core = Coscheduler(
             name, scheduler.nodes, settings, owners=owners, adopting=adopting, held_back=self._held_back,
@@ -144,6 +149,16 @@ class LiveDomain:
             known = replace(known, expected=job.held_until)  # which may be another if the settings are
         self.scheduler.submit(known)
 
+    def put_back(self, job: JobId) -> None:
+        """The scheduler is told of the job again, if it was put aside; only in a turn."""
+        if job in self.aside:
+            self.aside.remove(job)
+            self.keep_aside()
+
+    def keep_aside(self) -> None:
+        """Put on record which jobs are put aside; only in a turn."""
+        self.journal.changes.values[ASIDE] = json.dumps(sorted(self.aside, key=int))
+
     def check(self, record: JobRecord) -> None:
         """ValueError if the job can never run here."""
         self.scheduler.check(self.known(record))
@@ -158,6 +173,13 @@ class LiveDomain:
             str(record.id), nodes, record.time_limit, record.submitted_at, paired, record.job.state,
             owner=record.owner, columns=columns_of(record, self.kind, said), nodelist=names_in(said),
         )  # fmt: skip
+
+    def blame(self, error: Exception) -> str:
+        """Return what the scheduler has done wrong by which this error came, and log it; else the error goes on."""
+        if (fault := blamed(error, self.kind)) is None:
+            raise error
+        self.sparing_log.log(logging.ERROR, fault.did, "%s", fault.short)
+        return fault.short
 
     # What running jobs tell
 
@@ -178,7 +200,8 @@ class LiveDomain:
     def started(self, job: JobId) -> None:
         """The manager has started a job, told to or not."""
         if self.state(job) in WAITING:
-            self.decisions.feed(StartedUnasked(job, self.scheduler.start(job, self.journal.now)))
+            allocation = nonsense.allocation("start", job, self.scheduler.start(job, self.journal.now))
+            self.decisions.feed(StartedUnasked(job, allocation))
 
     @in_turn
     def end(
@@ -195,7 +218,8 @@ class LiveDomain:
         if record.cancelled_by is not None:
             by = record.job.ended_by
             why = record.cancelled_by if how is JobState.CANCELLED and record.cancelled_by in FOR_MATE else why
-        if how is JobState.COMPLETED and record.is_launched and record.started_at is not None:
+        completes = how is JobState.COMPLETED and record.is_launched
+        if completes and record.started_at is not None and job not in self.aside:
             self.scheduler.learn(job, self.journal.now - record.started_at if ran is None else ran)
         if self.state(job) in WAITING:
             if how is JobState.COMPLETED or (how is JobState.FAILED and record.preempted_at is not None):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from prometheus_client import Counter
 
@@ -11,7 +13,8 @@ from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Record
 from cosched.core.job import JobState
 from cosched.core.protocol import EndedBy, Found, JobId, Status
-from cosched.core.scheduling.scheduler import OpenScheduler
+from cosched.core.scheduling.nonsense import NonsenseError, nonsense
+from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.story import TOGETHER, What, Why
 from cosched.service.domain import story
 from cosched.service.domain.changes import Cancel, Journal
@@ -76,12 +79,24 @@ class Records:
         for job in changed:
             if (record := self.telling.get(job) or self.jobs.get(job)) is None:
                 continue
-            record.scheduled = self.scheduler.job(job).to_keep() if job in self.scheduler else {}
+            record.scheduled = self._to_keep(job) if job in self.scheduler else {}
             if not record.is_up_to_date():
                 self.journal.save(record)
                 self._charge(record)
             if record.job.state.final:
                 self._retire(record)
+
+    def _to_keep(self, job: JobId) -> dict[str, Any]:
+        """Return what the scheduler keeps of a job; NonsenseError: no plain values, which cannot be written."""
+        known = self.scheduler.job(job)
+        if type(known) is not ClusterJob:
+            raise nonsense("job", job, known)
+        if kept := known.to_keep():
+            try:
+                json.dumps(kept)
+            except (TypeError, ValueError) as error:
+                raise NonsenseError(f"has told no plain values by job: {error}", job) from error
+        return kept
 
     def _charge(self, record: JobRecord) -> None:
         if record.job.id in self.jobs:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from cosched.core.coscheduling.peers import Presence
+from cosched.core.events import NodesLost, SlotLapsed
 from cosched.core.job import JobState
 from cosched.core.kept import from_plain
 from cosched.core.protocol import EndedBy, JobId
@@ -14,24 +15,28 @@ from cosched.errors import InputError
 from cosched.service.domain.charges import DAY, HOUR
 from cosched.service.domain.decisions import PEERS, SCHEDULER, SLOT_USE
 from cosched.service.domain.draining import DRAIN
-from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.live_domain import ASIDE, LiveDomain
 from cosched.service.domain.malleable import least_of
+from cosched.service.domain.story import Noted
 from cosched.service.domain.turns import Outside
-from cosched.service.store import JobRecord
+from cosched.service.store import AuditRecord, JobRecord
 
 LIFE = "life"  # what the store calls the number of times that the domain was started
 SKIPPED = 1000  # numbers of calls; more than a job can have used that are not on disk yet
 
 
-def recover(domain: LiveDomain, outside: Outside) -> list[JobId]:
+def recover(domain: LiveDomain, outside: Outside, aside: Collection[JobId] = ()) -> list[JobId]:
     """Take up all jobs that have not ended, as the last turn left them; ids of those that ran then.
 
     From now on turns may be taken, and `outside` does what they decide. StoreError; InputError: a scheduler of another
-    kind has given them their nodes, or they cannot have them by its present settings.
+    kind has given them their nodes, they cannot have them by its present settings, or there is no job to put `aside`.
+    The scheduler is told nothing of those.
     """
     store = domain.store
     active = store.active_jobs()
-    _recall_scheduler(domain, active)
+    before = set(json.loads(store.meta(ASIDE) or "[]"))
+    domain.aside = _aside(domain, active, before, aside)
+    _recall_scheduler(domain, [record for record in active if str(record.id) not in domain.aside])
     domain.turns.open(outside)
     _begin_life(domain)
     script_bytes = store.script_bytes()
@@ -47,11 +52,42 @@ def recover(domain: LiveDomain, outside: Outside) -> list[JobId]:
         domain.draining.recover(store.meta(DRAIN))
         for record in active:
             _recover(domain, record, script_bytes.get(record.id, 0))
+        for job in sorted(domain.aside - before, key=int):
+            _put_aside(domain, domain.jobs[job])
+        if domain.aside != before:
+            domain.keep_aside()
         for record in store.telling_jobs():
             domain.records.take_up_telling(record)
             domain.decisions.carry_out(domain.core.recover(record.job, 0, domain.clock.now()))
         domain.scheduler.reschedule()
     return running
+
+
+def _aside(
+    domain: LiveDomain, active: Iterable[JobRecord], before: Collection[JobId], more: Collection[JobId]
+) -> set[JobId]:
+    """Return the jobs of which the scheduler is told nothing: those of earlier starts that are left, and more."""
+    known = {str(record.id) for record in active}
+    if unknown := [job for job in more if job not in known]:
+        reason = f"--without-job {unknown[0]}: no such job waits or runs here: leave it out"
+        raise InputError(f"domain {domain.name}", None, reason)
+    return known.intersection((*before, *more))
+
+
+def _put_aside(domain: LiveDomain, record: JobRecord) -> None:
+    """The job waits until an operator releases it. If it has nodes it loses them, and if it runs it is ended."""
+    job, journal = str(record.id), domain.journal
+    journal.note(job, Noted.PUT_ASIDE)
+    journal.changes.audits.append(AuditRecord(journal.now, "", "cosched serve", "PutAside", job, "OK", "--without-job"))
+    if record.state is JobState.RUNNING:
+        domain.records.order_cancellation(record, "cosched serve --without-job")
+        return
+    if record.state is not JobState.QUEUED:
+        domain.decisions.feed(NodesLost(job))
+    elif record.slot is not None:
+        domain.decisions.feed(SlotLapsed(job))
+    record.user_hold = True
+    journal.save(record)
 
 
 def _recall_scheduler(domain: LiveDomain, active: Iterable[JobRecord]) -> None:
@@ -102,6 +138,8 @@ def _begin_life(domain: LiveDomain) -> None:
 def _recover(domain: LiveDomain, record: JobRecord, script_bytes: int) -> None:
     domain.records.take_up(record, script_bytes)
     domain.decisions.carry_out(domain.core.recover(record.job, record.submitted_at, domain.clock.now()))
+    if str(record.id) in domain.aside:
+        return
     why = _why_never(domain, record) if record.state is JobState.QUEUED else None
     if why is not None:
         domain.end(str(record.id), JobState.CANCELLED, why, by=EndedBy.ITSELF)

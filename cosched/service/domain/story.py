@@ -21,6 +21,7 @@ from cosched.wrong_mates import wrong_mate, wrong_member
 
 # A job's reason, in one word: one of these, or why it holds or yields
 HELD_BY_USER = "JobHeldUser"
+PUT_ASIDE = "JobHeldAdmin"
 CANCELLING = "Cancelling"
 WAITS_IN_QUEUE = "Priority"
 MATE_HOLDS = "MateHolding"
@@ -61,6 +62,7 @@ class Noted(StrEnum):
     PEER_DRAINS = "peer drains"
     DRAINS = "drains"
     RESUMED = "is resumed"
+    PUT_ASIDE = "is put aside"
 
 
 NOT_TOLD = {What.ASKS_TO_START_MATE, What.ASKS_TO_TRY_MATE, What.ANSWERS}  # what comes of them is told
@@ -115,6 +117,7 @@ KINDS: dict[What | Noted, int] = {
     Noted.PEER_DRAINS: wire.EVENT_KIND_PEER,
     Noted.DRAINS: wire.EVENT_KIND_WARNING,
     Noted.RESUMED: wire.EVENT_KIND_WARNING,
+    Noted.PUT_ASIDE: wire.EVENT_KIND_WARNING,
 }
 
 WHY_OF_PAIRS: dict[str, str] = {Why.OUTCOME_UNKNOWN: "its mate's domain has proposed this start, and does not answer"}
@@ -353,6 +356,7 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
         f"this domain drains until {clock_time(detail['until'])}, as far as is known"
     ),
     Noted.RESUMED: lambda _, __: "this domain is resumed: it makes pairs again",
+    Noted.PUT_ASIDE: lambda _, __: "put aside: the scheduler is told nothing of it until an operator releases it",
     Noted.NO_ANSWER: lambda detail, _: f"gets no answer of {detail['peer']}: {detail['problem']}",
     Noted.ANSWERED: lambda detail, _: f"is answered by {detail['peer']} after all",
     What.PEER_REFUSED: lambda detail, _: f"{detail['peer']} refuses this domain: a misconfiguration",

@@ -169,6 +169,9 @@ class Turns:
             self._metrics.store_stalled.set(1)
             self._outside.stalled(self.problem)
             return False
+        except BaseException as error:  # what was noted cannot be written, however often that is tried
+            self._outside.broken(error)
+            raise
         return True
 
     def _act(self) -> None:

@@ -170,9 +170,13 @@ class Explaining:
         job, domain = str(record.id), self._domain
         if record.state is JobState.QUEUED and job in plan.sizes:
             return f"{count(plan.sizes[job].nodes, 'node')} by the plan: {plan.sizes[job].why}"
-        if record.state in WITH_NODES and (why := domain.kind.sized(domain.scheduler.job(job))):
-            return f"{count(record.node_count, 'node')}: {why}"
-        return ""
+        if record.state not in WITH_NODES or job not in domain.scheduler:
+            return ""
+        try:
+            why = domain.kind.sized(domain.scheduler.job(job))
+        except Exception as error:  # whatever a package does: all else can be told
+            why = domain.blame(error)
+        return f"{count(record.node_count, 'node')}: {why}" if why else ""
 
     def _write_past(self, told: Outlook, record: JobRecord) -> None:
         """Write what the job has had so far, and what that has cost."""

@@ -13,6 +13,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, Domain, MateJobId, MateProblem, MateStatus
 from cosched.core.story import Why
 from cosched.reasons import in_words
+from cosched.schedulers.waits import waits_for_nodes
 from cosched.service.domain import story
 from cosched.service.domain.charges import HOUR
 from cosched.service.domain.live_domain import LiveDomain
@@ -78,9 +79,7 @@ class Reasons:
                 text="it is to be cancelled; its resource manager has not ended it yet",
             )
         if record.user_hold:
-            return Reason(
-                on_hold=explain_pb2.OnHold(), text="it was submitted on hold", change=f"cosched release {record.id}"
-            )
+            return _on_hold(record, aside=str(record.id) in self._domain.aside)
         if record.state is JobState.READY:
             return self._asks(record)
         if record.slot is not None:
@@ -101,7 +100,11 @@ class Reasons:
         job, domain = str(record.id), self._domain
         known = domain.known(record).with_kept(record.scheduled)
         ahead = max(0, plan.places.get(job, (1, 0))[0] - 1)
-        what, text, change, detail = domain.kind.why(domain.scheduler, known, ahead, plan.words.get(job, ""))
+        try:
+            what, text, change, detail = domain.kind.why(domain.scheduler, known, ahead, plan.words.get(job, ""))
+        except Exception as error:  # whatever a package does: all else can be told
+            what, text, change, detail = waits_for_nodes(known.nodes, domain.scheduler.free, ahead)
+            text = f"{text}; more cannot be told: {domain.blame(error)}"
         told = Reason(text=text, change=change)
         if what in OF_QUEUES:
             getattr(told, what).CopyFrom(OF_QUEUES[what](**detail))
@@ -335,3 +338,10 @@ _OF_WORDS: Mapping[str, Callable[[Reasons, JobRecord], Reason]] = {
     story.HELD_BUDGET: Reasons._over_budget,
     story.NO_SLOT: Reasons._no_slot,
 } | dict.fromkeys(ABSENT, Reasons._peer_absent)
+
+
+def _on_hold(record: JobRecord, *, aside: bool) -> Reason:
+    text, change = "it was submitted on hold", f"cosched release {record.id}"
+    if aside:
+        text, change = "an operator has put it aside, as the scheduler failed with it", f"an operator can: {change}"
+    return Reason(on_hold=explain_pb2.OnHold(), text=text, change=change)

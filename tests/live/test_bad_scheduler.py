@@ -1,0 +1,86 @@
+"""A package with a scheduler that fails: the service says so in its last line, and goes on without the job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cosched.client import Client, ClientError
+from tests.live import services
+from tests.live.services import Service
+from tests.waiting import PATIENCE, wait_until
+
+TOP = Path(__file__).resolve().parents[2]
+WHO = "the scheduler bad (tests.live.bad_scheduler:BAD of badsched 1)"
+JOB = "#!/bin/sh\n"
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    about = tmp_path / "packages" / "badsched-1.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: badsched\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[cosched.schedulers]\nbad = tests.live.bad_scheduler:BAD\n")
+    made = Service(tmp_path / "a", "a")
+    made.wrapper = services.COMMAND
+    made.environment = {"PYTHONPATH": f"{about.parent}:{TOP}"}
+    del made.config["manager"]["policy"]
+    made.config["manager"]["scheduler"] = "bad"
+    yield made.start()
+    made.clear()
+
+
+def last_line(service: Service) -> str:
+    return service.log.splitlines()[-1]
+
+
+def ends(service: Service) -> int:
+    assert service.process is not None
+    return service.process.wait(PATIENCE)
+
+
+def submit(client: Client, trip: str, how: str = "boom") -> str:
+    return str(client.submit(JOB, columns={"trip": trip, "how": how}).id)
+
+
+def test_it_is_named_and_a_job_is_put_aside(service: Service) -> None:
+    with service.client() as client:
+        for trip, said in (("check", "check: RuntimeError: boom"), ("read", "own_texts: KeyError: 'read'")):
+            with pytest.raises(ClientError, match=f"has failed in {said}") as refused:
+                submit(client, trip)
+            assert refused.value.reason == "SCHEDULER_FAULT"
+        blocker = client.submit("#!/bin/sh\nsleep 1000\n", nodes=4)
+        why = submit(client, "why")
+        assert "more cannot be told: the scheduler bad" in service.run("explain", why).stdout
+        client.cancel(blocker.id)
+        wait_until(lambda: client.job(why).state == "completed")
+        with pytest.raises(ClientError, match=r"has failed in next: RuntimeError: boom"):
+            submit(client, "next")
+    assert ends(service) == 1
+    job = int(why) + 1
+    fault = f"{WHO} has failed in next, at job {job}: RuntimeError: boom (bad_scheduler.py, misbehave)"
+    line = f"{fault}: mend that package, or put the job aside by cosched serve --without-job {job}"
+    assert last_line(service) == f"cosched: ended: {line}"
+    service.start(wait=False)
+    assert ends(service) == 2
+    assert last_line(service).endswith(f"config.toml:manager.scheduler: {line}")
+    service.options = ("--without-job", str(job))
+    service.start()
+    with service.client() as client:
+        assert client.job(job).reason == "JobHeldAdmin"
+        other = client.submit(JOB)
+        wait_until(lambda: client.job(other).state == "completed")
+        client.cancel(job)
+
+
+@pytest.mark.parametrize("how", ["hang", pytest.param("endless", marks=pytest.mark.soak)])
+def test_one_that_does_not_return_is_named(service: Service, how: str) -> None:
+    with service.client(timeout=1) as client, pytest.raises(ClientError):
+        submit(client, "next", how)
+    assert ends(service) == 1
+    assert f"{WHO} has not returned for 5 s from next" in last_line(service)
+    service.start(wait=False)
+    assert ends(service) == 2
+    assert "has not returned for 5 s from next" in last_line(service)
