@@ -57,8 +57,9 @@ class Express(PlainScheduler):
         """Those that were submitted last give first."""
         if not self._is_short(job):
             return []
-        running = [other for other in reversed(self.jobs.values()) if other.state is RUNNING]
-        return [other for other in running if not self._is_short(other) and not other.asked.columns.get("steady")]
+        running = [other for other in self.busy.values() if other.state is RUNNING and not self._is_short(other)]
+        givers = [other for other in running if not other.asked.columns.get("steady")]
+        return sorted(givers, key=lambda other: other.number, reverse=True)
 
     def _preempt(self, job: PlainJob) -> None:
         super()._preempt(job)

@@ -27,8 +27,9 @@ class PlainJob:
     """A job, and what has become of it; instants in s, as in ClusterJob."""
 
     asked: ClusterJob
-    state: JobState
+    state: JobState  # changed by `_become` alone
     size: int  # the nodes on which it starts
+    number: int = 0  # in which order jobs were submitted
     nodes: int = 0  # that it has
     passed_over: int = 0
     released: int = -1
@@ -51,6 +52,8 @@ class PlainScheduler(OpenIteration):
         super().__init__()
         self.nodes = self.free = nodes
         self.jobs: dict[JobId, PlainJob] = {}  # in the order of their submission
+        self.busy: dict[JobId, PlainJob] = {}  # those of them that are not queued, in any order
+        self._submitted = 0
         self.starts = RecentStarts()  # none: nobody starts before their turn
         self._going = False  # an iteration is not over yet
         self._events: list[Requeued | NodesLost | Gathered] = []
@@ -62,13 +65,17 @@ class PlainScheduler(OpenIteration):
         return queued
 
     def _givers(self, job: PlainJob) -> list[PlainJob]:  # noqa: ARG002
-        """The running jobs that would lose their nodes to this one, in that order."""
+        """The running jobs (of `busy`) that would lose their nodes to this one, in that order.
+
+        It is asked for each job that does not fit: so not all of `jobs` can be looked at.
+        """
         return []
 
     def _choose(self, now: int) -> PlainJob | None:
         """The next job that can have its nodes, if it has not yielded; its size is that on which it starts."""
+        free = self.free - self._promised()
         for job in self._in_order(now):
-            if job.passed_over != now + 1 and self._can_have(job, self.free):
+            if job.passed_over != now + 1 and self._can_have(job, free):
                 return job
         return None
 
@@ -92,8 +99,21 @@ class PlainScheduler(OpenIteration):
         kept = dict(job.kept)
         size = kept.pop("size", job.nodes)
         nodes = size - kept.pop("lacks", 0)
-        known = PlainJob(job, job.state, size, 0, job.passed_over, job.released, job.wanted_until, job.expected, kept)
+        self._submitted += 1
+        known = PlainJob(
+            job,
+            job.state,
+            size,
+            self._submitted,
+            0,
+            job.passed_over,
+            job.released,
+            job.wanted_until,
+            job.expected,
+            kept,
+        )
         self.jobs[job.id] = known
+        self._become(known, job.state)
         if job.state in WITH_NODES:
             self._give(known, nodes)
         self._take_up(job.id, job.state)
@@ -103,7 +123,9 @@ class PlainScheduler(OpenIteration):
     def leave(self, job: JobId, now: int, how: JobState) -> None:  # noqa: ARG002
         """See OpenScheduler."""
         self._interrupt()
-        self._give(self.jobs.pop(job), 0)
+        known = self.jobs.pop(job)
+        self._give(known, 0)
+        self._become(known, how)
         self._changed = True
 
     def job(self, job: JobId) -> ClusterJob:
@@ -149,14 +171,18 @@ class PlainScheduler(OpenIteration):
             order.sort(key=lambda job: 0 if now < job.wanted_until else 2 if job.released == now else 1)
         return order
 
+    def _promised(self) -> int:
+        """The nodes that others must give to jobs that are ready already."""
+        return sum(job.lacks for job in self.busy.values() if job.state is READY)
+
     def _can_have(self, job: PlainJob, free: int) -> bool:
-        """Whether the job can have its nodes, beside those that others must give to jobs that are ready already."""
-        promised = sum(other.lacks for other in self.jobs.values() if other.state is READY)
-        return job.size <= free + sum(giver.nodes for giver in self._givers(job)) - promised
+        """Whether the job can have its nodes: of `free` ones, which are promised to nobody, and of those who give."""
+        return job.size <= free or job.size <= free + sum(giver.nodes for giver in self._givers(job))
 
     def _make_ready(self, job: PlainJob) -> Ready:
         self._give(job, self._at_once(job))
-        job.state, self._offered = READY, job.asked.id
+        self._become(job, READY)
+        self._offered = job.asked.id
         return Ready(job.asked.id, self._allocation(job), self._hold_limit(job))
 
     def _abandon(self) -> None:
@@ -182,7 +208,8 @@ class PlainScheduler(OpenIteration):
             if self.free < job.lacks:
                 self._preempt(giver)
         self._give(job, job.size)
-        job.state, job.expected = RUNNING, now + self._duration(job)
+        self._become(job, RUNNING)
+        job.expected = now + self._duration(job)
         return replace(self._allocation(job), start=now, expected=job.expected)
 
     def _allocation(self, job: PlainJob) -> Allocation:
@@ -196,11 +223,12 @@ class PlainScheduler(OpenIteration):
     def hold(self, job: JobId, now: int, until: int) -> None:  # noqa: ARG002
         """See Scheduler."""
         self._answer(job)
-        self.jobs[job].state, self.jobs[job].expected = HOLDING, until
+        self._become(self.jobs[job], HOLDING)
+        self.jobs[job].expected = until
 
     def ask_again(self, job: JobId) -> None:
         """See Scheduler."""
-        self.jobs[job].state = READY
+        self._become(self.jobs[job], READY)
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:  # noqa: ARG002
         """See Scheduler."""
@@ -218,8 +246,16 @@ class PlainScheduler(OpenIteration):
 
     def _queue(self, job: PlainJob) -> None:
         self._give(job, 0)
-        job.state, job.expected = QUEUED, FOREVER
+        self._become(job, QUEUED)
+        job.expected = FOREVER
         self._changed = True
+
+    def _become(self, job: PlainJob, state: JobState) -> None:
+        job.state = state
+        if state in WITH_NODES:
+            self.busy[job.asked.id] = job
+        else:
+            self.busy.pop(job.asked.id, None)
 
     def _give(self, job: PlainJob, nodes: int) -> None:
         self.free -= nodes - job.nodes
@@ -245,7 +281,7 @@ class PlainScheduler(OpenIteration):
         tried, free = self.jobs.get(job), self.free
         for other in self._in_order(now) if tried is not None else ():
             if other is tried:
-                return self._can_have(tried, free)
+                return self._can_have(tried, free - self._promised())
             if not other.asked.paired and other.size <= free:
                 free -= other.size
         return False
@@ -281,6 +317,7 @@ class PlainScheduler(OpenIteration):
         """See Playable."""
         other = copy(self)
         other.jobs = {id: replace(job, kept=dict(job.kept)) for id, job in self.jobs.items()}
+        other.busy = {id: other.jobs[id] for id in self.busy}
         other.starts, other._events = RecentStarts(), []
         other._kept, other._have_changed = dict(self._kept), {}
         other._abandon()
@@ -289,7 +326,7 @@ class PlainScheduler(OpenIteration):
 
     def with_nodes(self) -> list[JobId]:
         """See Playable."""
-        return [id for id, job in self.jobs.items() if job.state in WITH_NODES]
+        return sorted(self.busy, key=lambda id: self.busy[id].number)
 
     def shorten(self, most: int) -> None:
         """See Playable."""
@@ -304,4 +341,4 @@ class PlainScheduler(OpenIteration):
 
     def used(self) -> dict[JobState, int]:
         """See OpenScheduler."""
-        return {state: sum(j.nodes for j in self.jobs.values() if j.state is state) for state in WITH_NODES}
+        return {state: sum(job.nodes for job in self.busy.values() if job.state is state) for state in WITH_NODES}

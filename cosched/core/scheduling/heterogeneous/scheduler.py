@@ -137,7 +137,7 @@ class Heterogeneous(Committing):
         """Those that have its machines."""
         having = (of for machine in self._members(job) for of in self._plan.having(machine))
         others = {of.job for of in having if of.job != job.asked.id}
-        return [self.jobs[id] for id in self.jobs if id in others] if others else []
+        return sorted((self.jobs[id] for id in others), key=lambda other: other.number)
 
     def _at_once(self, job: PlainJob) -> int:
         taken = {machine for giver in self._givers(job) for machine in self._members(giver)}
