@@ -11,9 +11,10 @@ import logging
 from collections.abc import Callable, Iterable
 
 from cosched.adapters.pbs import commands
+from cosched.adapters.pbs.batch_job import BatchJob, Phase
 from cosched.adapters.pbs.calls import Pbs
 from cosched.adapters.pbs.commands import NodeRow
-from cosched.adapters.pbs.register import BatchJob, Phase, Register
+from cosched.adapters.pbs.register import Register
 from cosched.adapters.programs import until_it_answers
 from cosched.adapters.tasks import OwnTasks
 

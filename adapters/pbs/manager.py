@@ -29,12 +29,13 @@ from cosched.adapters.batch_system import (
 from cosched.adapters.findings import Finding
 from cosched.adapters.manager import ManagerError, NoRequeueError, SlotsOnRecord, UnknownJobError
 from cosched.adapters.pbs import commands
+from cosched.adapters.pbs.batch_job import BatchJob, Phase
 from cosched.adapters.pbs.calls import Pbs
 from cosched.adapters.pbs.ends import ended, gone
 from cosched.adapters.pbs.held_nodes import HeldNodes
 from cosched.adapters.pbs.hook_server import HookServer
 from cosched.adapters.pbs.prospects import foresee, state_of
-from cosched.adapters.pbs.register import BatchJob, Phase, Register, known
+from cosched.adapters.pbs.register import Register, known
 from cosched.adapters.pbs.settings import PbsSettings, read_settings
 from cosched.adapters.pbs.start_notice import StartNotice
 from cosched.adapters.pbs.submitting import submit
@@ -191,8 +192,7 @@ class PbsManager(WatchedQueue, BatchSystem):
         async with job.order:
             if job.phase is not Phase.OFFERED or offer not in (None, job.number):
                 return False
-            now = self._now()
-            job.phase, job.changed, job.turned_away = Phase.QUEUED, now, now + pause
+            self._register.give_back(job, self._now() + pause)
             self._held.free(job)
         self._tasks.begin(self._schedule_later(pause))
         return True
@@ -258,13 +258,15 @@ class PbsManager(WatchedQueue, BatchSystem):
     async def relink(self, job_id: str, named: Named) -> None:
         """See the protocol."""
         job = self._of(job_id)
-        before, job.named = job.named, named
+        before = job.named
+        self._register.name(job, named)
         await self._name(job_id, named, before=before)
 
     async def part(self, job_id: str) -> None:
         """See the protocol."""
         job = self._of(job_id)
-        before, job.named = job.named, None
+        before = job.named
+        self._register.name(job, None)
         await self._pbs.alter(job_id, words(None, before))
 
     async def _name(

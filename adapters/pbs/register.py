@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from enum import Enum
 
 from cosched.adapters.batch_system import (
     Appeared,
@@ -23,6 +20,7 @@ from cosched.adapters.batch_system import (
 )
 from cosched.adapters.manager import Ended, Started
 from cosched.adapters.pbs import commands
+from cosched.adapters.pbs.batch_job import BatchJob, Mate, Phase
 from cosched.adapters.pbs.commands import JobRow
 from cosched.adapters.pbs.ends import SECOND
 from cosched.adapters.pbs.hook_server import Asked
@@ -35,59 +33,6 @@ NAMESAKE = "whether another job with its mate or group has ended is looked at (c
 TAKEN = "its nodes have just been taken (cosched)"
 _CYCLE = 10.0  # seconds: no scheduling cycle takes longer, or little is lost
 _LOG = logging.getLogger(__name__)
-
-
-class Phase(Enum):
-    """Where a job is."""
-
-    QUEUED = "queued"
-    OFFERED = "offered"  # PBS has chosen it and its nodes, and we keep these for it
-    RUNNING = "running"
-    ENDED = "ended"
-
-
-@dataclass(eq=False)
-class BatchJob:
-    """A job that names a mate; instants by the loop's clock, but for `submitted` and `started`."""
-
-    job_id: str
-    owner: str
-    named: Named | None
-    nodes: int
-    submitted: int  # seconds since 1970
-    name: str = ""
-    time_limit: int = 0
-    account: str = ""
-    phase: Phase = Phase.QUEUED
-    expected: int | None = None  # when PBS expects to start it while it waits
-    comment: str = ""  # why it waits, in PBS's words
-    vnodes: str = ""  # those that it was offered on
-    number: int = 0  # of its latest offer
-    offline: bool = False  # they are offline, with the job on record
-    admitted: bool = False  # we have called qrun: the hook lets it run
-    turned_away: float = 0.0  # until then it is not offered
-    by_us: float = float("-inf")  # when we have started it
-    too_late: set[str] = field(default_factory=set)  # jobs that were refused its nodes since then
-    started: float | None = None  # seconds since 1970
-    end: Ended | None = None
-    changed: float = 0.0  # when the hook, or we, last changed its phase: older looks do not count
-    wanted: asyncio.Future[None] | None = None  # while a caller waits for the offer: it goes there, not into a report
-    order: asyncio.Lock = field(default_factory=asyncio.Lock)  # one order at a time
-    finding: Mapping[str, str] = field(default_factory=dict)  # variables by which it finds its mates
-
-    @property
-    def kept(self) -> frozenset[str]:
-        """The nodes that are kept for it."""
-        return frozenset(commands.chunks(self.vnodes)) if self.phase is Phase.OFFERED else frozenset()
-
-    @property
-    def offered_as(self) -> int:
-        """The number of the offer that it has; 0: none."""
-        return self.number if self.phase is Phase.OFFERED else 0
-
-    def keeps(self, vnodes: str) -> bool:
-        """Whether it is offered, and on these nodes."""
-        return self.phase is Phase.OFFERED and self.vnodes == vnodes
 
 
 class Register:
@@ -112,7 +57,11 @@ class Register:
         self._ask_again = ask_again
         self._look = look
         self._others: set[str] = set()  # queued jobs that name no mate
-        self._refused: set[str] = set()
+        self._refused: dict[str, float] = {}  # jobs that cannot have their mates, and when that was reported
+        self._keepers: dict[str, BatchJob] = {}  # nodes that are kept, and for whom
+        self._offered: dict[str, BatchJob] = {}
+        self._by_us: dict[str, BatchJob] = {}  # jobs that we have started in the last cycle of the scheduler, in order
+        self._namers: dict[Mate, dict[str, BatchJob]] = {}  # those that have not ended, by owner and mate
         self._lines: dict[str, str] = {}  # jobs that wait, in order, with their queues, by the last look
         self._numbers = itertools.count(1)  # of offers
 
@@ -151,13 +100,12 @@ class Register:
 
     def keeps_nodes(self) -> bool:
         """Whether nodes are kept for a job."""
-        return any(job.phase is Phase.OFFERED for job in self.jobs.values())
+        return bool(self._offered)
 
     def _keeper(self, asked: Asked) -> BatchJob | None:
         """Return another job for which one of the nodes is kept."""
-        nodes = commands.chunks(asked.vnodes).keys()
-        rivals = (job for job in self.jobs.values() if job.job_id != asked.job_id and not job.kept.isdisjoint(nodes))
-        return next(rivals, None)
+        keepers = (self._keepers.get(node) for node in commands.chunks(asked.vnodes))
+        return next((job for job in keepers if job is not None and job.job_id != asked.job_id), None)
 
     def _offer(self, job: BatchJob, vnodes: str) -> str:
         if job.phase is Phase.OFFERED:
@@ -183,19 +131,55 @@ class Register:
         The cycle still sees these nodes as free. A cycle asks once for each job, so that of those that ask again the
         scheduler means that they share the nodes.
         """
-        nodes, since = commands.chunks(vnodes).keys(), self._clock() - _CYCLE
-        for other in self.jobs.values():
-            if other.by_us < since or other.phase is not Phase.RUNNING or job.job_id in other.too_late:
+        nodes = commands.chunks(vnodes).keys()
+        self._drop_earlier_starts()
+        for other in self._by_us.values():
+            if other.phase is not Phase.RUNNING or job.job_id in other.too_late:
                 continue
-            if other is not job and not commands.chunks(other.vnodes).keys().isdisjoint(nodes):
+            if other is not job and not other.chosen.isdisjoint(nodes):
                 other.too_late.add(job.job_id)
                 self._ask_again()
                 return True
         return False
 
+    def _drop_earlier_starts(self) -> None:
+        since = self._clock() - _CYCLE
+        self._by_us = {id: job for id, job in self._by_us.items() if job.by_us >= since}
+
     def note_offer(self, job: BatchJob, vnodes: str) -> None:
         """Note that a job is offered on these nodes from now on."""
-        job.phase, job.vnodes, job.number = Phase.OFFERED, vnodes, next(self._numbers)
+        job.number = next(self._numbers)
+        self._enter(job, Phase.OFFERED, vnodes)
+
+    def _enter(self, job: BatchJob, phase: Phase, vnodes: str | None = None) -> None:
+        """Note that a job is in this phase from now on; on these nodes, if they are others than before."""
+        if self._offered.pop(job.job_id, None) is not None:
+            for node in job.chosen:
+                if self._keepers.get(node) is job:
+                    del self._keepers[node]
+        job.phase = phase
+        if vnodes is not None:
+            job.put_on(vnodes)
+        if phase is Phase.OFFERED:
+            self._offered[job.job_id] = job
+            self._keepers |= dict.fromkeys(job.chosen, job)
+        self._note_mate(job)
+
+    def _note_mate(self, job: BatchJob) -> None:
+        """Let the job be found by its mate, or not any more."""
+        if job.found_by is not None:
+            del (namers := self._namers[job.found_by])[job.job_id]
+            if not namers:
+                del self._namers[job.found_by]
+        ended = job.phase is Phase.ENDED
+        job.found_by = None if job.named is None or ended else _found_by(job.named, job.owner)
+        if job.found_by is not None:
+            self._namers.setdefault(job.found_by, {})[job.job_id] = job
+
+    def give_back(self, job: BatchJob, until: float) -> None:
+        """Note that a job has given its nodes back, and is turned away until then."""
+        self._enter(job, Phase.QUEUED)
+        job.changed, job.turned_away = self._clock(), until
 
     def report_offer(self, job: BatchJob) -> None:
         """Report the job's offer, if it has one."""
@@ -225,22 +209,20 @@ class Register:
             elif job.changed < began:
                 self._follow(job, row)
         self._others &= seen.keys()
+        self._drop_earlier_starts()
+        self._refused = {id: at for id, at in self._refused.items() if id in seen or at >= began}
 
     def held_back(self, rows: Iterable[JobRow], began: float) -> list[BatchJob]:
         """Return the offered jobs that their users hold back, as a look that began at `began` found them."""
         held = {row.job_id for row in rows if row.state == "H"}
-        offered = (job for job in self.jobs.values() if job.phase is Phase.OFFERED and not job.admitted)
+        offered = (job for job in self._offered.values() if not job.admitted)
         return [job for job in offered if job.job_id in held and job.changed < began]
 
     def outlooks(self) -> dict[str, JobOutlook]:
         """Return what PBS expects of the jobs that wait."""
-        found = places({job: queue for job, queue in self._lines.items() if not self._is_offered(job)})
+        found = places({job: queue for job, queue in self._lines.items() if job not in self._offered})
         queued = (job for job in self.jobs.values() if job.phase is Phase.QUEUED)
         return {job.job_id: JobOutlook(job.expected, job.comment, *found.get(job.job_id, (0, 0))) for job in queued}
-
-    def _is_offered(self, job_id: str) -> bool:
-        job = self.jobs.get(job_id)
-        return job is not None and job.phase is Phase.OFFERED
 
     def learn(self, row: JobRow) -> BatchJob | None:
         """Take up a job that was not known; None: it names no mate, or cannot have one."""
@@ -255,6 +237,7 @@ class Register:
 
     def _add(self, job: BatchJob) -> BatchJob:
         self.jobs[job.job_id] = job
+        self._note_mate(job)
         self._others.discard(job.job_id)
         self._report(Appeared(*_told(job)))
         return job
@@ -274,20 +257,24 @@ class Register:
         """Note that a job has started, by our word or without."""
         if not job.admitted and job.named is not None and job.phase is not Phase.RUNNING:
             _LOG.warning("job %s has started without permission", job.job_id)
-        job.phase, job.started, job.changed = Phase.RUNNING, at, self._clock()
+        self._enter(job, Phase.RUNNING)
+        job.started, job.changed = at, self._clock()
         if job.admitted:
             job.by_us, job.too_late = job.changed, set()
+            self._by_us[job.job_id] = job
         self._report(Started(job.job_id, round((at or 0) * SECOND)))
 
     def withdraw(self, job: BatchJob) -> None:
         """Note that a job has lost its nodes, and is queued again."""
-        job.phase, job.vnodes, job.started, job.changed = Phase.QUEUED, "", None, self._clock()
+        self._enter(job, Phase.QUEUED, "")
+        job.started, job.changed = None, self._clock()
         self._report(Withdrawn(job.job_id))
 
     def ended(self, job: BatchJob, end: Ended) -> None:
         """Note a job's end."""
         if job.phase is not Phase.ENDED:
-            job.phase, job.end, job.changed = Phase.ENDED, end, self._clock()
+            self._enter(job, Phase.ENDED)
+            job.end, job.changed = end, self._clock()
             self._report(end)
 
     def forget(self, job_id: str) -> None:
@@ -304,12 +291,16 @@ class Register:
 
     def _is_named(self, named: Named, owner: str) -> bool:
         """Whether a job of this owner has this mate, or is in this group, and has not ended as far as is known."""
-        mine = (job for job in self.jobs.values() if job.owner == owner and job.phase is not Phase.ENDED)
-        return any(job.named is not None and (job.named.name, job.named.ids) == (named.name, named.ids) for job in mine)
+        return _found_by(named, owner) in self._namers
+
+    def name(self, job: BatchJob, named: Named | None) -> None:
+        """Note that a job names another mate, or none, by our word."""
+        job.named = named
+        self._note_mate(job)
 
     def relink(self, job: BatchJob, named: Named | None) -> None:
         """Note that a job names another mate, or none."""
-        job.named = named
+        self.name(job, named)
         self._report(Relinked(job.job_id, named))
 
     def _named(self, job_id: str, owner: str, resources: Mapping[str, str], array: bool) -> Named | None:
@@ -325,10 +316,14 @@ class Register:
         return named
 
     def _refuse(self, job_id: str, owner: str, reason: str) -> None:
-        if job_id not in self._refused:
-            self._refused.add(job_id)
+        known, self._refused[job_id] = job_id in self._refused, self._clock()
+        if not known:
             _LOG.warning("job %s of %s starts alone: %s", job_id, owner, reason)
             self._report(Refused(job_id, owner, reason))
+
+
+def _found_by(named: Named, owner: str) -> Mate:
+    return owner, named.name, named.ids
 
 
 def known(job: BatchJob) -> Known:

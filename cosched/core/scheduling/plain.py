@@ -100,18 +100,8 @@ class PlainScheduler(OpenIteration):
         size = kept.pop("size", job.nodes)
         nodes = size - kept.pop("lacks", 0)
         self._submitted += 1
-        known = PlainJob(
-            job,
-            job.state,
-            size,
-            self._submitted,
-            0,
-            job.passed_over,
-            job.released,
-            job.wanted_until,
-            job.expected,
-            kept,
-        )
+        of_job = job.passed_over, job.released, job.wanted_until, job.expected, kept
+        known = PlainJob(job, job.state, size, self._submitted, 0, *of_job)
         self.jobs[job.id] = known
         self._become(known, job.state)
         if job.state in WITH_NODES:

@@ -8,9 +8,10 @@ import pytest
 
 from cosched.adapters.batch_system import Appeared, BatchReport, JobOutlook, Offered
 from cosched.adapters.manager import End, Ended
+from cosched.adapters.pbs.batch_job import BatchJob, Phase
 from cosched.adapters.pbs.commands import JobRow
 from cosched.adapters.pbs.hook_server import Asked
-from cosched.adapters.pbs.register import NAMESAKE, TAKEN, WAITS, BatchJob, Phase, Register
+from cosched.adapters.pbs.register import NAMESAKE, TAKEN, WAITS, Register
 
 HERE, THERE = "(a1:ncpus=1)+(a2:ncpus=1)", "(a3:ncpus=1)+(a4:ncpus=1)"
 ASKED = Asked("7", array=False, vnodes=HERE, owner="ann", name="", requestor="Scheduler", resources={"pair": "p"})
