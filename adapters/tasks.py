@@ -27,6 +27,10 @@ class OwnTasks:
         task.add_done_callback(self._done)
         return task
 
+    async def finish(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Run this to its end, even if the caller is cancelled."""
+        return await asyncio.shield(self.begin(work))
+
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from typing import Protocol
 
 from cosched.adapters.batch_system import BatchReport
+from cosched.adapters.manager import ManagerError
 from cosched.adapters.watch import Watch
 
 
@@ -14,6 +17,12 @@ class WatchedQueue:
 
     _reports: asyncio.Queue[BatchReport]
     _watch: Watch
+    _nodes = 0
+
+    @property
+    def nodes(self) -> int:
+        """See the protocol."""
+        return self._nodes
 
     async def reports(self) -> AsyncIterator[BatchReport]:
         """See the protocol."""
@@ -34,3 +43,27 @@ class WatchedQueue:
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
+
+
+class Wanted(Protocol):
+    """A job; `wanted` is set while a caller waits for its offer, which goes there and not into a report."""
+
+    wanted: asyncio.Future[None] | None
+
+
+async def wait_for_offer(
+    job: Wanted, patience: float, hasten: Callable[[], Awaitable[None]], report: Callable[[], None]
+) -> None:
+    """Wait up to `patience` seconds for the offer that `hasten` brings; `report` one that a cancelled caller has."""
+    wanted = job.wanted = asyncio.get_running_loop().create_future()
+    try:
+        with suppress(TimeoutError, ManagerError):
+            async with asyncio.timeout(patience):
+                await hasten()
+                await wanted
+    except asyncio.CancelledError:
+        if wanted.done() and not wanted.cancelled():
+            report()  # nobody waits for it any more
+        raise
+    finally:
+        job.wanted = None

@@ -11,10 +11,8 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
 
 from cosched.adapters.batch_system import (
     BatchReport,
@@ -44,11 +42,10 @@ from cosched.adapters.permissions import Account
 from cosched.adapters.programs import until_it_answers
 from cosched.adapters.tasks import OwnTasks
 from cosched.adapters.watch import Watch
-from cosched.adapters.watched import WatchedQueue
+from cosched.adapters.watched import WatchedQueue, wait_for_offer
 from cosched.core.protocol import Named
 from cosched.file_errors import reason_of
 
-_T = TypeVar("_T")
 OTHERS_TURN = 2.0  # seconds that a released job is turned away, so that others get its nodes offered first
 _UNTIL_ORDERED = 0.01  # seconds from an agreement to the order to start
 _LOG = logging.getLogger(__name__)
@@ -75,13 +72,7 @@ class PbsManager(WatchedQueue, BatchSystem):
         heard = self._register.asked, self._changing, self._watch.hint, self._ended
         self._hooks = HookServer(settings.hook_socket, *heard, self._register.keeps_nodes, self._register.finding)
         self._held = HeldNodes(self._pbs, self._tasks, self._now, settings.guard, self._withdraw)
-        self._nodes = 0
         self._notice = StartNotice(settings.start_lead)
-
-    @property
-    def nodes(self) -> int:
-        """See the protocol."""
-        return self._nodes
 
     @property
     def start_lead(self) -> float:
@@ -182,11 +173,11 @@ class PbsManager(WatchedQueue, BatchSystem):
     async def give_back(self, job_id: str, backoff: float | None = None, offer: int | None = None) -> bool:
         """See the protocol; continues if the caller is cancelled."""
         pause = self.settings.backoff if backoff is None else backoff
-        return await asyncio.shield(self._tasks.begin(self._give_back(self._of(job_id), pause, offer)))
+        return await self._tasks.finish(self._give_back(self._of(job_id), pause, offer))
 
     async def release(self, job_id: str, offer: int | None = None) -> bool:
         """See the protocol; continues if the caller is cancelled."""
-        return await asyncio.shield(self._tasks.begin(self._give_back(self._of(job_id), OTHERS_TURN, offer)))
+        return await self._tasks.finish(self._give_back(self._of(job_id), OTHERS_TURN, offer))
 
     async def _give_back(self, job: BatchJob, pause: float, offer: int | None) -> bool:
         async with job.order:
@@ -211,22 +202,9 @@ class PbsManager(WatchedQueue, BatchSystem):
         """See the protocol."""
         job = self._of(job_id)
         if job.phase is Phase.QUEUED:
-            await self._wait_for_offer(job, self.settings.try_patience if patience is None else patience)
+            limit = self.settings.try_patience if patience is None else patience
+            await wait_for_offer(job, limit, lambda: self.hasten(job_id), lambda: self._register.report_offer(job))
         return job.offered_as
-
-    async def _wait_for_offer(self, job: BatchJob, patience: float) -> None:
-        wanted = job.wanted = asyncio.get_running_loop().create_future()
-        try:
-            with suppress(TimeoutError, ManagerError):
-                async with asyncio.timeout(patience):
-                    await self.hasten(job.job_id)
-                    await wanted
-        except asyncio.CancelledError:
-            if wanted.done() and not wanted.cancelled():
-                self._register.report_offer(job)  # nobody waits for it any more
-            raise
-        finally:
-            job.wanted = None
 
     async def hasten(self, job_id: str) -> None:
         """See the protocol."""
@@ -291,15 +269,15 @@ class PbsManager(WatchedQueue, BatchSystem):
         self._watch.close()
         await self._hooks.close()
 
+    async def _schedule_later(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        await until_it_answers(self._pbs.schedule)
+
     def _of(self, job_id: str) -> BatchJob:
         job = self._register.jobs.get(job_id)
         if job is None:
             raise UnknownJobError(f"no job {job_id[:64]!a} with a mate is known to PBS")
         return job
-
-    async def _schedule_later(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-        await until_it_answers(self._pbs.schedule)
 
     # Looks at the queue
 

@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TypeVar
 
 from cosched.adapters.batch_system import (
     BatchReport,
@@ -51,7 +50,6 @@ from cosched.adapters.watched import WatchedQueue
 from cosched.core.protocol import Named
 from cosched.file_errors import reason_of
 
-_T = TypeVar("_T")
 _HOOK_LEAD = 0.05  # seconds for an answer to reach a hook
 _OF_LEAD = 1 / 3  # the part of the gate's lead that writing its file may take
 _AFTER_A_RUN = 10  # seconds that Slurm needs before a requeued job that may have run starts again
@@ -83,12 +81,6 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         self._hooks: HookServer
         self._sequences: Sequences
         self._slots: Slots
-        self._nodes = 0
-
-    @property
-    def nodes(self) -> int:
-        """See the protocol."""
-        return self._nodes
 
     @property
     def start_lead(self) -> float:
@@ -209,14 +201,14 @@ class SlurmManager(WatchedQueue, MeetingSystem):
     async def give_back(self, job_id: str, backoff: float | None = None, offer: int | None = None) -> bool:
         """See the protocol; continues if the caller is cancelled. MustHoldError."""
         job, pause = self._of(job_id), self.settings.backoff if backoff is None else backoff
-        given = await asyncio.shield(self._tasks.begin(self._sequences.give_back(job, pause, offer)))
+        given = await self._tasks.finish(self._sequences.give_back(job, pause, offer))
         if self._slots.is_for_one_try(job_id) and not job.offered_as:
             await self.unbook(job_id)
         return given
 
     async def release(self, job_id: str, offer: int | None = None) -> bool:
         """See the protocol; continues if the caller is cancelled. MustHoldError."""
-        return await asyncio.shield(self._tasks.begin(self._sequences.release(self._of(job_id), offer)))
+        return await self._tasks.finish(self._sequences.release(self._of(job_id), offer))
 
     async def requeue(self, job_id: str) -> None:
         """See the protocol; continues if the caller is cancelled."""
@@ -236,29 +228,27 @@ class SlurmManager(WatchedQueue, MeetingSystem):
     ) -> WantedStart:
         """See the protocol; continues if the caller is cancelled."""
         starting = self._slots.start_wanted(self._of(job_id), budget, guards, ready, self.settings.try_patience)
-        return await asyncio.shield(self._tasks.begin(starting))
+        return await self._tasks.finish(starting)
 
     async def quote(self, job_id: str, not_before: int, paired: Collection[str], *, keep: bool) -> int | None:
         """See the protocol; continues if the caller is cancelled."""
-        quoting = self._slots.quote(self._of(job_id), not_before, paired, keep=keep)
-        return await asyncio.shield(self._tasks.begin(quoting))
+        return await self._tasks.finish(self._slots.quote(self._of(job_id), not_before, paired, keep=keep))
 
     async def forgo(self, job_id: str) -> None:
         """See the protocol; continues if the caller is cancelled."""
-        await asyncio.shield(self._tasks.begin(self._slots.forgo(job_id)))
+        await self._tasks.finish(self._slots.forgo(job_id))
 
     async def book(self, job_id: str, generation: int, at: int, paired: Collection[str]) -> bool:
         """See the protocol; continues if the caller is cancelled."""
-        return await asyncio.shield(self._tasks.begin(self._slots.book(self._of(job_id), generation, at, paired)))
+        return await self._tasks.finish(self._slots.book(self._of(job_id), generation, at, paired))
 
     async def claim(self, job_id: str) -> int:
         """See the protocol; continues if the caller is cancelled."""
-        claiming = self._slots.claim(self._of(job_id), self.settings.try_patience)
-        return await asyncio.shield(self._tasks.begin(claiming))
+        return await self._tasks.finish(self._slots.claim(self._of(job_id), self.settings.try_patience))
 
     async def unbook(self, job_id: str) -> None:
         """See the protocol; continues if the caller is cancelled."""
-        await asyncio.shield(self._tasks.begin(self._slots.unbook(job_id)))
+        await self._tasks.finish(self._slots.unbook(job_id))
 
     def _remove_what_is_over(self) -> None:
         for job_id in self._slots.over(self._register.jobs):
@@ -301,12 +291,6 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         self._watch.close()
         await self._hooks.close()
 
-    def _of(self, job_id: str) -> BatchJob:
-        job = self._register.jobs.get(job_id)
-        if job is None:
-            raise UnknownJobError(f"no job {job_id[:64]!a} with a mate is known to Slurm")
-        return job
-
     # Calls of the hook server
 
     def _offered(self, offer: Offer) -> None:
@@ -330,6 +314,12 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         """A job has ended, with or without a mate, or we have looked at the queue."""
         if self._slots:
             self._reports.put_nowait(Freed())
+
+    def _of(self, job_id: str) -> BatchJob:
+        job = self._register.jobs.get(job_id)
+        if job is None:
+            raise UnknownJobError(f"no job {job_id[:64]!a} with a mate is known to Slurm")
+        return job
 
     # Looks at the queue
 

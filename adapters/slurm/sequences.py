@@ -23,6 +23,7 @@ from cosched.adapters.slurm.commands import JobRow, NotPendingError
 from cosched.adapters.slurm.hook_server import HookServer
 from cosched.adapters.slurm.register import Register
 from cosched.adapters.watch import Watch
+from cosched.adapters.watched import wait_for_offer
 
 _LOG = logging.getLogger(__name__)
 _UNTOLD = 1.0  # seconds to wait for a hook's message before we ask squeue
@@ -82,22 +83,8 @@ class Sequences:
     async def try_start(self, job: BatchJob, patience: float) -> int:
         """Make Slurm consider the queued job; return the offer that it has within `patience` seconds, 0 if none."""
         if job.phase in (Phase.QUEUED, Phase.CHOSEN, Phase.GIVING_BACK):
-            await self._wait_for_offer(job, patience)
+            await wait_for_offer(job, patience, lambda: self.hasten(job), lambda: self._register.report_offer(job))
         return job.offered_as
-
-    async def _wait_for_offer(self, job: BatchJob, patience: float) -> None:
-        wanted = job.wanted = asyncio.get_running_loop().create_future()
-        try:
-            with suppress(TimeoutError, ManagerError):
-                async with asyncio.timeout(patience):
-                    await self.hasten(job)
-                    await wanted
-        except asyncio.CancelledError:
-            if wanted.done() and not wanted.cancelled():
-                self._register.report_offer(job)  # nobody waits for it any more
-            raise
-        finally:
-            job.wanted = None
 
     async def mend(self, row: JobRow, delay: int) -> None:
         """Shorten the time that Slurm keeps a requeued job back to `delay` seconds."""
