@@ -18,8 +18,6 @@ SCHEMES = words(cluster_pb2.Scheme, "SCHEME_")
 class Drain(View[cluster_pb2.Drain]):
     """A drain: the domain makes no holds and no pairs."""
 
-    __slots__ = ()
-
     since = instant("When it began.")
     until = instant("The expected end, as told to the peers.")
     settled_by = instant("Until when jobs that held already may go on holding.")
@@ -32,8 +30,6 @@ class Drain(View[cluster_pb2.Drain]):
 
 class Peer(View[cluster_pb2.Peer]):
     """Another domain, as a domain sees it."""
-
-    __slots__ = ()
 
     name = plain(str, "Its name.")
     address = plain(str, "HOST:PORT.")
@@ -59,8 +55,6 @@ class Peer(View[cluster_pb2.Peer]):
 
 class Domain(View[cluster_pb2.Domain]):
     """A policy domain."""
-
-    __slots__ = ()
 
     name = plain(str, "Its name.")
     version = plain(str, "The version of the software that serves it.")
@@ -120,8 +114,6 @@ class Domain(View[cluster_pb2.Domain]):
 
 class Nodes(View[cluster_pb2.NodeGroup]):
     """Nodes of equal state and job."""
-
-    __slots__ = ()
 
     state = word(NODE_STATES, "idle, busy, held, down or unknown.")
     count = plain(int, "How many nodes these are.")

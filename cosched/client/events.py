@@ -12,8 +12,6 @@ EVENT_KINDS = words(domain_pb2.EventKind, "EVENT_KIND_")
 class Event(View[domain_pb2.Event]):
     """One event of a domain."""
 
-    __slots__ = ()
-
     sequence = plain(int, "Its number in the domain; later events have larger numbers.")
     at = instant("When it happened.")
     kind = word(

@@ -16,8 +16,6 @@ SOURCES = words(explain_pb2.EstimateSource, "ESTIMATE_SOURCE_")
 class Estimate(View[explain_pb2.Estimate]):
     """An expected start."""
 
-    __slots__ = ()
-
     @property
     def at(self) -> datetime:
         """When."""
@@ -67,8 +65,6 @@ def how_good(estimate: Estimate) -> str:
 class Reason(View[explain_pb2.Reason]):
     """Why a job waits."""
 
-    __slots__ = ()
-
     @property
     def kind(self) -> str | None:
         """What it is, such as nodes_busy, mate_waits; None: only the text says it."""
@@ -88,8 +84,6 @@ class Reason(View[explain_pb2.Reason]):
 class Cost(View[explain_pb2.Cost]):
     """Node-seconds that jobs have cost beyond their runs."""
 
-    __slots__ = ()
-
     held = plain(int, "Of nodes that were held unused for mates.")
     booked = plain(int, "Of nodes that were kept unused while mates' domains were asked.")
     pushed = plain(int, "By which starts before their turn have pushed the first jobs of the queue.")
@@ -103,8 +97,6 @@ class Cost(View[explain_pb2.Cost]):
 
 class Outlook(View[explain_pb2.Outlook]):
     """When a job is expected to start for its own part, and why it waits."""
-
-    __slots__ = ()
 
     domain = plain(str, "Its domain.", "job.domain")
     id = if_any(str, "Its id there; None: unknown.", "job.job_id")
@@ -136,8 +128,6 @@ class Outlook(View[explain_pb2.Outlook]):
 
 class Explanation(View[explain_pb2.Explanation]):
     """When and why, of a job and its mates."""
-
-    __slots__ = ()
 
     job = part(Outlook, "The job.")
     mates = many(Outlook, "Its mate, or the other members of its group.")

@@ -31,8 +31,6 @@ MATE_STATUSES = words(coscheduling_pb2.MateStatus, "MATE_STATUS_")
 class Holds(View[job_pb2.HoldRecord]):
     """A job's holds and yields so far."""
 
-    __slots__ = ()
-
     holds = plain(int, "How often it has held.")
     yields = plain(int, "How often it has yielded.")
     held_node_seconds = plain(int, "The node-seconds that it held without using them.")
@@ -46,8 +44,6 @@ class Holds(View[job_pb2.HoldRecord]):
 
 class Mate(View[job_pb2.Mate]):
     """A job's mate, and what the job's domain knows of it."""
-
-    __slots__ = ()
 
     @property
     def domain(self) -> str:
@@ -82,8 +78,6 @@ class Mate(View[job_pb2.Mate]):
 class Member(View[job_pb2.Member]):
     """Another member of a job's group, and what the job's domain knows of it."""
 
-    __slots__ = ()
-
     domain = plain(str, "Its domain.")
     id = if_any(str, "Its id there; None: it is not submitted yet, as far as is known.", "job.job_id")
     status = word_if_any(
@@ -103,8 +97,6 @@ class Member(View[job_pb2.Member]):
 
 class Group(View[job_pb2.Group]):
     """A job's group: one job on each of several domains, which start together."""
-
-    __slots__ = ()
 
     name = plain(str, "Its name, which all its jobs were submitted with.")
     members = many(Member, "The other members, by domain.")
@@ -127,8 +119,6 @@ class Group(View[job_pb2.Group]):
 class Prediction(View[job_pb2.Prediction]):
     """What a job predicts of a number of nodes, in seconds."""
 
-    __slots__ = ()
-
     nodes = plain(int, "So many nodes.")
     exec_time = plain(float, "How long an iteration takes.")
     exec_time_comp = plain(float, "The computation in it; 0: not known.")
@@ -138,8 +128,6 @@ class Prediction(View[job_pb2.Prediction]):
 
 class Malleable(View[job_pb2.Malleable]):
     """A job whose size may change while it runs; `Job.nodes` is what its scheduler gives to it."""
-
-    __slots__ = ()
 
     least = plain(int, "The fewest nodes on which it runs.")
     ideal = plain(int, "The most that it can use.")
@@ -159,8 +147,6 @@ class Malleable(View[job_pb2.Malleable]):
 
 class Job(View[job_pb2.Job]):
     """A job of a domain."""
-
-    __slots__ = ()
 
     domain = plain(str, "The domain to which it was submitted.", "ref.domain")
     id = plain(str, "Its id in that domain.", "ref.job_id")

@@ -13,8 +13,6 @@ from cosched.v1 import machines_pb2
 class Machine(View[machines_pb2.Machine]):
     """A machine."""
 
-    __slots__ = ()
-
     name = plain(str, "Its full name.")
     segment = plain(str, "The network that it is in.")
     node = if_any(str, "What its domain calls it; None: the domain gives nodes by their number.")
@@ -29,8 +27,6 @@ class Machine(View[machines_pb2.Machine]):
 class Link(View[machines_pb2.Link]):
     """One direction of a link between machines or segments."""
 
-    __slots__ = ()
-
     start = plain(str, "Where it leads from.")
     to = plain(str, "Where it leads to.")
     bandwidth = if_given(float, "Mb/s of 10^6 bits; None: not known.")
@@ -39,8 +35,6 @@ class Link(View[machines_pb2.Link]):
 
 class Machines(View[machines_pb2.ListMachinesResponse]):
     """The machines of a domain."""
-
-    __slots__ = ()
 
     machines = many(Machine, "In the domain's order.")
     links = many(Link, "The links that are known, between them and to others.")
@@ -54,8 +48,6 @@ class Machines(View[machines_pb2.ListMachinesResponse]):
 
 class StartQuote(View[machines_pb2.QuoteStartResponse]):
     """When a job would start that were submitted now; nothing is promised."""
-
-    __slots__ = ()
 
     at = instant("When; None: that cannot be foreseen.")
 

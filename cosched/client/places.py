@@ -11,8 +11,6 @@ from cosched.v1 import rendezvous_pb2
 class FoundMate(View[rendezvous_pb2.FoundMate]):
     """A mate of a job, or another member of its group."""
 
-    __slots__ = ()
-
     domain = plain(str, "Its domain.", "job.domain")
     job_id = if_any(str, "Its id there; None: unknown.", "job.job_id")
     status = word_if_any(

@@ -13,8 +13,6 @@ _SOURCES = words(run_times_pb2.RunTimeSource, "RUN_TIME_SOURCE_")
 class RunTime(View[run_times_pb2.RunTime]):
     """Completed runs, and what is expected of the next. Preempted and failed runs do not count."""
 
-    __slots__ = ()
-
     job_class = plain(str, "Empty: of all job classes.")
     resource = plain(str, "A machine or a cluster; empty: of all.")
     user = plain(str, "Empty: of all users.")

@@ -13,8 +13,6 @@ USAGE_BY = words(usage_pb2.UsageBy, "USAGE_BY_")
 class Usage(View[usage_pb2.Usage]):
     """A sum, of a user, an account, or a pair or group."""
 
-    __slots__ = ()
-
     name = plain(str, "Whose it is; empty: of no account.")
     jobs = plain(int, "How many jobs.")
     cost = part(Cost, "What they have cost.")

@@ -14,7 +14,15 @@ from google.protobuf.message import Message
 Covered = TypeVar("Covered", bound=Message)
 
 
-class View(Generic[Covered]):
+class _Slotted(type):
+    """Makes classes whose instances have no attributes but those that are declared."""
+
+    @classmethod
+    def __prepare__(cls, name: str, bases: tuple[type, ...], /, **_: Any) -> dict[str, object]:
+        return {"__slots__": ()}
+
+
+class View(Generic[Covered], metaclass=_Slotted):
     """The base of all views: comparable, hashable, and with all values in its repr."""
 
     __slots__ = ("_message",)
