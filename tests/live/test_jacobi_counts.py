@@ -29,7 +29,7 @@ SIZE = 40
 
 @pytest.fixture
 def memory() -> Iterator[SharedMemory]:
-    made = SharedMemory(create=True, size=jacobi.phase(SIZE, None).min_requirements().memory)
+    made = SharedMemory(create=True, size=jacobi.phase(SIZE, None).least.memory)
     yield made
     made.close()
     made.unlink()
@@ -56,8 +56,8 @@ def test_each_point_costs_as_many_operations_as_comp_complexity_says(processes):
     Counted.operations = 0
     for first, last in pairwise(rows):
         jacobi.update(both[0].view(Counted), both[1], first, last)
-    assert int((~np.isnan(both[1])).sum()) == phase.num_des()
-    assert Counted.operations == phase.num_des() * phase.comp_complexity()
+    assert int((~np.isnan(both[1])).sum()) == phase.numDEs
+    assert Counted.operations == phase.numDEs * phase.comp
 
 
 @pytest.mark.parametrize("processes", [2, 3, 5])
@@ -110,11 +110,11 @@ def messages(memory: SharedMemory, processes: int, iterations: int) -> tuple[int
 def test_one_more_process_costs_a_step_of_comm_complexity_bytes_an_iteration(memory):
     """ "comm_topology ... is used to select from a set of topology-specific communication functions": P - 1 steps."""
     phase, iterations = jacobi.phase(SIZE, 7), 7
-    assert phase.iters() == iterations
-    assert phase.comm_topology() == BROADCAST
+    assert phase.iterations == iterations
+    assert phase.topology == BROADCAST
     (few, bytes_of_few), (more, bytes_of_more) = (messages(memory, processes, iterations) for processes in (1, 3))
     assert more - few == (3 - 1) * iterations * 2  # a task and an answer
-    assert bytes_of_more - bytes_of_few == (3 - 1) * iterations * phase.comm_complexity()
+    assert bytes_of_more - bytes_of_few == (3 - 1) * iterations * phase.comm
 
 
 def test_what_was_measured_on_some_processes_predicts_the_others():

@@ -106,7 +106,7 @@ class Times(NamedTuple):
 
 
 def phase(size: int, iterations: int | None, arch: float = 0.0) -> Phase:
-    """Return what the cost models ask of this program: see Callbacks.
+    """Return what the cost models ask of this program.
 
     A point costs three additions and a division. Each further process gets one more task and gives one more answer;
     borders are read where they are, in the memory that all share.

@@ -1,8 +1,8 @@
 """Prophet's cost models: how long an iteration of a parallel application takes on P processors.
 
-Weissman, Abburi, England (2004), section 3 and figure 4: the application gives callbacks, from which T_comm, T_comp and
-T_exec follow; the knee of T_exec is the ideal number of processors. Times are in seconds, sizes in bytes. There is no
-scheduler here: an application, its client and the simulator can all use it.
+Weissman, Abburi, England (2004), section 3 and figure 4: from what the application says of its iterations follow
+T_comm, T_comp and T_exec; the knee of T_exec is the ideal number of processors. Times are in seconds, sizes in bytes.
+There is no scheduler here: an application, its client and the simulator can all use it.
 """
 
 from __future__ import annotations
@@ -41,42 +41,20 @@ class Requirements:
             raise ValueError(f"requirements need 1 processor or more and no negative sizes, not {self}")
 
 
-class Callbacks(Protocol):
-    """What an application tells of one phase of its program (figure 4). They may depend on the problem's size."""
-
-    def comm_topology(self) -> str:
-        """Return one of TOPOLOGIES."""
-
-    def comm_complexity(self) -> float:
-        """Return the "avg message size in bytes"."""
-
-    def num_des(self) -> int:
-        """Return the "number of data elements (DE) in the problem" (numDEs)."""
-
-    def comp_complexity(self) -> float:
-        """Return the "# of executed instructions per DE"."""
-
-    def arch_cost(self) -> float:
-        """Return the "arch-specific execution cost per instruction for a data element (usec/instruction)"."""
-
-    def iters(self) -> int | None:
-        """Return the "number of iterations if known"."""
-
-    def min_requirements(self) -> Requirements:
-        """Return the "minimum resources required for execution"."""
-
-
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Callbacks with fixed values. ValueError for one that is out of range."""
+    """What an application tells of one phase of its program; after # the callback of figure 4, and its words.
 
-    numDEs: int  # noqa: N815  (as in the paper)
-    comp: float
-    arch: float
-    topology: str = ONE_D
-    comm: float = 0.0
-    iterations: int | None = None
-    least: Requirements = field(default_factory=lambda: Requirements(1))
+    ValueError for a value that is out of range. The values may depend on the problem's size.
+    """
+
+    numDEs: int  # noqa: N815  num_des: "number of data elements (DE) in the problem"
+    comp: float  # comp_complexity: "# of executed instructions per DE"
+    arch: float  # arch_cost: "arch-specific execution cost per instruction for a data element (usec/instruction)"
+    topology: str = ONE_D  # comm_topology: one of TOPOLOGIES
+    comm: float = 0.0  # comm_complexity: "avg message size in bytes"
+    iterations: int | None = None  # iters: "number of iterations if known"
+    least: Requirements = field(default_factory=lambda: Requirements(1))  # min_requirements: "minimum resources"
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -87,34 +65,6 @@ class Phase:
                 raise ValueError(f"{name}: {getattr(self, name)} is not a number from 0 on")
         if self.iterations is not None and self.iterations < 1:
             raise ValueError(f"iterations: {self.iterations} is not 1 or more")
-
-    def comm_topology(self) -> str:
-        """See Callbacks."""
-        return self.topology
-
-    def comm_complexity(self) -> float:
-        """See Callbacks."""
-        return self.comm
-
-    def num_des(self) -> int:
-        """See Callbacks."""
-        return self.numDEs
-
-    def comp_complexity(self) -> float:
-        """See Callbacks."""
-        return self.comp
-
-    def arch_cost(self) -> float:
-        """See Callbacks."""
-        return self.arch
-
-    def iters(self) -> int | None:
-        """See Callbacks."""
-        return self.iterations
-
-    def min_requirements(self) -> Requirements:
-        """See Callbacks."""
-        return self.least
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +105,7 @@ class DataParallel:
     processor has nobody to tell anything.
     """
 
-    phase: Callbacks
+    phase: Phase
     network: Network
 
     def comp(self, procs: int) -> float:
@@ -167,8 +117,8 @@ class DataParallel:
         net, phase = self.network, self.phase
         if procs == 1:
             return 0.0
-        steps = TOPOLOGIES[phase.comm_topology()](procs)
-        return steps * (net.latency + net.per_byte * procs * phase.comm_complexity() / net.bandwidth)
+        steps = TOPOLOGIES[phase.topology](procs)
+        return steps * (net.latency + net.per_byte * procs * phase.comm / net.bandwidth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +130,7 @@ class MasterSlave:
     which works, too, if it is alone.
     """
 
-    phase: Callbacks
+    phase: Phase
     network: Network
     tasks: int
 
@@ -194,7 +144,7 @@ class MasterSlave:
         net = self.network
         if procs == 1:
             return 0.0
-        message = net.latency + net.per_byte * self.phase.comm_complexity() / net.bandwidth
+        message = net.latency + net.per_byte * self.phase.comm / net.bandwidth
         return (procs - 1) * net.latency + 2 * self.tasks * message
 
 
@@ -219,9 +169,9 @@ class Pipeline:
         return max(inner, *self.others) - self.comp(procs)
 
 
-def _work(phase: Callbacks) -> float:
+def _work(phase: Phase) -> float:
     """Return the seconds of an iteration's work on one whole processor."""
-    return phase.comp_complexity() * phase.arch_cost() * phase.num_des() * MICRO
+    return phase.comp * phase.arch * phase.numDEs * MICRO
 
 
 def exec_time(model: Model, procs: int) -> float:
@@ -267,7 +217,7 @@ class Sensing:
     The application calls `measured` after each iteration.
     """
 
-    def __init__(self, phase: Callbacks, model: Model, most: int, keep: int = 1000) -> None:
+    def __init__(self, phase: Phase, model: Model, most: int, keep: int = 1000) -> None:
         """`most`: the processors that there are; `keep`: how many iterations are remembered."""
         self._phase, self._model, self._most, self._keep = phase, model, most, keep
         self._past: list[tuple[float, float]] = []
@@ -290,7 +240,7 @@ class Sensing:
 
     def resources(self) -> tuple[Requirements, Requirements]:
         """Return what the application needs at least, and its ideal; ValueError if there is less than the least."""
-        least = self._phase.min_requirements()
+        least = self._phase.least
         procs = ideal(self._model, least.processors, self._most)
         return least, Requirements(procs, least.memory, least.disk)
 
