@@ -31,14 +31,12 @@ class BatchDomain:
         return None
 
     def start(self, job: JobId, now: int) -> Allocation:
-        """See the protocol."""
         row = self.row[job]
         self.holds.end(row, now, HoldEnd.STARTED)
         self.cluster.start(row, now)
         return self.cluster.has_from(row, now)
 
     def hold(self, job: JobId, now: int, until: int) -> None:
-        """See the protocol."""
         row = self.row[job]
         self.holds.begin(row, now)
         self.cluster.hold(row, now, until)
@@ -47,26 +45,22 @@ class BatchDomain:
         """Do nothing: all answers come at this instant, so the hold does not end in between."""
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
-        """See the protocol."""
         row = self.row[job]
         self.holds.end(row, now, HoldEnd.RELEASED)  # if it asked again after one
         self.yields.note(row, now)
         self.cluster.pass_over(row, now, boost)
 
     def release(self, job: JobId, now: int) -> None:
-        """See the protocol."""
         row = self.row[job]
         self.releases += 1
         self.holds.end(row, now, HoldEnd.RELEASED)
         self.cluster.release(row, now)
 
     def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> Given:  # noqa: ARG002
-        """See the protocol."""
         row = self.row[job]
         return self.cluster.has_from(row, now) if self.cluster.try_start(row, now, wanted_until) else NOT_NOW
 
     def try_ready(self, job: JobId, now: int) -> Given:
-        """See the protocol."""
         row = self.row[job]
         return self.cluster.has(row) if self.cluster.try_ready(row, now) else NOT_NOW
 
@@ -75,15 +69,12 @@ class BatchDomain:
         self.cluster.give_back(self.row[job])
 
     def want_until(self, job: JobId, until: int) -> None:
-        """See the protocol."""
         self.cluster.want_until(self.row[job], until)
 
     def reschedule(self, job: JobId | None = None) -> None:  # noqa: ARG002
-        """See the protocol."""
         self.cluster.reschedule()
 
     def count_paired(self, job: JobId, paired: bool) -> None:
-        """See the protocol."""
         self.cluster.count_paired(self.row[job], paired)
 
 
@@ -93,29 +84,23 @@ class MeetingDomain(BatchDomain):
     cluster: MeetingCluster
 
     def want(self, job: JobId, wanted: bool) -> None:
-        """See the protocol."""
         self.cluster.want(self.row[job], wanted)
 
     def quote(self, effect: Quote, now: int) -> Quoted:
-        """See the protocol."""
         return Quoted(effect.job, self.cluster.quote(self.row[effect.job], effect.not_before, now), effect.for_peer)
 
     def book(self, effect: Book, now: int) -> Booked:
-        """See the protocol."""
         row, at = self.row[effect.job], effect.at
         booked = self.cluster.has_from(row, at) if self.cluster.book(row, at, now) else None
         return Booked(effect.job, at, effect.generation, booked, effect.for_peer)
 
     def move_slot(self, job: JobId, moves: SlotMoves) -> None:
-        """See the protocol."""
         self.cluster.move_slot(self.row[job], moves)
 
     def unbook(self, job: JobId, now: int) -> None:  # noqa: ARG002
-        """See the protocol."""
         self.cluster.unbook(self.row[job])
 
     def claim(self, effect: Claim, now: int) -> Claimed:
-        """See the protocol."""
         row = self.row[effect.job]
         return Claimed(effect.job, self.cluster.has(row) if self.cluster.claim(row, now) else None, effect.for_peer)
 

@@ -56,7 +56,6 @@ class LocalManager(ElasticLauncher):
 
     @property
     def node_names(self) -> Sequence[str]:
-        """See the protocol."""
         return self.settings.node_names
 
     async def open(self) -> dict[str, Report | None]:
@@ -75,12 +74,10 @@ class LocalManager(ElasticLauncher):
         return last
 
     def check(self, spec: JobSpec) -> None:
-        """See the protocol."""
         check_spec(spec, self.nodes)
         account(spec.user)
 
     async def launch(self, spec: JobSpec) -> None:
-        """See the protocol."""
         if spec.job_id in self._jobs:
             return
         check_spec(spec, self.nodes)
@@ -136,7 +133,6 @@ class LocalManager(ElasticLauncher):
         self._spool.commit(launch, spec.script)
 
     def nodes_of(self, job_id: str) -> tuple[str, ...]:
-        """See the protocol."""
         job = self._known(job_id)
         return () if job.ended else tuple(self._names(job.slots))
 
@@ -144,13 +140,11 @@ class LocalManager(ElasticLauncher):
         return [self.node_names[slot] for slot in slots]
 
     async def grow(self, job_id: str, nodes: int) -> None:
-        """See the protocol."""
         job = self._known(job_id)
         if not job.ended and len(job.slots) < nodes:
             await self._note_slots(job, [*job.slots, *self._free_slots(nodes - len(job.slots))])
 
     async def keep(self, job_id: str, names: Collection[str]) -> None:
-        """See the protocol."""
         job = self._known(job_id)
         kept = [slot for slot in job.slots if self.node_names[slot] in names]
         if not job.ended and kept != job.slots:
@@ -174,7 +168,6 @@ class LocalManager(ElasticLauncher):
         return job
 
     async def cancel(self, job_id: str) -> None:
-        """See the protocol."""
         job = self._known(job_id)
         if job.ended:
             return
@@ -185,12 +178,10 @@ class LocalManager(ElasticLauncher):
             raise ManagerError(f"job {job_id} cannot be cancelled: {error.strerror}") from error
 
     async def reports(self) -> AsyncIterator[Report]:
-        """See the protocol."""
         while True:
             yield await self._reports.get()
 
     async def forget(self, job_id: str) -> None:
-        """See the protocol."""
         job = self._jobs.get(job_id)
         if job is None:
             return
@@ -204,7 +195,6 @@ class LocalManager(ElasticLauncher):
         self._jobs.pop(job_id, None)
 
     async def close(self) -> None:
-        """See the protocol."""
         tasks = [job.task for job in self._jobs.values() if job.task is not None]
         for task in tasks:
             task.cancel()

@@ -103,15 +103,12 @@ class PbsManager(WatchedQueue, BatchSystem):
         return {job.job_id: known(job) for job in self._register.jobs.values()}
 
     def outlooks(self) -> dict[str, JobOutlook]:
-        """See the protocol."""
         return self._register.outlooks()
 
     async def node_states(self) -> dict[str, NodeState]:
-        """See the protocol."""
         return {node.name: state_of(node) for node in await self._pbs.nodes()}
 
     async def foresee(self, nodes: int, seconds: int, names: Sequence[str]) -> Foreseen:
-        """See the protocol."""
         rows, queue = await asyncio.gather(self._pbs.nodes(), self._pbs.queue())
         return foresee(nodes, seconds, names, rows, queue, int(time.time()))
 
@@ -199,7 +196,6 @@ class PbsManager(WatchedQueue, BatchSystem):
         self._watch.hint()
 
     async def try_start(self, job_id: str, patience: float | None = None) -> int:
-        """See the protocol."""
         job = self._of(job_id)
         if job.phase is Phase.QUEUED:
             limit = self.settings.try_patience if patience is None else patience
@@ -207,17 +203,14 @@ class PbsManager(WatchedQueue, BatchSystem):
         return job.offered_as
 
     async def hasten(self, job_id: str) -> None:
-        """See the protocol."""
         self._of(job_id).turned_away = 0.0
         await self._pbs.schedule()
 
     async def cancel(self, job_id: str) -> None:
-        """See the protocol."""
         await self._pbs.cancel(self._of(job_id).job_id)
         self._watch.hint()
 
     async def forget(self, job_id: str) -> None:
-        """See the protocol."""
         self._register.forget(job_id)
 
     # Mates
@@ -234,14 +227,12 @@ class PbsManager(WatchedQueue, BatchSystem):
         return False
 
     async def relink(self, job_id: str, named: Named) -> None:
-        """See the protocol."""
         job = self._of(job_id)
         before = job.named
         self._register.name(job, named)
         await self._name(job_id, named, before=before)
 
     async def part(self, job_id: str) -> None:
-        """See the protocol."""
         job = self._of(job_id)
         before = job.named
         self._register.name(job, None)
@@ -257,7 +248,6 @@ class PbsManager(WatchedQueue, BatchSystem):
         await self._pbs.alter(job_id, {**resources, **also})
 
     async def examine(self, service: Account, *, serving: bool, slots: SlotsOnRecord = dict) -> list[Finding]:  # noqa: ARG002
-        """See the protocol."""
         from cosched.adapters.pbs.doctor import examine  # a service does not need it
 
         return await examine(self.settings, service, serving=serving)

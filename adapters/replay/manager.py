@@ -55,7 +55,6 @@ class ReplayManager(PlayingLauncher):
         return self._nodes
 
     async def open(self) -> dict[str, Report | None]:
-        """See the protocol."""
         from cosched.adapters.replay.trace import (
             read_trace_jobs,  # imports all readers of traces, which other managers do not need
         )
@@ -72,11 +71,9 @@ class ReplayManager(PlayingLauncher):
         return {job: _ended(launch) if launch.end <= now else None for job, launch in self._launched.items()}
 
     def check(self, spec: JobSpec) -> None:  # noqa: ARG002
-        """See the protocol."""
         raise SpecError("job", "the jobs of this domain come from a trace that it replays")
 
     async def launch(self, spec: JobSpec) -> None:
-        """See the protocol."""
         if spec.job_id in self._launched:
             return
         job = self.jobs[int(spec.job_id) - 1]
@@ -91,7 +88,6 @@ class ReplayManager(PlayingLauncher):
         self._launched[spec.job_id] = launch
 
     async def cancel(self, job_id: str) -> None:
-        """See the protocol."""
         launch = self._launched.get(job_id)
         if launch is None:
             raise UnknownJobError(f"no job {job_id[:100]!a} was launched here")
@@ -106,18 +102,15 @@ class ReplayManager(PlayingLauncher):
         self._reports.put_nowait(_ended(self._launched[job_id]))
 
     async def reports(self) -> AsyncIterator[Report]:
-        """See the protocol."""
         while True:
             yield await self._reports.get()
 
     async def forget(self, job_id: str) -> None:
-        """See the protocol."""
         if job_id in self._alarms:
             raise ManagerError(f"job {job_id} has not ended")
         self._launched.pop(job_id, None)
 
     async def close(self) -> None:
-        """See the protocol."""
         for alarm in self._alarms.values():
             alarm.cancel()
         self._alarms.clear()

@@ -84,7 +84,6 @@ class SlurmManager(WatchedQueue, MeetingSystem):
 
     @property
     def start_lead(self) -> float:
-        """See the protocol."""
         return self.settings.gate_lead + _HOOK_LEAD
 
     async def open(self) -> dict[str, Known]:
@@ -146,7 +145,6 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         return self._register.outlooks()
 
     async def node_states(self) -> dict[str, NodeState]:
-        """See the protocol."""
         return await self._slurm.node_states()
 
     async def foresee(self, nodes: int, seconds: int, names: Sequence[str]) -> Foreseen:
@@ -215,12 +213,10 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         await asyncio.shield(self._tasks.begin(self._sequences.end_run(self._of(job_id))))
 
     async def try_start(self, job_id: str, patience: float | None = None) -> int:
-        """See the protocol."""
         limit = self.settings.try_patience if patience is None else patience
         return await self._sequences.try_start(self._of(job_id), limit)
 
     async def take_up_slots(self, slots: Mapping[str, SlotOnRecord]) -> None:
-        """See the protocol."""
         await until_it_answers(lambda: self._slots.take_up(slots, self._register.jobs))
 
     async def start_wanted(
@@ -269,18 +265,15 @@ class SlurmManager(WatchedQueue, MeetingSystem):
             job.named = None
 
     async def hasten(self, job_id: str) -> None:
-        """See the protocol."""
         await self._sequences.hasten(self._of(job_id))
 
     async def cancel(self, job_id: str) -> None:
-        """See the protocol."""
         await self._slurm.cancel(self._of(job_id).job_id)
 
     async def forget(self, job_id: str) -> None:
         """See the protocol: a job is forgotten when Slurm forgets it."""
 
     async def examine(self, service: Account, *, serving: bool, slots: SlotsOnRecord = dict) -> list[Finding]:
-        """See the protocol."""
         from cosched.adapters.slurm.doctor import examine  # a service does not need it
 
         return await examine(self.settings, service, serving=serving, slots=slots)

@@ -47,17 +47,14 @@ class BatchWorld:
 
     @property
     def next(self) -> int | None:
-        """See the protocol."""
         instant = int(self._loop(self._tables, self._world.next_stop(), 0)[1])
         return instant if instant < NEVER else None
 
     def has_timer(self, now: int) -> bool:
-        """See the protocol."""
         return self._world.next_stop() == now
 
     @property
     def has_submissions(self) -> bool:
-        """See the protocol."""
         return bool(self._arrivals.tolist() != self._ends)
 
     @property
@@ -68,7 +65,6 @@ class BatchWorld:
     # Alone
 
     def go_on(self, now: int, until: int) -> Advanced:  # noqa: ARG002
-        """See the protocol."""
         world, changed = self._world, self._world.link.changed
         react: dict[int, Callable[[int, int], None]] = {
             loop.SUBMITTED: world.submitted,
@@ -110,7 +106,6 @@ class BatchWorld:
     # Beside others
 
     def advance(self, now: int, phases: Sequence[Phase]) -> Sequence[Domain]:
-        """See the protocol."""
         self._world.now = now
         for phase in phases:
             self._phases[phase]()
@@ -128,7 +123,6 @@ class BatchWorld:
             self._world.fire_timers()
 
     def iterate(self, domain: Domain, now: int, before: Sequence[Phase] = ()) -> Sequence[Domain]:
-        """See the protocol."""
         changed = self.advance(now, before)
         self._iterations(self._world.index[domain])
         return [*changed, *self._take_changed()]
@@ -143,7 +137,6 @@ class BatchWorld:
     # Results
 
     def results(self, domain: Domain, now: int) -> Results:
-        """See the protocol."""
         world, index = self._world, self._world.index[domain]
         world.now = now
         records, scheduler = world.rows(index), world.schedulers[index]

@@ -52,15 +52,12 @@ class LivePlayer:
         self._advance(0, ())
 
     def advance(self, now: int, phases: Sequence[Phase]) -> Sequence[Domain]:
-        """See the protocol."""
         return self._advance(now, phases).changed
 
     def iterate(self, domain: Domain, now: int, before: Sequence[Phase] = ()) -> Sequence[Domain]:  # noqa: ARG002
-        """See the protocol."""
         return self._advance(now, (*before, Phase.ITERATIONS)).changed
 
     def go_on(self, now: int, until: int) -> Advanced:
-        """See the protocol."""
         return self._advance(now, ALL, until)
 
     def _advance(self, now: int, phases: Sequence[Phase], until: int = 0) -> Advanced:
@@ -74,26 +71,21 @@ class LivePlayer:
 
     @property
     def next(self) -> int | None:
-        """See the protocol."""
         come = [(field.name, value) for field, value in self._to_come.ListFields()]
         return min((value for name, value in come if name in INSTANTS), default=None)
 
     def has_timer(self, now: int) -> bool:
-        """See the protocol."""
         return bool(self._to_come.HasField("next_timer") and self._to_come.next_timer == now)
 
     @property
     def has_submissions(self) -> bool:
-        """See the protocol."""
         return bool(self._to_come.HasField("next_submission"))
 
     @property
     def has_jobs(self) -> bool:
-        """See the protocol."""
         return self.has_submissions or bool(self._to_come.HasField("next_completion"))
 
     def results(self, domain: Domain, now: int) -> Results:  # noqa: ARG002
-        """See the protocol."""
         jobs: list[JobOutcome] = []
         had: list[tuple[Any, ...]] = []
         releases, counts = 0, dict[str, int]()

@@ -76,14 +76,12 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
 
     @answered
     async def SubmitJob(self, request: domain_pb2.SubmitJobRequest, context: Context) -> domain_pb2.SubmitJobResponse:
-        """See the protocol."""
         with self._requested(request, context) as user_request:
             record = await self._operations.submit(user_request, read_submission(request))
         return domain_pb2.SubmitJobResponse(job=self._views.job(record))
 
     @answered
     async def CancelJob(self, request: domain_pb2.CancelJobRequest, context: Context) -> domain_pb2.CancelJobResponse:
-        """See the protocol."""
         with self._requested(request, context) as user_request:
             job = self._own("job", request.job)
             record = await self._operations.cancel(
@@ -93,7 +91,6 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
 
     @answered
     async def LinkJobs(self, request: domain_pb2.LinkJobsRequest, context: Context) -> domain_pb2.LinkJobsResponse:
-        """See the protocol."""
         with self._requested(request, context) as user_request:
             named = read_link(request)
             record = await self._operations.link(user_request, self._own("job", request.job), named)
@@ -103,7 +100,6 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
     async def UnlinkJobs(
         self, request: domain_pb2.UnlinkJobsRequest, context: Context
     ) -> domain_pb2.UnlinkJobsResponse:
-        """See the protocol."""
         with self._requested(request, context) as user_request:
             peer = check_domain("mate_domain", request.mate_domain) if request.mate_domain else ""
             record = await self._operations.unlink(user_request, self._own("job", request.job), peer)
@@ -113,7 +109,6 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
     async def ReleaseHold(
         self, request: domain_pb2.ReleaseHoldRequest, context: Context
     ) -> domain_pb2.ReleaseHoldResponse:
-        """See the protocol."""
         with self._requested(request, context) as user_request:
             record = await self._operations.release(user_request, self._own("job", request.job))
         return domain_pb2.ReleaseHoldResponse(job=self._views.job(record))
@@ -122,7 +117,6 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
     async def DrainDomain(
         self, request: domain_pb2.DrainDomainRequest, context: Context
     ) -> domain_pb2.DrainDomainResponse:
-        """See the protocol."""
         expected = request.expected if request.HasField("expected") else None
         settle = request.settle if request.HasField("settle") else None
         with self._requested(request, context) as user_request:
@@ -138,7 +132,6 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
     async def ResumeDomain(
         self, request: domain_pb2.ResumeDomainRequest, context: Context
     ) -> domain_pb2.ResumeDomainResponse:
-        """See the protocol."""
         with self._requested(request, context) as user_request:
             self._serving.domain_operations.resume(user_request)
         self._serving.tell_peers()
@@ -162,25 +155,21 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
 
     @answered
     async def GetJob(self, request: domain_pb2.GetJobRequest, context: Context) -> domain_pb2.GetJobResponse:
-        """See the protocol."""
         async with self._reading(context, partial(self._queue.look_for, request.job.job_id)):
             return await self._get_job(request)
 
     @answered
     async def ListJobs(self, request: domain_pb2.ListJobsRequest, context: Context) -> domain_pb2.ListJobsResponse:
-        """See the protocol."""
         async with self._reading(context, self._queue.look):
             return await self._list_jobs(request)
 
     @answered
     async def ListNodes(self, request: domain_pb2.ListNodesRequest, context: Context) -> domain_pb2.ListNodesResponse:
-        """See the protocol."""
         async with self._reading(context):
             return await self._list_nodes(request)
 
     @answered
     async def GetDomain(self, request: domain_pb2.GetDomainRequest, context: Context) -> domain_pb2.GetDomainResponse:  # noqa: ARG002
-        """See the protocol."""
         async with self._reading(context):
             return domain_pb2.GetDomainResponse(domain=self._serving.about())
 
@@ -235,7 +224,6 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
     async def WatchEvents(
         self, request: domain_pb2.WatchEventsRequest, context: Context
     ) -> AsyncIterator[domain_pb2.WatchEventsResponse]:
-        """See the protocol."""
         try:
             caller = checked_reader(self.domain, self._identify(context))
             async for event in self._events(request, caller.via):

@@ -56,7 +56,6 @@ class ExplainApi(ApiFor[Explained], ExplainServiceServicer):
     async def ExplainJobs(
         self, request: explain_pb2.ExplainJobsRequest, context: Context
     ) -> explain_pb2.ExplainJobsResponse:
-        """See the protocol."""
         caller = checked_reader(self.domain, self._identify(context))
         if not 1 <= len(request.jobs) <= MOST_JOBS:
             raise FieldError("jobs", f"must have 1 to {MOST_JOBS} entries")
@@ -87,7 +86,6 @@ class ExplainApi(ApiFor[Explained], ExplainServiceServicer):
     async def ExplainMates(
         self, request: explain_pb2.ExplainMatesRequest, context: Context
     ) -> explain_pb2.ExplainMatesResponse:
-        """See the protocol."""
         if not 1 <= len(request.pairs) <= ASKED_AT_ONCE:
             raise FieldError("pairs", f"must have 1 to {ASKED_AT_ONCE} entries")
         asked = [self._asked(f"pairs[{i}]", pair) for i, pair in enumerate(request.pairs)]

@@ -36,7 +36,6 @@ class MachinesApi(ApiFor[Planned], MachinesServiceServicer):
     async def ListMachines(
         self, request: machines_pb2.ListMachinesRequest, context: Context
     ) -> machines_pb2.ListMachinesResponse:
-        """See the protocol."""
         caller = checked_reader(self.domain, self._identify(context))
         if (machines := self._serving.machines) is None:
             said = f"{self.domain.name} lists no machines: an operator can, in its section [machines]"
@@ -48,7 +47,6 @@ class MachinesApi(ApiFor[Planned], MachinesServiceServicer):
     async def QuoteStart(
         self, request: machines_pb2.QuoteStartRequest, context: Context
     ) -> machines_pb2.QuoteStartResponse:
-        """See the protocol."""
         caller = checked_reader(self.domain, self._identify(context))
         async with self._serving.reads.reading(caller.via):
             found = await self._serving.quotes.start_of(read_prospect(request), caller.user or "")

@@ -51,7 +51,6 @@ class RendezvousApi(ApiFor[Rendezvous], RendezvousServiceServicer):
     async def FindMates(
         self, request: rendezvous_pb2.FindMatesRequest, context: Context
     ) -> rendezvous_pb2.FindMatesResponse:
-        """See the protocol."""
         caller = self._identify(context)
         record = self._serving.operations.jobs.of_caller(caller, request.job, "ask for the mates of")
         if request.HasField("place"):
@@ -91,7 +90,6 @@ class RendezvousApi(ApiFor[Rendezvous], RendezvousServiceServicer):
     async def GetPlace(
         self, request: rendezvous_pb2.GetPlaceRequest, context: Context
     ) -> rendezvous_pb2.GetPlaceResponse:
-        """See the protocol."""
         peer, caller = check_job("caller", request.caller)
         job = check_job_of("job", request.job, self.domain.name)
         self._check_peer(self._identify(context), peer)

@@ -41,7 +41,6 @@ class RunTimesApi(ApiFor[Serving], RunTimesServiceServicer):
     async def ListRunTimes(
         self, request: run_times_pb2.ListRunTimesRequest, context: Context
     ) -> run_times_pb2.ListRunTimesResponse:
-        """See the protocol."""
         checked_reader(self.domain, self._identify(context))
         if (by := BY.get(request.by)) is None:
             raise FieldError("by", "is not known here")
@@ -51,7 +50,6 @@ class RunTimesApi(ApiFor[Serving], RunTimesServiceServicer):
     async def CorrectRunTimes(
         self, request: run_times_pb2.CorrectRunTimesRequest, context: Context
     ) -> run_times_pb2.CorrectRunTimesResponse:
-        """See the protocol."""
         with requested(self._serving.requests, self._identify(context), request) as user_request:
             times = self._times()
             corrections, runs = checked(request.corrections), checked_runs(request.runs)
@@ -68,7 +66,6 @@ class RunTimesApi(ApiFor[Serving], RunTimesServiceServicer):
         request: run_times_pb2.DescribeSiteRequest,  # noqa: ARG002
         context: Context,
     ) -> run_times_pb2.DescribeSiteResponse:
-        """See the protocol."""
         checked_reader(self.domain, self._identify(context))
         if not self.domain.scheduler.site_tables:
             said = f"{self.domain.kind.title} has no site: its nodes are alike"

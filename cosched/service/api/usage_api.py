@@ -25,7 +25,6 @@ class UsageApi(ApiFor[Explained], UsageServiceServicer):
 
     @answered
     async def ListUsage(self, request: usage_pb2.ListUsageRequest, context: Context) -> usage_pb2.ListUsageResponse:
-        """See the protocol."""
         caller = checked_reader(self.domain, self._identify(context))
         async with self._serving.reads.reading(caller.via):
             return await sums(self._serving, request)

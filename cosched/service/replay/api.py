@@ -31,7 +31,6 @@ class ReplayApi(ReplayServiceServicer):
 
     @answered
     async def Advance(self, request: wire.AdvanceRequest, context: Context) -> wire.AdvanceResponse:
-        """See the protocol."""
         self._check_caller(context)
         phases = list(request.phases)
         if phases and request.instant != self.domain.clock.now():
@@ -56,7 +55,6 @@ class ReplayApi(ReplayServiceServicer):
         request: wire.GetResultsRequest,  # noqa: ARG002
         context: Context,
     ) -> AsyncIterator[wire.GetResultsResponse]:
-        """See the protocol."""
         try:
             self._check_caller(context)
         except Refusal as refusal:
