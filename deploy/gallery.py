@@ -11,7 +11,6 @@ from typing import Any
 
 from cosched.sim import Domain, Replay, ReplayConfig
 from cosched.sim.combinations import compared
-from cosched.sim.comparison import compare
 from cosched.sim.reports.figures.figure import write_figure
 from cosched.sim.reports.of_comparison import comparison_page
 from cosched.sim.results.output import RunInfo, summary
@@ -36,8 +35,8 @@ def draw(folder: Path) -> list[Path]:
 
 def _draw_comparison(folder: Path) -> None:
     replay = Replay(_config())
-    results = zip(compared(replay.config), compare(replay), strict=True)
-    runs = {name: summary(result, _info()) for name, result in results}
+    schemes = compared(replay.config)
+    runs = {name: summary(replay.run(each), _info()) for name, each in schemes.items()}
     said = {"version": "", "command": "", "seed": SEED, "combinations": runs}
     for figure in comparison_page(said).sections[0].figures:
         write_figure(figure, folder)

@@ -10,14 +10,13 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import grpc
 
 from cosched.client import calls, site_calls
-from cosched.client.attempts import CALL_PAUSES, Attempts
+from cosched.client.attempts import CALL_PAUSES, Attempts, Feed
 from cosched.client.calls import EXPLAINED_AT_ONCE, WATCH, Call, JobLike
 from cosched.client.client import TIMEOUT
 from cosched.client.connection import Tls, chosen_tls, of_domain, open_channel, server_address
 from cosched.client.domains import Nodes
 from cosched.client.events import Event
 from cosched.client.explanations import Explanation
-from cosched.client.feed import Feed
 from cosched.client.jobs import Job
 from cosched.client.waiting import ENDED, STARTED, pauses
 

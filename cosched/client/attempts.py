@@ -14,7 +14,9 @@ import grpc
 
 from cosched.client.connection import Tls
 from cosched.client.errors import ClientError, TlsProblem, Unreachable, client_error
+from cosched.client.events import Event
 from cosched.client.tls_problem import TIMEOUT, tls_problem
+from cosched.v1.domain_pb2 import WatchEventsRequest, WatchEventsResponse
 
 CALL_PAUSES = (0.1, 0.3, 1.0)  # seconds: a failed call is repeated three times
 FEED_PAUSES = (0.1, 0.3, 1.0, 2.0, *[5.0] * 11)  # seconds: about a minute for a restart of the domain
@@ -93,3 +95,24 @@ def _connected(server: str) -> socket.socket:
         knocking.close()
         raise
     return knocking
+
+
+class Feed:
+    """The next request of a stream of events, and the pause before it."""
+
+    def __init__(self, server: str, request: WatchEventsRequest, tls: Tls | None = None) -> None:
+        """`tls` is the TLS of the calls."""
+        self.request = request
+        self._server = server
+        self._tls = tls
+        self._attempts = Attempts(server, FEED_PAUSES, tls)
+
+    def event(self, answer: WatchEventsResponse) -> Event:
+        """Take an event from an answer. The stream works again, and will resume after this event."""
+        self.request.after_sequence = answer.event.sequence
+        self._attempts = Attempts(self._server, FEED_PAUSES, self._tls)
+        return Event(answer.event)
+
+    def pause_after(self, error: grpc.RpcError | None) -> float:
+        """See Attempts.pause_after."""
+        return self._attempts.pause_after(error)

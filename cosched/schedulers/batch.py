@@ -47,7 +47,6 @@ class BatchKind(SchedulerKind):
     capabilities = Capabilities(slots=True, estimates=True, what_if=True)
 
     def settings(self, keys: BatchKeys, nodes: int, coscheduling: CoschedulingFields) -> ClusterSettings:
-        """See SchedulerKind."""
         partitions, meeting = keys.partitions, coscheduling.meeting
         if partitions and partitions.nodes != nodes:
             raise KeyedError(("node_pool",), f"{keys.node_pool} has {partitions.nodes} nodes, not {nodes}")
@@ -63,33 +62,27 @@ class BatchKind(SchedulerKind):
         )
 
     def open(self, settings: ClusterSettings) -> OpenScheduler:
-        """See SchedulerKind."""
         from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster  # imports the compiler
 
         return open_cluster(settings)
 
     def why(self, scheduler: OpenScheduler, job: ClusterJob, ahead: int, word: str) -> Waits:
-        """See SchedulerKind."""
         told = super().why(scheduler, job, ahead, word)
         ordered = told.what == "others_first"
         return told._replace(change=f"{told.change}; the order is `policy` of [manager]") if ordered else told
 
     def kernels(self) -> Mapping[str, Callable[[], None]]:
-        """See SchedulerKind."""
         from cosched.core.scheduling.batch import warming
 
         return {"batch": warming.use_kernels, "meeting": warming.use_kernels_of_meeting}
 
     def needed(self, settings: ClusterSettings, *, alone: bool = False) -> list[str]:  # noqa: ARG002
-        """See SchedulerKind."""
         return ["meeting" if settings.meets else "batch"]
 
     def facts(self, keys: BatchKeys, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:  # noqa: ARG002
-        """See SchedulerKind."""
         return {key: getattr(keys, key) for key in BatchKeys.model_fields}
 
     def words(self, facts: Mapping[str, Any]) -> list[str]:
-        """See SchedulerKind."""
         backfilling = {"none": "no backfilling"}.get(facts["backfill"], f"{facts['backfill']} backfilling")
         pool = [facts["node_pool"]] if facts["node_pool"] != "flat" else []
         return [f"policy {facts['policy']}", backfilling, *pool]

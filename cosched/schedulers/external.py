@@ -31,11 +31,9 @@ class ExternalKind(SchedulerKind):
         return ExternalSettings(nodes, keys.takes_groups, meeting.slots, meeting.mate_budget, meeting.mate_budget_share)
 
     def open(self, settings: ExternalSettings) -> ExternalScheduler:
-        """See SchedulerKind."""
         return external_scheduler(settings)
 
     def why(self, scheduler: OpenScheduler, job: ClusterJob, ahead: int, word: str) -> Waits:  # noqa: ARG002
-        """See SchedulerKind."""
         change = SHORTER if word in OF_THE_QUEUE else "the batch system's own commands tell more of the job"
         said = f"the batch system lets it wait{f': {word}' if word else ''}"
         return Waits("batch_system_says", said, change, {"word": word})

@@ -81,7 +81,6 @@ class FluidKind(SchedulerKind):
     capabilities = Capabilities(slots=True, resize=True)
 
     def settings(self, keys: FluidKeys, nodes: int, coscheduling: CoschedulingFields) -> FluidSettings:
-        """See SchedulerKind."""
         return FluidSettings(
             nodes=nodes,
             harvesting=Harvesting[keys.harvesting.upper()],
@@ -97,7 +96,6 @@ class FluidKind(SchedulerKind):
         )
 
     def open(self, settings: FluidSettings) -> OpenScheduler:
-        """See SchedulerKind."""
         from cosched.core.scheduling.fluid.meeting import fluid_cluster  # imports the compiler
 
         return fluid_cluster(settings)
@@ -120,7 +118,6 @@ class FluidKind(SchedulerKind):
         return {"policy": "fcfs", "backfill": "none", "node_pool": "flat", self.name: fluid}
 
     def words(self, facts: Mapping[str, Any]) -> list[str]:
-        """See SchedulerKind."""
         rules = facts[self.name]
         if not rules["resizes"]:
             return ["moldable: no job changes its size"]
@@ -148,7 +145,6 @@ class FluidKind(SchedulerKind):
         return least, model, cost, data
 
     def complete(self, keys: FluidKeys, columns: Columns, nodes: Ints) -> Columns:
-        """See SchedulerKind."""
         from cosched.workload.columns import least_nodes, stated
         from cosched.workload.jobs import LEAST
 
@@ -161,7 +157,6 @@ class FluidKind(SchedulerKind):
         }
 
     def jobs(self, keys: FluidKeys, workload: Workload, nodes: int) -> FluidJobs:  # noqa: ARG002
-        """See SchedulerKind."""
         from cosched.core.scheduling.fluid.machine import FluidJobs, check_jobs
         from cosched.workload.jobs import LEAST
 
@@ -186,14 +181,12 @@ class FluidKind(SchedulerKind):
         return {**{name: text for name, text in given.items() if text not in ("linear", "0")}, **said}
 
     def read(self, said: Mapping[str, str]) -> Malleable | None:
-        """See SchedulerKind."""
         if LEAST_NODES not in said:
             return None
         found = super().read(said)
         return Malleable(found["min"], found["model"] == 1, found["resize_s"], found["resize_bytes"])
 
     def each(self, jobs: FluidJobs, count: int) -> Sequence[Malleable]:  # noqa: ARG002
-        """See SchedulerKind."""
         columns = (column.tolist() for column in (jobs.least, jobs.parabolic, jobs.fixed, jobs.data))
         return [
             Malleable(least, parabolic, fixed, data, jobs.tables.get(row))
@@ -201,11 +194,9 @@ class FluidKind(SchedulerKind):
         ]
 
     def plays_traces(self, settings: FluidSettings) -> bool:  # noqa: ARG002
-        """See SchedulerKind."""
         return True
 
     def alone(self, settings: FluidSettings, jobs: FluidJobs) -> PlayedAlone:
-        """See SchedulerKind."""
         from cosched.core.scheduling.fluid.machine import FluidTrace
 
         trace = FluidTrace(settings, jobs)
@@ -214,7 +205,6 @@ class FluidKind(SchedulerKind):
         return PlayedAlone(records["start"].copy(), records["end"].copy(), sizes, trace.counts(sizes)._asdict())
 
     def kernels(self) -> Mapping[str, Callable[[], None]]:
-        """See SchedulerKind."""
         from cosched.core.scheduling.fluid import warming
 
         return {
@@ -224,7 +214,6 @@ class FluidKind(SchedulerKind):
         }
 
     def needed(self, settings: FluidSettings, *, alone: bool = False) -> list[str]:
-        """See SchedulerKind."""
         return ["fluid-traces"] if alone else ["fluid", "fluid-slots"] if settings.slots else ["fluid"]
 
 

@@ -90,14 +90,12 @@ class HeterogeneousKind(SchedulerKind):
         return [machine.name for number, machine in enumerate(site.machines) if number not in site.down]
 
     def settings(self, keys: HeterogeneousKeys, nodes: int, coscheduling: CoschedulingFields) -> HeterogeneousSettings:
-        """See SchedulerKind."""
         settings = replace(keys.rules(), slots=coscheduling.meeting.slots)
         if nodes != settings.nodes:
             raise KeyedError(("site",), f"{settings.nodes} machines are up, but the domain has {nodes} nodes")
         return settings
 
     def open(self, settings: HeterogeneousSettings) -> Heterogeneous:
-        """See SchedulerKind."""
         from cosched.core.scheduling.heterogeneous.meeting import heterogeneous
 
         return heterogeneous(settings)
@@ -105,16 +103,13 @@ class HeterogeneousKind(SchedulerKind):
     # What users read
 
     def facts(self, keys: HeterogeneousKeys, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:  # noqa: ARG002
-        """See SchedulerKind."""
         own = {key: getattr(keys, key) for key in HeterogeneousKeys.model_fields}
         return {"policy": "priority", "backfill": "none", "node_pool": "named", self.name: {**own, **counts}}
 
     def words(self, facts: Mapping[str, Any]) -> list[str]:
-        """See SchedulerKind."""
         return [f"heterogeneous: {facts[self.name]['algorithm']}"]
 
     def line(self, facts: Mapping[str, Any]) -> str:
-        """See SchedulerKind."""
         counts = facts[self.name]
         told = f"starts on clusters: {counts['parallel']:,}, preempted: {counts['preempted']:,}"
         return f"{told}, placed anew for jobs of high priority: {counts['displaced']:,}"
@@ -122,18 +117,15 @@ class HeterogeneousKind(SchedulerKind):
     # Jobs
 
     def adapted(self, keys: HeterogeneousKeys, workload: Workload, nodes: int, seed: int) -> Workload:  # noqa: ARG002
-        """See SchedulerKind."""
         if not keys.rules().site.users:
             return workload
         said = f"{keys.site}: users may use only what it lets them, which is not looked at: jobs of logs have no users"
         return replace(workload, remarks=(*workload.remarks, said))
 
     def columns(self) -> Sequence[Column]:
-        """See SchedulerKind."""
         return JOB_CLASS, PRIORITY
 
     def jobs(self, keys: HeterogeneousKeys, workload: Workload, nodes: int) -> Sequence[Classed]:  # noqa: ARG002
-        """See SchedulerKind."""
         scheduler = self.open(keys.rules())
         classes, priorities = (workload.columns[column.name].tolist() for column in self.columns())
         said = [_classed(*row) for row in zip(classes, priorities, strict=True)]
@@ -146,11 +138,9 @@ class HeterogeneousKind(SchedulerKind):
         return said
 
     def each(self, jobs: Any, count: int) -> Sequence[Classed]:
-        """See SchedulerKind."""
         return [Classed("")] * count if jobs is None else jobs
 
     def read(self, said: Mapping[str, str]) -> Classed:
-        """See SchedulerKind."""
         found = super().read(said)
         return _classed(found[JOB_CLASS.name], found[PRIORITY.name])
 

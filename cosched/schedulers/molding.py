@@ -140,7 +140,6 @@ class MoldingKind(SchedulerKind):
     capabilities = CAPABILITIES
 
     def settings(self, keys: MoldingKeys, nodes: int, _: CoschedulingFields) -> MoldingSettings:
-        """See SchedulerKind."""
         sizing = Sizing(keys.sizing)
         load, delta = float(keys.ideal_load), float(keys.load_delta)
         learns, backfilling = keys.prediction == PAST, BACKFILLING[keys.backfill]
@@ -159,7 +158,6 @@ class MoldingKind(SchedulerKind):
         )
 
     def open(self, settings: MoldingSettings) -> Molding:
-        """See SchedulerKind."""
         from cosched.core.scheduling.molding.cluster import Molding  # imports the compiler
 
         return Molding(settings)
@@ -172,7 +170,6 @@ class MoldingKind(SchedulerKind):
         return waits_for_nodes(least, scheduler.free, ahead)
 
     def sized(self, job: ClusterJob) -> str:
-        """See SchedulerKind."""
         factor = f"sizes are {job.kept.get(MODIFIER, 1):.2f} times the best ones now, within the bounds of each job"
         words: Mapping[str, str] = {
             By.TARGET: factor,
@@ -183,29 +180,24 @@ class MoldingKind(SchedulerKind):
         return words.get(job.kept.get(BY, ""), "")
 
     def facts(self, keys: MoldingKeys, counts: Mapping[str, Any], ended: Ended) -> dict[str, Any]:  # noqa: ARG002
-        """See SchedulerKind."""
         own = {key: getattr(keys, key) for key in MoldingKeys.model_fields if key not in self.shares}
         return {"policy": "classes", "backfill": keys.backfill, "node_pool": "flat", self.name: {**own, **counts}}
 
     def words(self, facts: Mapping[str, Any]) -> list[str]:
-        """See SchedulerKind."""
         rules = facts[self.name]
         backfilling = [f"{facts['backfill']} backfilling"] if facts["backfill"] != "easy" else []
         return [f"molding: sizing {rules['sizing']}", f"{rules['speedup']} speed-up", *backfilling]
 
     def line(self, facts: Mapping[str, Any]) -> str:
-        """See SchedulerKind."""
         counts = facts[self.name]
         return f"jobs on fewer nodes than they asked for: {counts['shrunk']:,}, on more: {counts['expanded']:,}"
 
     # Jobs
 
     def columns(self) -> Sequence[Column]:
-        """See SchedulerKind."""
         return columns()
 
     def complete(self, keys: MoldingKeys, columns: Columns, nodes: Ints) -> Columns:
-        """See SchedulerKind."""
         import numpy as np
 
         from cosched.workload.columns import stated
@@ -240,7 +232,6 @@ class MoldingKind(SchedulerKind):
         return replace(with_curves(workload, without, nodes, seed), remarks=(*workload.remarks, said))
 
     def jobs(self, keys: MoldingKeys, workload: Workload, nodes: int) -> MoldingJobs:
-        """See SchedulerKind."""
         names = (column.name for column in self.columns())
         said = zip(*(workload.columns[name].tolist() for name in names), strict=True)
         hows = []
@@ -252,7 +243,6 @@ class MoldingKind(SchedulerKind):
         return molded(workload, hows, nodes, keys.sizes)
 
     def each(self, jobs: MoldingJobs | None, count: int) -> Sequence[Moldable | None]:
-        """See SchedulerKind."""
         return [None] * count if jobs is None else [job.how for job in jobs.jobs]
 
     def plays_traces(self, settings: MoldingSettings) -> bool:
@@ -260,7 +250,6 @@ class MoldingKind(SchedulerKind):
         return not settings.learns
 
     def alone(self, settings: MoldingSettings, jobs: MoldingJobs) -> PlayedAlone:
-        """See SchedulerKind."""
         from cosched.core.scheduling.molding.machine import MoldingTrace
 
         trace = MoldingTrace(settings, jobs)
@@ -268,17 +257,14 @@ class MoldingKind(SchedulerKind):
         return PlayedAlone(rows["start"].copy(), rows["end"].copy(), sizes, trace.counts())
 
     def kernels(self) -> Mapping[str, Callable[[], None]]:
-        """See SchedulerKind."""
         from cosched.core.scheduling.molding import warming
 
         return {"molding": warming.use_kernels, "molding-traces": warming.use_kernels_of_traces}
 
     def needed(self, settings: MoldingSettings, *, alone: bool = False) -> list[str]:  # noqa: ARG002
-        """See SchedulerKind."""
         return ["molding-traces"] if alone else ["molding"]
 
     def submitted(self, keys: MoldingKeys, said: Mapping[str, str]) -> Mapping[str, str]:
-        """See SchedulerKind."""
         for name in CURVE if keys.speedup != "downey" else ():
             if name in said:
                 raise ValueError(f"{name}: the speed-up of jobs here is that of the simple curve: leave it out")
@@ -286,7 +272,6 @@ class MoldingKind(SchedulerKind):
         return said
 
     def read(self, said: Mapping[str, str]) -> Moldable | None:
-        """See SchedulerKind."""
         return moldable(*super().read(said).values())
 
     def best_size(self, said: Mapping[str, str], least: int, most: int) -> int:

@@ -135,26 +135,24 @@ def run_all(ready: Replay, info: RunInfo, stage: Path | None, doing: Progress) -
 
     The files of each go to a folder of its own in `stage`.
     """
-    from cosched.sim.combinations import compared
-    from cosched.sim.comparison import compare
+    from cosched.sim.combinations import NONE, compared
     from cosched.sim.results.differences import differences
     from cosched.sim.results.output import summary, write_files, write_json
     from cosched.sim.results.staging import COMPARISON
 
-    names = list(compared(ready.config))
+    combinations = compared(ready.config)
     summaries: dict[str, Any] = {}
     from_none: dict[str, Any] = {}
-    results = compare(ready)
     base = None
-    for number, name in enumerate(names, 1):
-        doing.step(f"replaying {name} ({number} of {len(names)}) ...")
-        result = next(results)
+    for number, (name, schemes) in enumerate(combinations.items(), 1):
+        doing.step(f"replaying {name} ({number} of {len(combinations)}) ...")
+        result = ready.run(schemes)
         summaries[name] = write_files(result, stage / name, info) if stage else summary(result, info)
         if base is None:
             base = result
         else:
             from_none[name] = differences(base, result)
-    said = {key: summaries[names[0]][key] for key in ("version", "command", "seed")}
+    said = {key: summaries[NONE][key] for key in ("version", "command", "seed")}
     said |= {"combinations": summaries, "differences": from_none}
     if stage:
         write_json(stage / COMPARISON, said)

@@ -84,16 +84,15 @@ class Checked:
     verdict: Verdict
 
 
-def read_statements(path: Path, finders: Mapping[str, Finder]) -> list[Statement[Any]]:
-    """Read numbers.csv; KeyError, ValueError."""
-    return [_statement(row, finders) for row in _rows(path)]
+def read_statements(file: str, finders: Mapping[str, Finder]) -> list[Statement[Any]]:
+    """Read numbers.csv beside the module `file`; KeyError, ValueError."""
+    return [_statement(row, finders) for row in _rows(Path(file).with_name("numbers.csv"))]
 
 
-def read_claims(path: Path, checks: Mapping[str, Callable[[Results], Verdict]]) -> list[Claim[Results]]:
-    """Read claims.csv; KeyError."""
-    return [
-        Claim(row["where"], row["claim"], row["quote"], row["criterion"], checks[row["check"]]) for row in _rows(path)
-    ]
+def read_claims(file: str, checks: Mapping[str, Callable[[Results], Verdict]]) -> list[Claim[Results]]:
+    """Read claims.csv beside the module `file`; KeyError."""
+    rows = _rows(Path(file).with_name("claims.csv"))
+    return [Claim(row["where"], row["claim"], row["quote"], row["criterion"], checks[row["check"]]) for row in rows]
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

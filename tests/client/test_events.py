@@ -87,7 +87,7 @@ def test_a_refused_stream_is_not_asked_for_again(client, domain):
 
 
 def test_the_patience_with_a_domain_that_is_away_ends(client, domain, monkeypatch):
-    monkeypatch.setattr("cosched.client.feed.FEED_PAUSES", (0.01, 0.01))
+    monkeypatch.setattr("cosched.client.attempts.FEED_PAUSES", (0.01, 0.01))
     monkeypatch.setattr("cosched.client.attempts.BUSY_PAUSES", (0.01,))
     domain.failures = [grpc.StatusCode.UNAVAILABLE] * 9
     with pytest.raises(Unreachable):

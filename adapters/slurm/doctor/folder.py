@@ -1,15 +1,19 @@
-"""Checks of cosched-hook and cosched.conf, beside the scripts, and of the socket by which they ask the service."""
+"""Checks of cosched-hook and cosched.conf, beside the scripts, and of the socket by which they ask the service.
+
+And of the folder in which hooks note which jobs wait: waiting_folder, and waiting= in cosched.conf.
+"""
 
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from cosched.adapters.findings import SHELL, Finding, guarded, ok, problem, warning
+from cosched.adapters.findings import SHELL, Finding, guarded, ok, problem, section, warning
 from cosched.adapters.permissions import EXECUTE, READ, WRITE, Account, opening
 from cosched.adapters.slurm.doctor.facts import Facts
 from cosched.adapters.slurm.doctor.scripts import (
@@ -28,6 +32,10 @@ _SHOWN = 80  # characters of what a program says
 _PATIENCE = 20.0  # seconds for printing the usage, which takes a millisecond
 _SOCKET, _WAIT = "/run/cosched/hooks.sock", "10"  # cosched-hook's defaults
 _LEAST_WAIT, _MOST_WAIT = 1, 3600  # seconds
+_WAITING = "waiting_folder"
+_USUAL_WAITING = Path("/var/lib/cosched/waiting")
+_LOSS = "if slurmctld is restarted while the service is away, jobs that hold count as started and mates run alone"
+_EMPTIED = ("/run", "/dev/shm")  # by a boot; /var/run is a link to /run
 
 
 def check_folder(folder: Path, facts: Facts) -> Iterator[Finding]:
@@ -133,3 +141,36 @@ def _is_served(path: Path) -> bool:
         trial.connect(os.fspath(path))
         return True
     return False
+
+
+def check_waiting_folder(facts: Facts, hooks: Path) -> Finding:
+    """Check that the hooks in the folder `hooks` write there, and that the service reads there."""
+    conf = hooks / CONFIGURATION
+    ours, named = facts.settings.waiting_folder, settings_in(conf).get("waiting", "")
+    if ours is None:
+        folder = named if named.startswith("/") else _USUAL_WAITING
+        line = f'waiting_folder = "{folder}"'
+        return warning(_WAITING, f"not set: {_LOSS}", "name it here and in cosched.conf", section("manager"), line)
+    if not named.startswith("/") or Path(named).resolve() != ours.resolve():
+        found = f"the service looks into {ours}, but hooks write {f'into {named}' if named else 'nowhere'}: {_LOSS}"
+        return warning(_WAITING, found, "let hooks write there", str(conf), f"waiting={ours}")
+    return _check_waiting(ours, facts)
+
+
+def _check_waiting(folder: Path, facts: Facts) -> Finding:
+    user, name = facts.slurm_user, shlex.quote(str(folder))
+    if not folder.is_dir():
+        make = f"install -d -o {user.name} -m 755 {name}"
+        return warning(_WAITING, f"there is no folder {folder}: {_LOSS}", "make it", SHELL, make)
+    if not user.may(folder, WRITE | EXECUTE):
+        found = f"hooks run as {user.name}, who cannot write in {folder}: {_LOSS}"
+        return warning(_WAITING, found, "give it to SlurmUser", SHELL, f"chown {user.name} {name}")
+    if others_can_change(folder.stat(), user):
+        found = f"users other than {user.name} can write in {folder}: they can cause running jobs to be requeued"
+        change = "let only SlurmUser write there"
+        return problem(_WAITING, found, change, SHELL, f"chown {user.name} {name}", f"chmod go-w {name}")
+    if any(folder.resolve().is_relative_to(emptied) for emptied in _EMPTIED):
+        found = f"{folder} is emptied when the host boots: {_LOSS}"
+        line = f'waiting_folder = "{_USUAL_WAITING}"'
+        return warning(_WAITING, found, "use a folder on disk, in cosched.conf, too", section("manager"), line)
+    return ok(_WAITING, f"hooks note in {folder} which jobs wait")

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from cosched.adapters.findings import Finding, guarded, ok, problem, warning
 from cosched.adapters.slurm.doctor.facts import Facts
-from cosched.adapters.slurm.doctor.folder import check_folder, check_socket
+from cosched.adapters.slurm.doctor.folder import check_folder, check_socket, check_waiting_folder
 from cosched.adapters.slurm.doctor.gate import check_gate
 from cosched.adapters.slurm.doctor.scripts import GATE, JOBCOMP, PROLOG, USUAL_FOLDER, check_script, is_gone, script_of
-from cosched.adapters.slurm.doctor.waiting_folder import check_waiting_folder
 from cosched.adapters.slurm.parameters import Config, text, texts, words
 from cosched.adapters.slurm.versions import restarts_on_reconfigure
 

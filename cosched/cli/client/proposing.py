@@ -13,14 +13,15 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.cli.client.batch_command import NotTaken
-from cosched.cli.client.reselecting import Submitted
+from cosched.cli.client.reselecting import Submitted, were_dropped
 from cosched.cli.client.selecting import MAX_PROPOSALS, Part, parts
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import progress, say
-from cosched.cli.selection import Known, Selection, chosen
+from cosched.cli.selection import Known, Selection, chosen, known
 from cosched.errors import InputError
 from cosched.planning.information.patience import answers
+from cosched.planning.problem import problem_of
 from cosched.planning.search import Schedule
 from cosched.quantities import count, duration
 
@@ -194,3 +195,19 @@ def _left_out(machines: Sequence[Machine], selection: Selection, domain: str, *,
         return set(proposed)
     stay = set(proposed[:-1])
     return {machine.name for machine in machines if machine.domain == domain and machine.name not in stay}
+
+
+def submit_selected(
+    file: str, problem: tuple[str, int], strategy: str, terms: Terms, submit: Submit, reselect: float | None
+) -> None:
+    """Submit the jobs of an application and its size on the machines of a file that are chosen for it.
+
+    With `reselect`, wait for the start; if the predicted time gets so much longer before, choose anew, once.
+    """
+
+    def ask() -> Known:
+        return known(file, problem_of(*problem), strategy)
+
+    selection, jobs = submit_best(ask(), terms, submit)
+    if reselect is not None and were_dropped(jobs, selection, reselect, ask):
+        submit_best(ask(), terms, submit)

@@ -14,12 +14,18 @@ import click
 from cosched.cli.client.batch_command import LINKS, NOT_TAKEN, BatchCommand, NotTaken, batch_system
 from cosched.cli.client.columns import PREFIX, ColumnOptions, columns_given
 from cosched.cli.client.connection import connected, connected_to, server_option
-from cosched.cli.client.destinations import check_destination, check_destinations
 from cosched.cli.client.directives import given_options, read_directives
 from cosched.cli.client.explain import tell_near_names
 from cosched.cli.client.exports import exported
 from cosched.cli.client.headings import CommandWithHeadings
-from cosched.cli.client.jobs import Destination, JobId, group_options, pair_options
+from cosched.cli.client.jobs import (
+    Destination,
+    JobId,
+    check_destination,
+    check_destinations,
+    group_options,
+    pair_options,
+)
 from cosched.cli.client.node_counts import NodeCount, asked_nodes
 from cosched.cli.client.scripts import arguments_of, read_script, tell_missing, tell_unread
 from cosched.cli.client.selecting import MAX_PROPOSALS, Part, check_alone, check_selection, group_name
@@ -215,8 +221,7 @@ def submit(
     if grid is None or application is None or size is None:
         _submit_one(ctx, connected(server), To("", script, arguments, None, columns), options, parsable)
         return
-    from cosched.cli.client.proposing import Terms
-    from cosched.cli.client.submit_selected import submit_selected
+    from cosched.cli.client.proposing import Terms, submit_selected
 
     def submit_parts(parts: Sequence[Part]) -> list[str]:
         if len(parts) == 1:

@@ -70,21 +70,18 @@ class ExternalMeetingScheduler(ExternalScheduler):
     # Jobs in and out
 
     def submit(self, job: ClusterJob) -> None:
-        """See ExternalScheduler."""
         super().submit(job)
         for kind in (Quote, Book, Claim):  # of an earlier job of this id
             for for_peer in (False, True):
                 self._asked.pop((job.id, kind, for_peer), None)
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
-        """See ExternalScheduler."""
         super().leave(job, now, how)
         self._aside.pop(job, None)
         self._turns.pop(job, None)
         self._proposing.discard(job)
 
     def requeue(self, job: JobId) -> None:
-        """See ExternalScheduler."""
         super().requeue(job)
         self._aside.pop(job, None)
 
@@ -147,7 +144,6 @@ class ExternalMeetingScheduler(ExternalScheduler):
         return allocation
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
-        """See ExternalScheduler."""
         super().pass_over(job, now, boost)
         self._keep_own(job, "pushed", None)
         self._proposing.discard(job)
@@ -181,25 +177,21 @@ class ExternalMeetingScheduler(ExternalScheduler):
         """See MeetingScheduler. Its mate asks again whenever it is ready; until then nothing follows."""
 
     def quote(self, effect: Quote, now: int) -> Quoted | None:  # noqa: ARG002
-        """See MeetingScheduler."""
         if not effect.for_peer:
             self._proposing.add(effect.job)
         return None if self._ask(effect) else Quoted(effect.job, None, effect.for_peer)
 
     def book(self, effect: Book, now: int) -> Booked | None:  # noqa: ARG002
-        """See MeetingScheduler."""
         asked = self._ask(effect)
         return None if asked else Booked(effect.job, effect.at, effect.generation, None, effect.for_peer)
 
     def claim(self, effect: Claim, now: int) -> Claimed | None:  # noqa: ARG002
-        """See MeetingScheduler."""
         return None if self._ask(effect) else Claimed(effect.job, None, effect.for_peer)
 
     def move_slot(self, job: JobId, moves: SlotMoves) -> None:
         """See MeetingScheduler. Here the rules end the job's turn where its slot may not move."""
 
     def unbook(self, job: JobId, now: int) -> None:
-        """See MeetingScheduler."""
         if job in self._jobs:
             self._keep_own(job, "slot", None)
             self._orders.append(Unbook(job))

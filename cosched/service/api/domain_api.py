@@ -24,7 +24,6 @@ from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.watching import Watcher, Watchers
 from cosched.service.manager.queues import Queue
 from cosched.service.store import EventRecord, JobRecord, StoreError
-from cosched.service.wire.callers import Identify
 from cosched.service.wire.errors import Refusal, abort
 from cosched.service.wire.fields import (
     MAX_OWNER,
@@ -64,37 +63,29 @@ class Serving:
 class DomainApi(ApiFor[Serving], DomainServiceServicer):
     """The API for callers of one listener."""
 
-    def __init__(self, serving: Serving, identify: Identify) -> None:
-        super().__init__(serving, identify)
-        self._requests = serving.requests
-        self._operations = serving.operations
-        self._queue = serving.queue
-        self._views = serving.views
-        self._reads = serving.reads
-
     # Changes
 
     @answered
     async def SubmitJob(self, request: domain_pb2.SubmitJobRequest, context: Context) -> domain_pb2.SubmitJobResponse:
         with self._requested(request, context) as user_request:
-            record = await self._operations.submit(user_request, read_submission(request))
-        return domain_pb2.SubmitJobResponse(job=self._views.job(record))
+            record = await self._serving.operations.submit(user_request, read_submission(request))
+        return domain_pb2.SubmitJobResponse(job=self._serving.views.job(record))
 
     @answered
     async def CancelJob(self, request: domain_pb2.CancelJobRequest, context: Context) -> domain_pb2.CancelJobResponse:
         with self._requested(request, context) as user_request:
             job = self._own("job", request.job)
-            record = await self._operations.cancel(
+            record = await self._serving.operations.cancel(
                 user_request, job, unless_started=request.unless_started, final=request.final
             )
-        return domain_pb2.CancelJobResponse(job=self._views.job(record))
+        return domain_pb2.CancelJobResponse(job=self._serving.views.job(record))
 
     @answered
     async def LinkJobs(self, request: domain_pb2.LinkJobsRequest, context: Context) -> domain_pb2.LinkJobsResponse:
         with self._requested(request, context) as user_request:
             named = read_link(request)
-            record = await self._operations.link(user_request, self._own("job", request.job), named)
-        return domain_pb2.LinkJobsResponse(job=self._views.job(record))
+            record = await self._serving.operations.link(user_request, self._own("job", request.job), named)
+        return domain_pb2.LinkJobsResponse(job=self._serving.views.job(record))
 
     @answered
     async def UnlinkJobs(
@@ -102,16 +93,16 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
     ) -> domain_pb2.UnlinkJobsResponse:
         with self._requested(request, context) as user_request:
             peer = check_domain("mate_domain", request.mate_domain) if request.mate_domain else ""
-            record = await self._operations.unlink(user_request, self._own("job", request.job), peer)
-        return domain_pb2.UnlinkJobsResponse(job=self._views.job(record))
+            record = await self._serving.operations.unlink(user_request, self._own("job", request.job), peer)
+        return domain_pb2.UnlinkJobsResponse(job=self._serving.views.job(record))
 
     @answered
     async def ReleaseHold(
         self, request: domain_pb2.ReleaseHoldRequest, context: Context
     ) -> domain_pb2.ReleaseHoldResponse:
         with self._requested(request, context) as user_request:
-            record = await self._operations.release(user_request, self._own("job", request.job))
-        return domain_pb2.ReleaseHoldResponse(job=self._views.job(record))
+            record = await self._serving.operations.release(user_request, self._own("job", request.job))
+        return domain_pb2.ReleaseHoldResponse(job=self._serving.views.job(record))
 
     @answered
     async def DrainDomain(
@@ -138,7 +129,7 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
         return domain_pb2.ResumeDomainResponse(domain=self._serving.about())
 
     def _requested(self, request: Any, context: Context) -> AbstractContextManager[UserRequest]:
-        return requested(self._requests, self._identify(context), request)
+        return requested(self._serving.requests, self._identify(context), request)
 
     # Reads
 
@@ -150,17 +141,17 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
         caller = checked_reader(self.domain, self._identify(context))
         if look is not None:
             await look()
-        async with self._reads.reading(caller.via):
+        async with self._serving.reads.reading(caller.via):
             yield
 
     @answered
     async def GetJob(self, request: domain_pb2.GetJobRequest, context: Context) -> domain_pb2.GetJobResponse:
-        async with self._reading(context, partial(self._queue.look_for, request.job.job_id)):
+        async with self._reading(context, partial(self._serving.queue.look_for, request.job.job_id)):
             return await self._get_job(request)
 
     @answered
     async def ListJobs(self, request: domain_pb2.ListJobsRequest, context: Context) -> domain_pb2.ListJobsResponse:
-        async with self._reading(context, self._queue.look):
+        async with self._reading(context, self._serving.queue.look):
             return await self._list_jobs(request)
 
     @answered
@@ -175,11 +166,11 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
 
     async def _get_job(self, request: domain_pb2.GetJobRequest) -> domain_pb2.GetJobResponse:
         job = self._own("job", request.job)
-        ended = None if job in self.domain.jobs else await self._reads.job(int(job))
+        ended = None if job in self.domain.jobs else await self._serving.reads.job(int(job))
         record = self.domain.jobs.get(job, ended)  # a job submitted meanwhile is there by now
         if record is None:
-            raise self._operations.jobs.no_job(job)
-        return domain_pb2.GetJobResponse(job=self._views.job(record))
+            raise self._serving.operations.jobs.no_job(job)
+        return domain_pb2.GetJobResponse(job=self._serving.views.job(record))
 
     async def _list_jobs(self, request: domain_pb2.ListJobsRequest) -> domain_pb2.ListJobsResponse:
         most = _page_size(request.page_size)
@@ -190,7 +181,7 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
         records = await self._select(states, owner, request.paired_only, after, most + 1, group)
         page = domain_pb2.ListJobsResponse(next_page_token=str(records[most - 1].id) if len(records) > most else "")
         async for record in in_slices(records[:most]):
-            self._views.write_job(page.jobs.add(), record)
+            self._serving.views.write_job(page.jobs.add(), record)
         return page
 
     async def _select(
@@ -200,7 +191,7 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
         """Return jobs by id. Active jobs come from memory, where all of them are, in this order."""
         active = self.domain.jobs
         if states is None or any(state.final for state in states):
-            records = await self._reads.jobs(states, owner, paired_only, after, most, group)
+            records = await self._serving.reads.jobs(states, owner, paired_only, after, most, group)
             return [active.get(str(record.id), record) for record in records]
         found: list[JobRecord] = []
         async for record in in_slices(list(active.values()), LOOKED_THROUGH):
@@ -214,7 +205,7 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
     async def _list_nodes(self, request: domain_pb2.ListNodesRequest) -> domain_pb2.ListNodesResponse:
         most, first = _page_size(request.page_size), _page_token(request.page_token, first=0)
         wanted = set(request.states) - {cluster_pb2.NODE_STATE_UNSPECIFIED}
-        groups = await self._views.node_groups(self._queue)
+        groups = await self._serving.views.node_groups(self._serving.queue)
         groups = [group for group in groups if not wanted or group.state in wanted]
         token = str(first + most) if len(groups) > first + most else ""
         return domain_pb2.ListNodesResponse(groups=groups[first : first + most], next_page_token=token)
@@ -227,18 +218,18 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
         try:
             caller = checked_reader(self.domain, self._identify(context))
             async for event in self._events(request, caller.via):
-                yield domain_pb2.WatchEventsResponse(event=self._views.event(event))
+                yield domain_pb2.WatchEventsResponse(event=self._serving.views.event(event))
         except (Refusal, FieldError, StoreError) as error:
             await abort(context, as_refusal(error))
 
     async def _events(self, request: domain_pb2.WatchEventsRequest, caller: str) -> AsyncIterator[EventRecord]:
         wanted = self._wanted(request)
-        async with self._reads.reading(caller):
-            after = now = await self._reads.last_sequence()
+        async with self._serving.reads.reading(caller):
+            after = now = await self._serving.reads.last_sequence()
             if request.HasField("after_sequence"):
                 await self._check_kept(request.after_sequence)
                 after = min(request.after_sequence, now)
-        story = _Story(self.domain, self._reads, caller, wanted, after)
+        story = _Story(self.domain, self._serving.reads, caller, wanted, after)
         async for event in story.told(now):
             yield event
         if request.until_now:
@@ -257,7 +248,7 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
         return _Wanted(jobs, frozenset(kind for kind in request.kinds if kind != domain_pb2.EVENT_KIND_UNSPECIFIED))
 
     async def _check_kept(self, after: int) -> None:
-        first = await self._reads.first_sequence()
+        first = await self._serving.reads.first_sequence()
         if after < 0:
             raise FieldError("after_sequence", "is negative")
         if 0 < after < first - 1:

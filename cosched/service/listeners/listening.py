@@ -39,16 +39,6 @@ from cosched.service.wire.callers import Identify, certificate_callers, plaintex
 from cosched.service.wire.tls import ServerTls
 from cosched.service.wire.tls_files import TlsFiles
 from cosched.sockets.connections import Room
-from cosched.v1 import (
-    coscheduling_pb2,
-    domain_pb2,
-    explain_pb2,
-    machines_pb2,
-    page_pb2,
-    rendezvous_pb2,
-    run_times_pb2,
-    usage_pb2,
-)
 from cosched.v1.adaptive_pb2_grpc import add_AdaptiveServiceServicer_to_server
 from cosched.v1.coscheduling_pb2_grpc import add_CoschedulingServiceServicer_to_server
 from cosched.v1.domain_pb2_grpc import add_DomainServiceServicer_to_server
@@ -60,6 +50,7 @@ from cosched.v1.replay_pb2_grpc import add_ReplayServiceServicer_to_server
 from cosched.v1.run_times_pb2_grpc import add_RunTimesServiceServicer_to_server
 from cosched.v1.usage_pb2_grpc import add_UsageServiceServicer_to_server
 
+SHOWN = ("Coscheduling", "Domain", "Rendezvous", "Explain", "Machines", "Page", "Usage", "RunTimes")  # by reflection
 GRACE = 2.0  # seconds that open calls get at a stop
 MAX_MESSAGE = 2 << 20  # bytes: a script of 1 MiB, its arguments and environment
 SILENCE = 10_000  # milliseconds that a new connection may take until it speaks HTTP/2 with us
@@ -220,18 +211,7 @@ def _add_services(served: Served, server: _Server) -> None:
         add_AdaptiveServiceServicer_to_server(AdaptiveApi(served.adaptive, identify), receiving)
     if server.local and served.lockstep is not None:
         add_ReplayServiceServicer_to_server(ReplayApi(served.lockstep, identify), server.opening)
-    services = (
-        coscheduling_pb2.DESCRIPTOR.services_by_name["CoschedulingService"].full_name,
-        domain_pb2.DESCRIPTOR.services_by_name["DomainService"].full_name,
-        rendezvous_pb2.DESCRIPTOR.services_by_name["RendezvousService"].full_name,
-        explain_pb2.DESCRIPTOR.services_by_name["ExplainService"].full_name,
-        machines_pb2.DESCRIPTOR.services_by_name["MachinesService"].full_name,
-        page_pb2.DESCRIPTOR.services_by_name["PageService"].full_name,
-        usage_pb2.DESCRIPTOR.services_by_name["UsageService"].full_name,
-        run_times_pb2.DESCRIPTOR.services_by_name["RunTimesService"].full_name,
-        health.SERVICE_NAME,
-        reflection.SERVICE_NAME,
-    )
+    services = (*(f"cosched.v1.{name}Service" for name in SHOWN), health.SERVICE_NAME, reflection.SERVICE_NAME)
     add_ServerReflectionServicer_to_server(reflection.aio.ReflectionServicer(services), receiving)
 
 

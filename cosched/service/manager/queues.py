@@ -129,24 +129,19 @@ class BatchQueue(Queue):
             return await self._system.foresee(nodes, seconds, names)
 
     def check_open(self) -> None:
-        """See Queue."""
         raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "SUBMIT_ELSEWHERE", SUBMITTED_ELSEWHERE)
 
     def leaves_end_to_manager(self, record: JobRecord) -> bool:  # noqa: ARG002
-        """See Queue."""
         return True
 
     async def look(self, age: float = FRESH) -> None:
-        """See Queue."""
         await self._system.look(age)
 
     async def look_for(self, job: JobId) -> None:
-        """See Queue."""
         if job not in self._domain.jobs:
             await self._system.look()
 
     async def look_for_caller(self, peer: Domain, question: Lookup, audit: AuditRecord | None) -> bool:
-        """See Queue."""
         if self._is_settled(peer, question):
             return True
         try:
@@ -192,27 +187,22 @@ class BatchQueue(Queue):
                 self._domain.journal.note(job, What.LINKED, mate=caller, peer=peer, adopted=True)
 
     def must_adopt(self, job: JobId) -> bool:
-        """See Queue."""
         known = self._domain.jobs.get(job)
         return known is None or not known.paired
 
     async def adopt(self, job: JobId, named: Named, owner: str) -> None:
-        """See Queue."""
         with _refusals():
             await self._system.adopt(job, self._as_written(named), lambda found: found.owner == owner)
 
     def check_name(self, record: JobRecord, named: Named) -> None:
-        """See Queue."""
         if not named.is_pair or not record.is_pair:
             raise no_pair("a job takes another mate here, but no other group: submit it anew")
 
     async def relink(self, job: JobId, named: Named) -> None:
-        """See Queue."""
         with _refusals():
             await self._system.relink(job, self._as_written(named))
 
     async def part(self, job: JobId) -> None:
-        """See Queue."""
         with _refusals():
             await self._system.part(job)
 

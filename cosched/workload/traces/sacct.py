@@ -6,7 +6,7 @@ import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC
-from itertools import chain
+from itertools import chain, pairwise, product
 from typing import TypeVar
 
 from cosched.errors import InputError
@@ -15,11 +15,30 @@ from cosched.workload.jobs import UNKNOWN, TraceLog
 from cosched.workload.log_options import PLAIN, LogOptions
 from cosched.workload.traces.builder import LogBuilder
 from cosched.workload.traces.limits import NO_LIMIT
-from cosched.workload.traces.local_times import Instants, settled
 from cosched.workload.traces.notes import Notes
 from cosched.workload.traces.opening import Block, numbered
 from cosched.workload.traces.sacct_json import JSON_COLUMNS, json_rows, looks_like_json
 from cosched.workload.traces.values import duration, instants, is_local, known, number, whole
+
+Instants = tuple[int, ...]  # one, or two that a clock shows alike; UNKNOWN if a log does not say it
+
+
+def settled(submit: Instants, start: Instants, end: Instants, elapsed: int) -> tuple[int, int, int]:
+    """Return which of the instants were meant: in order, and as long between start and end as has elapsed, if possible.
+
+    A clock that is set back repeats an hour. Of several such choices the earliest counts.
+    """
+    if len(submit) + len(start) + len(end) == 3:
+        return submit[0], start[0], end[0]
+    choices = list(product(submit, start, end))
+    in_order = [times for times in choices if _in_order(times)] or choices
+    exact = [times for times in in_order if times[2] - times[1] == elapsed]
+    return (exact or in_order)[0]
+
+
+def _in_order(times: tuple[int, ...]) -> bool:
+    return all(earlier <= later for earlier, later in pairwise(time for time in times if time != UNKNOWN))
+
 
 T = TypeVar("T")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from cosched.sim.results.estimate import Estimate, shown
 from cosched.sim.studies.barsanti2006.comparisons import of
@@ -51,7 +50,7 @@ BEST_IDEAL = 0.9
 
 def claims() -> list[Claim[Found]]:
     """Return all claims, in the order of the paper."""
-    return read_claims(Path(__file__).with_name("claims.csv"), CHECKS)
+    return read_claims(__file__, CHECKS)
 
 
 def _longer(found: Found, where: str, measure: str = RESPONSE, classes: Sequence[str] = CLASSES) -> Verdict:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 from polars import col
 
@@ -53,7 +52,7 @@ def statements() -> list[Statement[Found]]:
         "ratio": lambda found, *where: {"": ratio(found, *both(*where))},
         "less": lambda found, *where: {"": less(found, *both(*where))},
     }
-    return read_statements(Path(__file__).with_name("numbers.csv"), finders)
+    return read_statements(__file__, finders)
 
 
 def of_first(found: Found, count: int) -> Found:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise, permutations, product
-from pathlib import Path
 
 from cosched.sim.results.estimate import Estimate
 from cosched.sim.studies.collins2001.calls import CHECKS as OF_CALLS
@@ -82,7 +81,7 @@ def _claims() -> Iterator[Claim[Found]]:
     for table in TABLES:
         checks: dict[str, Callable[[Found], Verdict]] = {**OF_CALLS}
         checks |= {name: _with(table, check) for name, check in AT_SITE.items()}
-        of_tables.append(read_claims(Path(__file__).with_name("claims.csv"), checks))
+        of_tables.append(read_claims(__file__, checks))
     for both in zip(*of_tables, strict=True):
         if both[0].check in OF_CALLS.values():
             yield both[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from itertools import product
-from pathlib import Path
 
 from cosched.sim.results.estimate import Estimate
 from cosched.sim.studies import paper
@@ -97,7 +96,7 @@ def statements() -> list[Statement[Found]]:
         "times": times_as_long,
         "share": share,
     }
-    return read_statements(Path(__file__).with_name("numbers.csv"), finders)
+    return read_statements(__file__, finders)
 
 
 def _mean(value: Estimate | None) -> float:

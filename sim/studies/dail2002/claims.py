@@ -6,7 +6,6 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
-from pathlib import Path
 
 from cosched.sim.results.estimate import jackknifed
 from cosched.sim.studies.dail2002.comparisons import case_study, degradations, more_degraded, spread_of
@@ -132,4 +131,4 @@ CHECKS = {
 
 def claims() -> list[Claim[Found]]:
     """Return every claim, in the order of the paper."""
-    return read_claims(Path(__file__).with_name("claims.csv"), CHECKS)
+    return read_claims(__file__, CHECKS)

@@ -6,7 +6,6 @@ import itertools
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 
 from cosched.sim.results.estimate import Estimate, Exact, estimate, jackknifed
 from cosched.sim.studies import paper
@@ -73,4 +72,4 @@ def statements() -> list[Statement[Found]]:
         return {"": estimate(values) if values else None}
 
     finders: dict[str, Finder] = {"average": average, "statistic": statistic, "case": in_case}
-    return read_statements(Path(__file__).with_name("numbers.csv"), finders)
+    return read_statements(__file__, finders)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise, permutations
-from pathlib import Path
 from statistics import fmean
 
 from cosched.sim.results.estimate import estimate, jackknifed
@@ -80,7 +79,7 @@ FIFTH_MIN = 38  # the paper's greatest extra wait on Intrepid at 20 %
 
 def claims() -> list[Claim[Results]]:
     """Return all claims, in the order of the paper."""
-    return read_claims(Path(__file__).with_name("claims.csv"), CHECKS)
+    return read_claims(__file__, CHECKS)
 
 
 def _small_and_grows_at_high_load(results: Results) -> Verdict:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache, partial
 from itertools import pairwise
-from pathlib import Path
 
 from cosched.sim.results.estimate import Exact
 from cosched.sim.studies.measured import Of
@@ -98,7 +97,7 @@ def worse_under_hold(results: Results, experiment: str, points: Points) -> dict[
 def statements() -> list[Statement[Results]]:
     """Return all statements, in the order of the paper."""
     finders = {**means_finders(_means), "fact": _fact}
-    return read_statements(Path(__file__).with_name("numbers.csv"), finders)
+    return read_statements(__file__, finders)
 
 
 def _fact(results: Results, name: str) -> Found:

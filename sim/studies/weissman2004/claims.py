@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
-from pathlib import Path
 
 from cosched.sim.results.estimate import Estimate, estimate
 from cosched.sim.studies.measured import Of, average, differences, less, more, pairs, ratio
@@ -61,7 +60,7 @@ CONTENTION = (
 
 def claims() -> list[Claim[Results]]:
     """Return all claims, in the order of the paper."""
-    return read_claims(Path(__file__).with_name("claims.csv"), CHECKS)
+    return read_claims(__file__, CHECKS)
 
 
 def _ideal_only_waits(results: Results) -> Verdict:

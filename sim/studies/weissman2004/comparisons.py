@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
-from pathlib import Path
 from statistics import fmean
 
 from cosched.sim.results.estimate import Estimate, estimate
@@ -127,7 +126,7 @@ def statements() -> list[Statement[Results]]:
             "": average(results, of_user(GAUSS, float(beta), float(share), name, RATE))
         },
     }
-    return read_statements(Path(__file__).with_name("numbers.csv"), finders)
+    return read_statements(__file__, finders)
 
 
 def average_of_there(results: Results, places: Sequence[Of]) -> Estimate | None:

@@ -29,7 +29,7 @@ FIRST_ROWS = 256
 
 
 class OpenCluster(OpenIteration):
-    """The nodes and the queue of one live domain."""
+    """The nodes and the queue of one live domain: `core.scheduling.scheduler.GroupScheduler`."""
 
     keeps = frozenset({"block", "boost", "been_ready", "guard", "slot", "slot_block", "slot_moves", "pushed"})
     kind = Cluster
@@ -157,7 +157,6 @@ class OpenCluster(OpenIteration):
         return self._cluster.has_from(row, now)
 
     def try_ready(self, job: JobId, now: int) -> Given:
-        """See GroupScheduler."""
         row, changed = self._row.get(job), self.changed
         if row is None or not self._cluster.try_ready(row, now):
             return NOT_NOW
@@ -165,13 +164,11 @@ class OpenCluster(OpenIteration):
         return self._cluster.has(row)
 
     def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
-        """See GroupScheduler."""
         due = self._missed(job) or self.changed
         answers.requeue(self._tables, 0, self._row[job])
         self.changed = due
 
     def want_until(self, job: JobId, until: int) -> None:
-        """See GroupScheduler."""
         if job in self._row:
             self._tables.marks[self._row[job]]["wanted_until"] = until
 

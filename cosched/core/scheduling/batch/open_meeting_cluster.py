@@ -58,7 +58,6 @@ class OpenMeetingCluster(OpenCluster):
     # Jobs in
 
     def want(self, job: JobId, wanted: bool) -> None:
-        """See MeetingScheduler."""
         if job in self._row:
             self._cluster.want(self._row[job], wanted)
         elif wanted:
@@ -92,12 +91,10 @@ class OpenMeetingCluster(OpenCluster):
         return ready
 
     def give_back(self, job: JobId, now: int) -> None:
-        """See OpenCluster."""
         super().give_back(job, now)
         self._pushed.pop(job, None)
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
-        """See OpenCluster."""
         super().leave(job, now, how)
         self._guarded.discard(job)
         del self._owner[job]
@@ -118,11 +115,9 @@ class OpenMeetingCluster(OpenCluster):
 
     @property
     def awaited(self) -> JobId | None:
-        """See OpenCluster."""
         return super().awaited if self._turn is None else self._turn
 
     def end_turn(self, job: JobId) -> None:
-        """See MeetingScheduler."""
         if job == self._turn:
             self._turn = None
 
@@ -161,25 +156,21 @@ class OpenMeetingCluster(OpenCluster):
             self.starts.count(self._owner[job], now, self._pushed.get(job))
 
     def start(self, job: JobId, now: int) -> Allocation:
-        """See OpenCluster."""
         allocation = super().start(job, now)
         self._count_start(job, now)
         return allocation
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
-        """See OpenCluster."""
         super().pass_over(job, now, boost)
         self._pushed.pop(job, None)
 
     def release(self, job: JobId, now: int) -> None:
-        """See OpenCluster."""
         super().release(job, now)
         self._pushed.pop(job, None)
 
     # Slots
 
     def quote(self, effect: Quote, now: int) -> Quoted:
-        """See MeetingScheduler."""
         at = None
         if effect.job in self._row:
             with self._in_plan(effect.job) as row:
@@ -187,7 +178,6 @@ class OpenMeetingCluster(OpenCluster):
         return Quoted(effect.job, at, effect.for_peer)
 
     def book(self, effect: Book, now: int) -> Booked:
-        """See MeetingScheduler."""
         booked = None
         if effect.job in self._row:
             with self._in_plan(effect.job) as row:
@@ -214,17 +204,14 @@ class OpenMeetingCluster(OpenCluster):
         record["state"] = JobState.READY
 
     def move_slot(self, job: JobId, moves: SlotMoves) -> None:
-        """See MeetingScheduler."""
         if job in self._row:
             self._cluster.move_slot(self._row[job], moves)
 
     def unbook(self, job: JobId, now: int) -> None:  # noqa: ARG002
-        """See MeetingScheduler."""
         if job in self._row:
             self._cluster.unbook(self._row[job])
 
     def claim(self, effect: Claim, now: int) -> Claimed:
-        """See MeetingScheduler."""
         row = self._row.get(effect.job)
         if row is None or not self._cluster.claim(row, now):
             return Claimed(effect.job, None, effect.for_peer)

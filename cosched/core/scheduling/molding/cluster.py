@@ -24,7 +24,7 @@ COUNTED, PAST = "counted", "past"  # and whether it is in the domain's past; wha
 
 
 class Molding(PlainScheduler):
-    """The queue, the nodes, and the sizes of jobs."""
+    """The queue, the nodes, and the sizes of jobs: `core.scheduling.scheduler.OpenScheduler`."""
 
     capabilities = CAPABILITIES
     keeps = PlainScheduler.keeps | {CHOSEN, GUARANTEED, BY, MODIFIER, COUNTED}
@@ -42,7 +42,6 @@ class Molding(PlainScheduler):
     # Jobs in and out
 
     def check(self, job: ClusterJob) -> None:
-        """See OpenScheduler."""
         check_sizes(job, self.nodes, self._settings.sizes)
 
     def submit(self, job: ClusterJob) -> None:
@@ -65,7 +64,6 @@ class Molding(PlainScheduler):
             molded.keep_to(kept.get(CHOSEN, job.nodes))
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
-        """See OpenScheduler."""
         super().leave(job, now, how)
         del self._molded[job]
 
@@ -175,15 +173,12 @@ class Molding(PlainScheduler):
         return Allocation(job.size, rate=Fraction(job.asked.requested, self._duration(job)))
 
     def counts(self) -> Mapping[str, Any]:
-        """See OpenScheduler."""
         return {"shrunk": self._shrunk, "expanded": self._expanded}
 
     def kept_of_domain(self) -> Mapping[str, Any]:
-        """See OpenScheduler."""
         return self.counts() if self._past is None else {**self.counts(), PAST: self._past.kept}
 
     def recall(self, kept: Mapping[str, Any]) -> None:
-        """See OpenScheduler."""
         self._shrunk, self._expanded = kept["shrunk"], kept["expanded"]
         if self._past is not None:
             self._past.kept = kept.get(PAST, {})
