@@ -9,15 +9,7 @@ from pathlib import Path
 
 from cosched.adapters.hook_lines import MAX_LINE, Fields, LineError, decode, encode
 from cosched.adapters.hook_socket import HookSocket, Over
-from cosched.adapters.slurm.hook_protocol import (
-    HookEnd,
-    Offer,
-    end_from,
-    instant,
-    job_id_from,
-    offer_from,
-    turn_from,
-)
+from cosched.adapters.slurm.hook_protocol import HookEnd, Offer, end_from, instant, job_id_from, offer_from, turn_from
 from cosched.sockets.accepting import user_of
 
 __all__ = ["HookEnd", "HookServer", "Offer"]

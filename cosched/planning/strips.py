@@ -14,16 +14,7 @@ from itertools import accumulate, pairwise
 
 from pydantic import BaseModel, Field
 
-from cosched.planning.application import (
-    Application,
-    Cost,
-    Group,
-    Map,
-    Mapper,
-    NoMapError,
-    PerformanceModel,
-    Prediction,
-)
+from cosched.planning.application import Application, Cost, Group, Map, Mapper, NoMapError, PerformanceModel, Prediction
 from cosched.planning.balancing import Load, shared, units_within
 from cosched.planning.chain import EQUAL, Chain, Ends, Run
 from cosched.planning.grid import MB, MHZ, Grid, Machine

@@ -8,14 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from cosched.core.scheduling.heterogeneous.site import (
-    Cluster,
-    ExpectedTimes,
-    Interconnect,
-    Machine,
-    Restricted,
-    Site,
-)
+from cosched.core.scheduling.heterogeneous.site import Cluster, ExpectedTimes, Interconnect, Machine, Restricted, Site
 from cosched.errors import InputError
 from cosched.validation.mistakes import KeyedError, first_mistake, key_shown, no_such_key
 from cosched.validation.text import shown

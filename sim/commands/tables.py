@@ -9,16 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from cosched.quantities import (
-    count,
-    duration,
-    durations,
-    number,
-    numbers,
-    percent,
-    plus,
-    whole,
-)
+from cosched.quantities import count, duration, durations, number, numbers, percent, plus, whole
 from cosched.schedulers.loading import kind_told_by
 from cosched.sim.results.wording import (
     GROUPS,

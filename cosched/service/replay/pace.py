@@ -21,13 +21,7 @@ from cosched.service.replay.submissions import Submissions
 from cosched.service.replay.timers import PacedTimers
 from cosched.service.timers import Timers
 from cosched.service.wire.errors import Refusal
-from cosched.v1.replay_pb2 import (
-    PHASE_COMPLETIONS,
-    PHASE_ITERATIONS,
-    PHASE_SLOTS,
-    PHASE_SUBMISSIONS,
-    PHASE_TIMERS,
-)
+from cosched.v1.replay_pb2 import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SLOTS, PHASE_SUBMISSIONS, PHASE_TIMERS
 
 ALL = (PHASE_COMPLETIONS, PHASE_TIMERS, PHASE_SLOTS, PHASE_SUBMISSIONS, PHASE_ITERATIONS)  # in their order
 MOST_ALONE = 1000  # instants in one call, so that it does not take long

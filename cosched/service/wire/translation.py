@@ -8,12 +8,7 @@ from cosched.service.wire.call_on_wire import CallOnWire
 from cosched.service.wire.fields import FieldError, check_instant
 from cosched.service.wire.group_messages import GET_MEMBER, GET_PROPOSAL, PROPOSE_GROUP_START, SETTLE_GROUP_START
 from cosched.service.wire.message_parts import write_instant
-from cosched.service.wire.pair_messages import (
-    GET_MATE_JOB_ID,
-    GET_MATE_STATUS,
-    START_JOB,
-    TRY_START_MATE,
-)
+from cosched.service.wire.pair_messages import GET_MATE_JOB_ID, GET_MATE_STATUS, START_JOB, TRY_START_MATE
 from cosched.v1 import coscheduling_pb2 as wire
 
 CALLS: tuple[CallOnWire[Any, Any, Any, Any], ...] = (

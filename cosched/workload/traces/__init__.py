@@ -17,15 +17,7 @@ from cosched.workload.traces.detection import detected
 from cosched.workload.traces.notes import Notes
 from cosched.workload.traces.opening import StrPath, read_blocks, source_name
 from cosched.workload.traces.sacct import read_sacct
-from cosched.workload.traces.shaping import (
-    cut,
-    load_factor,
-    offered_load,
-    scale,
-    scale_to_load,
-    shift,
-    with_estimates,
-)
+from cosched.workload.traces.shaping import cut, load_factor, offered_load, scale, scale_to_load, shift, with_estimates
 from cosched.workload.traces.swf import read_swf
 from cosched.workload.traces.swf_writer import write_swf
 from cosched.workload.traces.table import read_table

@@ -24,16 +24,7 @@ from cosched.sim.studies.tang2011.comparisons import (
     yield_minus_hold,
 )
 from cosched.sim.studies.tang2011.deadlocks import CHECKS as OF_STARTS
-from cosched.sim.studies.tang2011.results import (
-    EXTRA,
-    LOSS,
-    OTHERS_WAIT,
-    PAIRED,
-    SLOWDOWN,
-    SYNC,
-    WAIT,
-    Results,
-)
+from cosched.sim.studies.tang2011.results import EXTRA, LOSS, OTHERS_WAIT, PAIRED, SLOWDOWN, SYNC, WAIT, Results
 from cosched.sim.studies.tang2011.setup import (
     BASE,
     E_HOLDS,
