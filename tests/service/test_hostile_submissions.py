@@ -37,7 +37,7 @@ from cosched.schedulers.heterogeneous import HETEROGENEOUS
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.loading import kinds
 from cosched.schedulers.molding import MOLDING
-from cosched.service.api.predicted import checked_predictions
+from cosched.service.api.adaptive_api import checked_predictions
 from cosched.service.api.views import Views
 from cosched.service.domain.malleable import least_of, said_of
 from cosched.service.domain.predictions import MOST_SIZES

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from cosched.core.allocation import Table
-from cosched.service.api.predicted import checked_predictions
+from cosched.service.api.adaptive_api import checked_predictions
 from cosched.service.domain.predictions import Prediction, as_kept, as_told, counted
 from cosched.service.wire.fields import FieldError
 from cosched.v1 import job_pb2

@@ -13,10 +13,9 @@ from cosched.core.job import JobState
 from cosched.core.protocol import JobId
 from cosched.service.api.answering import ApiFor, Context, answered
 from cosched.service.api.operations import Operations
-from cosched.service.api.predicted import checked_predictions
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import least_of
-from cosched.service.domain.predictions import Prediction
+from cosched.service.domain.predictions import MOST_SIZES, Prediction
 from cosched.service.domain.sizing import Iterations, Sizing
 from cosched.service.manager.resizes import Resizes
 from cosched.service.store import JobRecord
@@ -27,6 +26,7 @@ from cosched.v1 import adaptive_pb2, coscheduling_pb2, job_pb2
 from cosched.v1.adaptive_pb2_grpc import AdaptiveServiceServicer
 
 TIMES = ("exec_time", "exec_time_comp", "exec_time_comm")
+LONGEST = 1e9  # seconds that an iteration, or an adaptation, may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,3 +125,22 @@ def _checked(told: job_pb2.Iterations) -> Iterations:
         if not 0 <= getattr(told, name) < math.inf:
             raise FieldError(f"past.{name}", "is no time in seconds")
     return Iterations(told.number, told.exec_time, told.exec_time_comp, told.exec_time_comm)
+
+
+def checked_predictions(told: Sequence[job_pb2.Prediction], least: int, ideal: int) -> list[Prediction]:
+    """Return what a job predicts of its sizes; FieldError."""
+    if ideal - least >= MOST_SIZES:
+        raise FieldError("predictions", f"are kept of at most {MOST_SIZES} sizes; the job has {ideal - least + 1}")
+    if len(told) != ideal - least + 1 or [each.nodes for each in told] != [*range(least, ideal + 1)]:
+        raise FieldError("predictions", f"must be one for each number of nodes from {least} to {ideal}, in this order")
+    return [_checked_prediction(f"predictions[{place}]", each) for place, each in enumerate(told)]
+
+
+def _checked_prediction(field: str, told: job_pb2.Prediction) -> Prediction:
+    checked = Prediction(*(getattr(told, name) for name in Prediction._fields))
+    for name, seconds in checked._asdict().items():
+        if not (math.isfinite(seconds) and 0 <= seconds <= LONGEST):
+            raise FieldError(f"{field}.{name}", f"is not a time from 0 to {LONGEST:.0f} s")
+    if checked.exec_time == 0:
+        raise FieldError(f"{field}.exec_time", "is 0: an iteration takes some time")
+    return checked
