@@ -16,8 +16,8 @@ import numpy as np
 from cosched.core.allocation import Gathered, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import PairedJob
-from cosched.core.domain import TIMER_EVENTS, PolicyDomain
-from cosched.core.effects import Answer, Call, CancelJob, ClearTimer, EndRun, Record, SetTimer, Start, Timer, Wanted
+from cosched.core.domain import PolicyDomain
+from cosched.core.effects import Answer, Call, CancelJob, EndRun, Record, Start, Wanted
 from cosched.core.events import (
     Answered,
     Asked,
@@ -46,7 +46,7 @@ from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, new_tables
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
-from cosched.core.timers import VirtualTimers
+from cosched.core.timers import TimerQueue
 from cosched.schedulers.batch import BATCH
 from cosched.schedulers.kind import SchedulerKind
 from cosched.sim.batch_domain import BatchDomain, MeetingDomain
@@ -124,11 +124,13 @@ class World:
             Coscheduler(domain.name, domain.cluster.nodes, domain.coscheduling, story=story is not None)
             for domain in self.domains
         ]
-        self.policies = list(map(PolicyDomain, self.coschedulers, self.schedulers))
+        self.timers = timers = TimerQueue()
+        self.policies = [
+            PolicyDomain(*each, timers=timers) for each in zip(self.coschedulers, self.schedulers, strict=True)
+        ]
         self.index = {domain.name: i for i, domain in enumerate(self.domains)}
         self._named: dict[int, Named] = {}  # by row
         self.job_id: dict[int, JobId] = {}  # row -> job id, of paired jobs
-        self.timers = VirtualTimers[tuple[int, JobId, Timer]]()
         self.script = script or NoScript()
         self._cut: set[frozenset[int]] = set()
         self._reply: Reply | None = None
@@ -194,10 +196,6 @@ class World:
                     self._call(domain, change)
                 case Answer():
                     self._reply = change.answer
-                case ClearTimer():
-                    self.timers.clear((domain, change.job, change.timer))
-                case SetTimer():
-                    self.timers.set((domain, change.job, change.timer), change.timer, change.at)
                 case Record():
                     if self.story is not None:
                         self.story(self.now, self.domains[domain].name, change.job, change.what, change.stored())
@@ -249,11 +247,11 @@ class World:
         for domain, peer in ((one, other), (other, one)):
             self.feed(domain, PeerThere(self.domains[peer].name))
 
-    # Timers and the script
+    # TimerQueue and the script
 
     def next_stop(self) -> int:
         """Return the next instant at which timers or events of the script are due, or NEVER."""
-        timers, script = self.timers.next(), self.script.next()
+        timers, script = int(self.timers.next()), self.script.next()
         return timers if timers < script else script
 
     def fire_timers(self) -> None:
@@ -267,8 +265,8 @@ class World:
 
     def _fire(self, *, of_slots: bool) -> None:
         while (due := self.timers.take(self.now, of_slots=of_slots)) is not None:
-            domain, job, timer = due
-            self.feed(domain, TIMER_EVENTS[timer](job))
+            domain, event = due
+            self.feed(self.index[domain], event)
 
     # Pairs and groups
 

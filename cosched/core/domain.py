@@ -1,9 +1,10 @@
 """A policy domain: the rules of coscheduling and a scheduler, joined.
 
 A shell tells it what happens (`handle`), and when the scheduler may go on (`schedule`). What the rules want of the
-scheduler is carried out here, at once; the rest comes back as changes, in an order in which a domain may be killed at
-any point: notes first, which are to be recorded together with the jobs that changed (see `outcome`); what is sent or
-launched leaves after that. What comes of it is another event.
+scheduler is carried out here, at once, and so are its timers (`timers`: a shell waits for the first of them). The rest
+comes back as changes, in an order in which a domain may be killed at any point: notes first, which are to be recorded
+together with the jobs that changed (see `outcome`); what is sent or launched leaves after that. What comes of it is
+another event.
 
 Whoever owns the clock decides when `schedule` is called: a simulation at the end of an instant, for one domain after
 the other; a service at the end of a turn.
@@ -42,7 +43,6 @@ from cosched.core.effects import (
     Reschedule,
     SetTimer,
     Start,
-    Timer,
     Try,
     TryReady,
     Unbook,
@@ -53,23 +53,13 @@ from cosched.core.effects import (
 )
 from cosched.core.events import (
     Booked,
-    CheckDue,
     Claimed,
     Event,
-    GraceOver,
-    LeaseOver,
     MayBeEarlier,
     NodesLost,
-    PatienceOver,
     Quoted,
     Ready,
-    ReleaseDue,
     Requeued,
-    RetryDue,
-    SlotDue,
-    SlotLapsed,
-    SuccessorDue,
-    TellDue,
     Tried,
     TriedReady,
 )
@@ -83,35 +73,21 @@ from cosched.core.scheduling.scheduler import (
     MeetingScheduler,
     Scheduler,
 )
+from cosched.core.timers import TimerQueue
 
 # What is left for a shell. Ready: a job is so for the first time. Start: launch the job, on its allocation.
 # SizeChanged, Requeued: what the scheduler has done to a running job; before a Start, to give that job nodes. Gathered:
 # what it has kept for a job that was not ready yet.
 OfRun = Requeued | Start | CancelJob | EndRun
-Change = Record | Ready | SizeChanged | Gathered | Wanted | OfRun | Call | Answer | SetTimer | ClearTimer
+Change = Record | Ready | SizeChanged | Gathered | Wanted | OfRun | Call | Answer
 
 FOR_SCHEDULER = frozenset(get_args(ForScheduler))
+DONE_HERE = FOR_SCHEDULER | {SetTimer, ClearTimer}
 TURNS = (Ready, MayBeEarlier)  # what `next` tells
 OUTCOMES = (Quoted, Booked, Claimed)  # what comes of effects on slots
 DONE = (SizeChanged, Requeued, NodesLost)  # what `take_events` tells
 
 Illegal = Callable[[Event, IllegalEvent], None]
-
-OfWait = ReleaseDue | PatienceOver | RetryDue | CheckDue | SuccessorDue
-TimerEvent = OfWait | TellDue | GraceOver | LeaseOver | SlotDue | SlotLapsed
-
-TIMER_EVENTS: dict[Timer, type[TimerEvent]] = {  # what a timer that is due tells
-    Timer.RELEASE: ReleaseDue,
-    Timer.PATIENCE: PatienceOver,
-    Timer.RETRY: RetryDue,
-    Timer.TELL: TellDue,
-    Timer.GRACE: GraceOver,
-    Timer.LEASE: LeaseOver,
-    Timer.SLOT: SlotDue,
-    Timer.LAPSE: SlotLapsed,
-    Timer.CHECK: CheckDue,
-    Timer.SUCCESSOR: SuccessorDue,
-}
 
 
 def _raise(_: Event, error: IllegalEvent) -> None:
@@ -127,15 +103,19 @@ class PolicyDomain:
         scheduler: Scheduler,
         illegal: Illegal = _raise,
         places: Places | None = None,
+        timers: TimerQueue | None = None,
     ) -> None:
         """`illegal`: called if the rules refuse what the scheduler has done.
 
-        `places`: names the nodes of jobs, of a scheduler that only counts them.
+        `places`: names the nodes of jobs, of a scheduler that only counts them. `timers`: those of several domains,
+        else it has its own.
         """
+        self._name = coscheduler.ledger.domain
         self.coscheduler = coscheduler
         self.scheduler = scheduler
         self._illegal = illegal
         self.places = places
+        self.timers = timers or TimerQueue()
         self._elastic = scheduler if isinstance(scheduler, ElasticScheduler) else None
         self._grouping = scheduler if isinstance(scheduler, GroupScheduler) else None
         self._meeting = scheduler if isinstance(scheduler, MeetingScheduler) else None
@@ -144,19 +124,25 @@ class PolicyDomain:
         """Something happens at `now`; what follows for others. IllegalEvent, ValueError: nothing was changed."""
         effects = self.coscheduler.handle(event, now)
         for effect in effects:
-            if type(effect) in FOR_SCHEDULER:
+            if type(effect) in DONE_HERE:
                 return self.follow(effects, now)
         return effects  # type: ignore[return-value]  # as is most often so: a question, or an answer
 
     def follow(self, effects: Iterable[Effect], now: int) -> list[Change]:
-        """Carry out what concerns the scheduler; the rest is left. Also for effects of no event: those of a restart."""
+        """Carry out what is done here; the rest is left. Also for effects of no event: those of a restart."""
         left: list[Change] = []
+        told = False
         for effect in effects:
             if type(effect) in FOR_SCHEDULER:
+                told = True
                 self._carry_out(effect, now, left)  # type: ignore[arg-type]
+            elif type(effect) is SetTimer:
+                self.timers.set(self._name, effect)
+            elif type(effect) is ClearTimer:
+                self.timers.clear(self._name, effect)
             else:
                 left.append(effect)  # type: ignore[arg-type]
-        if self._elastic is not None:
+        if told and self._elastic is not None:
             self._take_events(self._elastic, now, left)
         return left
 

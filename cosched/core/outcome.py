@@ -37,13 +37,15 @@ class Keep(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """All that comes of a turn. `look_at`: when the scheduler wants to go on though nothing happens; None: never.
+    """All that comes of a turn. `wake_at`: when the first timer is due, or FOREVER.
 
+    `look_at`: when the scheduler wants to go on though nothing happens; None: never.
     `awaited`: the job for whose answer an iteration waits.
     """
 
     keep: Keep
     then: list[Change | Order]
+    wake_at: float
     look_at: int | None
     awaited: JobId | None
 
@@ -64,7 +66,7 @@ class LastingDomain(PolicyDomain):
         """End a turn: run the iterations that follow, if they may run now; return what comes of all of it."""
         look_at = self.scheduler.next_event(now) if iterate else None
         then = [*(self.schedule(now) if iterate else ()), *self.scheduler.take_orders()]
-        return Outcome(self._keep(), then, look_at, self.scheduler.awaited)
+        return Outcome(self._keep(), then, self.timers.next(), look_at, self.scheduler.awaited)
 
     def look_again_at(self, answer: Answer, now: int) -> int | None:
         """Return when to iterate again though nothing happens, since a queued job could not be started for its mate.

@@ -1,45 +1,80 @@
-"""The timers of a virtual clock, of one domain or of many: at most one for each key."""
+"""The timers of a policy domain, or of all domains of a simulation: at most one of each kind for a job or a peer."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Hashable
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from operator import attrgetter
 
-from cosched.core.effects import OF_SLOTS
-from cosched.core.protocol import FOREVER
+from cosched.core.effects import OF_SLOTS, ClearTimer, SetTimer, Timer
+from cosched.core.events import (
+    CheckDue,
+    GraceOver,
+    LeaseOver,
+    PatienceOver,
+    ReleaseDue,
+    RetryDue,
+    SlotDue,
+    SlotLapsed,
+    SuccessorDue,
+    TellDue,
+)
+from cosched.core.protocol import FOREVER, Domain, JobId
 
-Key = TypeVar("Key", bound=Hashable)
+OfWait = ReleaseDue | PatienceOver | RetryDue | CheckDue | SuccessorDue
+TimerEvent = OfWait | TellDue | GraceOver | LeaseOver | SlotDue | SlotLapsed
+
+TIMER_EVENTS: dict[Timer, type[TimerEvent]] = {  # what a timer that is due tells
+    Timer.RELEASE: ReleaseDue,
+    Timer.PATIENCE: PatienceOver,
+    Timer.RETRY: RetryDue,
+    Timer.TELL: TellDue,
+    Timer.GRACE: GraceOver,
+    Timer.LEASE: LeaseOver,
+    Timer.SLOT: SlotDue,
+    Timer.LAPSE: SlotLapsed,
+    Timer.CHECK: CheckDue,
+    Timer.SUCCESSOR: SuccessorDue,
+}
+
+_Key = tuple[Domain, JobId | Domain, Timer]
 
 
-class VirtualTimers(Generic[Key]):
-    """Timers by due instant; timers of one instant in the order in which they were set, those of slots last."""
+class TimerQueue:
+    """TimerQueue by due moment; those of one moment in the order in which they were set, those of slots last.
+
+    A shell has one timer of its own, for what `next` returns; then it takes what is due.
+    """
 
     def __init__(self) -> None:
-        self._at: dict[Key, int] = {}
-        self._heap: list[tuple[int, bool, int, Key]] = []  # may still contain timers that were cleared or replaced
+        # A moment of the instant of a timer, or later. A live domain spreads what two domains would else do together.
+        self.moment: Callable[[SetTimer], float] = attrgetter("at")
+        self._at: dict[_Key, float] = {}
+        self._heap: list[tuple[float, bool, int, _Key]] = []  # may still contain timers that were cleared or replaced
         self._sequence = 0
 
-    def set(self, key: Key, timer: str, at: int) -> None:
-        """Set a timer of this kind; it replaces the one with this key."""
+    def set(self, domain: Domain, timer: SetTimer) -> None:
+        """Set a timer of this domain."""
+        key = domain, timer.job, timer.timer
         self._sequence += 1
-        self._at[key] = at
-        heapq.heappush(self._heap, (at, timer in OF_SLOTS, self._sequence, key))
+        self._at[key] = at = self.moment(timer)
+        heapq.heappush(self._heap, (at, timer.timer in OF_SLOTS, self._sequence, key))
 
-    def clear(self, key: Key) -> None:
+    def clear(self, domain: Domain, timer: ClearTimer) -> None:
         """Forget a timer, if there is one."""
-        self._at.pop(key, None)
+        self._at.pop((domain, timer.job, timer.timer), None)
 
-    def next(self) -> int:
-        """Return the next instant at which a timer is due, or FOREVER."""
+    def next(self) -> float:
+        """Return the next moment at which a timer is due, or FOREVER."""
         while self._heap and self._at.get(self._heap[0][3]) != self._heap[0][0]:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else FOREVER
 
-    def take(self, now: int, *, of_slots: bool) -> Key | None:
-        """Remove and return the next timer that is due now, if there is one, and it is (or is not) one of a slot."""
-        if self.next() > now or self._heap[0][1] != of_slots:
+    def take(self, now: float, *, of_slots: bool | None = None) -> tuple[Domain, TimerEvent] | None:
+        """Remove the next timer, if it is due, and is (or is not) one of a slot; return its domain and its event."""
+        if self.next() > now or (of_slots is not None and self._heap[0][1] is not of_slots):
             return None
         _, _, _, key = heapq.heappop(self._heap)
         del self._at[key]
-        return key
+        domain, job, timer = key
+        return domain, TIMER_EVENTS[timer](job)

@@ -7,9 +7,9 @@ import logging
 import random
 from collections.abc import Callable, Sequence
 
-from cosched.core.effects import Answer, Call, ClearTimer, SetTimer, Timer
+from cosched.core.effects import Answer, Call, SetTimer, Timer
 from cosched.core.events import CallFailed
-from cosched.core.protocol import Failure, JobId, MutatingReply, Reply, Request, TellMember
+from cosched.core.protocol import FOREVER, Failure, JobId, MutatingReply, Reply, Request, TellMember
 from cosched.service.domain.changes import Order
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.watching import Watchers
@@ -53,6 +53,7 @@ class ServiceOutside:
         self.instants = Instants(domain, agreed)
         self._runner = runner
         self._timers = timers
+        domain.policy.timers.moment = self._moment
         self._watchers = watchers
         self._durability = durability
         self._fail = fail
@@ -63,6 +64,7 @@ class ServiceOutside:
         self._news = MemberNews(domain, peers, self.tasks)
         self._stalled = ""  # the problem that was last logged
         self._patience: tuple[JobId, asyncio.TimerHandle] | None = None
+        self._wakes_at: float = FOREVER
         self._look_at: float | None = None
 
     # Calls
@@ -122,11 +124,19 @@ class ServiceOutside:
 
     # Timers
 
-    def set_timer(self, timer: SetTimer) -> None:
+    def wake_at(self, moment: float) -> None:
         """See the protocol."""
-        self._timers.set(f"{timer.timer} {timer.job}", self._due(timer), lambda: self._domain.timer_due(timer))
+        if moment != self._wakes_at:
+            self._wakes_at = moment
+            self._timers.set("wake", moment, self._wake)
 
-    def _due(self, timer: SetTimer) -> float:
+    def _wake(self) -> None:
+        self._wakes_at = FOREVER
+        if not self._domain.due():  # it was cleared in a turn that is not on record yet
+            self.wake_at(self._domain.policy.timers.next())
+
+    def _moment(self, timer: SetTimer) -> float:
+        """Return when a timer is due: not when a peer does the same, and a slot not before it has come there, too."""
         if timer.timer is Timer.RELEASE:
             return _spread(timer.at)
         if timer.timer is not Timer.SLOT:
@@ -135,10 +145,6 @@ class ServiceOutside:
         return timer.at + max(
             (self._agreed.wait(peer, instant) for peer in self.instants.others(timer.job)), default=0.0
         )
-
-    def clear_timer(self, timer: ClearTimer) -> None:
-        """See the protocol."""
-        self._timers.clear(f"{timer.timer} {timer.job}")
 
     def awaits(self, job: JobId) -> None:
         """See the protocol."""

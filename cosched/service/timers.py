@@ -10,11 +10,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from cosched.service.clock import Clock, boottime
@@ -68,13 +66,7 @@ class Timers:
 
     def set(self, key: str, at: float, fire: Fire) -> None:
         """Call `fire` once, at service time `at`, or soon if that is past. Replaces an earlier timer `key`."""
-        self._schedule(_single(key), _Timer(at, fire))
-
-    def clear(self, key: str) -> None:
-        """Forget the single timer `key`, if there is one."""
-        if self._timers.pop(_single(key), None) is not None:
-            with suppress(JobLookupError):  # it is due, and handed to the loop but not called yet
-                self._scheduler.remove_job(_single(key))
+        self._schedule(f"at {key}", _Timer(at, fire))
 
     def every(self, key: str, seconds: float, fire: Fire) -> None:
         """Call `fire` every `seconds`, first after this time. Replaces earlier periodic work `key`.
@@ -96,7 +88,7 @@ class Timers:
         self._scheduler.add_job(self._due, "date", args=(name, timer), run_date=due, id=name, replace_existing=True)
 
     async def _due(self, name: str, timer: _Timer) -> None:
-        if self._timers.get(name) is not timer:  # it was cleared or replaced after it was handed to the loop
+        if self._timers.get(name) is not timer:  # it was replaced after it was handed to the loop
             return
         now = self._clock.exact()
         if now < timer.at:  # the wall clock was set forwards, or MAX_WAIT is over
@@ -114,10 +106,6 @@ class Timers:
             self._wall_ahead = wall_ahead
             self.follow_clock()
         self._watch = asyncio.get_running_loop().call_later(WATCH_INTERVAL, self._look)
-
-
-def _single(key: str) -> str:
-    return f"at {key}"
 
 
 def _call(key: str, fire: Fire) -> None:

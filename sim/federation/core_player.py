@@ -12,8 +12,8 @@ from typing import assert_never
 from cosched.adapters.replay.trace import TraceJob
 from cosched.core.allocation import Allocation, Gathered, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
-from cosched.core.domain import TIMER_EVENTS, Change, PolicyDomain
-from cosched.core.effects import Answer, Call, CancelJob, ClearTimer, EndRun, Record, SetTimer, Start, Timer, Wanted
+from cosched.core.domain import Change, PolicyDomain
+from cosched.core.effects import Answer, Call, CancelJob, EndRun, Record, Start, Wanted
 from cosched.core.events import Answered, Asked, Event, Finished, Ready, Requeued, Submitted
 from cosched.core.job import JobState
 from cosched.core.protocol import NO_MATE, Domain, JobId, Reply
@@ -21,7 +21,6 @@ from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What
-from cosched.core.timers import VirtualTimers
 from cosched.sim.federation.player import EVENTS, Advanced, JobOutcome, Phase, Results, in_columns
 from cosched.sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
 from cosched.sim.link import Link
@@ -65,7 +64,7 @@ class CorePlayer:
         self._starting: dict[JobId, Record | Start] = {}  # of what is told of a start, the half that is known
         self._started: dict[JobId, int] = {}  # when first
         self._ended: dict[JobId, int] = {}  # when
-        self._timers = VirtualTimers[tuple[JobId, Timer]]()
+        self._timers = self._policy.timers
         self._releases = 0
         self._link = link
         link.join(name, self)
@@ -93,7 +92,7 @@ class CorePlayer:
     @property
     def _next(self) -> int:
         due = self.scheduler.next_event(self._now)
-        return min(self._runs.next_end, self._timers.next(), self._next_submission, NEVER if due is None else due)
+        return min(self._runs.next_end, int(self._timers.next()), self._next_submission, NEVER if due is None else due)
 
     @property
     def _next_submission(self) -> int:
@@ -153,8 +152,7 @@ class CorePlayer:
     def _fire_timers(self, *, of_slots: bool) -> None:
         while (due := self._timers.take(self._now, of_slots=of_slots)) is not None:
             self._timers_fired = True
-            job, timer = due
-            self._feed(TIMER_EVENTS[timer](job))
+            self._feed(due[1])
 
     def _submit(self) -> None:
         while self._next_submission == self._now:
@@ -200,10 +198,6 @@ class CorePlayer:
             case Requeued():
                 self._elastic = True
                 self._runs.requeue(self._row[change.job], self._now, keeps_work=change.keeps_work)
-            case SetTimer():
-                self._timers.set((change.job, change.timer), change.timer, change.at)
-            case ClearTimer():
-                self._timers.clear((change.job, change.timer))
             case Record():
                 self._note(change)
             case Ready() | Wanted() | CancelJob() | EndRun() | Gathered():

@@ -12,15 +12,13 @@ from decimal import Decimal
 from cosched.core.batch_reports import BatchReports, SlotReports
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import IllegalEvent, PairedJob
-from cosched.core.domain import TIMER_EVENTS, Change, PolicyDomain
+from cosched.core.domain import Change, PolicyDomain
 from cosched.core.effects import (
     Book,
     Call,
     CancelJob,
     Claim,
-    ClearTimer,
     Quote,
-    SetTimer,
     Start,
     Try,
     TryReady,
@@ -73,9 +71,11 @@ from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings, OpenScheduler
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
+from cosched.core.timers import TIMER_EVENTS
 from cosched.schedulers.batch import BATCH
 from cosched.schedulers.fluid import FLUID
 from tests.conformance.schedulers.kinds import example
+from tests.core.any_order import AnyOrder
 
 NODES, STEPS = 10, 250
 PEERS = ("B", "C")
@@ -103,10 +103,10 @@ class Besieged:
         )  # fmt: skip
         self.core = Coscheduler("A", NODES, settings)
         self.cluster = self.scheduler(slots)
-        self.domain = PolicyDomain(self.core, self.cluster)
         self.now = 100
         self.calls: list[Call] = []  # those that were not answered yet
         self.timers: dict[tuple[str, str], int] = {}
+        self.domain = PolicyDomain(self.core, self.cluster, timers=AnyOrder(self.timers))
         self.instants = [0, 100]
         self.numbers = 0
         for id, named in NAMES.items():
@@ -132,10 +132,6 @@ class Besieged:
         for change in changes:
             if type(change) is Call:
                 self.calls.append(change)
-            elif type(change) is SetTimer:
-                self.timers[change.job, change.timer] = change.at
-            elif type(change) is ClearTimer:
-                self.timers.pop((change.job, change.timer), None)
             elif type(change) is Start:
                 self.timers[change.job, "end"] = self.now + self.random.randint(1, 9)
             elif type(change) is Requeued:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from cosched.core.allocation import NOT_NOW, Allocation, Refused
 from cosched.core.coscheduling.coscheduler import Coscheduler
-from cosched.core.domain import TIMER_EVENTS, Change, PolicyDomain
+from cosched.core.domain import Change, PolicyDomain
 from cosched.core.effects import Answer, Call, ClearTimer, Record, SetTimer, Start, Timer
 from cosched.core.events import Answered, Asked, Event, Finished, Ready, Submitted
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER
 from cosched.core.story import What, Why
+from cosched.core.timers import TIMER_EVENTS
 
 if TYPE_CHECKING:
     from .slot_world import SlotWorld
@@ -109,7 +110,7 @@ class FirstFit:
         self.core = core
         self.world = world
         self.machine = Machine(core.ledger.nodes)
-        self.domain = PolicyDomain(core, self.machine)
+        self.domain = PolicyDomain(core, self.machine, timers=self)
         self.jobs = self.machine.jobs
         self._timers: dict[tuple[str, Timer], int] = {}
 
@@ -161,20 +162,19 @@ class FirstFit:
             self.world.call(self.core.ledger.domain, change)
         elif type(change) is Answer:
             self.world.answer(change)
-        elif type(change) is SetTimer:
-            self._set_timer(change)
-        elif type(change) is ClearTimer:
-            self._timers.pop((change.job, change.timer), None)
 
     def _launch(self, job: LocalJob, exchange: str) -> None:
         job.exchange = exchange
         end = Finished(job.name, JobState.COMPLETED)
         self.world.at(self.world.now + job.run, lambda: job.state.final or self.finish(job, end))
 
-    def _set_timer(self, timer: SetTimer) -> None:
+    def set(self, _: str, timer: SetTimer) -> None:
         key = timer.job, timer.timer
         self._timers[key] = timer.at
         self.world.at(timer.at, lambda: self._fire(key, timer.at))
+
+    def clear(self, _: str, timer: ClearTimer) -> None:
+        self._timers.pop((timer.job, timer.timer), None)
 
     def _fire(self, key: tuple[str, Timer], at: int) -> None:
         if self._timers.get(key) == at:

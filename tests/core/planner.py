@@ -218,7 +218,7 @@ class MortalDomain(FirstFit):
     def _planned(self, machine: Planner) -> None:
         self.machine, self.jobs = machine, machine.jobs
         machine.orders = [] if self.later else None
-        self.domain = PolicyDomain(self.core, machine)
+        self.domain = PolicyDomain(self.core, machine, timers=self)
 
     def scan(self) -> None:
         if self.up:

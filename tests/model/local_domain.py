@@ -11,8 +11,8 @@ from typing import NamedTuple
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.coscheduling.membership import Membership
-from cosched.core.domain import TIMER_EVENTS, Change, PolicyDomain
-from cosched.core.effects import Answer, Call, ClearTimer, Record, SetTimer, Start, Timer
+from cosched.core.domain import Change, PolicyDomain
+from cosched.core.effects import Answer, Call, Record, Start, Timer
 from cosched.core.events import Answered, Asked, CallFailed, Event, Finished, Submitted
 from cosched.core.job import JobState
 from cosched.core.protocol import (
@@ -31,6 +31,8 @@ from cosched.core.protocol import (
 )
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What, Why
+from cosched.core.timers import TIMER_EVENTS
+from tests.core.any_order import AnyOrder
 from tests.core.first_fit import LocalJob, Machine
 from tests.core.planner import PlannedJob, Planner
 
@@ -146,7 +148,7 @@ class LocalDomain:
         settings = scenario.settings[name]
         self.machine = Planner(NODES) if settings.slots else Machine(NODES)
         self.core = Coscheduler(name, NODES, settings)
-        self.policy = PolicyDomain(self.core, self.machine)
+        self.policy = PolicyDomain(self.core, self.machine, timers=AnyOrder(self.timers))
         for job in jobs:
             if not job.submitted:
                 self._submit(job)
@@ -210,11 +212,7 @@ class LocalDomain:
 
     def _leaves(self, change: Change) -> bool:
         """Do what stays in the domain."""
-        if type(change) is SetTimer:
-            self.timers[change.job, change.timer] = change.at
-        elif type(change) is ClearTimer:
-            self.timers.pop((change.job, change.timer), None)
-        elif type(change) is Call:
+        if type(change) is Call:
             self.calls.append((change.job, change.request))
         elif type(change) is Start:
             self._launch(change.job)
@@ -261,7 +259,7 @@ class LocalDomain:
         self.core.answers.last.update(old.answers.last)
         self.machine = type(machine)(NODES)
         self.machine.jobs, self.machine.free = machine.jobs, machine.free
-        self.policy = PolicyDomain(self.core, self.machine)
+        self.policy = PolicyDomain(self.core, self.machine, timers=AnyOrder(self.timers))
         changes = [change for job in list(old.jobs.values()) for change in self._take_up(job)]
         changes += self.policy.schedule(self.now)
         left = [change for change in changes if self._leaves(change)]

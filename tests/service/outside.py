@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.core.effects import Answer, Start
 from cosched.core.events import Asked, CallFailed
-from cosched.core.protocol import Failure, Found, GroupOrder, MateJobId, MutatingRequest
+from cosched.core.protocol import FOREVER, Failure, Found, GroupOrder, MateJobId, MutatingRequest
 from cosched.service.domain.changes import Cancel, Preempt
 from cosched.service.wire.errors import Refusal
 
@@ -26,7 +26,7 @@ class Outside:
 
     def __init__(self, node: Node, life: int) -> None:
         self.node, self.world, self.life = node, node.world, life
-        self.timers: dict[tuple[str, str], int] = {}
+        self.wakes_at: float = FOREVER
         self.look_at = 0  # when the domain looks again
 
     def later(self, at: int, act: Callable[[], Any]) -> None:
@@ -108,14 +108,14 @@ class Outside:
         if order.job in self.node.domain.jobs:
             {Preempt: self.node.preempt, Cancel: self.node.cancel}.get(type(order), self.node.launch)(order.job)
 
-    def set_timer(self, timer) -> None:
-        key = timer.job, timer.timer
-        self.timers[key] = number = self.timers.get(key, 0) + 1
-        due = lambda: self.timers.get(key) == number and self.node.domain.timer_due(timer)  # noqa: E731
-        self.later(timer.at, due)
+    def wake_at(self, moment: float) -> None:
+        if moment != self.wakes_at:
+            self.wakes_at = moment
+            self.later(int(moment), lambda: self.wakes_at == moment and self._wake())
 
-    def clear_timer(self, timer) -> None:
-        self.timers[timer.job, timer.timer] = self.timers.get((timer.job, timer.timer), 0) + 1
+    def _wake(self) -> None:
+        self.wakes_at = FOREVER
+        self.node.domain.due()
 
     def awaits(self, job: str) -> None:
         self.later(self.world.now + 1, lambda: self.node.domain.go_on(job))

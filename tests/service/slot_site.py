@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cosched.core.effects import Book, Quote, SetTimer, Timer
-from cosched.core.events import Asked
+from cosched.core.effects import Book, Quote
+from cosched.core.events import Asked, SlotDue
 from cosched.core.protocol import (
     GroupProposed,
     MateTried,
@@ -61,7 +61,7 @@ def last(site: Site, kind: type) -> Any:
 
 def due(site: Site, job: int) -> None:
     site.clock.instant = SLOT
-    site.domain.timer_due(SetTimer(str(job), Timer.SLOT, SLOT))
+    site.domain.timer_due(SlotDue(str(job)))
 
 
 def propose(site: Site, job: int, not_before: int | None, slot: str = "") -> object:

@@ -15,6 +15,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.core.effects import Call
 from cosched.core.protocol import GroupProposed, MateStarted, MateTried, ProposeGroupStart, Reply, Request, Vote
+from cosched.core.timers import TimerQueue
 from cosched.service.clock import Clock
 from cosched.service.domain.watching import Watchers
 from cosched.service.metrics import Metrics
@@ -76,7 +77,7 @@ async def a_caller(offset: Offset | None) -> AsyncIterator[Caller]:
         world.eureka.behaviour = keep_to_it
         metrics, clock, answers = Metrics("1"), Clock(), Answers()
         domain, agreed = (
-            SimpleNamespace(clock=clock, metrics=metrics, calls=answers),
+            SimpleNamespace(policy=SimpleNamespace(timers=TimerQueue()), clock=clock, metrics=metrics, calls=answers),
             AgreedStart(lambda: LEAD, lambda _: offset, AHEAD + 1),
         )
         no_runner = cast(Any, None)

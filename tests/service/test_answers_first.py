@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from cosched.core.effects import Start
+from cosched.core.timers import TimerQueue
 from cosched.service.clock import Clock
 from cosched.service.domain.changes import Order
 from cosched.service.domain.watching import Watchers
@@ -30,7 +31,7 @@ async def test_what_waits_for_the_same_commit_is_answered_before_jobs_are_launch
     said: list[str] = []
     failed: list[BaseException] = []
     clock, unused = Clock(), cast(Any, None)
-    domain = cast(Any, SimpleNamespace(clock=clock, metrics=Metrics("1")))
+    domain = cast(Any, SimpleNamespace(policy=SimpleNamespace(timers=TimerQueue()), clock=clock, metrics=Metrics("1")))
     runner = cast(Any, Launches(said))
     outside = ServiceOutside(domain, unused, unused, runner, Timers(clock), Watchers(), None, failed.append)
     for job in ("17", "18"):

@@ -3,7 +3,6 @@
 from typing import get_args
 
 from cosched.core.coscheduling.answers import REFUSED
-from cosched.core.domain import TIMER_EVENTS
 from cosched.core.effects import Timer
 from cosched.core.protocol import (
     GetMateJobId,
@@ -14,6 +13,7 @@ from cosched.core.protocol import (
     TellMember,
     TryStartMate,
 )
+from cosched.core.timers import TIMER_EVENTS
 from cosched.service.domain.late_answers import SUPERSEDED, Late
 from cosched.service.peers.outcomes import OF_OLDER
 from tests.core.driver import DomainA

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from cosched.core.effects import Call, SetTimer, Timer
-from cosched.core.events import Answered, Asked, CallFailed, Unlinked
+from cosched.core.effects import Call
+from cosched.core.events import Answered, Asked, CallFailed, LeaseOver, TellDue, Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     Failure,
@@ -94,7 +94,7 @@ def test_a_member_that_was_away_for_long_asks_for_the_outcome_before_it_goes_on(
     calls.clear()
     node.world.now += 1000
     restart(node)
-    node.domain.timer_due(SetTimer("1", Timer.LEASE, node.world.now))
+    node.domain.timer_due(LeaseOver("1"))
     assert [(call.peer, call.request) for call in calls] == [("b", GetProposal("b/7/5", "7", "1"))]
     assert node.domain.state("1") is JobState.READY
 
@@ -145,7 +145,7 @@ def test_a_proposer_that_was_killed_tells_its_decision_again(node: Node, calls: 
     for call in list(calls):
         node.domain.calls.failed(call, CallFailed("1", call.request, Failure.TIMEOUT, call.peer), "lost")
     calls.clear()
-    node.domain.timer_due(SetTimer("1", Timer.TELL, node.world.now))
+    node.domain.timer_due(TellDue("1"))
     assert {call.peer for call in calls} == {"b", "c"}
     restart(node)
     assert ask(node, GetProposal(id, "1", "8"), "c") == ProposalOutcome(Outcome.STARTED)
@@ -177,7 +177,7 @@ def test_a_start_is_told_after_a_restart_though_the_job_has_ended_until_all_know
     node.domain.tidy()
     with node.store.transaction():
         assert node.store.retire(node.world.now) == 0
-    node.domain.timer_due(SetTimer("1", Timer.TELL, node.world.now))
+    node.domain.timer_due(TellDue("1"))
     assert told(calls) == [to_c]
     restart(node)
     assert told(calls) == [to_c]

@@ -10,7 +10,8 @@ import pytest
 
 from cosched.adapters.batch_system import Offered
 from cosched.adapters.manager import MustHoldError
-from cosched.core.effects import SetTimer, Start, Timer
+from cosched.core.effects import Start
+from cosched.core.events import ReleaseDue
 from cosched.core.job import JobState
 from cosched.core.protocol import MemberTold, Status, named_mate
 from cosched.core.settings import Scheme
@@ -56,9 +57,7 @@ class Manned:
 
 
 def release_is_due(site: Site) -> None:
-    until = site.domain.core.jobs["1"].held_until
-    assert until is not None
-    site.domain.timer_due(SetTimer("1", Timer.RELEASE, until))
+    site.domain.timer_due(ReleaseDue("1"))
 
 
 async def test_the_end_of_a_hold_before_a_restart_leaves_the_hold_after_it_alone(store: Store) -> None:

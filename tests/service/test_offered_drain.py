@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cosched.core.effects import Release, Reschedule, SetTimer, Start, Timer, Yield
+from cosched.core.effects import Release, Reschedule, Start, Yield
+from cosched.core.events import ReleaseDue
 from cosched.core.job import JobState
 from cosched.core.protocol import MateTried
 from tests.service.offered_site import NOW, Site, site, store
@@ -18,7 +19,7 @@ def drain(site: Site) -> None:
 
 
 def release_due(site: Site, job: int) -> None:
-    site.domain.timer_due(SetTimer(str(job), Timer.RELEASE, site.clock.instant))
+    site.domain.timer_due(ReleaseDue(str(job)))
 
 
 def given_back(site: Site) -> None:

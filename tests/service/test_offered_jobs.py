@@ -5,12 +5,11 @@ from __future__ import annotations
 import zlib
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
 from cosched.core.effects import PassOver, Release, Start, Try, Yield
-from cosched.core.events import Asked
+from cosched.core.events import Asked, ReleaseDue
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     NO_MATE,
@@ -53,15 +52,9 @@ def test_a_yield_and_a_forced_release_are_orders(store):
     site.domain.core.ledger.configure(CoschedulingSettings(max_held_fraction=Decimal(1)))
     site.submit(2)
     site.hold(2)
-    site.domain.timer_due(_release_timer(site, "2"))
+    site.domain.timer_due(ReleaseDue("2"))
     assert site.orders == [Release("2")]
     assert site.state(2) is JobState.QUEUED
-
-
-def _release_timer(site: Site, job: str) -> Any:
-    from cosched.core.effects import SetTimer, Timer
-
-    return SetTimer(job, Timer.RELEASE, site.domain.core.jobs[job].held_until)
 
 
 def test_what_is_known_is_on_record(site, store):

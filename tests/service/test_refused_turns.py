@@ -197,7 +197,6 @@ async def test_a_refusal_in_a_turn_drops_all_that_it_has_noted(site: Site, monke
     assert not changes.to_write
     assert not changes.orders
     assert not changes.calls
-    assert not changes.timers
 
 
 OF_THE_RULES = [Site.release, Site.link, Site.unlink, Site.ask, Site.propose]
@@ -245,7 +244,7 @@ async def test_what_came_before_a_job_of_a_trace_that_cannot_be_recorded_is_done
         raise Refusal(grpc.StatusCode.UNAVAILABLE, "STALLED", "the disk is full")
 
     settled = AsyncMock()
-    parts = SimpleNamespace(ended=lambda _: ["1"]), None, SimpleNamespace(settled=settled, has_calls=False), None, None
+    parts = SimpleNamespace(ended=lambda _: ["1"]), None, SimpleNamespace(settled=settled, has_calls=False), None
     pace = Lockstep(site.domain, *cast(Any, parts), cast(Any, SimpleNamespace(next=7, submit=submit)))
     with pytest.raises(Refusal, match="the disk is full"):
         await pace._turn(7, (PHASE_COMPLETIONS, PHASE_SUBMISSIONS, PHASE_ITERATIONS))

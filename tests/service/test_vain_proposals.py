@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from cosched.core.effects import SetTimer, Timer
-from cosched.core.events import Asked
+from cosched.core.events import Asked, LeaseOver
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     Found,
@@ -67,7 +66,7 @@ class Besieged:
         group = self.node.domain.core.jobs["1"].group
         assert group is not None
         if (promise := group.promise) is not None and promise.until <= self.node.world.now:
-            self.node.domain.timer_due(SetTimer("1", Timer.LEASE, promise.until))
+            self.node.domain.timer_due(LeaseOver("1"))
             assert isinstance(self.calls[-1].request, GetProposal)
             self.node.domain.calls.answered(self.calls[-1], ProposalOutcome(Outcome.DROPPED))
         return self.node.domain.state("1") is JobState.READY

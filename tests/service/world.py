@@ -126,6 +126,8 @@ class WorldClock:
     def now(self) -> int:
         return self._world.now
 
+    exact = now
+
     def to_wall(self, instant: int) -> int:
         return instant
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from cosched.core.allocation import SizeChanged
-from cosched.core.effects import Answer, Call, ClearTimer, SetTimer, Start
-from cosched.core.protocol import Domain, JobId, MutatingReply, Reply
+from cosched.core.effects import Answer, Call, Start
+from cosched.core.protocol import FOREVER, Domain, JobId, MutatingReply, Reply
 from cosched.core.scheduling.run_times import Changed
 from cosched.core.scheduling.scheduler import Order as SchedulersOrder
 from cosched.core.scheduling.starts import Starts
@@ -53,7 +53,7 @@ class DoneRequest:
 @dataclass(slots=True)
 class Changes:
     """Written in this order: jobs, events, starts, answers, requests, audit, run times, charges, values; then refused
-    jobs are deleted. Then done: looks, timers, orders, calls, and replies.
+    jobs are deleted. Then done: looks, the timer, orders, calls, and replies.
     """
 
     found: list[JobRecord] = field(default_factory=list)  # new ones, of a resource manager that takes submissions
@@ -70,7 +70,7 @@ class Changes:
 
     looks: list[tuple[int, int]] = field(default_factory=list)  # when to look again, and how many looks were in vain
     awaited: JobId | None = None  # the iteration waits for this job's answers
-    timers: list[SetTimer | ClearTimer] = field(default_factory=list)
+    wake_at: float = FOREVER  # when the first timer is due
     orders: list[Order] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     decisions: list[Call] = field(default_factory=list)  # those by which groups start

@@ -15,13 +15,11 @@ from cosched.core.effects import (
     Answer,
     Call,
     CancelJob,
-    ClearTimer,
     Effect,
     EndRun,
     PassOver,
     Record,
     Release,
-    SetTimer,
     Start,
     Wanted,
     Yield,
@@ -110,7 +108,8 @@ class Decisions:
     def settle(self) -> None:
         """The end of a turn: the scheduling that follows happens, and what comes of it is noted."""
         with self._records.metrics.iteration.time():
-            keep, then, look_at, awaited = self.policy.settle(self._journal.now, iterate=self._iterating)
+            keep, then, wake_at, look_at, awaited = self.policy.settle(self._journal.now, iterate=self._iterating)
+        self._journal.changes.wake_at = wake_at
         if look_at is not None:
             self._look_again(look_at)
         if not self._paced:
@@ -180,8 +179,6 @@ class Decisions:
             Record: records.tell,
             Call: self._call,
             Answer: self._answer,
-            SetTimer: self._set_timer,
-            ClearTimer: self._set_timer,
             Ready: self._first_ready,
             Start: self._start,
             SizeChanged: self._resize,
@@ -197,9 +194,6 @@ class Decisions:
         self._journal.changes.orders.append(order)
         if type(order) in GIVE_BACK:
             self.giving_back.add(order.job)
-
-    def _set_timer(self, timer: SetTimer | ClearTimer) -> None:
-        self._journal.changes.timers.append(timer)
 
     def _look_again(self, at: int) -> None:
         if not self._paced:

@@ -16,15 +16,15 @@ from typing import Any
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.owners import SAME_NAMES, Owners
-from cosched.core.domain import TIMER_EVENTS
-from cosched.core.effects import SetTimer, Start, Timer
-from cosched.core.events import Finished, Requeued, RunsOn, StartedUnasked, Submitted
+from cosched.core.effects import Start
+from cosched.core.events import Finished, GraceOver, Requeued, RunsOn, StartedUnasked, Submitted, TellDue
 from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import Domain, EndedBy, JobId
 from cosched.core.scheduling import nonsense
 from cosched.core.scheduling.places import Places
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
+from cosched.core.timers import TimerEvent
 from cosched.schedulers.faults import blamed
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.loading import DEFAULT, kinds
@@ -272,11 +272,19 @@ class LiveDomain:
 
     # Time
 
-    def timer_due(self, timer: SetTimer) -> None:
-        """A timer's instant has come. A job that has ended may still have something to tell others."""
-        known = self.core.jobs if timer.timer is Timer.TELL else self.jobs
-        if timer.timer is Timer.GRACE or timer.job in known:
-            self.turns.happen(self.decisions.feed, TIMER_EVENTS[timer.timer](timer.job))
+    def due(self, *, of_slots: bool | None = None) -> bool:
+        """Tell the first timer's event if it is due, and is (or is not) one of a slot. Whether it was."""
+        due = self.policy.timers.take(self.clock.exact(), of_slots=of_slots)
+        if due is not None:
+            self.timer_due(due[1])
+        return due is not None
+
+    @in_turn
+    def timer_due(self, event: TimerEvent) -> None:
+        """A timer is due. A job that has ended may still have something to tell others."""
+        known = self.core.jobs if isinstance(event, TellDue) else self.jobs
+        if isinstance(event, GraceOver) or event.job in known:
+            self.decisions.feed(event)
 
     def go_on(self, job: JobId) -> None:
         """The iteration has waited long enough for the answers of `job`, which keeps its nodes; others come next."""

@@ -25,7 +25,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 import grpc
 
 from cosched.core.coscheduling.ledger import IllegalEvent
-from cosched.core.effects import Answer, Call, ClearTimer, SetTimer
+from cosched.core.effects import Answer, Call
 from cosched.core.protocol import JobId
 from cosched.service.domain.changes import Changes, Journal, Order
 from cosched.service.domain.decisions import Decisions
@@ -49,11 +49,8 @@ class Outside(Protocol):
     def answer(self, answer: Answer) -> None:
         """Tell the peer that awaits it."""
 
-    def set_timer(self, timer: SetTimer) -> None:
-        """Call `LiveDomain.timer_due` at that instant."""
-
-    def clear_timer(self, timer: ClearTimer) -> None:
-        """Forget a timer."""
+    def wake_at(self, moment: float) -> None:
+        """Call `LiveDomain.due` at that moment (FOREVER: never), instead of at the one that was told before."""
 
     def awaits(self, job: JobId) -> None:
         """The scheduling iteration waits for this job's answers: call `LiveDomain.go_on` after a while."""
@@ -182,11 +179,7 @@ class Turns:
             outside.look_again(at, in_vain)
         if changes.awaited is not None:
             outside.awaits(changes.awaited)
-        for timer in changes.timers:
-            if isinstance(timer, SetTimer):
-                outside.set_timer(timer)
-            else:
-                outside.clear_timer(timer)
+        outside.wake_at(changes.wake_at)
         for act, what, commit in (
             (outside.order, changes.orders, written),
             (outside.call, changes.calls, self._journal.calls_after),

@@ -10,15 +10,14 @@ import grpc
 
 from cosched.adapters.replay.manager import ReplayManager
 from cosched.adapters.replay.time import SharedTime
-from cosched.core.effects import Call
+from cosched.core.effects import Call, SetTimer
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, Reply, Request, has_changed, may_have_dropped_slot
+from cosched.core.protocol import FOREVER, Domain, Reply, Request, has_changed, may_have_dropped_slot
 from cosched.service.domain.changes import Order
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.outside import ServiceOutside
 from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.replay.submissions import Submissions
-from cosched.service.replay.timers import PacedTimers
 from cosched.service.timers import Timers
 from cosched.service.wire.errors import Refusal
 from cosched.v1.replay_pb2 import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SLOTS, PHASE_SUBMISSIONS, PHASE_TIMERS
@@ -95,6 +94,13 @@ class PacedOutside(ServiceOutside):
         """See `turns.Outside`. Whoever waits for an answer waits for all that follows."""
         self.tasks.run(self._order(order, pause=0))
 
+    def wake_at(self, moment: float) -> None:
+        """Wait for the conductor's time."""
+
+    def _moment(self, timer: SetTimer) -> float:
+        """Return when a timer is due: as in a simulation."""
+        return timer.at
+
     @property
     def has_calls(self) -> bool:
         """Whether the last turn calls somebody."""
@@ -142,7 +148,6 @@ class Lockstep:
         manager: ReplayManager,
         time: SharedTime,
         outside: PacedOutside,
-        timers: PacedTimers,
         calls: CallNotes,
         submissions: Submissions,
     ) -> None:
@@ -150,7 +155,7 @@ class Lockstep:
         self._manager = manager
         self._time = time
         self._outside = outside
-        self._timers = timers
+        self._timers = domain.policy.timers
         self._calls = calls
         self._submissions = submissions
         self._timers_fired = False
@@ -168,7 +173,7 @@ class Lockstep:
         changed, self._outside.changed = sorted(self._outside.changed), set()
         return ToCome(
             self._manager.next_end,
-            self._timers.next,
+            self._next_timer,
             self._submissions.next,
             changed,
             self.domain.clock.now(),
@@ -190,17 +195,22 @@ class Lockstep:
         return not self._outside.changed and self._submissions.next is not None
 
     @property
+    def _next_timer(self) -> int | None:
+        at = self._timers.next()
+        return int(at) if at < FOREVER else None
+
+    @property
     def _next(self) -> int:
-        instants = (self._manager.next_end, self._timers.next, self._submissions.next)
+        instants = (self._manager.next_end, self._next_timer, self._submissions.next)
         return min(instant for instant in instants if instant is not None)
 
     async def _go_through(self, phases: Sequence[int]) -> None:
         now = self.domain.clock.now()
         for timers in (PHASE_TIMERS, PHASE_SLOTS):
-            if timers in phases and self._timers.next == now:
+            if timers in phases and self._timers.next() == now:
                 at = phases.index(timers)
                 await self._turn(now, phases[:at])
-                await self._fire(now, of_slots=timers == PHASE_SLOTS)
+                await self._fire(of_slots=timers == PHASE_SLOTS)
                 phases = phases[at + 1 :]
         if self._outside.changed and PHASE_ITERATIONS in phases:
             self._before_iterations = True
@@ -210,11 +220,10 @@ class Lockstep:
         if self._calls.problem:
             raise Refusal(grpc.StatusCode.ABORTED, "PEER_FAILED", self._calls.problem)
 
-    async def _fire(self, now: int, *, of_slots: bool) -> None:
+    async def _fire(self, *, of_slots: bool) -> None:
         """Fire the timers that are due, and wait for the answers that each needs."""
         self._timers_fired = True
-        while (fire := self._timers.due(now, of_slots=of_slots)) is not None:
-            fire()
+        while self.domain.due(of_slots=of_slots):
             await self._outside.settled()
 
     def _submit(self, now: int) -> Refusal | None:

@@ -15,7 +15,6 @@ from cosched.service.outside import ServiceOutside
 from cosched.service.peers.peers import PeerClients
 from cosched.service.replay.pace import CallNotes, Lockstep, NotingClients, PacedOutside, RealPace
 from cosched.service.replay.submissions import Submissions
-from cosched.service.replay.timers import PacedTimers
 from cosched.service.timers import Timers
 
 
@@ -29,7 +28,7 @@ class Replay:
             raise SettingError("pairs", f"names {min(unknown)}, but there is no [[peer]] of that name")
         self._manager = manager
         self.clock = Clock(0, wall=manager.time.now, steady=manager.time.now)
-        self.timers = PacedTimers() if manager.lockstep else Timers(self.clock, manager.time.speed)
+        self.timers = Timers(Clock()) if manager.lockstep else Timers(self.clock, manager.time.speed)
         self._calls = CallNotes()
         self.lockstep: Lockstep | None = None
         self.pace: RealPace | None = None
@@ -52,10 +51,10 @@ class Replay:
     def begin(self, domain: LiveDomain, outside: ServiceOutside) -> None:
         """Start submitting the trace's jobs, or wait for the conductor."""
         submissions, time = Submissions(domain, self._manager.jobs), self._manager.time
-        if isinstance(self.timers, PacedTimers):
+        if self.paced:
             assert isinstance(time, SharedTime)
             assert isinstance(outside, PacedOutside)
-            self.lockstep = Lockstep(domain, self._manager, time, outside, self.timers, self._calls, submissions)
+            self.lockstep = Lockstep(domain, self._manager, time, outside, self._calls, submissions)
         else:
             self.pace = RealPace(domain, self.timers, submissions)
 

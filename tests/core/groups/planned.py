@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
-from cosched.core.domain import TIMER_EVENTS
 from cosched.core.effects import Book, Claim, ClearTimer, Effect, MoveSlot, Quote, SetTimer, Start, Timer, Unbook
 from cosched.core.events import Booked, Claimed, Event, MayBeEarlier, Quoted, Ready
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import FOREVER, Window
 from cosched.core.settings import Scheme
+from cosched.core.timers import TIMER_EVENTS
 from tests.core.had import had
 from tests.core.messages import NOW
 

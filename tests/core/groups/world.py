@@ -5,12 +5,12 @@ from __future__ import annotations
 from decimal import Decimal
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
-from cosched.core.domain import TIMER_EVENTS
 from cosched.core.effects import Effect, SetTimer, Timer, TryReady
 from cosched.core.events import Answered, Asked, CallFailed, Event, Ready, Submitted, TriedReady
 from cosched.core.job import JobState
 from cosched.core.protocol import NO_MATE, Failure, Window, named_group
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
+from cosched.core.timers import TIMER_EVENTS
 from tests.core.had import had
 from tests.core.messages import NOW, Messages
 
