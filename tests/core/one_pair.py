@@ -12,11 +12,11 @@ from typing import Any
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import PairedJob
-from cosched.core.effects import Answer, Call, Record, SetTimer, Start
+from cosched.core.effects import Answer, Call, Record, Start
 from cosched.core.events import Answered, Asked, Ready, Submitted
 from cosched.core.kept import to_plain
 from cosched.core.outcome import LastingDomain
-from cosched.core.protocol import named_mate
+from cosched.core.protocol import FOREVER, named_mate
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
@@ -38,6 +38,7 @@ class OneDomain:
         self.core = Coscheduler(name, NODES[name], settings)
         self.policy = LastingDomain(self.core, OpenCluster(machine), lambda *_: None)
         self._kept: dict[str, Any] = {}
+        self._wakes_at: float = FOREVER
 
     def submit(self, job: str, mate: str) -> tuple[list[str], list[Any]]:
         event = Submitted(job, named_mate(mate, "run7"), "ann")
@@ -55,16 +56,20 @@ class OneDomain:
         outcome = self.policy.settle(self.now, iterate=True)
         then = [*then, *outcome.then]
         lines = [f"{self.now:3} s  {self.name}: {happens}"]
-        lines += [f"         {word:6} {said}" for word, said in self._words(then, outcome.keep.jobs)]
+        words = self._words(then, outcome.keep.jobs, outcome.wake_at)
+        lines += [f"         {word:6} {said}" for word, said in words]
         return lines, [change for change in then if isinstance(change, Call | Answer)]
 
-    def _words(self, then: Sequence[Any], changed: Iterable[str]) -> Iterator[tuple[str, str]]:
+    def _words(self, then: Sequence[Any], changed: Iterable[str], wake_at: float) -> Iterator[tuple[str, str]]:
         yield from (told for change in then if (told := _noted(change)) is not None)
         for job in dict.fromkeys(changed):
             if (kept := _kept(self.core.jobs[job])) != self._kept.get(job):
                 self._kept[job] = kept
                 yield "keeps", f"job {job}: {', '.join(kept)}"
         yield from (told for change in then if (told := _left(change)) is not None)
+        if wake_at != self._wakes_at:
+            self._wakes_at = wake_at
+            yield "timer", f"at {wake_at} s" if wake_at < FOREVER else "none"
 
 
 def _noted(change: Any) -> tuple[str, str] | None:
@@ -86,8 +91,6 @@ def _left(change: Any) -> tuple[str, str] | None:
             return "tells", f"{change.peer}: {_call(change.answer)}"
         case Start():
             return "starts", f"job {change.job}"
-        case SetTimer():
-            return "timer", f"{change.timer} of job {change.job} at {change.at} s"
     return None
 
 
