@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
-from cosched.core.domain import TIMER_EVENTS, PolicyDomain
-from cosched.core.effects import Answer, Call, CancelJob, ClearTimer, Effect, EndRun, Record, SetTimer, Start, Timer
+from cosched.core.domain import PolicyDomain
+from cosched.core.effects import Answer, Call, CancelJob, Effect, EndRun, Record, Start
 from cosched.core.events import (
     Answered,
     Asked,
@@ -27,7 +27,6 @@ from cosched.core.protocol import FOREVER, NO_MATE, EndedBy, Failure, Named, Req
 from cosched.core.scheduling.plain import PlainScheduler
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.core.settings import CoschedulingSettings
-from cosched.core.timers import VirtualTimers
 
 NODES = 8
 Act = Callable[["Lives"], None]
@@ -40,7 +39,7 @@ class Domain:
         self.core = Coscheduler(name, NODES, settings)
         self.scheduler = PlainScheduler(NODES)
         self.policy = PolicyDomain(self.core, self.scheduler)
-        self.timers = VirtualTimers[tuple[str, Timer]]()
+        self.timers = self.policy.timers
         self.runs: dict[str, int] = {}  # for how long jobs run
         self.ends: dict[str, int] = {}
         self.starts: dict[str, int] = {}
@@ -166,8 +165,8 @@ class Lives:
         up = [domain for domain in self.domains.values() if not domain.down]
         for domain in up:
             domain.scheduler.enter(self.now)
-            if (key := domain.timers.take(self.now, of_slots=False)) is not None:
-                self._feed(domain, TIMER_EVENTS[key[1]](key[0]))
+            if (due := domain.timers.take(self.now, of_slots=False)) is not None:
+                self._feed(domain, due[1])
                 return True
         for domain in up:
             if changes := domain.policy.schedule(self.now):
@@ -187,10 +186,6 @@ class Lives:
             match change:
                 case Call():
                     self._call(domain, change)
-                case SetTimer():
-                    domain.timers.set((change.job, change.timer), change.timer, max(change.at, self.now))
-                case ClearTimer():
-                    domain.timers.clear((change.job, change.timer))
                 case Start():
                     domain.starts[change.job] = self.now
                     domain.ends[change.job] = self.now + domain.runs[change.job]
