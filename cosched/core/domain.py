@@ -85,7 +85,7 @@ FOR_SCHEDULER = frozenset(get_args(ForScheduler))
 DONE_HERE = FOR_SCHEDULER | {SetTimer, ClearTimer}
 TURNS = (Ready, MayBeEarlier)  # what `next` tells
 OUTCOMES = (Quoted, Booked, Claimed)  # what comes of effects on slots
-DONE = (SizeChanged, Requeued, NodesLost)  # what `take_events` tells
+DONE = (SizeChanged, Requeued, NodesLost, Gathered)  # what `take_events` tells
 
 Illegal = Callable[[Event, IllegalEvent], None]
 

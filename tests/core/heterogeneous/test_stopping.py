@@ -69,7 +69,7 @@ def test_it_is_ready_once_nothing_is_left_of_the_run_that_it_stops(site):
 
 
 def test_it_loses_nothing_where_runs_end_at_once():
-    """pjs.md: "preempts only by starting: refused, it yields, never holds, and nothing is lost"."""
+    """ "Until then it is planned behind them, and never holds: nothing is lost if a mate refuses"."""
     site = with_a_pair(a_site(lags=False))
     assert site.next(10).job == "k"
     site.pass_over("k", 10, 1.0)
