@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cosched.core.protocol import Named, OnMemberRequeued, Terms, Window, named_group, named_mate
+from cosched.core.protocol import Named, Terms, Window, named_group, named_mate
+from cosched.core.settings import OnMemberRequeued
 from cosched.errors import InputError
 from cosched.validation.durations import parse_seconds
 from cosched.validation.group_names import wrong_group_name, wrong_members

@@ -14,6 +14,8 @@ from __future__ import annotations
 from enum import Enum, StrEnum, auto
 from typing import Annotated, NamedTuple, assert_never
 
+from cosched.core.settings import OnMemberRequeued
+
 JobId = str
 Domain = str
 
@@ -46,14 +48,6 @@ class Window(NamedTuple):
     domain: Domain
     earliest: int
     latest: int
-
-
-class OnMemberRequeued(StrEnum):
-    """What a running job does if another member has lost its nodes and is queued again."""
-
-    CONTINUE = "continue"  # it runs on
-    REQUEUE = "requeue"  # it is queued again, too, and starts together with the others
-    END = "end"  # it is cancelled
 
 
 class Terms(NamedTuple):

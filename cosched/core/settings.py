@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from cosched.core.protocol import OnMemberRequeued
-
 MAX_INTERVAL = 366 * 86400
 NO_SLOT_BOUND = 1  # a slot_share that bounds nothing
 
@@ -48,6 +46,14 @@ class OnMemberLost(StrEnum):
     START = "start"
     WAIT = "wait"
     CANCEL = "cancel"
+
+
+class OnMemberRequeued(StrEnum):
+    """What a running job does if another member has lost its nodes and is queued again."""
+
+    CONTINUE = "continue"  # it runs on
+    REQUEUE = "requeue"  # it is queued again, too, and starts together with the others
+    END = "end"  # it is cancelled
 
 
 @dataclass(frozen=True, slots=True)

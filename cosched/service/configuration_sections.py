@@ -15,8 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 
 from cosched.adapters.loading import load_batch_system
 from cosched.adapters.local.settings import NAMES
-from cosched.core.protocol import OnMemberRequeued
-from cosched.core.settings import MAX_INTERVAL, OnMateUnknown, OnMemberLost
+from cosched.core.settings import MAX_INTERVAL, OnMateUnknown, OnMemberLost, OnMemberRequeued
 from cosched.file_errors import reason_of, why_not_run
 from cosched.schedulers.keys import SchedulerKeys, check_place, not_of
 from cosched.schedulers.kind import SchedulerKind

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import SupportsFloat
 
-from cosched.core.protocol import OnMemberRequeued
-from cosched.core.settings import CoschedulingSettings, OnMateUnknown, OnMemberLost, Scheme
+from cosched.core.settings import CoschedulingSettings, OnMateUnknown, OnMemberLost, OnMemberRequeued, Scheme
 from cosched.service.configuration import Configuration
 from cosched.service.configuration_sections import Coscheduling, Page, Peer
 from cosched.validation.addresses import is_loopback

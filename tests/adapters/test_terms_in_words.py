@@ -4,7 +4,8 @@ import pytest
 
 from cosched.adapters.pbs import words as pbs
 from cosched.adapters.slurm import comments as slurm
-from cosched.core.protocol import OnMemberRequeued, Terms, Window, named_group, named_mate
+from cosched.core.protocol import Terms, Window, named_group, named_mate
+from cosched.core.settings import OnMemberRequeued
 
 PAIR, GROUP = named_mate("eureka", mate="17"), named_group("run7", ("eureka", "mira"))
 TERMS = [

@@ -11,14 +11,13 @@ from cosched.core.protocol import (
     GetMateStatus,
     MateStatus,
     Named,
-    OnMemberRequeued,
     Status,
     TellMember,
     Terms,
     named_group,
     named_mate,
 )
-from cosched.core.settings import OnMemberLost
+from cosched.core.settings import OnMemberLost, OnMemberRequeued
 
 from .lives import Lives
 

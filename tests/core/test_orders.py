@@ -19,7 +19,6 @@ from cosched.core.protocol import (
     MateStatus,
     MateTried,
     MemberTold,
-    OnMemberRequeued,
     ProposeGroupStart,
     Status,
     TellMember,
@@ -28,7 +27,7 @@ from cosched.core.protocol import (
     named_group,
     named_mate,
 )
-from cosched.core.settings import CoschedulingSettings
+from cosched.core.settings import CoschedulingSettings, OnMemberRequeued
 from cosched.core.story import Why
 
 from .driver import MATE_IS_K, NO, YES, DomainA, answered, called, decided, of, timer, told

@@ -9,10 +9,16 @@ import pytest
 from cosched.adapters.batch_system import BatchSystemFactory
 from cosched.adapters.manager import SettingError
 from cosched.core.coscheduling.owners import NOBODY
-from cosched.core.protocol import OnMemberRequeued
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.primitives.tables import BUDGET_UNIT
-from cosched.core.settings import CoschedulingSettings, OnMateUnknown, OnUnreachable, ReleaseOrder, Scheme
+from cosched.core.settings import (
+    CoschedulingSettings,
+    OnMateUnknown,
+    OnMemberRequeued,
+    OnUnreachable,
+    ReleaseOrder,
+    Scheme,
+)
 from cosched.errors import InputError
 from cosched.service.configuration import read_configuration
 from cosched.service.description import describe

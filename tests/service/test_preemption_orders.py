@@ -6,8 +6,8 @@ import pytest
 
 from cosched.core.events import Asked
 from cosched.core.job import JobState
-from cosched.core.protocol import EndedBy, GetMateStatus, OnMemberRequeued, Status, Terms, named_mate
-from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.core.protocol import EndedBy, GetMateStatus, Status, Terms, named_mate
+from cosched.core.settings import CoschedulingSettings, OnMemberRequeued, Scheme
 from cosched.service.domain.changes import Preempt
 from tests.conformance.schedulers.histories import HOLD, chosen
 from tests.conformance.schedulers.worlds import ExpressNode, ExpressWorld

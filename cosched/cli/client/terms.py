@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from cosched.cli.client.spans import Span
-from cosched.core.protocol import OnMemberRequeued
+from cosched.core.settings import OnMemberRequeued
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

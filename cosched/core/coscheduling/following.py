@@ -25,12 +25,12 @@ from cosched.core.protocol import (
     MateJobId,
     MateStatus,
     MemberTold,
-    OnMemberRequeued,
     Reply,
     Request,
     Status,
     TellMember,
 )
+from cosched.core.settings import OnMemberRequeued
 from cosched.core.story import What, Why
 
 WAITS = (Status.HOLDING, Status.QUEUING)

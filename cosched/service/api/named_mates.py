@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import grpc
 
-from cosched.core.protocol import JobId, MateProblem, Named, OnMemberRequeued, named_mate
+from cosched.core.protocol import JobId, MateProblem, Named, named_mate
+from cosched.core.settings import OnMemberRequeued
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.linking import Coupled

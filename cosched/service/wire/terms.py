@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cosched.core.protocol import MAX_MEMBERS, NO_TERMS, OnMemberRequeued, Terms
+from cosched.core.protocol import MAX_MEMBERS, NO_TERMS, Terms
+from cosched.core.settings import OnMemberRequeued
 from cosched.service.wire.fields import FieldError, check_domain
 from cosched.v1 import job_pb2
 
