@@ -17,6 +17,7 @@ CONSTANTS
     CallsCross,        \* whether others call while a call is under way; in simulations they do not
     Faults,            \* whether messages get lost, doubled and late, and domains crash
     Unreachable,       \* what a job does that gives up asking: "start" or "yield"
+    Cancels,           \* the domains whose jobs their owners may cancel before they start
     MaxCalls,          \* [domain -> after so many calls, RunJobs included, a job does not ask anew], with Faults
     (* The rules. Each can be switched off. *)
     ReleaseTimer,      \* a hold ends some time
@@ -26,6 +27,8 @@ CONSTANTS
     Generations,       \* StartJob starts only the hold that it names
     FirstAnswer,       \* a copy of a call gets the answer of the first, or a refusal if a later call has come
     PersistFirst,      \* what changed is on record before anything is sent
+    News,              \* a job that is cancelled tells its mate so, until that is acknowledged (docs/life.md)
+    Check,             \* a job that holds asks now and then whether its mate still waits
     Voids              \* a call that was given up is followed by one that only has a later number, until that is answered
 
 Domains == DOMAIN Order
@@ -57,7 +60,8 @@ New == [st |-> IF Submitted THEN "queued" ELSE "absent",
         void |-> 0,          \* the number of the call that makes one void that was given up
         wanted |-> FALSE,    \* its mate's TryStartMate was refused, and the mate has said that it will hold
         last |-> 0,          \* the last changing call of its mate
-        said |-> FALSE]      \* and the answer to that
+        said |-> FALSE,      \* and the answer to that
+        heard |-> FALSE]     \* it has heard that its mate was cancelled
 
 Init == /\ job = [j \in Jobs |-> New]
         /\ disk = job
@@ -161,6 +165,43 @@ End(j) == /\ Undisturbed
           /\ NewInstant(j[1], {})
           /\ UNCHANGED <<net, starts, broken, doubt, alone>>
 
+(* Its owner cancels it before it has started, and while nothing that may start it is under way. *)
+Cancel(j) == /\ Undisturbed
+             /\ j[1] \in Cancels
+             /\ job[j].st \in {"queued", "holding"}
+             /\ Changes([job EXCEPT ![j].st = "cancelled"])
+             /\ Sends(IF News THEN {[kind |-> "news", to |-> Mate(j), number |-> 0]} ELSE {})
+             /\ NewInstant(j[1], {})
+             /\ UNCHANGED <<starts, broken, doubt, alone>>
+
+(* A job that holds is ready again on the nodes that it has, and asks. *)
+AsksAgain(j, heard) ==
+    LET n == Numbered(job[j].number)
+    IN /\ Changes([job EXCEPT ![j].st = "ready", ![j].number = n, ![j].shown = FALSE, ![j].heard = heard,
+                              ![j].call = [kind |-> "mate", number |-> n]])
+       /\ Sends({[kind |-> "mate", to |-> Mate(j), number |-> n]})
+       /\ SameInstant
+       /\ broken' = broken \ {j}
+       /\ UNCHANGED <<starts, doubt, alone>>
+
+(* It hears the news: a hint. A ready job hears it once its call is answered; a queued one asks at its turn. *)
+Hears(k, m) == /\ m.kind = "news"
+               /\ m.to = k
+               /\ Undisturbed
+               /\ job[k].st # "ready"
+               /\ ~job[k].heard
+               /\ IF job[k].st = "holding" THEN AsksAgain(k, TRUE)
+                  ELSE /\ Changes([job EXCEPT ![k].heard = TRUE])
+                       /\ NewInstant(k[1], {})
+                       /\ UNCHANGED <<net, starts, broken, doubt, alone>>
+
+(* It asks how its mate stands: any answer but that it waits has it ask as the news does. *)
+Checks(j) == /\ Check
+             /\ Undisturbed
+             /\ job[j].st = "holding"
+             /\ job[Mate(j)].st = "cancelled"
+             /\ AsksAgain(j, job[j].heard)
+
 (* No event would come by itself. At random moments, so some time it does not meet a look of the other domain. *)
 LookAgain(d) == /\ LooksAgain
                 /\ Quiet
@@ -193,6 +234,7 @@ AskedForStatus(k, m) ==
         gen == IF ready THEN Numbered(job[k].gen) ELSE job[k].gen
         answer == CASE job[k].st \in {"ready", "holding"} -> "holding"
                     [] Started(k) -> "started"
+                    [] job[k].st = "cancelled" -> "lost"
                     [] OTHER -> "queuing"
     IN /\ Replies(m, {Reply(k, m, answer, gen)})
        /\ Changes([job EXCEPT ![k].shown = @ \/ ready])
@@ -246,6 +288,10 @@ StatusAnswered(j, m) ==
     CASE m.answer = "holding" -> Calls(j, m, [kind |-> "start", number |-> Numbered(job[j].number), gen |-> m.gen])
       [] m.answer = "queuing" -> Tries(j, m)
       [] m.answer = "started" -> Starts(j) /\ Gets(j, m) /\ UNCHANGED <<broken, doubt>>
+      [] m.answer = "lost" -> /\ Starts(j)
+                              /\ Replies(m, {})
+                              /\ alone' = alone \cup {j[2]}
+                              /\ UNCHANGED <<broken, doubt>>
 
 StartAnswered(j, m) ==
     CASE m.answer = "yes" -> Starts(j) /\ Gets(j, m) /\ FaultEnds(j)
@@ -301,13 +347,12 @@ Crash(d) == /\ Faults
             /\ NewInstant(d, {})
             /\ UNCHANGED <<disk, net, starts, broken, doubt, alone>>
 
-Step == \/ \E j \in Jobs : Submit(j) \/ Ready(j) \/ Release(j) \/ End(j) \/ GivesUp(j)
+Step == \/ \E j \in Jobs : Submit(j) \/ Ready(j) \/ Release(j) \/ End(j) \/ GivesUp(j) \/ Cancel(j) \/ Checks(j)
         \/ \E d \in Domains : LookAgain(d) \/ Crash(d)
-        \/ \E m \in net : Asked(m.to, m) \/ Answered(m.to, m)
-
+        \/ \E m \in net : Asked(m.to, m) \/ Answered(m.to, m) \/ Hears(m.to, m)
 
 (* All is over: TLC takes any other state without a next one for a standstill. *)
-Over == (\A j \in Jobs : job[j].st = "ended") /\ UNCHANGED vars
+Over == (\A j \in Jobs : job[j].st \in {"ended", "cancelled"}) /\ UNCHANGED vars
 
 Next == \/ Step /\ UNCHANGED taken
         \/ (\E d \in Domains : OtherComes(d) \/ OtherEnds(d))
@@ -319,11 +364,15 @@ Works(d) == \/ \E j \in Of(d) : Ready(j)
             \/ \E m \in net : m.to \in Of(d) /\ (Asked(m.to, m) \/ Answered(m.to, m))
 Ends(d) == \E j \in Of(d) : End(j)
 Releases(d) == \E j \in Of(d) : Release(j)
+Hears_(d) == \E m \in net : m.to \in Of(d) /\ Hears(m.to, m)
+Checks_(d) == \E j \in Of(d) : Checks(j)
 Fairness == \A d \in Domains : /\ SF_vars(Submits(d) /\ UNCHANGED taken)
                                /\ WF_vars(Works(d) /\ UNCHANGED taken)
                                /\ SF_vars(Ends(d) /\ UNCHANGED taken)
                                /\ SF_vars(Releases(d) /\ UNCHANGED taken)
                                /\ SF_vars(LookAgain(d) /\ UNCHANGED taken)
+                               /\ SF_vars(Hears_(d) /\ UNCHANGED taken)
+                               /\ SF_vars(Checks_(d) /\ UNCHANGED taken)
 (* With Faults, only of calls that make others void is it said that they arrive: they are repeated. *)
 Repeats == \A j \in Jobs : /\ WF_vars((\E m \in net : m.kind = "void" /\ Asked(j, m)) /\ UNCHANGED taken)
                            /\ WF_vars((\E m \in net : m.kind = "answer" /\ m.of = "void" /\ Answered(j, m))
@@ -331,6 +380,10 @@ Repeats == \A j \in Jobs : /\ WF_vars((\E m \in net : m.kind = "void" /\ Asked(j
 
 Spec == Init /\ [][Next]_vars
 FairSpec == Spec /\ IF Faults THEN Repeats ELSE Fairness
+(* With Faults news may get lost again and again, but it is told until it is acknowledged; and checks go on. *)
+NewsSpec == Spec /\ Repeats /\ \A d \in Domains : /\ SF_vars(Hears_(d) /\ UNCHANGED taken)
+                                                /\ SF_vars(Checks_(d) /\ UNCHANGED taken)
+                                                /\ WF_vars(Works(d) /\ UNCHANGED taken)
 
 ---------------------------------------------------------------------------
 (* What must hold *)
@@ -348,5 +401,9 @@ NoHalfPair ==
 
 EveryFaultEnds == \A j \in Jobs : j \in doubt ~> j \notin doubt
 
-EveryJobStarts == <>(\A j \in Jobs : Started(j))
+EveryJobStarts == <>(\A j \in Jobs : Started(j) \/ job[j].st = "cancelled")
+
+(* Nobody holds for one that was cancelled: who holds starts, or gives up. *)
+NobodyHoldsForTheDead ==
+    \A j \in Jobs : (job[j].st = "holding" /\ job[Mate(j)].st = "cancelled") ~> job[j].st # "holding"
 =============================================================================

@@ -15,6 +15,8 @@ RULES = (
     "FirstAnswer",
     "PersistFirst",
     "Voids",
+    "News",
+    "Check",
 )
 ALWAYS = ("NobodyStartsTwice", "NothingBeyondTheMachine", "NoHalfPair")
 HALF = "NoHalfPair"
@@ -35,7 +37,7 @@ def world(orders: Orders, schemes: tuple[str, str], without: str | None = None, 
         "Scheme": dict(zip("AB", schemes, strict=True)),
         "Places": 1,
     }
-    plain = {"Submitted": True, "Others": frozenset(), "CallsCross": True, "Faults": False}
+    plain = {"Submitted": True, "Others": frozenset(), "CallsCross": True, "Faults": False, "Cancels": frozenset()}
     return given | plain | {"Unreachable": "start", "MaxCalls": {"A": 0, "B": 0}} | rules | more
 
 
@@ -79,6 +81,44 @@ def test_every_job_starts(values: dict[str, object], tmp_path: Path) -> None:
 @pytest.mark.parametrize(("unreachable", "calls"), [("start", (1, 3)), ("yield", (1, 1))])
 def test_no_fault_makes_half_a_pair_unsaid(unreachable: str, calls: tuple[int, int], tmp_path: Path) -> None:
     outcome = check(tmp_path, "Pairs", faulty(unreachable, calls=calls), invariants=ALWAYS)
+    print(outcome.states, "states")
+    assert outcome.failure is None, outcome.output
+
+
+DEAD = "NobodyHoldsForTheDead"
+MAY_CANCEL = {"Cancels": frozenset("B"), "Others": frozenset("B"), "ReleaseTimer": False}
+
+
+@pytest.mark.parametrize("without", ["News", "Check"])
+def test_nobody_holds_for_a_mate_that_was_cancelled(without: str, tmp_path: Path) -> None:
+    """ "with news and check off, a holder whose mate has ended starts or gives up fails" (life.md)"""
+    one = world(ONE, HOLD, without, **MAY_CANCEL)
+    assert check(tmp_path, "Pairs", one, invariants=ALWAYS, eventually=DEAD).failure is None
+    neither = one | {"News": False, "Check": False}
+    assert check(tmp_path, "Pairs", neither, invariants=ALWAYS, eventually=DEAD).failure == NEVER
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param(world(FIGURE_2, HOLD, **MAY_CANCEL | {"ReleaseTimer": True}), id="hold-hold, crossing"),
+        pytest.param(world(FIGURE_2, MIXED, **MAY_CANCEL | {"ReleaseTimer": True}), id="hold-yield, crossing"),
+        pytest.param(world(ONE, HOLD, Submitted=False, **MAY_CANCEL), id="submitted one by one"),
+    ],
+)
+def test_every_job_starts_or_is_cancelled(values: dict[str, object], tmp_path: Path) -> None:
+    for eventually in ("EveryJobStarts", DEAD):
+        outcome = check(tmp_path, "Pairs", values, invariants=ALWAYS, eventually=eventually)
+        print(outcome.states, "states")
+        assert outcome.failure is None, outcome.output
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("without", ["News", "Check"])
+def test_news_that_is_lost_doubled_and_late_ends_each_hold(without: str, tmp_path: Path) -> None:
+    values = faulty("start", without, calls=(2, 1)) | {"Cancels": frozenset("B"), "ReleaseTimer": False}
+    outcome = check(tmp_path, "Pairs", values, invariants=ALWAYS, eventually=DEAD, behaviour="NewsSpec")
     print(outcome.states, "states")
     assert outcome.failure is None, outcome.output
 
