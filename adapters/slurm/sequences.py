@@ -12,7 +12,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
 
 from cosched.adapters.manager import ManagerError, MustHoldError, NoRequeueError, UnknownJobError
@@ -119,9 +119,12 @@ class Sequences:
                 raise NoRequeueError(
                     f"job {job.job_id} cannot be queued again by Slurm (srun, salloc, --no-requeue or JobRequeue=0)"
                 )
+            turn = job.restarts
             await self._slurm.requeue(job.job_id)
-            if await self._requeued(job, _LET_RUN):  # its run ends first
-                await self._set_start(job, 0)
+            while job.restarts == turn and job.phase is not Phase.ENDED:  # its run ends first
+                await asyncio.sleep(_STILL_BUSY)
+                await self._watch.fresh()
+            await self._set_start(job, 0)
 
     def _give_back(self, job: BatchJob, offer: int | None) -> bool:
         if job.phase is not Phase.OFFERED or offer not in (None, job.number):
@@ -133,9 +136,9 @@ class Sequences:
         job.phase, job.changed, job.reason = Phase.GIVING_BACK, self._clock(), ""
         return True
 
-    async def _requeued(self, job: BatchJob, before: Collection[Phase] = (Phase.GIVING_BACK,)) -> bool:
+    async def _requeued(self, job: BatchJob) -> bool:
         """Wait until the job is queued; False: it is offered again, or has ended."""
-        while job.phase in before:
+        while job.phase is Phase.GIVING_BACK:
             job.moved.clear()
             try:
                 async with asyncio.timeout(_UNTOLD):

@@ -1,4 +1,4 @@
-"""What a job does at once when its mate is cancelled, or replaced: its domain is told. No job asks by itself here."""
+"""What a job does at once when its mate is cancelled, or replaced: its domain is told so. No job asks now and then."""
 
 import pytest
 

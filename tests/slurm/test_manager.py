@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cosched.adapters.batch_system import Appeared, Offered, Refused, Relinked, Withdrawn
-from cosched.adapters.manager import End, Ended, ManagerError
+from cosched.adapters.manager import End, Ended, ManagerError, NoRequeueError
 from cosched.adapters.slurm.batch_job import Phase
 from cosched.core.protocol import named_mate
 from deploy.slurm.lab import Cluster, clear
@@ -69,6 +69,31 @@ async def test_what_is_reported_of_a_job_and_its_end(place: Place) -> None:
         assert end.started_at is not None
         assert slurm.of(job)[-1] == "Ended"
         assert not await slurm.manager.start(job)
+
+
+async def test_a_running_job_is_queued_again_and_offered_without_slurms_delay(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        job = await slurm.hold(BUSY.format(go=slurm.cluster.jobs / "never"))
+        assert await slurm.manager.start(job)
+        await slurm.wait_for_state(job, "RUNNING")
+        await slurm.manager.requeue(job)
+        await slurm.wait_for(Offered, job, 2)
+        assert slurm.of(job)[-2:] == ["Withdrawn", "Offered"]
+        assert (await slurm.row(job)).restarts == 1
+        await slurm.manager.requeue(job)  # a repetition does nothing to a job that waits
+        assert slurm.known[job].phase is Phase.OFFERED
+        await slurm.manager.cancel(job)
+
+
+async def test_a_running_job_that_slurm_would_cancel_is_not_queued_again(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        job = await slurm.hold(BUSY.format(go=slurm.cluster.jobs / "never"), "--no-requeue")
+        assert await slurm.manager.start(job)
+        await slurm.wait_for_state(job, "RUNNING")
+        with pytest.raises(NoRequeueError, match="cannot be queued again by Slurm"):
+            await slurm.manager.requeue(job)
+        assert (await slurm.row(job)).state == "RUNNING"
+        await slurm.manager.cancel(job)
 
 
 async def test_a_job_that_is_to_begin_later_is_not_hastened(place: Place) -> None:
