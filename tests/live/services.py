@@ -95,7 +95,14 @@ class Service:
             },
             # Patience with a peer that gets no CPU: only a peer that is down makes jobs start alone.
             # And none with one that is: tests of the grace give it one.
-            "coscheduling": {"peer_timeout": 30, "peer_patience": "60s", "peer_grace": 0, "heartbeat_interval": 1},
+            # Nor is another job awaited in the place of one that was cancelled.
+            "coscheduling": {
+                "peer_timeout": 30,
+                "peer_patience": "60s",
+                "peer_grace": 0,
+                "heartbeat_interval": 1,
+                "successor_patience": 0,
+            },
             "peer": [],
             "manager": {"kind": "local", "slots": 4, "policy": "fcfs", "grace": 1},
         }

@@ -22,7 +22,13 @@ from deploy.slurm.lab import CoupledLab as SlurmLab
 from deploy.slurm.lab.coupled import GATE_LEAD
 
 NAMES = ("mira", "eureka", "polaris")
-UNHURRIED: dict[str, object] = {"peer_timeout": 30, "peer_patience": 60, "peer_grace": 60, "heartbeat_interval": 1}
+UNHURRIED: dict[str, object] = {
+    "peer_timeout": 30,
+    "peer_patience": 60,
+    "peer_grace": 60,
+    "heartbeat_interval": 1,
+    "successor_patience": 0,
+}
 _OF_MANAGER = ("backoff", "try_patience", "poll_interval")
 _PATH = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 

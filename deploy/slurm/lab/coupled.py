@@ -25,7 +25,14 @@ SCHEMES = ("hold", "yield")
 BY_FOLDER = "folder"  # the gate finds its instant by a folder, not by the service's socket
 GATE_LEAD = 0.3  # seconds from the hook's end to the gate's
 # Everything is on one host, which may be busy: a service or slurmctld that is slow for some seconds is not gone.
-UNHURRIED: dict[str, object] = {"peer_timeout": 30, "peer_patience": 60, "peer_grace": 0, "command_timeout": 30}
+# Nobody submits another job in the place of one that was cancelled, unless a test says so.
+UNHURRIED: dict[str, object] = {
+    "peer_timeout": 30,
+    "peer_patience": 60,
+    "peer_grace": 0,
+    "command_timeout": 30,
+    "successor_patience": 0,
+}
 _INTERVAL = 0.2  # seconds between two looks
 _OF_MANAGER = ("backoff", "try_patience", "poll_interval", "command_timeout", "gate_lead", "gate_folder", "bin")
 _OF_DOMAIN = ("log_level", "http", "operators", "retention", "schedule_interval", "job_ports")
