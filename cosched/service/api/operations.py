@@ -147,6 +147,7 @@ class Operations:
             if refusal is not None and record.state is JobState.QUEUED:
                 self.requests.on_refusal(request, record.id, refusal)
                 self._domain.end(job, JobState.CANCELLED, f"refused: {refusal.message}", by=EndedBy.ITSELF)
+                self._domain.records.tell_once(record)
             elif not record.user_hold and job not in self._domain.scheduler:
                 self._domain.enqueue(record)
         if refusal is not None and record.state is JobState.CANCELLED:

@@ -116,6 +116,11 @@ class Records:
         else:
             self.telling.pop(job, None)
 
+    def tell_once(self, record: JobRecord) -> None:
+        """A job was refused, and nothing of it stays: others are told so now, and not again."""
+        record.job.news, record.job.untold = {}, {}
+        self.core.ledger.telling.pop(record.job.id, None)
+
     def take_up_telling(self, record: JobRecord) -> None:
         """The job has ended, and still has something to tell others."""
         self.telling[str(record.id)] = record
