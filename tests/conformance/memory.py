@@ -191,6 +191,10 @@ class Memory(BatchSystem):
     async def release(self, job_id: str, offer: int | None = None) -> bool:
         return self._give_back(self._of(job_id), 0.1, offer)  # long enough for all others to be offered the nodes
 
+    async def requeue(self, job_id: str) -> None:
+        if self._of(job_id).state == "running":
+            self.machine.requeue(self._of(job_id))
+
     def _give_back(self, job: Job, pause: float, offer: int | None) -> bool:
         if offer not in (None, self._offered.get(job.id)) or not self._let_go(job):
             return False

@@ -77,13 +77,7 @@ class RecordedServer:
         return number
 
     async def requeue(self, number: str) -> None:
-        async with self._one:
-            self._ends.pop(number).cancel()
-            job = self.jobs[number]
-            for key in ("exec_vnode", "stime"):
-                del job[key]
-            job.update(job_state="Q", substate=10, qtime=time.ctime())
-        self.schedule_soon()
+        await self.command(["qrerun", number])
 
     @property
     def _one(self) -> asyncio.Lock:
@@ -151,6 +145,15 @@ class RecordedServer:
         if job["job_state"] == "F":
             return _error(_FINISHED, "qdel-finished")
         self._end(number, _read("history.json")["Jobs"]["7.mira" if job["job_state"] == "R" else "8.mira"])
+        return 0, b""
+
+    async def _qrerun(self, number: str) -> Answer:
+        job = self.jobs[number]
+        self._ends.pop(number).cancel()
+        for key in ("exec_vnode", "stime"):
+            del job[key]
+        job.update(job_state="Q", substate=10, qtime=time.ctime())
+        self.schedule_soon()
         return 0, b""
 
     async def _qalter(self, *words: str) -> Answer:

@@ -259,6 +259,22 @@ async def test_a_running_job_that_is_queued_again_is_withdrawn(world: World) -> 
         await service.told(job, "Withdrawn", "Offered")
 
 
+async def test_a_running_job_is_queued_again_by_our_order_which_may_be_repeated(world: World) -> None:
+    async with serving(world) as service:
+        job = await world.submit()
+        await service.told(job, "Offered")
+        assert await service.manager.start(job)
+        await becomes(world, job, "running")
+        await service.manager.look()
+        await service.manager.requeue(job)
+        await service.manager.look()
+        await service.told(job, "Withdrawn", "Offered")
+        await service.manager.requeue(job)
+        await service.manager.look()
+        assert service.of(job)[-2:] == ["Withdrawn", "Offered"]
+        assert await service.manager.start(job)
+
+
 async def test_a_job_that_loses_nodes_that_are_kept_for_it_is_withdrawn_and_offered_again(world: World) -> None:
     async with serving(world, poll_interval=1) as service:
         job = await world.submit()

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from cosched.adapters.batch_system import Offered
+from cosched.adapters.manager import NoRequeueError
 from cosched.adapters.pbs import commands, hook_server
 from cosched.adapters.pbs.manager import PbsManager
 from cosched.adapters.pbs.settings import read_settings
 from cosched.adapters.programs import Failure
 from tests.conformance.recorded_pbs import RecordedPrograms, RecordedServer
+from tests.waiting import until
 
 
 class Counted(RecordedPrograms):
@@ -24,6 +26,7 @@ class Counted(RecordedPrograms):
     def __init__(self, server: RecordedServer) -> None:
         super().__init__(server)
         self.asked: list[Sequence[str]] = []
+        self.manager: PbsManager
 
     async def run(self, argv: Sequence[str], failure: Failure, fine: Collection[int] = (0,)) -> bytes:
         self.asked.append(argv)
@@ -45,6 +48,7 @@ async def counted(server: RecordedServer, tmp_path: Path) -> AsyncIterator[Count
     settings = {"hook_socket": str(server.socket), "poll_interval": 1}
     manager = PbsManager(read_settings(tmp_path, settings))
     counted = Counted(server)
+    counted.manager = manager
     manager._pbs._programs = counted  # type: ignore[assignment]
     await manager.open()
     reading = asyncio.create_task(_read(manager))
@@ -76,3 +80,14 @@ async def test_many_jobs_at_once_cost_one_look_a_second_for_all(counted: Counted
     await asyncio.sleep(1.5)
     assert 1 <= len(counted.looks()) <= time.monotonic() - began + 2
     assert {tuple(argv) for argv in counted.looks()} == {tuple(commands.queue())}
+
+
+async def test_a_running_job_whose_user_says_no_is_not_queued_again(counted: Counted, server: RecordedServer) -> None:
+    job = await server.submit(1, 600, {"pair": "p"})
+    server.jobs[job]["Rerunable"] = "False"
+    known = counted.manager._register.jobs
+    await until(lambda: job in known and known[job].offered_as)
+    assert await counted.manager.start(job)
+    with pytest.raises(NoRequeueError, match="qsub -r n"):
+        await counted.manager.requeue(job)
+    assert server.jobs[job]["job_state"] == "R"
