@@ -254,7 +254,8 @@ class LiveDomain:
     def _queue_again(self, record: JobRecord) -> None:
         """A run has ended since its mate is queued again: so is the job."""
         job = str(record.id)
-        self.scheduler.leave(job, self.journal.now, JobState.CANCELLED)
+        if job in self.scheduler:
+            self.scheduler.leave(job, self.journal.now, JobState.CANCELLED)
         record.sizing = record.predictions = None
         self.sizes.forget(job)
         self.scheduler.submit(replace(self.known(record, paired=self.policy.is_paired(job)), state=JobState.QUEUED))
