@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cosched.core.effects import Reschedule
 from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.protocol import EndedBy, GetMateStatus, Status, Terms, named_mate
@@ -34,7 +35,7 @@ def preempted(node: ExpressNode, job: str) -> list[object]:
     """What the domain orders when its scheduler takes a job's nodes, in the present turn."""
     scheduler = node.domain.scheduler
     scheduler._preempt(scheduler.jobs[job])
-    node.domain.decisions.carry_out([])
+    node.domain.decisions.carry_out([Reschedule(job)])
     return node.domain.journal.changes.orders
 
 
