@@ -160,6 +160,21 @@ async def test_the_core_hears_of_each_what_became_of_the_call(called: Called, mo
     assert sorted(heard, key=repr) == sorted(((peer, event(request, peer)) for peer, request in told), key=repr)
 
 
+def test_news_that_are_told_again_and_again_are_in_no_story(called: Called) -> None:
+    domain, request = called.node.domain, TellMember("7", "1", 1)
+    domain.core.jobs["1"].news["b"] = News(request, 0)
+    before = len(called.node.store.events(0, (), (), -1))
+    for _ in range(3):
+        failed = CallFailed("1", request, Failure.UNREACHABLE, "b")
+        domain.calls.failed(Call("b", "1", request), failed, "is away")
+    heard = domain.jobs["1"].heard_at
+    called.node.world.now += 5
+    domain.calls.answered(Call("b", "1", request), MemberTold(True))
+    assert not domain.core.jobs["1"].news
+    assert len(called.node.store.events(0, (), (), -1)) == before
+    assert domain.jobs["1"].heard_at == heard, "that tells nothing of its mate"
+
+
 # From a peer
 
 

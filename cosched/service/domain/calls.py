@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import Call
 from cosched.core.events import Answered, CallFailed, MateHeardOf
-from cosched.core.protocol import Domain, Failure, Found, JobId, MateJobId, MateStatus, Named, Reply
+from cosched.core.protocol import Domain, Failure, Found, JobId, MateJobId, MateStatus, MemberTold, Named, Reply
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
@@ -31,9 +31,10 @@ class Calls:
         job = self._awaiting(call)
         if job is None:
             return
-        if job.group is not None and call.peer in job.group.unanswered:
+        asks = self._core.awaits(job, call.peer, call.request)
+        if asks and job.group is not None and call.peer in job.group.unanswered:
             self._journal.note(call.job, Noted.ANSWERED, peer=call.peer, call=type(call.request).__name__)
-        if job.is_pair:
+        if job.is_pair and not isinstance(reply, MemberTold):
             self._keep(job, reply)
         self._decisions.hear(call.peer, Answered(call.job, call.request, reply, call.peer))
 
@@ -56,7 +57,7 @@ class Calls:
         if job is None:
             return None
         news, checks = job.news.get(call.peer), job.group.checks if job.group is not None else {}
-        beside = (news.request if news is not None else None, checks.get(call.peer))  # its other questions
+        beside = (news.request if news is not None else None, checks.get(call.peer))  # of which no story tells
         return job if call.request in beside or self._core.awaits(job, call.peer, call.request) else None
 
     def _keep(self, job: PairedJob, reply: Reply) -> None:
