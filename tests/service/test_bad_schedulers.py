@@ -144,7 +144,7 @@ def test_a_job_that_runs_is_ended_and_the_scheduler_hears_nothing_of_it(node):
     assert node.domain.jobs["1"].cancelled_by == "cosched serve --without-job"
     assert node.domain.scheduler.free == 10
     node.world.run(2000)
-    assert node.store.job(1).state is JobState.COMPLETED
+    assert node.store.job(1).state is JobState.CANCELLED
 
 
 def test_a_job_that_holds_loses_its_nodes(node):
