@@ -1,4 +1,4 @@
-"""A running job of a pair on two real Slurm clusters is queued again: its mate follows, as its domain has it."""
+"""A running job of a pair on two real Slurm clusters ends, or is queued again: its mate follows, if that is so said."""
 
 from collections.abc import Iterator
 
@@ -92,3 +92,20 @@ def test_a_job_that_slurm_cannot_queue_again_runs_on(coupled: Served) -> None:
     runs_on = "runs on without its mate: its resource manager cannot queue it again"
     coupled.until(lambda: runs_on in told(coupled.there, jobs[1]), "its story")
     assert coupled.there.cluster.state(int(jobs[1])) == "RUNNING"
+
+
+@pytest.mark.parametrize("service", soaked(["stays", "dies"], 1))
+def test_a_job_ends_with_its_mate_on_another_cluster_if_its_comment_says_so(coupled: Served, service: str) -> None:
+    here, there = coupled.here, coupled.there
+    follows = f"--comment=cosched:pair=p cosched:ends-with={here.name}"
+    jobs = run(coupled, "continue", follows)
+    if service == "dies":
+        there.service.kill()
+    here.cluster.scancel(jobs[0])
+    if service == "dies":
+        coupled.until_state(here, jobs[0], "cancelled")
+        there.service.start()
+    coupled.until_state(there, jobs[1], "completed")
+    [ended] = story(there, jobs[1], kinds=["ended"])
+    assert ended.text == "completed: ended with its mate"
+    assert there.cluster.state(int(jobs[1])) in ("CANCELLED", "COMPLETING")
