@@ -145,6 +145,7 @@ class Known(Appeared):
     offered: bool = False  # it has nodes and waits for our decision, or soon will: Offered or Withdrawn follows
     running: bool = False  # it has started and not ended
     end: Ended | None = None  # how it ended, if it has
+    began: int | None = None  # when it started, in nanoseconds since 1970; None: it has not, or that is not known
 
 
 @runtime_checkable

@@ -23,6 +23,15 @@ WHY: Mapping[str, str] = {
     Why.PEER_REFUSED: "{domain} refuses this one: a misconfiguration",
 }
 
+STARTING: Mapping[str, str] = {  # what a job waits for whose start was ordered
+    "AgreedStart": "for the instant that the domains have agreed on",
+    "BatchSystem": "for its batch system, which has yet to begin it",
+    "Launching": "for its processes, which are being started",
+    "NodesBusy": "for nodes that other jobs have yet to give up",
+    "DiskFull": "for room on the disk",
+    "LastRun": "for the end of its last run, which was preempted",
+}
+
 
 def in_words(reason: str, *, of_group: bool, member: str = OTHER, words: Mapping[str, str] = WHY) -> str | None:
     """Return what a reason means; None if `words` has no text of it. `member`: who is meant, of a job in a group."""

@@ -328,7 +328,9 @@ def _found_by(named: Named, owner: str) -> Mate:
 
 def known(job: BatchJob) -> Known:
     """Return a job and its state, for `open`."""
-    return Known(*_told(job), offered=job.phase is Phase.OFFERED, running=job.phase is Phase.RUNNING, end=job.end)
+    running = job.phase is Phase.RUNNING
+    began = round(job.started * SECOND) if running and job.started is not None else None
+    return Known(*_told(job), offered=job.phase is Phase.OFFERED, running=running, end=job.end, began=began)
 
 
 def _told(job: BatchJob) -> tuple[str, int, int, str, Named | None, str, int, str]:

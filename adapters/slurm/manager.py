@@ -40,7 +40,7 @@ from cosched.adapters.slurm.register import Register
 from cosched.adapters.slurm.sequences import OTHERS_TURN, Sequences
 from cosched.adapters.slurm.settings import SlurmSettings, read_settings
 from cosched.adapters.slurm.slots import Slots
-from cosched.adapters.slurm.states import Stage, stage
+from cosched.adapters.slurm.states import SECOND, Stage, stage
 from cosched.adapters.slurm.submitting import submit
 from cosched.adapters.slurm.versions import requeue_delay
 from cosched.adapters.slurm.waiting_folder import WaitingFolder
@@ -363,7 +363,8 @@ def _lone(row: JobRow) -> LoneJob:
 def _known(job: BatchJob) -> Known:
     offered, running = job.phase in (Phase.CHOSEN, Phase.OFFERED), job.phase is Phase.RUNNING
     submitted = job.job_id, job.first_submitted, job.nodes, job.owner, job.named, job.name, job.time_limit, job.account
-    return Known(*submitted, offered, running, job.end)
+    began = round(job.started * SECOND) if running and job.started is not None else None
+    return Known(*submitted, offered, running, job.end, began)
 
 
 def _make(domain: str, directory: Path, settings: Mapping[str, object]) -> SlurmManager:  # noqa: ARG001

@@ -182,7 +182,8 @@ class Register:
         if job.phase is not Phase.LET_GO and job.named is not None:
             _LOG.warning("job %s has started without permission", job.job_id)
         job.phase, job.hung_up = Phase.RUNNING, False
-        job.started = job.started or float(row.started_at or time.time())
+        if job.started is None or (row.started_at or 0) > job.started + 1:  # Slurm was late
+            job.started = float(row.started_at or time.time())
         self._report(Started(job.job_id, round(job.started * SECOND)))
 
     def _miss(self, job: BatchJob, began: float) -> None:
@@ -292,9 +293,15 @@ class Register:
             self._report(Withdrawn(job_id))
 
     def starting(self, job_id: str, restarts: int) -> None:
-        """Note that a hook lets its job start, with or without our answer. The job was requeued `restarts` times."""
+        """Note that a hook lets its job start, with or without our answer. The job was requeued `restarts` times.
+
+        If we have let it go, it begins now, or at its gate; squeue may say later that it did not.
+        """
         if (job := self.jobs.get(job_id)) is not None:
             job.let_go = restarts
+            if job.phase is Phase.LET_GO:
+                job.started = max(time.time(), job.started or 0.0)
+                self._report(Started(job_id, round(job.started * SECOND)))
 
     def killed(self, offer: Offer) -> None:
         """Note that a hook was killed before it let its job start, with or without our answer."""

@@ -100,7 +100,12 @@ class Outlook(View[explain_pb2.Outlook]):
 
     domain = plain(str, "Its domain.", "job.domain")
     id = if_any(str, "Its id there; None: unknown.", "job.job_id")
-    state = word_if_any(JOB_STATES, "Its state, as of Job; None: not known.")
+
+    @property
+    def state(self) -> str | None:
+        """Its state, as of Job; None: not known."""
+        return "starting" if self._message.starting else JOB_STATES.get(self._message.state)
+
     start = if_given(Estimate, "When it could start; None: it has started or ended, or nobody can tell.")
     position = if_any(int, "Its place in the queue, from 1; None: it is in none, or that is unknown.")
     queued = if_any(int, "How many jobs are in that queue; None: unknown.")
@@ -110,7 +115,7 @@ class Outlook(View[explain_pb2.Outlook]):
     reason = if_given(Reason, "Why it waits; None: it does not, or that is unknown.")
     nodes = plain(int, "How many nodes it needs, or has.")
     submitted_at = instant("When it was submitted.")
-    started_at = instant("When it started.")
+    started_at = instant("When its resource manager began to run it.")
     ended_at = instant("When it ended.")
     cost = if_given(Cost, "What it has cost beyond its run so far; None: it has no mate, or that is unknown.")
     problem = plain(str, "Why nothing is known; empty if it is.")

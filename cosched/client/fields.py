@@ -68,6 +68,15 @@ def word(words: Mapping[int, str], doc: str, field: str = "") -> str:
     return _field(str, doc, field, lambda name: lambda message: words.get(getattr(message, name), UNKNOWN))
 
 
+def state_of_job(words: Mapping[int, str], doc: str) -> str:
+    """Return the word for the field `state`; "starting" of a job whose start was only ordered; unknown if not set."""
+
+    def read(name: str) -> Read:
+        return lambda message: "starting" if message.starting else words.get(getattr(message, name), UNKNOWN)
+
+    return _field(str, doc, "state", read)
+
+
 def word_if_any(words: Mapping[int, str], doc: str, field: str = "") -> str | None:
     """Return the same; None for UNSPECIFIED."""
     return _or_none(str, doc, field, lambda name: lambda message: _word(words, getattr(message, name)))

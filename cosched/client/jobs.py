@@ -14,7 +14,7 @@ from cosched.client.fields import (
     part,
     plain,
     reference,
-    word,
+    state_of_job,
     word_if_any,
     words,
 )
@@ -69,7 +69,7 @@ class Mate(View[job_pb2.Mate]):
         MATE_STATUSES, "Its last known state: holding, queuing, running, ...; None: its domain has not told any."
     )
     heard_at = instant("When its domain last told its state.")
-    gap = duration("How much later than this mate the job started, if they did not start together.")
+    gap = duration("How much later than this mate the job began; negative: before it; None: not known yet.")
 
     def __str__(self) -> str:
         return f"{self.domain}:{self.id}" if self.id else f"{self.pair}@{self.domain}"
@@ -110,7 +110,9 @@ class Group(View[job_pb2.Group]):
     at = instant("The instant at which its jobs without windows start, if it was given.")
     or_alone = plain(bool, "Whether the job goes on without members that it cannot have.")
     terms = if_given(Terms, "What the job does when others end, or are queued again; None: nothing.")
-    gap = duration("How much later than the first of the others the job started, if they did not start together.")
+    gap = duration(
+        "How much later than the first of the others the job began; negative: before the last; None: not known yet."
+    )
 
     def __str__(self) -> str:
         return f"{self.name}@{'+'.join(member.domain for member in self.members)}"
@@ -153,7 +155,11 @@ class Job(View[job_pb2.Job]):
     name = plain(str, "The name given by its owner.")
     owner = plain(str, "Who submitted it.")
     account = plain(str, "Which account is charged for nodes that it keeps unused; may be empty.")
-    state = word(JOB_STATES, "queued, ready, holding, running, completed, failed, cancelled or unknown.")
+    state = state_of_job(
+        JOB_STATES,
+        "queued, ready, holding, starting, running, completed, failed, cancelled or unknown. Starting: its start was "
+        "ordered, and its resource manager has not begun it yet.",
+    )
     reason = plain(
         str, "Why it is in this state: one word, such as MateQueuing, or `kept for DOMAIN:JOB`; may be empty."
     )
@@ -163,7 +169,7 @@ class Job(View[job_pb2.Job]):
     submitted_at = instant("When it was submitted.")
     ready_at = instant("When it was first selected.")
     slot = instant("When it starts with its mate at the latest, as their domains have agreed; None: it has no slot.")
-    started_at = instant("When it started.")
+    started_at = instant("When its resource manager began to run it.")
     ended_at = instant("When it ended.")
     expected_end = instant("When its nodes are expected back; None: it does not run, or that is not known.")
     latest_end = instant("When its time limit ends it, whatever sizes it has until then; None: see `expected_end`.")

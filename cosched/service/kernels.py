@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from cosched.compilation import kernels_are_compiled, prepare_kernels
-from cosched.schedulers.loading import kinds
+from cosched.schedulers.kind import SchedulerKind
+from cosched.schedulers.loading import DEFAULT, kinds
 
 _LOG = logging.getLogger(__name__)
 _DONTNEED = 4  # MADV_DONTNEED
@@ -26,27 +27,34 @@ _CODE = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) r-xp .*/libllvmlite\.so$", re.MULT
 
 def all_sets() -> Mapping[str, Callable[[], None]]:
     """Return all sets of kernels by name: what uses them once."""
-    return {name: use for kind in kinds().values() for name, use in kind.kernels().items()}
+    return _sets_of(kinds().values())
 
 
-def load_kernels(sets: Sequence[str] = ("batch",)) -> None:
-    """Load these sets, or compile them the first time; then give back the memory of the compiler's code."""
-    seconds = prepare(sets, _LOG.warning)
+def _sets_of(some: Iterable[SchedulerKind]) -> Mapping[str, Callable[[], None]]:
+    """Return the sets of some kinds; the kernels of others are not imported, which takes long."""
+    return {name: use for kind in some for name, use in kind.kernels().items()}
+
+
+def load_kernels(sets: Sequence[str] = ("batch",), *, of: str = DEFAULT) -> None:
+    """Load these sets `of` a kind, or compile them the first time; then give back the memory of the compiler's code."""
+    seconds = prepare(sets, _LOG.warning, of=of)
     _LOG.info("loaded kernels (%s) in %.1f s", ", ".join(sets), seconds)
     for start, length in _compiler_code():
         _give_back(start, length)
 
 
-def prepare(sets: Iterable[str], say: Callable[[str], None]) -> float:
-    """Load these sets, or compile them the first time, which `say` is told; return the seconds that took."""
-    every = all_sets()
-    return sum(prepare_kernels(every[name], say, name) for name in sets)
+def prepare(sets: Iterable[str], say: Callable[[str], None], *, of: str | None = None) -> float:
+    """Load these sets `of` a kind, or of any, or compile them the first time, which `say` is told; return the seconds
+    that took.
+    """
+    known = all_sets() if of is None else _sets_of([kinds()[of]])
+    return sum(prepare_kernels(known[name], say, name) for name in sets)
 
 
-def uncompiled(sets: Sequence[str]) -> list[str]:
-    """Return those of these sets that have to be compiled."""
-    every = all_sets()
-    return [name for name in sets if not kernels_are_compiled(every[name])]
+def uncompiled(sets: Sequence[str], *, of: str) -> list[str]:
+    """Return those of these sets of a kind that have to be compiled."""
+    known = _sets_of([kinds()[of]])
+    return [name for name in sets if not kernels_are_compiled(known[name])]
 
 
 async def compile_beside(sets: Sequence[str], tell: Callable[[str], None]) -> None:

@@ -103,7 +103,7 @@ class Metrics:
         budget = self._gauge("cosched_account_held_node_seconds_limit", "What they may hold in a day.", "account")
         self.account_held, self.account_budget = cache(held.labels), cache(budget.labels)
         self.pair_gap = self._histogram(
-            "cosched_pair_gap_seconds", "How much later than its mate a job of a pair started.", _GAP_SECONDS
+            "cosched_pair_gap_seconds", "How far apart the jobs of a pair began.", _GAP_SECONDS
         )
         self.iteration = self._histogram("cosched_iteration_seconds", "Scheduling iterations.", _WORK_SECONDS)
         self.harvests_in_vain = self._counter(

@@ -54,6 +54,7 @@ from cosched.service.page.sampling import Sampling
 from cosched.service.page.viewers import Policy
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
+from cosched.service.peers.gaps import Gaps
 from cosched.service.peers.linking import Coupled
 from cosched.service.peers.peer_view import PeerView
 from cosched.service.peers.peers import PeerClients
@@ -157,7 +158,7 @@ class Service:
         await self._listeners.open_local_socket(self._listening)
         manager, found = await self._open_manager(stack, prepared.manager)
         await self._listeners.open_listener(self._listening)
-        await self._starting.load_kernels(self._ours.needed(self._cluster))
+        await self._starting.load_kernels(self._ours.needed(self._cluster), self._ours.name)
         await self._open_domain(stack, manager)
         await self.runner.reconcile(found, self._running)
         self.runner.start()
@@ -184,6 +185,7 @@ class Service:
             self._cluster = self.configuration.machine_settings(manager.nodes)
             self._replay = replay_of(manager, self._peer_names)
         self.clock = opened_clock(self.store) if self._replay is None else self._replay.clock
+        self._began = self.clock.exact()
         return manager, found
 
     async def _open_domain(self, stack: AsyncExitStack, manager: ResourceManager) -> None:
@@ -226,6 +228,9 @@ class Service:
         stack.push_async_callback(tasks.close)
         stack.callback(self.domain.refused_changes.close)
         stack.callback(self.domain.sparing_log.close)
+        self._gaps = Gaps(self.domain, self.peers, tasks, self._began) if replay is None else None
+        if self._gaps is not None:
+            self.domain.on_began = self._gaps.begun
         self._running = recover(self.domain, self._outside, self._aside)
         self.explaining = Explaining(self.domain, self.queue, self.peers, Estimates(self.store))
         self.views = Views(self.domain, self.clock)
@@ -289,6 +294,8 @@ class Service:
         stack.callback(self.timers.stop)
         stack.push_async_exit(self._listening.pop_all())  # before what they serve
         self.serving_since = self.clock.now()
+        if self._gaps is not None:
+            self._gaps.resume()
         served = self._served()
         await self._listeners.serve(served)
         self.timers.every("health", 1.0, self._follow_health)
@@ -304,7 +311,8 @@ class Service:
                 self.views, self.reads, self.watchers, self.about, self._tell_peers,
             ),
             lambda identify: CoschedulingApi(
-                self.domain, peers, identify, self._agreed, self.queue, self._outside.settled, self.announcer.joined
+                self.domain, peers, identify, self._agreed, self.queue, self._outside.settled, self.announcer.joined,
+                self._gaps,
             ),
             Rendezvous(self.domain, self.operations, self.peers, self.configuration.domain.job_ports),
             self._adaptive(),

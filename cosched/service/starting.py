@@ -48,15 +48,15 @@ class Starting:
                 await asyncio.wait_for(self._stop.wait(), ASK_AGAIN)
                 raise StoppedError
 
-    async def load_kernels(self, sets: Sequence[str]) -> None:
-        """Load these sets of kernels, or compile them first; the loop goes on meanwhile. StoppedError."""
+    async def load_kernels(self, sets: Sequence[str], of: str) -> None:
+        """Load these sets of kernels of a kind, or compile them first; the loop goes on meanwhile. StoppedError."""
         if not sets:
             return
         from cosched.service import kernels  # imports the compiler
 
-        if uncompiled := kernels.uncompiled(sets):
+        if uncompiled := kernels.uncompiled(sets, of=of):
             await self._unless_stopped(kernels.compile_beside(uncompiled, self._waits))
-        await asyncio.to_thread(kernels.load_kernels, sets)
+        await asyncio.to_thread(kernels.load_kernels, sets, of=of)
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, None]) -> None:
         doing, stopping = asyncio.create_task(work), asyncio.create_task(self._stop.wait())

@@ -171,7 +171,7 @@ class GetMateStatusRequest(_message.Message):
     def __init__(self, job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ...) -> None: ...
 
 class GetMateStatusResponse(_message.Message):
-    __slots__ = ("status", "hold_generation", "started_at", "may_book", "runs", "ended_at", "ended_by")
+    __slots__ = ("status", "hold_generation", "started_at", "may_book", "runs", "ended_at", "ended_by", "began_at", "serving_since")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     HOLD_GENERATION_FIELD_NUMBER: _ClassVar[int]
     STARTED_AT_FIELD_NUMBER: _ClassVar[int]
@@ -179,6 +179,8 @@ class GetMateStatusResponse(_message.Message):
     RUNS_FIELD_NUMBER: _ClassVar[int]
     ENDED_AT_FIELD_NUMBER: _ClassVar[int]
     ENDED_BY_FIELD_NUMBER: _ClassVar[int]
+    BEGAN_AT_FIELD_NUMBER: _ClassVar[int]
+    SERVING_SINCE_FIELD_NUMBER: _ClassVar[int]
     status: MateStatus
     hold_generation: int
     started_at: _timestamp_pb2.Timestamp
@@ -186,7 +188,9 @@ class GetMateStatusResponse(_message.Message):
     runs: int
     ended_at: _timestamp_pb2.Timestamp
     ended_by: EndedBy
-    def __init__(self, status: _Optional[_Union[MateStatus, str]] = ..., hold_generation: _Optional[int] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., may_book: _Optional[bool] = ..., runs: _Optional[int] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_by: _Optional[_Union[EndedBy, str]] = ...) -> None: ...
+    began_at: _timestamp_pb2.Timestamp
+    serving_since: _timestamp_pb2.Timestamp
+    def __init__(self, status: _Optional[_Union[MateStatus, str]] = ..., hold_generation: _Optional[int] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., may_book: _Optional[bool] = ..., runs: _Optional[int] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_by: _Optional[_Union[EndedBy, str]] = ..., began_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., serving_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class TryStartMateRequest(_message.Message):
     __slots__ = ("request_id", "job", "caller", "hold_until", "hold_forever", "start_at")

@@ -31,6 +31,7 @@ class EventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EVENT_KIND_UNKNOWN: _ClassVar[EventKind]
     EVENT_KIND_SLOT: _ClassVar[EventKind]
     EVENT_KIND_RESIZED: _ClassVar[EventKind]
+    EVENT_KIND_BEGAN: _ClassVar[EventKind]
 EVENT_KIND_UNSPECIFIED: EventKind
 EVENT_KIND_SUBMITTED: EventKind
 EVENT_KIND_READY: EventKind
@@ -46,6 +47,7 @@ EVENT_KIND_WARNING: EventKind
 EVENT_KIND_UNKNOWN: EventKind
 EVENT_KIND_SLOT: EventKind
 EVENT_KIND_RESIZED: EventKind
+EVENT_KIND_BEGAN: EventKind
 
 class SubmitJobRequest(_message.Message):
     __slots__ = ("request_id", "name", "nodes", "time_limit", "script", "arguments", "working_directory", "environment", "mates", "hold", "owner", "or_alone", "group", "least_nodes", "columns", "adoptable", "terms", "in_place_of")

@@ -45,7 +45,7 @@ IF_REQUEUED_REQUEUE: IfRequeued
 IF_REQUEUED_END: IfRequeued
 
 class Job(_message.Message):
-    __slots__ = ("ref", "name", "owner", "state", "reason", "nodes", "node_names", "time_limit", "submitted_at", "ready_at", "started_at", "ended_at", "exit_code", "mates", "holds", "slot", "group", "account", "malleable", "expected_end", "latest_end", "columns", "adoptable")
+    __slots__ = ("ref", "name", "owner", "state", "reason", "nodes", "node_names", "time_limit", "submitted_at", "ready_at", "started_at", "ended_at", "exit_code", "mates", "holds", "slot", "group", "account", "malleable", "expected_end", "latest_end", "columns", "adoptable", "starting")
     class ColumnsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -76,6 +76,7 @@ class Job(_message.Message):
     LATEST_END_FIELD_NUMBER: _ClassVar[int]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
     ADOPTABLE_FIELD_NUMBER: _ClassVar[int]
+    STARTING_FIELD_NUMBER: _ClassVar[int]
     ref: _coscheduling_pb2.JobRef
     name: str
     owner: str
@@ -99,7 +100,8 @@ class Job(_message.Message):
     latest_end: _timestamp_pb2.Timestamp
     columns: _containers.ScalarMap[str, str]
     adoptable: bool
-    def __init__(self, ref: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., name: _Optional[str] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[JobState, str]] = ..., reason: _Optional[str] = ..., nodes: _Optional[int] = ..., node_names: _Optional[_Iterable[str]] = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., submitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ready_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., exit_code: _Optional[int] = ..., mates: _Optional[_Iterable[_Union[Mate, _Mapping]]] = ..., holds: _Optional[_Union[HoldRecord, _Mapping]] = ..., slot: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., group: _Optional[_Union[Group, _Mapping]] = ..., account: _Optional[str] = ..., malleable: _Optional[_Union[Malleable, _Mapping]] = ..., expected_end: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., latest_end: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., columns: _Optional[_Mapping[str, str]] = ..., adoptable: _Optional[bool] = ...) -> None: ...
+    starting: bool
+    def __init__(self, ref: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., name: _Optional[str] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[JobState, str]] = ..., reason: _Optional[str] = ..., nodes: _Optional[int] = ..., node_names: _Optional[_Iterable[str]] = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., submitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ready_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., exit_code: _Optional[int] = ..., mates: _Optional[_Iterable[_Union[Mate, _Mapping]]] = ..., holds: _Optional[_Union[HoldRecord, _Mapping]] = ..., slot: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., group: _Optional[_Union[Group, _Mapping]] = ..., account: _Optional[str] = ..., malleable: _Optional[_Union[Malleable, _Mapping]] = ..., expected_end: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., latest_end: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., columns: _Optional[_Mapping[str, str]] = ..., adoptable: _Optional[bool] = ..., starting: _Optional[bool] = ...) -> None: ...
 
 class Malleable(_message.Message):
     __slots__ = ("least", "ideal", "using", "told_at", "iterations", "predictions")

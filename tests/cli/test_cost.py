@@ -1,7 +1,10 @@
 """What a run of the command loads, and the memory that writing takes."""
 
+import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +20,71 @@ before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 write_run(result, sys.argv[1], RunInfo("", 0, time.perf_counter()))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
+
+
+SERVING = """
+import json, os, sys
+from cosched.service import systemd
+
+def notify(told):
+    if told.startswith("READY=1"):
+        print(json.dumps(sorted(sys.modules)), flush=True)
+        os._exit(0)
+
+systemd.notify = notify
+from cosched.cli.main import main
+sys.argv = ["cosched", "serve", "--config", sys.argv[1]]
+main()
+"""
+IDLE = """
+import asyncio
+from cosched.adapters.batch_system import BatchSystem, BatchSystemFactory
+
+class Idle(BatchSystem):
+    nodes, start_lead, mate_field = 8, 0.0, "wish"
+
+    async def open(self):
+        return {}
+
+    async def reports(self):
+        await asyncio.Event().wait()
+        yield
+
+    async def close(self):
+        pass
+
+create = BatchSystemFactory(lambda domain, directory, settings: Idle())
+"""
+
+
+def loaded_before_it_serves(folder: Path, manager: str) -> set[str]:
+    """The modules that a service has loaded when it begins to serve; `manager`: its section."""
+    config, site = folder / "a.toml", folder / "idle-1.dist-info"
+    domain = 'name = "a"\nlisten = "127.0.0.1:0"\nplaintext = true\nstate = "a.db"\n'
+    config.write_text(f"[domain]\n{domain}[manager]\n{manager}\n")
+    site.mkdir()
+    (site / "entry_points.txt").write_text("[cosched.adapters]\nidle = idle:create\n")
+    (folder / "idle.py").write_text(IDLE)
+    command = [sys.executable, "-c", SERVING, str(config)]
+    run = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(folder)}
+    )
+    return set(json.loads(run.stdout))
+
+
+def test_a_service_loads_only_what_it_serves_with(tmp_path):
+    """What is loaded is how long a restart takes: `python -m tests.bench.restart` measures that."""
+    (tmp_path / "beside").mkdir()
+    (tmp_path / "own").mkdir()
+    beside = loaded_before_it_serves(tmp_path / "beside", 'kind = "idle"')
+    own = loaded_before_it_serves(tmp_path / "own", 'kind = "local"\nslots = 4')
+    needless = {"rich", "pandas", "polars", "scipy.linalg", "starlette", "jinja2", "cosched.sim.engine"}
+    assert sorted(needless & (own | beside)) == []
+    assert not {"numpy", "numba", "llvmlite"} & beside
+    assert len(beside) < 1100
+    kernels = {name.partition(".kernels")[0] for name in own if ".kernels." in name}
+    assert kernels <= {"cosched.core.scheduling.batch", "cosched.core.scheduling.primitives"}
+    assert len(own) < 1700
 
 
 def loaded_by(*arguments: str) -> set[str]:

@@ -49,6 +49,8 @@ def test_the_unit_keeps_jobs_alive_and_unharmed():
     assert all(dict(unit[name]).keys() <= keys for name, keys in SECTIONS.items())
     assert (service["Type"], service["KillMode"], service["OOMPolicy"]) == ("notify", "process", "continue")
     assert service["Restart"] == "on-failure"
+    assert float(service["RestartSec"]) < 0.5  # a pair whose start was under way is apart by it
+    assert float(service["RestartSec"]) * int(dict(unit["Unit"])["StartLimitBurst"]) > 1  # and is tried for a while
     assert service["LimitNOFILE"].startswith("8192")
     assert service["RuntimeDirectoryPreserve"] == "yes"
     assert not service.keys() & BREAKS_JOBS

@@ -78,7 +78,8 @@ def test_a_job_gives_nodes_to_the_next_one_and_gets_them_back_whatever_its_domai
         assert (client.job(first).nodes, using(client, first)) == (2, 4)
         service.restart()
         assert (client.job(first).nodes, using(client, first)) == (2, 4)
-        assert client.job(second).state == "running"  # its scheduler counts it as started
+        wait_until(lambda: client.job(second).reason == "NodesBusy", "its scheduler counts it as started")
+        assert (client.job(second).state, client.job(second).started_at) == ("starting", None)
         assert not (tmp_path / "two.started").exists(), "nodes that the first may use were given to another job"
         adapt.touch()
         wait_until((tmp_path / "two.started").exists, "the second one gets its nodes")
@@ -98,6 +99,7 @@ def test_a_job_gives_nodes_to_the_next_one_and_gets_them_back_whatever_its_domai
         "completed",
     ]
     assert "gets 2 nodes of job 1" in told(service, second)
+    assert "waits to begin: for nodes that other jobs have yet to give up" in told(service, second)
     assert "4 (1-4)" in service.run("queue", "--all").stdout
     assert not service.faults()
 

@@ -1,5 +1,7 @@
 """A pair of services and a job on each: the shortest tour."""
 
+from datetime import timedelta
+
 import pytest
 
 from tests.live.services import noted, script_that_notes, wait_until
@@ -23,4 +25,7 @@ def test_two_jobs_with_a_pair_name_start_together(make_pair, scheme):
         assert second.mates[0].lookup == "found"
         wait_until(lambda: done(pair.a, first) and done(pair.b, second), "both ended")
         assert a.job(first).state == b.job(second).state == "completed"
+        both = (a, first), (b, second)
+        wait_until(lambda: all(client.job(job).mates[0].gap is not None for client, job in both), "both know the gap")
+        assert abs(sum((client.job(job).mates[0].gap for client, job in both), timedelta())) < timedelta(seconds=1)
     assert sorted(start[:3] for start in noted(pair.folder)) == [("a", "1", "p"), ("b", "1", "p")]

@@ -100,6 +100,6 @@ async def test_a_listed_job_is_told_as_when_it_is_asked_for_alone(domain) -> Non
     for job in page.jobs:
         record = domain.jobs.get(job.ref.job_id) or domain.store.job(int(job.ref.job_id))
         assert job == Views(domain, Clock()).job(record)
-        assert job.HasField("started_at") == (record.started_at is not None)
+        assert job.HasField("started_at") == (record.ran_from is not None)
         assert job.HasField("exit_code") is False
         assert len(job.mates) == record.is_pair

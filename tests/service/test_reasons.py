@@ -51,6 +51,8 @@ def test_the_queue(domain):
     behind = reason(domain, "3", nodes=2)
     assert (behind.others_first.required, behind.others_first.available, behind.others_first.ahead) == (2, 2, 1)
     assert "policy" in behind.change
+    assert reason(domain, "1").text == "it is about to start, and waits for its processes, which are being started"
+    domain.started("1")
     assert reason(domain, "1") is None, "it runs"
 
 

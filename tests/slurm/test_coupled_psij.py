@@ -5,6 +5,7 @@ psij-python allows no `packaging` and `psutil` as new as those of requirements.l
 
 import subprocess
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -52,4 +53,4 @@ def test_a_pair_from_two_programs(coupled: Served, tmp_path: Path) -> None:
     assert len(whys(coupled.here, job)) == 1
     jobs = [job for domain in coupled.lab for job in known(domain).values()]
     assert [one.mates[0].pair for one in jobs] == ["run7", "run7"]
-    assert all(one.mates[0].gap is None for one in jobs), "they started together"
+    assert all(abs(one.mates[0].gap or timedelta()) < timedelta(minutes=1) for one in jobs), "they started together"

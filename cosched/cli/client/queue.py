@@ -12,7 +12,7 @@ from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.client.explain import explained
 from cosched.cli.client.node_names import fold
 from cosched.cli.client.time_limits import clock
-from cosched.cli.client.wording import STATE_CODES, kept_until, local_time
+from cosched.cli.client.wording import CODES, STATE_CODES, kept_until, local_time
 from cosched.cli.output.plain_text import cut, printable, table
 from cosched.cli.output.terminal import show_json, show_text
 from cosched.plain_json import json_value
@@ -28,7 +28,7 @@ GROUPS_HEADER = ("GROUP", "JOBID", "NAME", "USER", "ST", "REASON", "OTHER MEMBER
 PAIRS_HEADER = ("JOBID", "NAME", "USER", "ST", "REASON", "MATE", "MATE STATE", "HEARD AT", "APART")
 WAITING = ("queued", "ready", "holding")
 LAST = datetime.max.replace(tzinfo=UTC)
-WITH_NODES = {"ready", "holding", "running"}
+WITH_NODES = {"ready", "holding", "starting", "running"}
 
 
 class States(click.ParamType[tuple[str, ...]]):
@@ -142,7 +142,7 @@ def _group_row(job: Job, now: datetime) -> Sequence[str]:
         printable(job.id),
         cut(printable(job.name), 24),
         cut(printable(job.owner), 16),
-        STATE_CODES[job.state],
+        CODES[job.state],
         printable(job.reason),
         printable(", ".join(others)),
     )
@@ -154,7 +154,7 @@ def _row(job: Job, now: datetime | None) -> Sequence[str]:
         printable(job.id),
         cut(printable(job.name), 24),
         cut(printable(job.owner), 16),
-        STATE_CODES[state],
+        CODES[state],
         _run_time(job, now),
         _nodes(job),
         cut(_place(job, state)),
@@ -221,9 +221,10 @@ def _place(job: Job, state: str) -> str:
 
 
 def _apart(job: Job, mate: Mate) -> str:
-    """Return how much later the job started than its mate; 0:00 if both started at once, empty if one has not."""
-    if mate.gap:
-        return clock(int(mate.gap.total_seconds()))
+    """Return how much later the job began than its mate; with a minus: earlier; empty: that is not known."""
+    if mate.gap is not None:
+        seconds = int(mate.gap.total_seconds())
+        return f"{'-' if seconds < 0 else ''}{clock(abs(seconds))}"
     together = mate.status == "running" and job.started_at is not None and job.started_at == mate.heard_at
     return clock(0) if together else ""
 
@@ -234,7 +235,7 @@ def _pair_rows(job: Job) -> Iterator[Sequence[str]]:
             printable(job.id),
             cut(printable(job.name), 24),
             cut(printable(job.owner), 16),
-            STATE_CODES[job.state],
+            CODES[job.state],
             printable(job.reason),
             cut(printable(str(mate))),
             mate.status or {"found": "", None: "no answer yet"}.get(mate.lookup, (mate.lookup or "").replace("_", " ")),

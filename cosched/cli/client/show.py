@@ -15,6 +15,7 @@ from cosched.cli.client.node_names import fold
 from cosched.cli.client.time_limits import clock
 from cosched.cli.client.wording import (
     expected,
+    gap_found,
     group_found,
     kept_until,
     local_time,
@@ -189,7 +190,7 @@ def _slot(job: Job) -> str:
 
 
 def _group(group: Group) -> str:
-    late = f"; the job started {clock(round(group.gap.total_seconds()))} later" if group.gap else ""
+    late = f"; {said}" if (said := gap_found(group.gap)) else ""
     return f"{group.name}; {group_found(group)}{windows_found(group)}{late}"
 
 
@@ -199,8 +200,8 @@ def _mate(mate: Mate, *, ended: bool) -> str:
         parts.append(f"pair {mate.pair}")
     if mate.heard_at:
         parts.append(f"last heard {local_time(mate.heard_at)}")
-    if mate.gap:
-        parts.append(f"the job started {clock(round(mate.gap.total_seconds()))} later")
+    if said := gap_found(mate.gap):
+        parts.append(said)
     return "; ".join(parts)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cosched.cli.client.time_limits import clock
 from cosched.core.story import Why
-from cosched.reasons import WHY, in_words
+from cosched.reasons import STARTING, WHY, in_words
 from cosched.validation.durations import span
 from cosched.wrong_mates import wrong_mate
 
@@ -25,8 +25,10 @@ STATE_CODES = {
     "cancelled": "CA",
     "unknown": "UN",
 }
+CODES = {**STATE_CODES, "starting": "ST"}  # which are listed among those that run
 REASONS = {
     **WHY,
+    **{word: f"it waits {what}" for word, what in STARTING.items()},
     "MateHolding": "{mate} holds its nodes and waits",
     "MateSlot": "its domain and {domain} have agreed when all start",
     "MemberLost": f"{WHY[Why.MEMBER_LOST]}; cosched unlink lets it start without",
@@ -41,6 +43,12 @@ REASONS = {
     "Cancelling": "it is to be cancelled; its resource manager has not ended it yet",
     "JobHeldUser": "it was submitted on hold; cosched release lets it be scheduled",
 }
+
+
+def gap_found(gap: timedelta | None) -> str:
+    """Say how long after or before its mate a job began; empty: together, or that is not known."""
+    seconds = 0 if gap is None else round(gap.total_seconds())
+    return f"the job started {clock(abs(seconds))} {'later' if seconds > 0 else 'earlier'}" if seconds else ""
 
 
 def meaning(job: Job) -> str:

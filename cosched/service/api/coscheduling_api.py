@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any, TypeAlias, TypeVar, get_args
+from typing import Any, TypeAlias, TypeVar, cast, get_args
 
 import grpc
 from google.protobuf.message import Message
@@ -18,6 +18,7 @@ from cosched.core.protocol import (
     Domain,
     Found,
     GetMateJobId,
+    GetMateStatus,
     GetMember,
     GroupOrder,
     JobId,
@@ -34,6 +35,7 @@ from cosched.service.domain.late_answers import Late
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.agreed_start import AgreedStart
+from cosched.service.peers.gaps import Gaps
 from cosched.service.peers.instants import Instants
 from cosched.service.peers.outcomes import ASKING
 from cosched.service.store import AuditRecord
@@ -84,8 +86,12 @@ class CoschedulingApi(CoschedulingServiceServicer):
         queue: Queue,
         settled: Callable[[], Awaitable[None]],
         joined: Callable[[JobId], None],
+        gaps: Gaps | None = None,
     ) -> None:
-        """`settled`: what an answer waits for, once it has been found. `joined`: a job that a peer names by its id."""
+        """`settled`: what an answer waits for, once it has been found. `joined`: a job that a peer names by its id.
+        `gaps`: say when jobs began; None: nobody asks.
+        """
+        self._gaps = gaps
         self._settled = settled
         self._joined = joined
         self.domain = domain
@@ -160,7 +166,10 @@ class CoschedulingApi(CoschedulingServiceServicer):
                 self._check_reader(caller)
                 return call.answer(*self._own_mate(asked.request.caller))
             self.check_peer(caller, asked.peer)
-            return call.answer(self._instants.answered(await self._reply(asked, caller)), here)
+            response = call.answer(self._instants.answered(await self._reply(asked, caller)), here)
+            if self._gaps is not None and isinstance(asked.request, GetMateStatus):
+                self._gaps.answer(asked.request.job, cast(wire.GetMateStatusResponse, response))
+            return response
         except (Refusal, FieldError) as error:
             if call.request in ORDERS:
                 self._audit_refused(call.name, caller, as_refusal(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from cosched.core.settings import Scheme
 from cosched.service.clock import Clock
 from cosched.service.configuration_sections import Coscheduling
 from cosched.service.domain import story
-from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.live_domain import LiveDomain, waits_to_begin
 from cosched.service.domain.malleable import least_of, said_of
 from cosched.service.domain.presence import stopped
 from cosched.service.domain.sizing import sizing_of
@@ -69,7 +70,7 @@ class Views:
             self._write_allocation(message, job.state, allocation)
         if record.exit_code is not None:
             message.exit_code = record.exit_code
-        message.adoptable = job.adoptable and job.group is None
+        message.adoptable, message.starting = job.adoptable and job.group is None, record.is_starting
         if job.group is not None:
             self._write_others(message, record)
             self._write_holds(message.holds, record)
@@ -89,7 +90,7 @@ class Views:
             (message.submitted_at, record.submitted_at),
             (message.slot, record.slot),
             (message.ready_at, job.ready_at),
-            (message.started_at, job.started_at),
+            (message.started_at, None if (began := record.ran_from) is None else math.floor(began)),
             (message.ended_at, record.ended_at),
         ):
             if instant is not None:
@@ -107,8 +108,8 @@ class Views:
             self._write_mate(shown, record, named)
         shown.or_alone = named.or_alone
         write_terms(shown.terms, named.terms)
-        if record.gap_s is not None:
-            shown.gap.seconds = record.gap_s
+        if record.gap is not None:
+            shown.gap.FromMilliseconds(round(record.gap * 1000))
 
     def _write_mate(self, message: job_pb2.Mate, record: JobRecord, named: Named) -> None:
         (peer,), mate, pair = named.others, named.mate, named.pair
@@ -167,6 +168,8 @@ class Views:
     def _reason(self, record: JobRecord) -> str:
         if record.cancelled_by is not None and not record.job.state.final:
             return story.CANCELLING
+        if record.is_starting:
+            return waits_to_begin(self._domain, record)
         if record.user_hold:
             return story.PUT_ASIDE if str(record.id) in self._domain.aside else story.HELD_BY_USER
         if (promise := self._promise(record)) is not None:
@@ -299,7 +302,7 @@ class Views:
 
     def _shown(self, key: str, value: Any) -> Any:
         """Return a detail of an event; an instant is shown in seconds since 1970."""
-        return self._clock.to_wall(value) if key in ("until", "slot") else value
+        return self._clock.to_wall(value) if key in ("until", "slot", "starts_at") else value
 
     def _clock_time(self, instant: int) -> str:
         return story.utc(self._clock.to_wall(instant))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -29,6 +29,7 @@ from cosched.schedulers.faults import blamed
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.loading import DEFAULT, kinds
 from cosched.service.clock import Clock
+from cosched.service.domain.began import Gap, Waits, waits_for
 from cosched.service.domain.calls import Calls
 from cosched.service.domain.changes import Journal
 from cosched.service.domain.charges import NO_ACCOUNTS, Accounts, Charges
@@ -39,7 +40,7 @@ from cosched.service.domain.predictions import Prediction, counted
 from cosched.service.domain.presence import Presence
 from cosched.service.domain.questions import Questions
 from cosched.service.domain.records import Records
-from cosched.service.domain.story import FOR_MATE, why_cancelled
+from cosched.service.domain.story import FOR_MATE, Noted, why_cancelled
 from cosched.service.domain.turns import Turns, in_turn
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, JobScript, Store
@@ -49,6 +50,8 @@ from cosched.workload.column import LEAST_NODES
 
 _LOG = logging.getLogger(__name__)
 ASIDE = "aside"  # what the store calls the jobs that were put aside
+SECOND = 1_000_000_000  # ns
+MAX_AHEAD = 10  # seconds; the protocol's limit for an agreed instant, until which a job may wait at its gate
 
 
 class LiveDomain:
@@ -92,7 +95,17 @@ class LiveDomain:
             name, scheduler.nodes, settings, owners=owners, adopting=adopting, held_back=self._held_back,
             known_as=self._name_of if of_traces else str, may_hold=charges.may_hold, from_wall=clock.from_wall,
         )  # fmt: skip
-        self.records = records = Records(core, scheduler, self.journal, metrics, self.jobs, charges)
+        self.records = records = Records(
+            core,
+            scheduler,
+            self.journal,
+            metrics,
+            self.jobs,
+            charges,
+            begin_at_once=of_traces,
+            batch_system=self.kind.of_batch_systems,
+        )
+        self.on_began: Callable[[JobId], None] = lambda _: None  # called when a job has begun by its manager's word
         self.decisions = decisions = Decisions(core, records, self.kind, places, paced=paced)
         self.policy = decisions.policy
         self.sizes = decisions.sizes
@@ -197,11 +210,30 @@ class LiveDomain:
     # What the manager reports
 
     @in_turn
-    def started(self, job: JobId) -> None:
-        """The manager has started a job, told to or not."""
+    def started(self, job: JobId, at: int | None = None) -> None:
+        """The manager has begun to run a job, told to or not; `at`: when, in nanoseconds since 1970; None: just now."""
+        now = float(self.journal.now)
+        began = at / SECOND - self.clock.shift if at else now
+        began = began if began <= now + MAX_AHEAD else now  # the clock was set
         if self.state(job) in WAITING:
             allocation = nonsense.allocation("start", job, self.scheduler.start(job, self.journal.now))
             self.decisions.feed(StartedUnasked(job, allocation))
+        elif (record := self.jobs.get(job)) is not None and record.started_at is not None:
+            began = max(began, float(record.started_at))  # some say when it got its nodes, perhaps for a hold
+        self.records.began(job, began)
+        self.on_began(job)
+
+    @in_turn
+    def waits_to_begin(self, job: JobId, why: Waits) -> None:
+        """The manager cannot begin to run this job yet, whose start was ordered."""
+        if (record := self.jobs.get(job)) is not None and record.is_starting:
+            self.records.set_reason(job, why)
+            self.journal.note(job, Noted.WAITS_TO_BEGIN, why=why)
+
+    @in_turn
+    def apart(self, record: JobRecord, gap: Gap) -> None:
+        """So far apart from others that start with it did this job begin, which may have ended."""
+        self.records.apart(self.jobs.get(record.job.id, record), gap)
 
     @in_turn
     def end(
@@ -307,3 +339,9 @@ class LiveDomain:
         self.refused_changes.tidy(now)
         self.sparing_log.tidy()
         self.records.tidy(now)
+
+
+def waits_to_begin(domain: LiveDomain, record: JobRecord) -> str:
+    """Return what a job waits for that is starting, in one word (`began.Waits`)."""
+    now = domain.clock.to_wall(domain.clock.now())
+    return waits_for(record, now, batch_system=domain.kind.of_batch_systems)

@@ -17,6 +17,7 @@ from cosched.core.scheduling.nonsense import NonsenseError, nonsense
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.story import TOGETHER, What, Why
 from cosched.service.domain import story
+from cosched.service.domain.began import CLOSE, Gap, Waits
 from cosched.service.domain.changes import Cancel, Journal
 from cosched.service.domain.charges import Charges, Cost
 from cosched.service.domain.holdings import Holdings
@@ -39,8 +40,15 @@ class Records:
         metrics: Metrics,
         jobs: dict[JobId, JobRecord],
         charges: Charges,
+        *,
+        begin_at_once: bool = False,
+        batch_system: bool = False,
     ) -> None:
-        """`jobs`: those that have not ended; none yet."""
+        """`jobs`: those that have not ended; none yet. `begin_at_once`: a manager that plays them says of none when it
+        began. `batch_system`: the manager begins jobs when it can.
+        """
+        self._begin_at_once = begin_at_once
+        self._batch_system = batch_system
         self.jobs = jobs
         self.core = core
         self.scheduler = scheduler
@@ -159,6 +167,10 @@ class Records:
                 detail = {"group": group.name, **detail}
             if record is not None and record.end_text:
                 detail["why"] = record.end_text
+            if effect.what is What.STARTED and self._is_awaited(effect):
+                at = known.start_at if known is not None else None
+                shift = self.journal.clock.shift
+                detail |= {"waits": True, "starts_at": None if at is None else round(at) - shift}
             self.journal.note(job, effect.what, **detail)
         if effect.what in COUNTED:
             COUNTED[effect.what](self.metrics).inc()
@@ -182,6 +194,35 @@ class Records:
             record.lookup = FOUND[Found.MATE]
         if effect.what is What.STARTED:
             self._count_start(record, effect)
+            if self._is_awaited(effect):
+                self.set_reason(effect.job, Waits.BATCH_SYSTEM)
+
+    def _is_awaited(self, started: Record) -> bool:
+        """Whether a batch system has yet to begin the job, which was told to start."""
+        return self._batch_system and started.why is not Why.STARTED_UNASKED
+
+    def began(self, job: JobId, at: float) -> None:
+        """The job's manager began to run it at this instant."""
+        if (record := self.jobs.get(job)) is None or record.job.started_at is None or record.preempted_at is not None:
+            return
+        if record.began_at is not None and abs(record.began_at - at) < CLOSE:
+            return
+        waited = record.is_starting and bool(record.reason)
+        record.began_at = round(at, 3)
+        self.journal.save(record)
+        if waited:
+            self.set_reason(job, "")
+            self.journal.note(job, story.Noted.BEGAN, after_s=round(max(0.0, at - record.job.started_at)))
+
+    def apart(self, record: JobRecord, gap: Gap) -> None:
+        """So far apart from others that start with it did the job begin."""
+        record.apart_s = round(gap.late, 3)
+        self.journal.save(record)
+        self.metrics.pair_gap.observe(abs(gap.late))
+        if abs(gap.late) > CLOSE:
+            mate = record.mates.get(gap.peer)
+            detail = {"apart_s": record.apart_s, "peer": gap.peer, "mate": mate, "why": gap.why}
+            self.journal.note(record.job.id, story.Noted.APART, **detail)
 
     def is_refused(self, job: JobId) -> bool:
         """Whether the job waits since its mate's domain refuses this one, and that was told."""
@@ -196,6 +237,7 @@ class Records:
 
     def _count_start(self, record: JobRecord, effect: Record) -> None:
         now, group, together = self.journal.now, record.job.group, effect.why in TOGETHER
+        record.began_at, record.apart_s = float(now) if self._begin_at_once else None, None
         self.metrics.starts["unpaired" if group is None else "paired" if together else "alone"].inc()
         if together and group is not None and group.is_pair:
             record.mate_status, record.heard_at = STATUS[Status.RUNNING], now
@@ -208,7 +250,8 @@ class Records:
         gap = effect.detail.get("gap_s")
         if gap is not None:
             record.gap_s = gap
-            self.metrics.pair_gap.observe(gap)
+            if self._begin_at_once:
+                self.metrics.pair_gap.observe(gap)
 
 
 def _slot_on_record(record: JobRecord) -> int | None:

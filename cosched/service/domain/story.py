@@ -14,7 +14,8 @@ from typing import Any
 from cosched.core.effects import Record
 from cosched.core.protocol import FOREVER
 from cosched.core.story import TOGETHER, What, Why
-from cosched.reasons import OTHER, in_words
+from cosched.reasons import OTHER, STARTING, in_words
+from cosched.service.domain.began import Late
 from cosched.v1 import domain_pb2 as wire
 from cosched.validation.durations import span
 from cosched.wrong_mates import wrong_mate, wrong_member
@@ -63,6 +64,9 @@ class Noted(StrEnum):
     DRAINS = "drains"
     RESUMED = "is resumed"
     PUT_ASIDE = "is put aside"
+    BEGAN = "begins"  # some time after its start was ordered
+    WAITS_TO_BEGIN = "waits to begin"
+    APART = "began apart from its mate"
 
 
 NOT_TOLD = {What.ASKS_TO_START_MATE, What.ASKS_TO_TRY_MATE, What.ANSWERS}  # what comes of them is told
@@ -118,8 +122,16 @@ KINDS: dict[What | Noted, int] = {
     Noted.DRAINS: wire.EVENT_KIND_WARNING,
     Noted.RESUMED: wire.EVENT_KIND_WARNING,
     Noted.PUT_ASIDE: wire.EVENT_KIND_WARNING,
+    Noted.BEGAN: wire.EVENT_KIND_BEGAN,
+    Noted.WAITS_TO_BEGIN: wire.EVENT_KIND_WARNING,
+    Noted.APART: wire.EVENT_KIND_WARNING,
 }
 
+_LATE: dict[str, str] = {
+    Late.RESTARTED: "{its} service was restarted meanwhile",
+    Late.MANAGER: "{its} resource manager was late",
+    Late.ORDERED_LATE: "{its} start was ordered only then",
+}
 WHY_OF_PAIRS: dict[str, str] = {Why.OUTCOME_UNKNOWN: "its mate's domain has proposed this start, and does not answer"}
 WHY_OF_GROUPS: dict[str, str] = {  # where the word itself is about a mate
     Why.MATE_STARTED_BEFORE: "another member of its group started before it: desynchronised",
@@ -255,11 +267,29 @@ def _not_booked(detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
     return f"{said}, {often}"
 
 
-def _started(detail: StoredDetail, _: Callable[[int], str]) -> str:
+def _started(detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
     gap = detail.get("gap_s")
     late = f", {span(gap)} late" if gap is not None else ""
     away = f"; it has been away for {span(detail['away_s'])}" if detail.get("away_s") is not None else ""
-    return f"started: {_because(detail)}{late}{away}"
+    what = "started"
+    if detail.get("starts_at") is not None:
+        what = f"starts at {clock_time(detail['starts_at'])}, as agreed"
+    elif detail.get("waits"):
+        what = "starts as soon as its batch system begins it"
+    return f"{what}: {_because(detail)}{late}{away}"
+
+
+def _began(detail: StoredDetail, _: Callable[[int], str]) -> str:
+    return f"has begun, {span(detail['after_s'])} after its start was ordered" if detail["after_s"] else "has begun"
+
+
+def _apart(detail: StoredDetail, _: Callable[[int], str]) -> str:
+    late, peer = detail["apart_s"], detail["peer"]
+    other = f"{peer}:{detail['mate']}" if detail.get("mate") else peer
+    mate = f"the member {other} of its group" if "group" in detail else f"its mate {other}"
+    why = _LATE.get(detail["why"], "{its} start was late").format(its="its" if late > 0 else "that")
+    length = f"{abs(late):.1f} s" if abs(late) < 10 else span(abs(late))
+    return f"began {length} after {mate}: {why}" if late > 0 else f"{mate} began {length} later: {why}"
 
 
 def why_cancelled(by: str) -> str:
@@ -360,4 +390,7 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     Noted.NO_ANSWER: lambda detail, _: f"gets no answer of {detail['peer']}: {detail['problem']}",
     Noted.ANSWERED: lambda detail, _: f"is answered by {detail['peer']} after all",
     What.PEER_REFUSED: lambda detail, _: f"{detail['peer']} refuses this domain: a misconfiguration",
+    Noted.BEGAN: _began,
+    Noted.WAITS_TO_BEGIN: lambda detail, _: f"waits to begin: {STARTING.get(detail['why'], detail['why'])}",
+    Noted.APART: _apart,
 }

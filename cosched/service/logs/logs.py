@@ -10,10 +10,13 @@ import logging
 import os
 import sys
 
-import structlog
+from cosched.errors import OneLineError
+from cosched.needless import without
+
+with without("rich"):  # it draws tracebacks, which ours are too short for, and takes a tenth of a service's start
+    import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from cosched.errors import OneLineError
 from cosched.service.logs.log_fields import bounded, printable, without_secrets
 
 CHATTY = ("apscheduler", "asyncio", "grpc", "numba")

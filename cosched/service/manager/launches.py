@@ -16,6 +16,7 @@ from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.effects import Start
 from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import JobId
+from cosched.service.domain.began import Waits
 from cosched.service.domain.changes import LauncherOrder, Preempt
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.malleable import is_sized
@@ -190,12 +191,13 @@ class Launches(Work[LauncherOrder, Report]):
             if not self._no_room:  # log it once, however many jobs wait
                 _LOG.error("stalled: %s; it is tried again until it can be written", error)
             self._no_room = str(error)
-            self._delay(record)
+            self._delay(record, Waits.DISK_FULL)
         except NodesBusyError:
-            self._delay(record)
+            self._delay(record, Waits.NODES_BUSY)
 
-    def _delay(self, record: JobRecord) -> None:
+    def _delay(self, record: JobRecord, why: Waits) -> None:
         if (job := str(record.id)) not in self._delayed:
+            self._domain.waits_to_begin(job, why)
             self._delayed[job] = self._tasks.run(self._launch_later(record))
             self._delayed[job].add_done_callback(lambda _: self._launched(job))
 
@@ -286,10 +288,10 @@ class Launches(Work[LauncherOrder, Report]):
     # Reports
 
     def hear(self, report: Report) -> None:
-        """See Work. The domain has counted a job as started since it gave the order."""
+        """See Work."""
         match report:
             case Started():
-                pass
+                self._domain.started(report.job_id, report.at)
             case Ended():
                 self._ended(report)
             case _:
@@ -307,6 +309,8 @@ class Launches(Work[LauncherOrder, Report]):
             return
         self._runs.discard(report.job_id)
         if record is not None:
+            if report.started_at is not None and record.is_starting:
+                self._domain.started(report.job_id, report.started_at)
             tell_end(self._domain, report)
         else:  # its end is recorded already
             self._tasks.run(self._forget_durably(report.job_id))
@@ -334,5 +338,7 @@ class Launches(Work[LauncherOrder, Report]):
         for job, report in found.items():
             if isinstance(report, Ended):
                 self._ended(report)
+            elif report is not None and job in self._domain.jobs:
+                self._domain.started(job, report.at)
             elif job not in self._domain.jobs:
                 _LOG.error("the manager runs job %s, which is not recorded as running here", job)

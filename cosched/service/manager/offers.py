@@ -199,7 +199,7 @@ class Offers(Work[SystemOrder, BatchReport]):
             case Freed():
                 self._freed()
             case Started():
-                self._domain.started(report.job_id)
+                self._domain.started(report.job_id, report.at)
             case Ended():
                 self._ended(report)
             case _:
@@ -287,7 +287,7 @@ class Offers(Work[SystemOrder, BatchReport]):
 
     def _ended(self, report: Ended) -> None:
         if report.started_at is not None:
-            self._domain.started(report.job_id)
+            self._domain.started(report.job_id, report.started_at)
         tell_end(self._domain, report)
 
     # After a restart
@@ -332,7 +332,7 @@ class Offers(Work[SystemOrder, BatchReport]):
         elif self._is_meant_now(known):
             self._relinked(Relinked(known.job_id, known.named))
         if known.running:
-            self._domain.started(known.job_id)
+            self._domain.started(known.job_id, known.began)
             self._jobs.resized(known.job_id, known.nodes)
         elif self._lost_its_nodes(known):
             self._jobs.withdrawn(known.job_id)

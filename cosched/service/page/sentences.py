@@ -7,7 +7,7 @@ from datetime import datetime
 
 from cosched.client import Explanation, Job, Mate, Member
 from cosched.core.job import JobState
-from cosched.reasons import WHY, in_words
+from cosched.reasons import STARTING, WHY, in_words
 from cosched.service.domain import story
 from cosched.service.page import words
 from cosched.service.page.words import ago, count, span, until
@@ -15,8 +15,8 @@ from cosched.service.store import JobRecord
 from cosched.v1 import coscheduling_pb2 as wire
 
 STATES = {
-    "queued": "queued", "ready": "ready", "holding": "holds", "running": "runs", "completed": "completed",
-    "failed": "failed", "cancelled": "cancelled",
+    "queued": "queued", "ready": "ready", "holding": "holds", "starting": "starts", "running": "runs",
+    "completed": "completed", "failed": "failed", "cancelled": "cancelled",
 }  # fmt: skip
 _MATE = {
     "queuing": "waits in its queue",
@@ -38,7 +38,10 @@ _REASONS = {
     story.WAITS_IN_QUEUE: "it waits for its turn in the queue",
     "MateUnknown": "there is no such mate: cosched link names another, cosched unlink lets it start alone",
 }
-_ACTIVE = {"queued": _MATE["queuing"], "ready": "is ready", "holding": _MATE["holding"], "running": "still runs"}
+_ACTIVE = {
+    "queued": _MATE["queuing"], "ready": "is ready", "holding": _MATE["holding"], "starting": "is starting",
+    "running": "still runs",
+}  # fmt: skip
 HOLDS, MATE_HOLDS, HAVE_SLOT = (
     "hold{s} nodes for jobs of {peer}",
     "{be} waited for by jobs that hold nodes of {peer}",
@@ -98,6 +101,8 @@ def waits(job: Job, others: Mapping[str, Job | None], now: datetime) -> str:
     """
     if job.state == "holding":
         return f"holds {count(job.nodes, 'node')}: {_of_mates(job)}. {_hold_ends(job, now)}"
+    if job.state == "starting":
+        return f"starts: it waits {STARTING.get(job.reason, job.reason)}"
     if job.state == "running":
         apart = f",{_together(job)}" if _together(job) else ""
         return "; ".join((f"started {ago(job.started_at, now)}{apart}", *_go_on(job, others, now)))
@@ -171,4 +176,5 @@ def _together(job: Job) -> str:
     gaps = [mate.gap for mate in job.mates if mate.gap is not None]
     if job.group is not None and job.group.gap is not None:
         gaps = [job.group.gap]
-    return f" {span(gaps[0].total_seconds())} after its mate" if gaps else ""
+    late = gaps[0].total_seconds() if gaps else 0.0
+    return f" {span(abs(late))} {'after' if late > 0 else 'before'} its mate" if abs(late) >= 1 else ""

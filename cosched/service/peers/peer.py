@@ -324,7 +324,7 @@ class PeerClient:
         if not self._refuses_calls:
             self._answered()
         self._health(self._peer.name, True)
-        await self._compare_clocks()
+        await self.compare_clocks()
 
     async def tell(self, presence: TellPresenceRequest, timeout: float) -> None:
         """See PeerClients."""
@@ -368,9 +368,9 @@ class PeerClient:
     async def ask_for_groups(self) -> None:
         """Ask whether it takes members of groups, unless it has said so."""
         if not self._takes_groups:
-            await self._compare_clocks()
+            await self.compare_clocks()
 
-    async def _compare_clocks(self) -> None:
+    async def compare_clocks(self) -> None:
         """Compare clocks. It is no fault if there is no answer: older peers do not know the call, nor groups."""
         asked = self.clocks.steady()
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 
 from cosched.core.protocol import (
     Domain,
@@ -22,7 +23,7 @@ from cosched.service.peers.outcomes import CallError
 from cosched.service.peers.peer import PeerClient
 from cosched.service.peers.peer_view import PeerView
 from cosched.service.wire.tls import PeerCredentials
-from cosched.v1.coscheduling_pb2 import TellPresenceRequest
+from cosched.v1.coscheduling_pb2 import GetMateStatusRequest, GetMateStatusResponse, TellPresenceRequest
 from cosched.v1.explain_pb2 import ExplainMatesRequest, ExplainMatesResponse
 from cosched.v1.page_pb2 import DescribeJobsRequest, DescribeJobsResponse
 from cosched.v1.rendezvous_pb2 import GetPlaceRequest, GetPlaceResponse
@@ -73,6 +74,17 @@ class PeerClients:
     async def explain(self, peer: Domain, question: ExplainMatesRequest) -> ExplainMatesResponse:
         """Ask a peer when its jobs start that are mates of ours; CallError."""
         return await self._client(peer).ask(question, ExplainMatesResponse, "does not tell when jobs start")
+
+    async def status(self, peer: Domain, question: GetMateStatusRequest) -> GetMateStatusResponse:
+        """Ask a peer when its job began that is a mate of ours; CallError."""
+        return await self._client(peer).ask(question, GetMateStatusResponse, "does not tell states")
+
+    async def compare_clocks(self, peer: Domain) -> Offset | None:
+        """Return how far this peer's wall clock is ahead of ours; it is asked if that is unknown. None: no answer."""
+        if self.clock_offset(peer) is None:
+            with suppress(CallError):
+                await self._client(peer).compare_clocks()
+        return self.clock_offset(peer)
 
     def _client(self, peer: Domain) -> PeerClient:
         if peer not in self._peers:

@@ -153,6 +153,7 @@ class Explaining:
     def _outlook(self, record: JobRecord, plan: Plan) -> Outlook:
         job = str(record.id)
         told = Outlook(job=self._ref(job), state=int(record.state))  # type: ignore[arg-type]  # the numbers are the same
+        told.starting = record.is_starting
         if record.state is JobState.QUEUED and job in plan.places:
             told.position, told.queued = plan.places[job]
             if plan.source == BATCH_SYSTEMS:
@@ -182,8 +183,8 @@ class Explaining:
         """Write what the job has had so far, and what that has cost."""
         told.nodes, to_wall = record.node_count, self._clock.to_wall
         told.submitted_at.seconds = to_wall(record.submitted_at)
-        if record.started_at is not None:
-            told.started_at.seconds = to_wall(record.started_at)
+        if record.ran_from is not None:
+            told.started_at.FromMilliseconds(round(1000 * (record.ran_from + self._clock.shift)))
         if record.ended_at is not None:
             told.ended_at.seconds = to_wall(record.ended_at)
         if not record.paired:

@@ -12,11 +12,11 @@ from cosched.core.coscheduling.holds import held_node_cap
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, Domain, MateJobId, MateProblem, MateStatus
 from cosched.core.story import Why
-from cosched.reasons import in_words
+from cosched.reasons import STARTING, in_words
 from cosched.schedulers.waits import waits_for_nodes
 from cosched.service.domain import story
 from cosched.service.domain.charges import HOUR
-from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.live_domain import LiveDomain, waits_to_begin
 from cosched.service.domain.malleable import least_of
 from cosched.service.manager.plans import Plan
 from cosched.service.store import JobRecord
@@ -71,6 +71,8 @@ class Reasons:
     def of(self, record: JobRecord, plan: Plan) -> Reason | None:
         """Return why an active job waits; None: it does not."""
         self._plan = plan
+        if record.is_starting:
+            return Reason(text=f"it is about to start, and waits {STARTING[waits_to_begin(self._domain, record)]}")
         if record.state not in (JobState.QUEUED, JobState.READY, JobState.HOLDING):
             return None
         if record.cancelled_by is not None:

@@ -54,6 +54,8 @@ class JobRecord:
     predictions: str | None = None  # JSON: what a running one predicts of each of its sizes
     sizing: str | None = None  # JSON: the nodes that a running one has and was told of; see domain.sizing
     place: str | None = None  # JSON: where it can be reached, as it says: node list, host, port
+    began_at: float | None = None  # when its manager began to run it; None: it has not, as far as is known
+    apart_s: float | None = None  # how much later it began than those that start with it; None: not known
     scheduled: Mapping[str, Any] = field(default_factory=dict)  # what its scheduler keeps of it (ClusterJob.to_keep)
     kept: Plain = field(default_factory=dict, repr=False, compare=False)  # what is on record of `job` and `scheduled`
 
@@ -71,6 +73,24 @@ class JobRecord:
     def started_at(self) -> int | None:
         """The instant of its start."""
         return self.job.started_at
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether its start was ordered, and its manager has not begun to run it yet."""
+        return self.job.state is JobState.RUNNING and self.began_at is None
+
+    @property
+    def ran_from(self) -> float | None:
+        """When it began; of one that has ended, as an earlier version recorded it: when that was ordered."""
+        ordered = self.job.started_at
+        if ordered is None or self.began_at is not None:
+            return None if ordered is None else self.began_at
+        return ordered if self.job.state.final else None
+
+    @property
+    def gap(self) -> float | None:
+        """How many seconds later it began than those that start with it, as measured, or as foreseen at its start."""
+        return self.gap_s if self.apart_s is None else self.apart_s
 
     @property
     def is_launched(self) -> bool:

@@ -185,6 +185,11 @@ ALTER TABLE jobs ADD COLUMN columns TEXT /* JSON: what it says beside its size a
 ALTER TABLE jobs ADD COLUMN predictions TEXT /* JSON: what a running one predicts of each of its sizes */
 """
 _PREEMPTED_AT = "ALTER TABLE jobs ADD COLUMN preempted_at INTEGER /* since when the end of its last run is awaited */"
+_BEGAN = """
+ALTER TABLE jobs ADD COLUMN began_at REAL /* when its manager began to run it; null: not known */;
+ALTER TABLE jobs ADD COLUMN apart_s REAL /* how much later it began than those that start with it; null: not known */;
+UPDATE jobs SET began_at = started_at WHERE started_at IS NOT NULL
+"""
 _START_AT = "ALTER TABLE answers ADD COLUMN start_at REAL /* the agreed instant, in seconds since 1970 */"
 _MATES = """
 ALTER TABLE jobs ADD COLUMN mates TEXT /* JSON: the others by domain, in order; null: not known */;
@@ -385,6 +390,7 @@ def _kept(database: Database) -> None:
             database.execute("UPDATE jobs SET memory = ? WHERE id = ?", (after, id))
 
 
+_plain("0028_began", _BEGAN)
 _plain("0030_news", f"DROP INDEX IF EXISTS jobs_telling;\nCREATE INDEX jobs_telling ON jobs (id) WHERE {TELLING}")
 
 

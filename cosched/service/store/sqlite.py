@@ -1,10 +1,10 @@
-"""sqlite-utils, without pandas, which it imports where that is installed: half a second of a service's start."""
+"""sqlite-utils, without numpy and pandas, which it imports where they are installed: they take long to load."""
 
 from __future__ import annotations
 
 from cosched.needless import without
 
-with without("pandas"):
+with without("pandas"), without("numpy"):
     from sqlite_utils import Database, Migrations
 
 __all__ = ["Database", "Migrations"]

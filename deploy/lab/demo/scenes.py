@@ -31,7 +31,8 @@ class Outcome:
 
 def _together(pair: Ran) -> bool:
     """Whether the jobs started together, by their own notes and by cosched's record."""
-    return pair.skew < TOGETHER and not any(mate.gap for job in pair.jobs for mate in job.mates)
+    gaps = [mate.gap for job in pair.jobs for mate in job.mates if mate.gap is not None]
+    return pair.skew < TOGETHER and all(abs(gap.total_seconds()) < TOGETHER for gap in gaps)
 
 
 def held(stage: Stage) -> Outcome:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
 
 from cosched.adapters.batch_system import JobOutlook, Offered, Refused, Resized
-from cosched.adapters.manager import End, Ended
+from cosched.adapters.manager import End, Ended, Started
 from cosched.adapters.slurm.batch_job import Phase
+from cosched.adapters.slurm.states import SECOND
 from cosched.core.protocol import named_mate
 from tests.adapters.slurm.desk import END, OFFER, ROW, RUNNING, Desk
 
@@ -143,6 +145,24 @@ def test_a_job_whose_hook_says_that_it_lets_it_start_has_started(desk: Desk) -> 
     desk.book.starting("7", 0)
     assert desk.requeued(RUNNING) == []
     assert desk.kinds == ["Appeared", "Offered", "Withdrawn", "Started"]
+
+
+def test_a_job_begins_when_its_hook_lets_it_start_or_later_if_slurm_says_so(desk: Desk) -> None:
+    desk.book.offered(OFFER)
+    desk.let_go()
+    assert desk.kinds[-1] == "Offered"
+    desk.book.jobs["7"].started = told = time.time() + 60  # the agreed instant, until which it waits at its gate
+    desk.book.starting("7", 0)
+    desk.look(replace(RUNNING, started_at=int(told) + 1))
+    desk.look(replace(RUNNING, started_at=int(told) + 1))
+    begins = [report.at / SECOND for report in desk.reports if isinstance(report, Started)]
+    assert begins == pytest.approx([told, told])
+    late = Desk()
+    late.look(ROW)
+    late.book.offered(OFFER)
+    late.let_go()
+    late.look(replace(RUNNING, started_at=1015))
+    assert late.reports[-1] == Started("7", 1015 * SECOND)
 
 
 def test_a_job_whose_hook_was_killed_and_called_again_is_offered_again(desk: Desk) -> None:
