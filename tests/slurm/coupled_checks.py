@@ -13,7 +13,7 @@ START = {"try_patience": 2.5, "poll_interval": 1, "heartbeat_interval": 1}
 AS_SLURM_SAYS = {
     "PENDING": ("queued",),
     "CONFIGURING": ("ready", "holding"),
-    "RUNNING": ("running",),
+    "RUNNING": ("running", "starting"),  # its farewell may be on its way
     "COMPLETING": ("running", "completed", "failed", "cancelled"),
 }
 

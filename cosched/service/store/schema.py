@@ -188,8 +188,7 @@ _PREEMPTED_AT = "ALTER TABLE jobs ADD COLUMN preempted_at INTEGER /* since when 
 _BEGAN = """
 ALTER TABLE jobs ADD COLUMN began_at REAL /* when its manager began to run it; null: not known */;
 ALTER TABLE jobs ADD COLUMN apart_s REAL /* how much later it began than those that start with it; null: not known */;
-UPDATE jobs SET began_at = started_at WHERE started_at IS NOT NULL
-"""
+UPDATE jobs SET began_at = started_at"""
 _START_AT = "ALTER TABLE answers ADD COLUMN start_at REAL /* the agreed instant, in seconds since 1970 */"
 _MATES = """
 ALTER TABLE jobs ADD COLUMN mates TEXT /* JSON: the others by domain, in order; null: not known */;
