@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
@@ -288,8 +289,14 @@ def _instant(value: object) -> int | None:
     """Return a date: PBS writes them as ctime(3) does, or as a number."""
     if isinstance(value, int) or (isinstance(value, str) and value.isdecimal()):
         return int(value)
+    return _ctime(_text(value)) if value else None
+
+
+@lru_cache(maxsize=1 << 14)
+def _ctime(text: str) -> int | None:
+    """Return an instant as ctime(3) writes it; each look has those of all jobs again, and to read them takes long."""
     try:
-        return int(time.mktime(time.strptime(_text(value), "%a %b %d %H:%M:%S %Y")))
+        return int(time.mktime(time.strptime(text, "%a %b %d %H:%M:%S %Y")))
     except (ValueError, OverflowError):
         return None
 

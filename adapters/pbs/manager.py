@@ -283,6 +283,19 @@ class PbsManager(WatchedQueue, BatchSystem):
 
     def _ended(self, job_id: str) -> None:
         if job_id in self._register.jobs:
+            self._tasks.begin(self._look_at(job_id))
+
+    async def _look_at(self, job_id: str) -> None:
+        """A job has ended, as the hook says: look at this one; PBS may not have written it down yet."""
+        try:
+            rows = await self._pbs.details([job_id])
+        except ManagerError:
+            rows = []
+        ends = [row for row in rows if row.state == "F"]
+        job = self._register.jobs.get(job_id)
+        if job is not None and ends:
+            self._miss(job, ends[0])
+        elif job is not None:
             self._watch.hint()
 
     async def _look(self) -> None:

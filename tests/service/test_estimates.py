@@ -6,6 +6,7 @@ from cosched.client.explanations import Estimate, how_good
 from cosched.service.planning.estimates import KEEP, LEADS, NEAREST, OWN, TOGETHER, Estimates, cut
 from cosched.service.store import Store
 from cosched.v1 import explain_pb2
+from tests.instructions import instructions
 
 NOW = 10_000_000
 HOUR = 3600
@@ -29,6 +30,22 @@ def settled(estimates, lates, kind=OWN, ahead=HOUR):
     for job, late in enumerate(lates, 1):
         estimates.note(str(job), kind, NOW, NOW + ahead)
         estimates.settle(str(job), kind, NOW + ahead + late)
+
+
+def test_a_start_costs_the_same_however_many_are_expected(store):
+    estimates = Estimates(store)
+    costs = []
+    for first in (1, 1000):
+        for job in range(first, first + 100):
+            estimates.note(str(job), OWN, NOW, NOW + HOUR)
+            estimates.note(str(job), TOGETHER, NOW, NOW + HOUR)
+        jobs = str(first), str(first + 1)
+        costs.append(
+            instructions(lambda jobs=jobs: (estimates.settle(jobs[0], OWN, NOW + HOUR), estimates.drop(jobs[1])))
+        )
+        assert jobs[0] in estimates.unsettled(), "with its mate it has not started"
+        assert jobs[1] not in estimates.unsettled()
+    assert costs[1] <= 1.1 * costs[0]
 
 
 def test_eight_of_ten(store):

@@ -95,6 +95,27 @@ async def test_estimates_are_compared_with_what_happens(world):
     assert all(record.late is not None and abs(record.late) <= 60 for record in records), records
 
 
+async def test_while_nobody_looks_only_a_sample_of_mates_is_asked_for(world, monkeypatch):
+    monkeypatch.setattr(explaining, "SAMPLE", 3)
+    monkeypatch.setattr(explaining, "ASKED_AT_ONCE", 1)
+    sides: dict[str, Side] = {}
+    for name in "ab":
+        sides[name] = Side(world, name, sides)
+    a = sides["a"]
+    await a.explaining.keep_in_step()
+    first = set(a.explaining._mates)
+    await a.explaining.keep_in_step()
+    assert (a.asked, len(first), set(a.explaining._mates)) == (6, 3, first), "the same ones each time"
+    assert len(a.estimates.unsettled()) == 10, "of its own part it knows all"
+    await a.explaining.known([])  # a page
+    assert a.explaining._catching_up is not None
+    await a.explaining._catching_up
+    assert a.asked == 6 + 10
+    monkeypatch.setattr(explaining, "LOOKS_ON", 0)
+    await a.explaining.keep_in_step()
+    assert a.asked == 6 + 10 + 3, "nobody has looked for long"
+
+
 async def test_the_first_list_knows_what_a_single_job_s_explanation_knows(world):
     sides: dict[str, Side] = {}
     for name in "ab":

@@ -31,6 +31,8 @@ class Answers:
 
     ledger: Ledger
     last: dict[tuple[Domain, JobId], tuple[str, MutatingReply]] = field(default_factory=dict)
+    _about: dict[tuple[Domain, JobId], JobId] = field(default_factory=dict)  # of our jobs; the rest of the same calls
+    _callers: dict[JobId, dict[tuple[Domain, JobId], None]] = field(default_factory=dict)  # the other way round
 
     def known(self, peer: Domain, request: MutatingRequest) -> MutatingReply | None:
         """The answer to a retry, or to a late copy of an earlier call; None: this call is new.
@@ -49,13 +51,22 @@ class Answers:
         self, job: PairedJob, peer: Domain, request: MutatingRequest, answer: MutatingReply, effects: list[Effect]
     ) -> list[Effect]:
         """Answer a call, after its effects, and keep the answer for a retry."""
-        self.last[peer, request.caller] = request.request_id, answer
+        self.keep(job.id, peer, request.caller, request.request_id, answer)
         noted: list[Effect] = []
         if self.ledger.story:
             noted = self.ledger.note(job, What.ANSWERS, request=request.request_id, started=answer.started)
         return [*noted, *effects, Answer(peer, request, answer)]
 
+    def keep(self, job: JobId, peer: Domain, caller: JobId, request_id: str, answer: MutatingReply) -> None:
+        """Keep an answer about our job until that is forgotten."""
+        key = peer, caller
+        if (before := self._about.get(key, job)) != job:
+            self._callers[before].pop(key, None)
+        self.last[key], self._about[key] = (request_id, answer), job
+        self._callers.setdefault(job, {})[key] = None
+
     def forget(self, job: PairedJob) -> None:
-        """Drop the answer that the job's mate got."""
-        if job.mate is not None:
-            self.last.pop((job.peer, job.mate), None)
+        """Drop the answers that the job's mate, and former ones, got. They may be recalled."""
+        for key in self._callers.pop(job.id, ()):
+            self.last.pop(key, None)
+            del self._about[key]

@@ -125,7 +125,7 @@ class Questions:
         last, key = self._core.answers.last, (peer, request.caller)
         if isinstance(request, MutatingRequest) and key not in last and (kept := self._store.answer(*key)) is not None:
             request_id, kind, values = kept
-            last[key] = request_id, ANSWERS[kind](*values)
+            self._core.answers.keep(request.job, *key, request_id, ANSWERS[kind](*values))
 
     def _ended(self, peer: Domain, request: Lookup) -> JobRecord | None:
         owner = self._core.names.owner_here(peer, request.owner)

@@ -21,7 +21,7 @@ KEPT = 100  # of a kind and distance
 LEAST = 5
 NEAREST = 60  # seconds; a share of less says nothing
 KEEP = 14 * 86_400  # seconds
-Key = tuple[JobId, int, int]  # job, kind, distance
+Key = tuple[int, int]  # kind, distance
 
 
 class Estimates:
@@ -29,7 +29,7 @@ class Estimates:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._pending: dict[Key, EstimateRecord] = {}
+        self._pending: dict[JobId, dict[Key, EstimateRecord]] = {}
         self._late: dict[tuple[int, int], deque[float]] = {}  # as shares of the distance
         self._changed: list[EstimateRecord] = []
         self._void: list[JobId] = []
@@ -38,29 +38,30 @@ class Estimates:
 
     def note(self, job: JobId, kind: int, made_at: int, start_at: int) -> None:
         """Somebody expects this start; only the first estimate at each distance counts."""
-        key = job, kind, _distance(made_at, start_at)
-        if key not in self._pending:
-            self._pending[key] = record = EstimateRecord(int(job), kind, key[2], made_at, start_at)
+        lead = _distance(made_at, start_at)
+        if (kind, lead) not in self._pending.get(job, ()):
+            record = EstimateRecord(int(job), kind, lead, made_at, start_at)
+            self._take(record)
             self._changed.append(record)
 
     def unsettled(self) -> set[JobId]:
         """Return the jobs that were expected to start and are not known to have done so."""
-        return {job for job, _, _ in self._pending}
+        return set(self._pending)
 
     def settle(self, job: JobId, kind: int, started_at: int) -> None:
         """The job has started."""
-        for key in [key for key in self._pending if key[:2] == (job, kind)]:
-            record = self._pending.pop(key)
-            record.late = started_at - record.start_at
-            self._changed.append(record)
-            self._take(record)
+        pending = self._pending.pop(job, {})
+        if others := {key: record for key, record in pending.items() if record.kind != kind}:
+            self._pending[job] = others
+        for record in pending.values():
+            if record.kind == kind:
+                record.late = started_at - record.start_at
+                self._changed.append(record)
+                self._take(record)
 
     def drop(self, job: JobId) -> None:
         """The job will not start, or not as it was expected."""
-        keys = [key for key in self._pending if key[0] == job]
-        for key in keys:
-            del self._pending[key]
-        if keys:
+        if self._pending.pop(job, None) is not None:
             self._void.append(job)
 
     def write(self, now: int) -> None:
@@ -86,7 +87,7 @@ class Estimates:
 
     def _take(self, record: EstimateRecord) -> None:
         if record.late is None:
-            self._pending[str(record.job), record.kind, record.lead] = record
+            self._pending.setdefault(str(record.job), {})[record.kind, record.lead] = record
         elif (ahead := record.start_at - record.made_at) >= NEAREST:
             self._late.setdefault((record.kind, record.lead), deque(maxlen=KEPT)).append(record.late / ahead)
 

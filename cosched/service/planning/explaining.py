@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterable, Sequence
+from zlib import crc32
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -30,7 +31,9 @@ SHARE = 10  # a plan is told for so many times the time that it took, though muc
 PATIENCE = 1.0  # seconds for a plan
 STALE = 10.0  # seconds after which it is made anew, though nothing has happened
 ASKED_AT_ONCE = 100  # mates
-KEPT_IN_STEP = 1000  # jobs whose mates are asked for, and whose estimates are compared
+KEPT_IN_STEP = 1000  # jobs whose estimates are compared, and whose mates are asked for while somebody looks
+SAMPLE = 50  # jobs whose mates are asked for though nobody looks, so that the accuracy of estimates stays known
+LOOKS_ON = 300.0  # seconds for which somebody who has looked is expected to look again
 NOT_KNOWN = "it is not known which job of {} that is"
 WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)
 _LOG = logging.getLogger(__name__)
@@ -53,6 +56,8 @@ class Explaining:
         self._planning = asyncio.Lock()
         self._making: asyncio.Task[Plan] | None = None  # a plan that is made while others look
         self._mates: dict[MateKey, Outlook] = {}
+        self._catching_up: asyncio.Task[None] | None = None  # what was not asked for while nobody looked
+        self._looked_at = float("-inf")  # when somebody has looked last, by the monotonic clock
 
     async def plan(self) -> Plan:
         """Return the present plan; it is made anew after every change, unless that takes too much time."""
@@ -77,6 +82,7 @@ class Explaining:
 
         `names`: whoever asks may also learn other names of the job's owner that come near its own.
         """
+        self._looked_at = time.monotonic()
         plan = await self.plan()
         if len(records) != 1:
             await self._ask(record for record in records if record.state in WAITING and self._is_new(record))
@@ -91,6 +97,9 @@ class Explaining:
 
     async def known(self, records: Iterable[JobRecord]) -> list[Explanation]:
         """Return what is known of these jobs and their mates; neither their domains nor a slow plan is waited for."""
+        if not self._is_watched():
+            self._catching_up = asyncio.create_task(self.keep_in_step())
+        self._looked_at = time.monotonic()
         plan = await self.recent()
         return [self._explanation(record, plan) for record in records]
 
@@ -115,13 +124,17 @@ class Explaining:
         waiting = [record for record in self._domain.jobs.values() if record.state in WAITING]
         waiting.sort(key=lambda record: plan.starts.get(str(record.id), 1 << 62))
         waiting = waiting[:KEPT_IN_STEP]
-        await self._ask(waiting)
-        wanted = {(peer, job) for record in waiting for peer, job in record.mates.items()}
+        asked = waiting if self._is_watched() else _sample(waiting)
+        await self._ask(asked)
+        wanted = {(peer, job) for record in asked for peer, job in record.mates.items()}
         self._mates = {key: told for key, told in self._mates.items() if key in wanted}
         try:
             self._compare(waiting, plan)
         except StoreError as error:
             _LOG.error("estimates cannot be kept: %s", error)
+
+    def _is_watched(self) -> bool:
+        return time.monotonic() < self._looked_at + LOOKS_ON
 
     def _is_new(self, record: JobRecord) -> bool:
         """Whether the domain of a mate of the job was never asked for it."""
@@ -291,3 +304,9 @@ class Explaining:
             self._estimates.settle(job, TOGETHER, started_at)
         if record.job.state not in WAITING:
             self._estimates.drop(job)
+
+
+def _sample(waiting: Iterable[JobRecord]) -> list[JobRecord]:
+    """Return some jobs with mates, at any distance from their starts: the same ones again, as long as they wait."""
+    with_mates = [record for record in waiting if record.mates]
+    return sorted(with_mates, key=lambda record: crc32(str(record.id).encode()))[:SAMPLE]

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from cosched.adapters.batch_system import Appeared, BatchReport, JobOutlook, Offered
+from cosched.adapters.batch_system import Appeared, BatchReport, JobOutlook, Offered, Refused
 from cosched.adapters.manager import End, Ended
 from cosched.adapters.pbs.batch_job import BatchJob, Phase
 from cosched.adapters.pbs.commands import JobRow
 from cosched.adapters.pbs.hook_server import Asked
 from cosched.adapters.pbs.register import NAMESAKE, TAKEN, WAITS, Register
+from tests.instructions import instructions
 
 HERE, THERE = "(a1:ncpus=1)+(a2:ncpus=1)", "(a3:ncpus=1)+(a4:ncpus=1)"
 ASKED = Asked("7", array=False, vnodes=HERE, owner="ann", name="", requestor="Scheduler", resources={"pair": "p"})
@@ -75,6 +76,34 @@ def test_a_new_job_with_the_name_of_one_that_was_perhaps_deleted_waits_for_a_loo
     book.ended(offered, Ended("7", End.CANCELLED, 0))
     book.see([replace(ROW, job_id="8")], 101.0)
     assert [report.job_id for report in reports if isinstance(report, Appeared | Ended)] == ["7", "9", "7", "8"]
+
+
+def test_a_question_of_the_hook_costs_the_same_however_many_jobs_are_known(book: Register) -> None:
+    def ask(first: int) -> int:
+        other = replace(ASKED, job_id=str(first), vnodes=f"(n{first}:ncpus=1)", resources={"pair": f"q{first}"})
+        taken = replace(other, job_id=str(first + 1), resources={})
+        asked = [other, taken, replace(other, job_id=str(first + 2), vnodes=THERE)]
+        return instructions(lambda: [(book.asked(one), book.keeps_nodes()) for one in asked])
+
+    for number in range(100, 120):
+        book.learn(replace(ROW, job_id=str(number), owner="bob", resources={"pair": f"p{number}"}))
+    for _ in range(2):
+        few = ask(7)
+        book.withdraw(book.jobs["7"])
+    for number in range(120, 320):
+        job = book.learn(replace(ROW, job_id=str(number), owner="ann", resources={"pair": f"p{number}"}))
+        assert job is not None
+        book.note_offer(job, f"(m{number}:ncpus=1)+(k{number}:ncpus=1)")
+    assert ask(7) <= 1.1 * few
+
+
+def test_what_was_refused_is_forgotten_with_its_job(book: Register, reports: list[BatchReport]) -> None:
+    wrong = replace(ROW, resources={"pair": "p", "mate": "b:1"})
+    for _ in range(2):
+        book.see([wrong], 101.0)
+    assert [type(report) for report in reports] == [Refused]
+    book.see([], 101.0)
+    assert book._refused == {}
 
 
 def test_a_job_is_forgotten_when_its_end_is_on_record_and_not_before(book: Register, offered: BatchJob) -> None:

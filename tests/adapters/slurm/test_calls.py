@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cosched.adapters import programs
+from cosched.adapters import programs, watch
 from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.settings import SlurmSettings
@@ -105,6 +105,34 @@ async def test_without_hints_the_queue_is_looked_at_once_an_interval() -> None:
     with suppress(asyncio.CancelledError):
         await task
     assert all(at - began >= 1.2 * (number + 1) - 0.01 for number, at in enumerate(looks))
+
+
+async def test_looks_that_nobody_waits_for_take_a_twentieth_of_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    spent = [0.0]
+    looks = 0
+
+    async def look() -> None:
+        nonlocal looks
+        looks += 1
+        spent[0] += 10.0
+        await asyncio.sleep(0)
+        spent[0] += 5.0
+
+    monkeypatch.setattr(watch, "PACE", 0.0)
+    monkeypatch.setattr(watch.time, "thread_time", lambda: spent[0])
+    watched = Watch(look, interval=60)
+    task = asyncio.create_task(watched.run())
+    assert await watched.fresh()
+    assert watched._rest == 20 * 15.0
+    watched.hint()
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert looks == 1, "the next hint comes too soon"
+    assert await watched.fresh()
+    assert looks == 2, "and who waits is served at once"
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
 
 
 async def test_a_look_that_fails_is_told_to_those_who_wait_for_it() -> None:

@@ -6,10 +6,7 @@ that does: these tests are about what is left in Python, which is a hundred time
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
-from types import FrameType
-from typing import Any
 
 import pytest
 
@@ -17,6 +14,7 @@ from cosched.core.job import JobState
 from cosched.core.scheduling.heterogeneous.jobs import Classed, Priority
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from tests.conformance.schedulers.kinds import HETEROGENEOUS_SETTINGS, NODES, SCHEDULERS, of_size
+from tests.instructions import instructions
 
 QUEUED = 64  # jobs, or twice as many
 BUDGET = 2.5
@@ -30,25 +28,6 @@ URGENT = [
 ]
 
 Event = Callable[[OpenScheduler], object]
-
-
-def instructions(act: Callable[[], object]) -> int:
-    """How many the interpreter carries out."""
-    count = 0
-
-    def see(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal count
-        count += event == "opcode"
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        return see
-
-    before = sys.gettrace()
-    sys.settrace(see)
-    try:
-        act()
-    finally:
-        sys.settrace(before)
-    return count
 
 
 def job(scheduler: OpenScheduler, number: int, nodes: int, priority: Priority = Priority.LOW) -> ClusterJob:
