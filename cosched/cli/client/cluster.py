@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from cosched.cli.client.connection import connected, json_option, server_option
-from cosched.cli.client.node_names import fold
 from cosched.cli.client.wording import local_time
 from cosched.cli.output.plain_text import printable, table
 from cosched.cli.output.terminal import show_json, show_text
+from cosched.client.node_names import fold
 from cosched.plain_json import json_value
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.client.explain import explained, facts
 from cosched.cli.client.jobs import JobOrGroup
 from cosched.cli.client.members import Members, members
-from cosched.cli.client.node_names import fold
 from cosched.cli.client.time_limits import clock
 from cosched.cli.client.wording import (
     expected,
@@ -26,6 +25,7 @@ from cosched.cli.client.wording import (
 )
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_json, show_text
+from cosched.client.node_names import fold
 from cosched.plain_json import json_value
 from cosched.validation.group_names import names_job
 

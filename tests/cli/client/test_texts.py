@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.cli.client.directives import read_directives
-from cosched.cli.client.node_names import fold
 from cosched.cli.client.spans import Span
 from cosched.cli.client.submit import directive
 from cosched.cli.client.time_limits import LONGEST, clock, parse_time_limit
 from cosched.cli.output.plain_text import cut, printable, table
+from cosched.client.node_names import fold
 from cosched.errors import InputError
 
 
