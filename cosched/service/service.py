@@ -322,7 +322,7 @@ class Service:
             ),
             Described(
                 self.domain, self.views, self.clock, self.reads, self.about, Policy(self.configuration.shown_to),
-                self._clock_ahead, self.explaining,
+                self._clock_ahead, self.explaining, self.queue,
             ),
             self.peers,
             self._replay.lockstep if self._replay is not None else None,

@@ -55,7 +55,7 @@ async def test_what_users_name_is_text(pages: Pages) -> None:
 async def test_who_waits_for_whom(pages: Pages) -> None:
     said = words(await pages.get("/"))
     assert "1 job of a holds nodes for jobs of c" in said
-    assert re.search(r"Holds 1 node: c:2 (waits in its queue|is not ready yet)", said, re.IGNORECASE)
+    assert re.search(r"1 node idle. Its hold ends in \d+ min a:2 holds c:2 (queued|not known yet)", said)
 
 
 async def test_others_see_numbers_and_no_jobs(pages: Pages) -> None:
@@ -75,7 +75,7 @@ async def test_an_operator_sees_all_jobs_here_and_elsewhere_what_others_let_all_
     answer = await told(pages, "b:1", "started", "op")
     assert "pair run8" in words(answer)
     assert not lane(answer, "c:2")
-    assert "c tells no more about it" in words(answer)
+    assert 'c tells you no more of its jobs: show = "all" in its [page] would fill their lanes here' in words(answer)
 
 
 async def test_owners_see_their_mates_on_domains_that_show_nobody_elses(pages: Pages) -> None:
@@ -130,9 +130,19 @@ async def test_what_is_not_there(pages: Pages, path: str) -> None:
     assert (await pages.get(path)).status == 404
 
 
-@pytest.mark.parametrize("page", ["/", "/jobs", "/history"])
+@pytest.mark.parametrize("page", ["/", "/jobs", "/nodes", "/history"])
 @pytest.mark.parametrize(
-    "query", ["past=x", "first=-1", "first=10000000000000", "find=%00%ff", "find=" + "x" * 500, "state=" + "x" * 99]
+    "query",
+    [
+        "past=x",
+        "first=-1",
+        "first=10000000000000",
+        "find=%00%ff",
+        "find=" + "x" * 500,
+        "state=" + "x" * 99,
+        "sort=x",
+        "sort=-",
+    ],
 )
 async def test_questions_without_sense_are_no_faults(pages: Pages, page: str, query: str) -> None:
     assert (await pages.get(f"{page}?{query}")).status == 200
@@ -143,19 +153,17 @@ async def test_all_jobs_are_counted_for_everybody_and_listed_for_those_who_may_s
         alone = b.submit(JOB, nodes=4, time_limit=900, name="alone")
         for user in (pages.user, "bob"):
             said = words(await pages.get("/jobs", user, "b"))  # b shows all
-            assert re.search(r"1 run 1 node 1 wait in the queue 4 nodes", said)
-            assert re.search(
-                rf"{alone} {pages.user} · alone queued 4 nodes, at most 15 min Submitted", said, re.IGNORECASE
-            )
-            assert "start expected in 1" in said
-            assert "it needs 4 nodes, 3 are free" in said
+            assert re.search(r"1 runs 1 node 1 queued 4 nodes", said)
+            row = rf" {alone.id} alone {pages.user} 4 15 min queued 1 in 1\d min it needs 4 nodes, 3 are free"
+            assert re.search(row, said)
         assert "alone" not in words(await pages.get("/jobs?state=running", "bob", "b"))
-        assert "1 shown" in words(await pages.get("/jobs?find=alone", "bob", "b"))
+        assert (await pages.get("/jobs?find=alone", "bob", "b")).headers["location"] == f"jobs/{alone.id}"
+        assert "1 shown" in words(await pages.get("/jobs?find=alone&sort=id", "bob", "b"))
         assert "that you may see, and that matches" in words(await pages.get("/jobs?find=nothing", "bob", "b"))
         assert "it needs 4 nodes" in words(await pages.get(f"/jobs/{alone.id}", "bob", "b")).lower()
         b.cancel(alone)
     hidden = words(await pages.get("/jobs", "bob"))
-    assert "1 hold nodes for mates" in hidden
+    assert "1 holds 1 node" in hidden
     assert "There is no job that you may see" in hidden
     assert "run8" not in hidden
 
@@ -163,11 +171,11 @@ async def test_all_jobs_are_counted_for_everybody_and_listed_for_those_who_may_s
 async def test_when_a_pair_is_expected_to_start(pages: Pages) -> None:
     """c's job is expected when the one before it ends; its own domain tells that to its owner only."""
     async with asyncio.timeout(PATIENCE):
-        while "start expected in 1" not in words(await pages.get("/")):
+        while ">in 1" not in (await pages.get("/")).text:
             await asyncio.sleep(0.2)
             await pages.get("/jobs/2")  # asks c
     assert "expected to start in 1" in lane(await told(pages, "c:2", "submitted"), "c:2")
-    assert "start expected in" not in words(await pages.get("/", "op"))
+    assert ">in 1" not in (await pages.get("/", "op")).text
 
 
 async def test_find(pages: Pages) -> None:
@@ -186,7 +194,7 @@ async def test_the_files_of_the_page(pages: Pages) -> None:
 
 async def test_the_domains(pages: Pages) -> None:
     said = words(await told(pages, "b:1", "started"))
-    assert "4 nodes: 2 idle, 1 busy, 1 held; at most 2 may be held" in said
+    assert "4 nodes: 2 idle, 1 busy, 1 held; at most 2 held" in said
     assert re.search(r"b 4 nodes: 3 idle, 1 busy", said)
     assert said.count("Heartbeat answers") == 2
 
@@ -195,7 +203,7 @@ async def test_the_history_names_nobody(pages: Pages) -> None:
     for user in (pages.user, "bob"):
         answer = await pages.get("/history", user)
         said = words(answer)
-        assert "The last 7 d of a" in said
+        assert re.search(r"The last \d+ min of a", said), "as long as there is something"
         assert "1 starts with a mate" in said
         assert "100 % started together" in said
         assert "run7" not in said
@@ -204,9 +212,8 @@ async def test_the_history_names_nobody(pages: Pages) -> None:
 
 async def test_the_history_of_a_shorter_time(pages: Pages) -> None:
     answer = await pages.get("/history?past=6h")
-    assert "The last 6 h of a" in words(answer)
     assert re.search(r"4 nodes 2 0", words(answer)), "the numbers of the scale"
-    assert "The last 7 d of a" in words(await pages.get("/history?past=nonsense"))
+    assert (await pages.get("/history?past=nonsense")).status == 200
 
 
 @asynccontextmanager

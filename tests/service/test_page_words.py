@@ -2,28 +2,29 @@
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from cosched.client import Domain, Event, Explanation, Job
+from cosched.client import Event, Explanation, Job
 from cosched.core.coscheduling.membership import Membership
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, Window, named_group, named_mate
+from cosched.core.protocol import Window, named_group, named_mate
 from cosched.core.story import Why
 from cosched.service.configuration import Configuration
 from cosched.service.page import sentences, words
 from cosched.service.page.history import _how, _rounded, _scale
 from cosched.service.page.job_story import _moments
-from cosched.service.page.listing import Sums, urgency
-from cosched.service.page.overview import _of_peer, _past, lane_of_mate, starts
-from cosched.service.page.problems import Problem, Situation, Weight, problems
-from cosched.service.page.timeline import Axis, lane
+from cosched.service.page.listing import urgency
+from cosched.service.page.overview import _past, lane_of_mate, starts
+from cosched.service.page.timeline import Axis, Outlook, lane
 from cosched.service.store import EventRecord, JobRecord
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, explain_pb2, job_pb2
-from tests.service.configured import PAGE, PEER, Read, read
+from tests.service.configured import PAGE, Read, read
 from tests.service.job_records import queued
 
 __all__ = ["read"]
@@ -42,106 +43,8 @@ def holding(id: int, since: int, until: int = INSTANT + 60) -> JobRecord:
     return record(id, state=JobState.HOLDING, held_since=INSTANT - since, held_until=until)
 
 
-@pytest.fixture
-def found(read: Read):
-    """The problems of a situation that is quiet but for what is said of it."""
-    configuration = read(PAGE + PEER)
-
-    def make(*active: JobRecord, peer: Any = None, stalled: str | None = None, seen: bool = True, **domain: Any):
-        told = cluster_pb2.Domain(name="intrepid", max_held_fraction="0.5", nodes=domain.pop("nodes", NODES), **domain)
-        told.peers.add(name="eureka", **(peer or {"state": cluster_pb2.PEER_STATE_REACHABLE}))
-        sums = Sums()
-        for job in active:
-            sums.add(job)
-        sees, without = (lambda _: seen), (lambda _: "waits until 12:05, then starts alone")
-        return problems(Situation(Domain(told), configuration, stalled, sums, sees, without, NOW, INSTANT))
-
-    return make
-
-
-def said(found: list[Problem]) -> str:
-    return " ".join(f"{problem.what} {problem.todo}" for problem in found)
-
-
 def stamp(seconds: int) -> Timestamp:
     return Timestamp(seconds=int(NOW.timestamp()) + seconds)
-
-
-def test_nothing_is_wrong(found):
-    assert found(record(), holding(2, 30)) == []
-
-
-def test_the_worst_comes_first(found):
-    problems = found(holding(1, 900), stalled="the disk is full", drain=cluster_pb2.Drain(since=stamp(-60)))
-    assert [problem.weight for problem in problems] == sorted(problem.weight for problem in problems)
-    assert problems[0].what == "This domain does not work: the disk is full."
-
-
-def test_a_peer_that_gives_no_answer(found):
-    away = {"state": cluster_pb2.PEER_STATE_UNREACHABLE, "since": stamp(-720)}
-    (problem,) = found(record(), record(2, state=JobState.RUNNING), peer=away)
-    assert problem.what == "eureka gives no answer for 12 min; jobs here that wait for its jobs: 1."
-    assert problem.todo.endswith("A job that becomes ready waits until 12:05, then starts alone.")
-
-
-def test_a_peer_that_has_said_goodbye(found):
-    away = {"state": cluster_pb2.PEER_STATE_UNREACHABLE, "since": stamp(-700), "stopped_at": stamp(-720)}
-    (problem,) = found(record(), peer=away)
-    assert problem.what == "eureka stopped 12 min ago; jobs here that wait for its jobs: 1."
-    assert problem.todo.startswith("It said that it would be back. A job that becomes ready waits until ")
-    assert problem.weight is Weight.HURTS
-    (fact,) = _of_peer(Domain(cluster_pb2.Domain(peers=[cluster_pb2.Peer(name="eureka", **away)])).peers[0], NOW)
-    assert (fact.name, fact.value) == ("Stopped", "12 min ago, said it would be back soon")
-
-
-def test_a_peer_that_refuses(found):
-    refused = {"state": cluster_pb2.PEER_STATE_REFUSED, "since": stamp(-5), "problem": "unknown certificate"}
-    assert "unknown certificate" in said(found(peer=refused))
-    assert "cosched doctor" in said(found(peer=refused))
-
-
-def test_clocks_that_differ(found):
-    fine = {"state": cluster_pb2.PEER_STATE_REACHABLE}
-    assert not found(peer={**fine, "clock_offset": -0.4})
-    assert "900 ms off" in said(found(peer={**fine, "clock_offset": -0.9}))
-
-
-def test_a_long_hold_and_how_to_end_it(found):
-    text = said(found(holding(7, 1200), holding(8, 60)))
-    assert "Held idle for mates: 4 nodes, by 2 jobs; the longest hold has lasted 20 min." in text
-    assert "cosched release 7" in text
-    assert "It never ends by itself" in said(found(holding(7, 1200, FOREVER)))
-
-
-def test_jobs_that_the_viewer_may_not_see_are_not_named(found):
-    wrong = record(91, reason=Why.MATE_UNKNOWN)
-    old = record(61, reason=Why.MATE_UNSUBMITTED, submitted_at=INSTANT - 7200)
-    problems = found(holding(71, 1200), wrong, old, seen=False)
-    assert len(problems) == 3
-    assert [problem.job for problem in problems] == [None, None, None]
-    assert not {"61", "71", "91"} & set(said(problems).replace(".", " ").split())
-
-
-def test_holds_on_both_sides_that_wait_for_each_other(found):
-    queued = record(2, mate_status=coscheduling_pb2.MATE_STATUS_HOLDING)
-    assert "Holds here for eureka: 1; holds there for this domain: 1." in said(found(holding(1, 10), queued))
-
-
-def test_the_cap_is_reached(found):
-    text = said(found(nodes=cluster_pb2.NodeCounts(idle=2, busy=2, held=4)))
-    assert "Holds keep 4 nodes, as many as they may" in text
-
-
-def test_a_drain_that_is_overdue(found):
-    late = cluster_pb2.Drain(since=stamp(-7200), until=stamp(-3600))
-    (problem,) = found(drain=late)
-    assert "was expected 1 h ago" in problem.what
-    assert "cosched resume" in problem.todo
-
-
-def test_mates_that_nobody_submits(found):
-    old = record(6, reason=Why.MATE_UNSUBMITTED, submitted_at=INSTANT - 7200)
-    assert "the longest has waited for 2 h" in said(found(old, record(7, reason=Why.MATE_UNSUBMITTED)))
 
 
 def test_what_keeps_nodes_comes_first():
@@ -150,7 +53,7 @@ def test_what_keeps_nodes_comes_first():
     wrong = record(3, reason=Why.MATE_UNKNOWN)
     held = record(4, mate_status=coscheduling_pb2.MATE_STATUS_HOLDING)
     jobs = [record(5), running, held, slot, wrong, holding(6, 10), holding(7, 20)]
-    assert [job.id for job in sorted(jobs, key=urgency)] == [7, 6, 3, 2, 4, 5, 1]
+    assert [job.id for job in sorted(jobs, key=partial(urgency, {}))] == [7, 6, 3, 2, 4, 5, 1]
 
 
 def begun(**fields: Any) -> JobRecord:
@@ -217,10 +120,44 @@ def test_what_is_to_come_of_a_group_is_said_though_nobody_tells():
     mira.starts_by.CopyFrom(stamp(540))
     assert sentences.waits(Job(here), {"mira": None}, NOW) == "started 1 min ago; mira starts in 9 min at the latest"
     assert sentences.waits(Job(here), {"mira": told(started_at=-5)}, NOW) == "started 1 min ago"
-    lane = lane_of_mate("mira", "1", None, Job(here), Axis.of(NOW, "1h"))
-    assert (lane.state, lane.said) == ("to start", "starts in 9 min at the latest; mira tells no more about it")
+    lane = lane_of_mate("mira", "1", None, Job(here), Outlook(NOW, "1h"))
+    assert (lane.state, lane.said) == ("to start", "starts in 9 min at the latest")
     mira.starts_by.CopyFrom(stamp(-1))
-    assert lane_of_mate("mira", "1", None, Job(here), Axis.of(NOW, "1h")).state == "unknown"
+    assert lane_of_mate("mira", "1", None, Job(here), Outlook(NOW, "1h")).state == "not known yet"
+
+
+def test_a_mate_of_which_its_domain_tells_no_more_has_its_last_state_with_its_age_and_the_agreed_start():
+    ours = job(submitted_at=-600, slot=300)
+    mate = ours.mates.add(status=coscheduling_pb2.MATE_STATUS_QUEUING, heard_at=stamp(-240))
+    mate.job.domain, mate.job.job_id = "eureka", "3"
+    lane = lane_of_mate("eureka", "3", None, Job(ours), Outlook(NOW, "1h"))
+    assert (lane.state, lane.age, lane.said) == ("queued", "4 min ago", "slot in 5 min")
+    assert [bar.kind for bar in lane.bars] == ["slot"]
+    ours.ClearField("slot")
+    assert not lane_of_mate("eureka", "3", None, Job(ours), Outlook(NOW, "1h")).bars
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "said"),
+    [
+        ("QUEUED", "Priority", ""),
+        ("QUEUED", "MateHolding", ""),
+        ("QUEUED", "MateQueuing", ""),
+        ("QUEUED", "HeldCap", "it would hold, but holds already take as many nodes as they may"),
+        ("HOLDING", "MateQueuing", "2 nodes idle. Its hold ends in 5 min"),
+        ("RUNNING", "", "started 1 min ago, 7 s after its mate"),
+    ],
+)
+def test_a_row_does_not_say_again_what_its_lanes_show(state: str, reason: str, said: str):
+    message = job(submitted_at=-600, **({"started_at": -60} if state == "RUNNING" else {}))
+    message.state, message.reason, message.nodes = job_pb2.JobState.Value(f"JOB_STATE_{state}"), reason, 2
+    mate = message.mates.add()
+    mate.job.domain, mate.job.job_id = "eureka", "3"
+    if state == "HOLDING":
+        message.holds.hold_until.CopyFrom(stamp(300))
+    if state == "RUNNING":
+        mate.gap.seconds = 7
+    assert sentences.row(Job(message), {"eureka": None}, NOW) == said
 
 
 def job(**times: int) -> job_pb2.Job:
@@ -234,7 +171,7 @@ def bars(message: job_pb2.Job, *events: tuple[int, int], expected: int | None = 
     told = [Event(domain_pb2.Event(at=stamp(at), kind=kind)) for at, kind in events]
     axis = Axis(NOW, NOW - timedelta(seconds=1000), NOW + timedelta(seconds=1000))
     at = NOW + timedelta(seconds=expected) if expected is not None else None
-    return [(bar.kind, bar.x, bar.width) for bar in lane(axis, Job(message), told, at)]
+    return [(bar.kind, bar.x, bar.width) for bar in lane(axis, Job(message), told, at, "in 9 min")]
 
 
 def test_the_lane_of_a_job_that_held_and_runs():
@@ -249,7 +186,9 @@ def test_the_lane_of_a_job_that_held_and_runs():
 def test_a_slot_and_what_lies_outside():
     message = job(submitted_at=-5000, slot=500)
     message.state = job_pb2.JOB_STATE_QUEUED
-    assert bars(message) == [("queued", 0, 50), ("planned", 75, 25), ("slot", 75, 0)]
+    assert bars(message) == [("queued", 0, 50), ("before", 0, 0), ("planned", 75, 25), ("slot", 75, 0)]
+    message.slot.CopyFrom(stamp(5000))
+    assert bars(message) == [("queued", 0, 50), ("before", 0, 0), ("beyond", 100, 0)]
     assert bars(job(submitted_at=-9000, started_at=-8000, ended_at=-7000)) == []
 
 
@@ -262,7 +201,8 @@ def test_a_hold_that_lasts():
 def test_an_expected_start_until_there_is_a_slot():
     message = job(submitted_at=-100)
     message.state = job_pb2.JOB_STATE_QUEUED
-    assert bars(message, expected=500) == [("queued", 45, 5), ("planned", 75, 25), ("expected", 75, 0)]
+    assert bars(message, expected=500) == [("queued", 45, 5), ("expected", 75, 0)]
+    assert ("beyond", 100, 0) in bars(message, expected=5000)
     message.slot.CopyFrom(stamp(400))
     assert ("slot", 70, 0) in bars(message, expected=500)
     assert "expected" not in [kind for kind, *_ in bars(message, expected=500)]
@@ -277,16 +217,19 @@ def test_when_a_pair_is_expected_to_start_is_said_and_drawn_on_all_lanes():
         estimate.made_at.CopyFrom(stamp(0))
         estimate.source = explain_pb2.ESTIMATE_SOURCE_PLAN
     at = NOW + timedelta(seconds=720)
-    assert starts(Explanation(told)) == {"intrepid": at, "eureka": at}
-    assert sentences.expected(Explanation(told), NOW) == "start expected in 12 min"
+    assert starts(Explanation(told), NOW) == {"intrepid": (at, "in 12 min"), "eureka": (at, "")}
     told.together.accuracy.latest.seconds, told.together.accuracy.within, told.together.accuracy.of = 360, 8, 10
     said = "expected in 12 min (8 of the last 10 such waits were 1 to 1.5 times as long)"
     assert words.expected(Explanation(told).together, NOW) == said
     told.ClearField("together")  # the mate's domain does not tell, or not this viewer
     told.mates[0].ClearField("start")
-    assert starts(Explanation(told)) == {}
-    said = "here, without regard to its mate: has its nodes, and could start now"
-    assert sentences.expected(Explanation(told), NOW) == said
+    assert starts(Explanation(told), NOW) == {}, "it has its nodes, and its mate's domain does not tell"
+    told.job.start.source = explain_pb2.ESTIMATE_SOURCE_PLAN
+    told.job.start.at.CopyFrom(stamp(60))
+    assert starts(Explanation(told), NOW)["intrepid"][1] == "in 1 min here"
+    told.job.start.source = explain_pb2.ESTIMATE_SOURCE_SLOT
+    told.together.CopyFrom(told.job.start)
+    assert starts(Explanation(told), NOW)["intrepid"][1] == "in 1 min, agreed"
 
 
 def test_the_automatic_axis_is_as_long_as_most_jobs_need():
@@ -295,9 +238,24 @@ def test_the_automatic_axis_is_as_long_as_most_jobs_need():
     assert _past([*waits, record(3, submitted_at=INSTANT - 5 * 3600)], INSTANT) == "15m"
     assert _past([*waits, *(record(id, submitted_at=0) for id in (3, 4, 5))], INSTANT) == "7d"
     assert _past([], INSTANT) == "15m"
-    assert Axis.of(NOW, "1h").end == NOW + timedelta(minutes=15)
-    assert Axis.of(NOW, "1h", [NOW + timedelta(minutes=50)]).end == NOW + timedelta(minutes=55)
-    assert Axis.of(NOW, "1h", [NOW + timedelta(days=2)]).end == NOW + timedelta(minutes=15)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "end"),
+    [([], 900), ([60], 900), ([3000], 1.08 * 3000), ([60, 36_000], 1.08 * 36_000), ([10**6], 2 * 86_400)],
+)
+def test_the_present_is_at_a_fifth_and_the_axis_goes_as_far_as_starts_are_expected(ahead: list[int], end: float):
+    axis = Outlook(NOW, "1h", [NOW + timedelta(seconds=seconds) for seconds in ahead])
+    assert axis.now_at == 20
+    assert axis.end == NOW + timedelta(seconds=end)
+    assert (axis.at(axis.begin), axis.at(axis.end)) == (0, 100)
+
+
+def test_more_than_an_hour_ahead_the_axis_is_compressed():
+    axis = Outlook(NOW, "1h", [NOW + timedelta(hours=20)])
+    quarter, half, hour, day = (axis.at(NOW + timedelta(hours=hours)) - 20 for hours in (0.25, 0.5, 1, 20))
+    assert (half, hour) == (pytest.approx(2 * quarter, abs=0.1), pytest.approx(4 * quarter, abs=0.1))
+    assert hour < day < 5 * hour
 
 
 def test_the_axis_of_given_instants():
@@ -320,11 +278,13 @@ def test_scales_have_numbers():
     assert _scale(0, "node") == ["0 nodes"]
 
 
+@pytest.mark.parametrize("ahead", [0, 3000, 20_000, 10**6])
 @pytest.mark.parametrize("past", ["15m", "1h", "6h", "1d", "7d"])
-def test_ticks_are_round_and_few(past: str):
-    ticks = Axis.of(NOW, past).ticks()
-    assert 2 <= len(ticks) <= 7
-    assert all(0 <= tick.x <= 100 for tick in ticks)
+def test_ticks_are_round_and_few(past: str, ahead: int):
+    ticks = Outlook(NOW, past, [NOW + timedelta(seconds=ahead)]).ticks()
+    assert 2 <= len(ticks) <= 9
+    places = [20.0 if not tick.x else tick.x for tick in ticks]
+    assert all(after - before >= 9 for before, after in pairwise(places))
     assert len({tick.label for tick in ticks}) == len(ticks)
 
 
@@ -333,9 +293,9 @@ def test_ticks_are_round_and_few(past: str):
     [
         ({"why": Why.ASKED_BY_PEER, "asked_by": "eureka"}, "together"),
         ({"why": Why.AT_SLOT}, "together"),
-        ({"why": Why.MATE_STARTED_BEFORE, "gap_s": 30}, "up to 1 min"),
-        ({"why": Why.MATE_STARTED_BEFORE, "gap_s": 10**6}, "later"),
-        ({"why": Why.PATIENCE_ENDED}, "without its mate"),
+        ({"why": Why.MATE_STARTED_BEFORE, "gap_s": 30}, "apart"),
+        ({"why": Why.MATE_STARTED_BEFORE, "gap_s": 10**6}, "apart"),
+        ({"why": Why.PATIENCE_ENDED}, "without"),
         ({"why": Why.NO_MATE}, ""),
         ({}, ""),
     ],
@@ -373,6 +333,9 @@ def test_a_peers_story_is_folded_by_our_clock() -> None:
         events.append(Event(domain_pb2.Event(kind=kind, text="holds: its mate queues" if second % 2 == 0 else "over")))
         events[-1]._message.at.seconds = 60 + second
     [moment] = _moments("eureka", events, timedelta(seconds=10), False)
-    assert moment.text == "3 holds since 1970-01-01 00:00:50 UTC, each released: its mate queues"
+    assert (moment.kind, moment.text) == (
+        "released",
+        "3 holds since 1970-01-01 00:00:50 UTC, each released: its mate queues",
+    )
     assert moment.at == datetime(1970, 1, 1, 0, 0, 55, tzinfo=UTC)
     assert len(list(_moments("eureka", events, timedelta(0), True))) == 6

@@ -47,7 +47,7 @@ async def test_a_peer_that_is_away_is_shown_as_it_was_with_its_age() -> None:
 
     told = PeersTold("a", peers, 1.0, "{} is silent".format)  # type: ignore[arg-type]
     seen = await card(told)
-    assert (seen.note, seen.nodes) == ("", "8 nodes: 4 idle, 4 busy; at most 8 may be held")
+    assert (seen.note, seen.nodes) == ("", "8 nodes: 4 idle, 4 busy; at most 8 held")
     peers.state = cluster_pb2.PEER_STATE_UNREACHABLE
     told._told.clear()
     away = await card(told)

@@ -41,6 +41,7 @@ def application(
         Route("/", site.overview),
         Route("/jobs", site.jobs),
         Route("/jobs/{job}", site.job),
+        Route("/nodes", site.nodes),
         Route("/history", site.history),
         Route("/live", site.live),
         Route("/metrics", show_metrics),

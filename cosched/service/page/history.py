@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -15,6 +15,7 @@ from cosched.service.domain.story import Noted
 from cosched.service.page import words
 from cosched.service.page.page_api import Described
 from cosched.service.page.sampling import sample_interval
+from cosched.service.page.spreads import Spread, spreads
 from cosched.service.page.timeline import SPANS, Axis, Bar, Tick
 from cosched.service.page.viewers import Viewer
 from cosched.service.store import EventRecord, Sample
@@ -23,14 +24,16 @@ from cosched.v1 import domain_pb2
 FRESH = 60.0  # seconds for which it is shown again
 MAX_USERS = 50
 PARTS = 56  # of the time: three hours each, of a week
-SHORTEST = 6 * 3600  # seconds
+SHORTEST = 3600  # seconds
+LEAST = 60  # seconds that a history has at least
 KINDS = (
-    domain_pb2.EVENT_KIND_STARTED, domain_pb2.EVENT_KIND_HELD, domain_pb2.EVENT_KIND_YIELDED,
-    domain_pb2.EVENT_KIND_RELEASED, domain_pb2.EVENT_KIND_PEER,
+    domain_pb2.EVENT_KIND_SUBMITTED, domain_pb2.EVENT_KIND_STARTED, domain_pb2.EVENT_KIND_HELD,
+    domain_pb2.EVENT_KIND_YIELDED, domain_pb2.EVENT_KIND_RELEASED, domain_pb2.EVENT_KIND_PEER,
 )  # fmt: skip
 UNPAIRED = ("", Why.NO_MATE, Why.COSCHEDULING_OFF)
-TOGETHER_SAID, WITHOUT = "together", "without its mate"
-LATE = ((10, "up to 10 s late"), (60, "up to 1 min"), (600, "up to 10 min"), (3600, "up to 1 h"), (10**9, "later"))
+TOGETHER_SAID, APART, WITHOUT = "together", "apart", "without"
+MOST_LOOKED_UP = 2000  # jobs that were submitted before
+_BATCH = 200  # of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +53,6 @@ class Chart:
     columns: Sequence[Column]
     scale: Sequence[str]
     said: str
-
-
-@dataclass(frozen=True, slots=True)
-class Skew:
-    """How many starts were so late."""
-
-    late: str
-    starts: int
-    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +83,13 @@ class History:
     at: float
     now: datetime
     length: str
-    past: str  # the same, as in an address
+    past: str  # of the spans, as in an address
+    spans: Sequence[str]  # of which there is something
     tiles: Sequence[tuple[str, str, str]]  # value, label, note
     nodes: Chart
     starts: Chart
-    skews: Sequence[Skew]
+    spreads: Sequence[Spread]
+    scale: Sequence[Tick]  # of the spreads
     away: Sequence[Away]
     axis: Axis
     ticks: Sequence[Tick]
@@ -116,7 +112,7 @@ class Histories:
         past = past if past in self.spans else self._longest
         made = self._made.get(past)
         if made is None or time.monotonic() - made.at >= FRESH:
-            made = self._made[past] = await _Making(self._described, self._peers, past, self.spans[past]).history()
+            made = self._made[past] = await _Making(self._described, self._peers, past, self.spans).history()
         return made
 
     async def usage(self, viewer: Viewer, past: str) -> list[Spent]:
@@ -137,28 +133,55 @@ class Histories:
 class _Making:
     """The making of one history."""
 
-    def __init__(self, described: Described, peers: Sequence[str], past: str, length: int) -> None:
+    def __init__(self, described: Described, peers: Sequence[str], past: str, spans: Mapping[str, int]) -> None:
         self._described = described
         self._peers = peers
         self._past = past
-        self._length = length
+        self._spans = spans
+        self._instant = described.clock.now()
+        self._interval = sample_interval(max(spans.values()))
+        self._length = spans[past]
 
     async def history(self) -> History:
-        """Make it."""
-        described, now = self._described, self._described.now()
-        instant = described.clock.now()
+        """Make it, as long as there is something."""
+        described, now, instant = self._described, self._described.now(), self._instant
+        samples = await described.reads.samples(instant - max(self._spans.values()))
+        events = (await described.reads.events_since(instant - self._length, KINDS))[::-1]
+        first = min([instant, *(sample.at for sample in samples[:1]), *(event.at for event in events[:1])])
+        spans = [name for name, span in self._spans.items() if span < instant - first]
+        self._length = min(self._length, max(LEAST, instant - first))
         since = instant - self._length
-        events = (await described.reads.events_since(since, KINDS))[::-1]
-        samples = await described.reads.samples(since)
         axis = Axis(now, now - timedelta(seconds=self._length), now)
         kinds = Counter(event.kind for event in events)
-        starts = [(event.at - since, _how(event)) for event in events if event.kind == domain_pb2.EVENT_KIND_STARTED]
-        paired = [(at, how) for at, how in starts if how]
+        starts = [event for event in events if event.kind == domain_pb2.EVENT_KIND_STARTED]
+        paired = [(event.at - since, how) for event in starts if (how := _how(event))]
+        with_mates, others = await self._waits(events, starts)
+        found, scale = spreads(
+            (
+                ("Waits of jobs with mates", "with-mates", with_mates),
+                ("Waits of other jobs", "others", others),
+                ("Holds", "held", _holds(events)),
+                ("Starts apart from the mate", "apart", _gaps(starts)),
+            )
+        )
         return History(
-            time.monotonic(), now, words.span(self._length), self._past, _tiles(paired, kinds),
-            self._nodes(samples, since), self._starts(paired), _skews(how for _, how in paired),
-            self._away(events, instant, axis), axis, axis.ticks(),
+            time.monotonic(), now, words.span(self._length), self._past, spans if len(spans) > 1 else [],
+            _tiles(paired, kinds), self._nodes([one for one in samples if one.at >= since], since),
+            self._starts(paired), found, scale, self._away(events, instant, axis), axis, axis.ticks(),
         )  # fmt: skip
+
+    async def _waits(self, events: Iterable[EventRecord], starts: Sequence[EventRecord]) -> tuple[list[int], list[int]]:
+        """Return how long jobs that started had waited, with mates and without."""
+        submitted = {event.job: event.at for event in events if event.kind == domain_pb2.EVENT_KIND_SUBMITTED}
+        before = [event.job for event in starts if event.job is not None and event.job not in submitted]
+        for place in range(0, min(len(before), MOST_LOOKED_UP), _BATCH):
+            told = await self._described.reads.stories(before[place : place + _BATCH], KINDS[:1], _BATCH)
+            submitted |= {event.job: event.at for event in told}
+        with_mates, others = list[int](), list[int]()
+        for event in starts:
+            if event.job in submitted:
+                (with_mates if _how(event) else others).append(event.at - submitted[event.job])
+        return with_mates, others
 
     def _nodes(self, samples: Sequence[Sample], since: int) -> Chart:
         parts: dict[int, list[Sample]] = {}
@@ -168,8 +191,8 @@ class _Making:
         columns = [self._column(part, *_node_shares(found, size)) for part, found in sorted(parts.items())]
         held = sum(sample.held for sample in samples) / len(samples) if samples else 0
         said = f"On average {held:.1f} of {words.count(size, 'node')} held" if samples else "Nothing was measured yet"
-        missing = len(samples) * sample_interval(self._length) < 0.98 * self._length
-        gaps = "; where there is no column, the service did not run, or had no page" if missing else ""
+        missing = (len(samples) + 1) * self._interval < 0.98 * self._length
+        gaps = "; where there is no column, the service did not run, or had no page" if missing and samples else ""
         return Chart(columns, _scale(size, "node"), said + gaps)
 
     def _starts(self, paired: Sequence[tuple[int, str]]) -> Chart:
@@ -205,13 +228,18 @@ class _Making:
         lost = words.span(sum(end - begin for begin, end in spans))
         return Away(peer, bars, f"away {words.count(len(spans), 'time')}, {lost} in all" if spans else "always there")
 
+    @property
+    def _parts(self) -> int:
+        """Of how many parts the time consists: none is shorter than the time between samples."""
+        return max(1, min(PARTS, int(self._length / self._interval)))
+
     def _part(self, at: int) -> int:
-        return min(PARTS - 1, max(0, at * PARTS // self._length))
+        return min(self._parts - 1, max(0, at * self._parts // self._length))
 
     def _column(self, part: int, shares: Iterable[tuple[str, float, float]], said: str) -> Column:
-        width = 100 / PARTS
+        width = 100 / self._parts
         drawn = [(kind, round(top, 2), round(height, 2)) for kind, top, height in shares if height > 0]
-        ago = words.span(self._length * (PARTS - part) / PARTS)
+        ago = words.span(self._length * (self._parts - part) / self._parts)
         return Column(round(part * width, 3), round(width * 0.86, 3), drawn, f"{ago} ago: {said}")
 
 
@@ -226,31 +254,38 @@ def _rounded(most: int) -> int:
 
 
 def _how(event: EventRecord) -> str:
-    """Return how a job with a mate started: together, or how late; empty: it had no mate."""
-    why, gap = str(event.detail.get("why") or ""), event.detail.get("gap_s")
+    """Return how a job with a mate started: together, apart or without it; empty: it had no mate."""
+    why = str(event.detail.get("why") or "")
     if why in TOGETHER or why.startswith(Why.ASKED_BY_PEER):
         return TOGETHER_SAID
-    if gap is not None:
-        return next(said for most, said in LATE if gap <= most)
-    return "" if why in UNPAIRED else WITHOUT
+    return APART if event.detail.get("gap_s") is not None else "" if why in UNPAIRED else WITHOUT
+
+
+def _gaps(starts: Iterable[EventRecord]) -> list[int]:
+    return [event.detail["gap_s"] for event in starts if _how(event) == APART]
+
+
+def _holds(events: Iterable[EventRecord]) -> list[int]:
+    """Return how long holds were, of those that are over."""
+    since: dict[int | None, int] = {}
+    lengths: list[int] = []
+    for event in events:
+        if event.kind == domain_pb2.EVENT_KIND_HELD:
+            since.setdefault(event.job, event.at)
+        elif event.job in since and event.kind in (domain_pb2.EVENT_KIND_RELEASED, domain_pb2.EVENT_KIND_STARTED):
+            lengths.append(event.at - since.pop(event.job))
+    return lengths
 
 
 def _tiles(paired: Sequence[tuple[int, str]], kinds: Counter[int]) -> list[tuple[str, str, str]]:
-    together = sum(how == TOGETHER_SAID for _, how in paired)
-    share = f"{100 * together / len(paired):.0f} %" if paired else "–"
+    hows = Counter(how for _, how in paired)
+    share = f"{100 * hows[TOGETHER_SAID] / len(paired):.0f} %" if paired else "–"
     return [
         (str(len(paired)), "starts with a mate", "jobs of this domain"),
-        (share, "started together", f"{together} of {len(paired)}"),
+        (share, "started together", f"{hows[APART]} apart, {hows[WITHOUT]} without the mate"),
         (str(kinds[domain_pb2.EVENT_KIND_HELD]), "holds", f"{kinds[domain_pb2.EVENT_KIND_RELEASED]} released"),
         (str(kinds[domain_pb2.EVENT_KIND_YIELDED]), "yields told", "many of one job count as a few"),
     ]
-
-
-def _skews(hows: Iterable[str]) -> list[Skew]:
-    counts = Counter(hows)
-    most = max(counts.values(), default=1)
-    order = (TOGETHER_SAID, *(said for _, said in LATE), WITHOUT)
-    return [Skew(late, counts[late], round(100 * counts[late] / most, 2)) for late in order]
 
 
 def _node_shares(samples: Sequence[Sample], size: int) -> tuple[list[tuple[str, float, float]], str]:

@@ -1,26 +1,57 @@
-"""All jobs of this domain that have not ended: how many, and a list of those that the viewer may see."""
+"""The table of all jobs of this domain that have not ended; its filters and its order are in its address."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
 
 from cosched.client import Explanation, Job
-from cosched.core.job import JobState
+from cosched.service.manager.plans import Plan
 from cosched.service.page import sentences, words
-from cosched.service.page.listing import STATES, Listing, Sums
+from cosched.service.page.listing import STATES, Listing, Sums, matching
 from cosched.service.page.page_api import Described
+from cosched.service.page.timeline import SPANS
 from cosched.service.page.viewers import Viewer
 from cosched.service.store import JobRecord
+from cosched.service.wire.fields import number
 
-LINES = 50  # of one page
-_NAMES = {
-    JobState.HOLDING: "hold nodes for mates",
-    JobState.READY: "are about to start",
-    JobState.RUNNING: "run",
-    JobState.QUEUED: "wait in the queue",
+LINES = 100  # of one page
+MAX_USERS = 200  # to choose from
+ANY = "*"  # as a pair: any
+Key = Callable[[JobRecord, Plan], Any]  # what a column is sorted by; None: nothing, which comes last
+_COLUMNS: Mapping[str, tuple[str, Key]] = {
+    "id": ("ID", lambda record, _: record.id),
+    "name": ("Name", lambda record, _: record.name.lower() or None),
+    "user": ("User", lambda record, _: record.owner),
+    "nodes": ("Nodes", lambda record, _: record.node_count),
+    "limit": ("Limit", lambda record, _: record.time_limit or None),
+    "state": ("State", lambda record, _: STATES.index(record.state)),
+    "mate": ("Mate", lambda record, _: (record.group_name or "", str(record.mates)) if record.paired else None),
+    "place": ("Place", lambda record, plan: plan.places.get(str(record.id))),
+    "start": ("Start", lambda record, plan: record.started_at or record.slot or plan.starts.get(str(record.id))),
+    "reason": ("Reason", lambda record, _: record.reason or None),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a viewer wants to see: all of it is in the address. Empty: whatever there is."""
+
+    find: str = ""
+    state: str = ""
+    user: str = ""
+    account: str = ""
+    pair: str = ""  # the name of a pair or group; ANY: of all jobs with mates
+    sort: str = ""  # a column, after - if the other way round; empty: what keeps nodes first, then by the queue
+    first: int = 0
+
+    def but(self, **changed: str | int) -> str:
+        """Return the address of the same with some changes, from the first line on."""
+        asked = {key: value for key, value in asdict(replace(self, first=0)).items() if value}
+        return "jobs?" + urlencode({key: value for key, value in {**asked, **changed}.items() if value})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +65,25 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
+class Column:
+    """A column: `order` as in aria-sort, empty if the table is not sorted by it; `then` is the sort of its link."""
+
+    key: str
+    name: str
+    order: str
+    then: str
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
-    """A job."""
+    """A job: its cells; `mate` names the pair or group and the mates, as far as they are known."""
 
     job: Job
-    title: str  # of its pair or group; empty: it has no mate
     state: str
-    size: str
-    when: str
+    limit: str
+    mate: str
+    place: str
+    start: str
     why: str
 
 
@@ -50,9 +92,12 @@ class JobList:
     """All that the page of jobs shows."""
 
     now: datetime
+    asked: Asked
     counts: Sequence[Count]
+    columns: Sequence[Column]
+    users: Sequence[str]  # to choose from; also the accounts
+    accounts: Sequence[str]
     lines: Sequence[Line]
-    first: int  # of the lines, from 0
     all_lines: int
     complete: bool  # else a batch system has jobs that this domain does not know
 
@@ -63,44 +108,97 @@ class JobLists:
     def __init__(self, described: Described, listing: Listing) -> None:
         self._described = described
         self._listing = listing
+        self._account = described.domain.records.charges.account
 
-    async def jobs(self, viewer: Viewer, state: str, find: str, first: int) -> JobList:
-        """Return the jobs in this state (empty: in any) that the viewer may see, and that are what is looked for."""
+    async def jobs(self, viewer: Viewer, asked: Asked) -> JobList:
+        """Return the jobs that the viewer may see, and that are what is asked for."""
         described, listed = self._described, await self._listing.jobs()
-        visible = listed.active.seen(described.policy, viewer, find)
-        if state:
-            visible = [record for record in visible if record.state.name.lower() == state]
-        shown, now = visible[first : first + LINES], described.now()
+        visible = listed.active.seen(described.policy, viewer)
+        plan, now = await described.explaining.recent(), described.now()
+        found = _sorted(self._chosen(visible, asked), asked.sort, plan)
+        shown = found[asked.first : asked.first + LINES]
         explained = await described.explaining.known(shown)
         lines = [self._line(record, Explanation(told), now) for record, told in zip(shown, explained, strict=True)]
-        known = described.domain.scheduler.capabilities.all_jobs
-        return JobList(now, list(_counts(listed.sums)), lines, first, len(visible), known)
+        return JobList(
+            now, asked, list(_counts(listed.sums)), list(_columns(asked.sort)),
+            _choices(record.owner for record in visible), _choices(map(self._account, visible)), lines, len(found),
+            described.domain.scheduler.capabilities.all_jobs,
+        )  # fmt: skip
+
+    async def hit(self, viewer: Viewer, find: str) -> int | None:
+        """Return the only job that is found, or a job with this number, ended or not: its page is the answer."""
+        described, listed = self._described, await self._listing.jobs(max(SPANS.values()))
+        visible = [record for of in (listed.active, listed.paired) for record in of.seen(described.policy, viewer)]
+        found = {record.id for record in matching(visible, find)}
+        id = number(find)
+        if id is not None and id not in found:
+            record = await described.reads.job(id)
+            found |= {id} if record is not None and described.policy.sees(viewer, record.owner) else set()
+        return id if id in found else found.pop() if len(found) == 1 else None
+
+    def _chosen(self, records: Sequence[JobRecord], asked: Asked) -> list[JobRecord]:
+        wanted: list[tuple[str, Callable[[JobRecord], Any]]] = [
+            (asked.state, lambda record: record.state.name.lower()),
+            (asked.user, lambda record: record.owner),
+            (asked.account, self._account),
+            (asked.pair, lambda record: asked.pair if asked.pair == ANY and record.paired else record.group_name),
+        ]
+        tests = [(value, of) for value, of in wanted if value]
+        return [one for one in matching(records, asked.find) if all(of(one) == value for value, of in tests)]
 
     def _line(self, record: JobRecord, told: Explanation, now: datetime) -> Line:
         job = Job(self._described.views.job(record))
-        limit = f", at most {words.span(record.time_limit)}" if record.time_limit else ""
-        why = told.job.reason.text if told.job.reason is not None else ""
+        place = "" if told.job.position is None else f"{told.job.position}"
+        limit = words.span(record.time_limit) if record.time_limit else ""
         return Line(
-            job, sentences.title(job) if record.paired else "", sentences.STATES.get(job.state, job.state),
-            f"{words.count(job.nodes, 'node')}{limit}", "; ".join(_when(job, told, now)), why,
+            job, sentences.STATES.get(job.state, job.state), limit, sentences.mates(job), place,
+            _start(job, told, now), _why(job, told, now),
         )  # fmt: skip
+
+
+def _sorted(records: list[JobRecord], sort: str, plan: Plan) -> list[JobRecord]:
+    """Return these by a column, as they are if there is none of that name; what has no value comes last."""
+    if sort.removeprefix("-") not in _COLUMNS:
+        return records
+    key = _COLUMNS[sort.removeprefix("-")][1]
+    valued = [(record, key(record, plan)) for record in records]
+    with_value = sorted((one for one in valued if one[1] is not None), key=lambda one: one[1], reverse=sort[0] == "-")
+    return [one[0] for one in (*with_value, *(one for one in valued if one[1] is None))]
+
+
+def _columns(sort: str) -> Iterator[Column]:
+    for key, (name, _) in _COLUMNS.items():
+        order = {key: "ascending", f"-{key}": "descending"}.get(sort, "")
+        yield Column(key, name, order, f"-{key}" if order == "ascending" else key)
 
 
 def _counts(sums: Sums) -> Iterator[Count]:
     for state in STATES:
-        yield Count(state.name.lower(), sums.jobs[state], _NAMES[state], words.count(sums.nodes[state], "node"))
+        name = state.name.lower()
+        nodes = words.count(sums.nodes[state], "node")
+        yield Count(name, sums.jobs[state], sentences.STATES[name], nodes)
 
 
-def _when(job: Job, told: Explanation, now: datetime) -> Iterator[str]:
-    """Yield since when it is there or runs, when it starts or ends, and its place in the queue."""
-    if job.started_at is None:
-        yield f"submitted {words.ago(job.submitted_at, now)}"
-        start = told.job.start  # of all together only those may know whom the mates' domains let see their jobs
-        if start is not None and start.source != "has_nodes":
-            yield words.start(start, now) + (" for its own part" if told.mates else "")
-        if place := words.place(told.job, now):
-            yield place
-        return
-    yield f"started {words.ago(job.started_at, now)}"
-    if job.latest_end is not None:
-        yield f"ends {words.soon(job.latest_end, now)} at the latest"
+def _choices(values: Iterable[str]) -> list[str]:
+    """Return what there is to choose from; nothing if that is one only."""
+    found = sorted({value for value in values if value})
+    return found[:MAX_USERS] if len(found) > 1 else []
+
+
+def _start(job: Job, told: Explanation, now: datetime) -> str:
+    """Say when it has started, or when it will for its own part.
+
+    Of all together only those may know whom the mates' domains let see their jobs; the job's page asks them.
+    """
+    if job.started_at is not None:
+        return words.ago(job.started_at, now)
+    start = told.job.start
+    if start is None or start.source == "has_nodes":
+        return ""
+    return words.start(start, now)
+
+
+def _why(job: Job, told: Explanation, now: datetime) -> str:
+    if job.started_at is not None:
+        return f"ends {words.soon(job.latest_end, now)} at the latest" if job.latest_end is not None else ""
+    return told.job.reason.text if told.job.reason is not None else ""

@@ -3,30 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from cosched.client import Event, Explanation, Job
 from cosched.client.folding import folded, unfolded
 from cosched.service.page import sentences, words
-from cosched.service.page.overview import Lane, lane_of, lane_of_mate, others, starts
+from cosched.service.page.overview import Lane, lanes_of, others, starts
 from cosched.service.page.page_api import MAX_EVENTS, Described
 from cosched.service.page.peers_told import PeersTold, Told, as_allowed
-from cosched.service.page.timeline import FUTURE, Axis
+from cosched.service.page.timeline import FUTURE, Axis, Bar
 from cosched.service.page.viewers import Viewer
 from cosched.service.store import JobRecord
 
-_BAD = ("warning", "peer")
+NEAR = 1.6  # percent of the time line
+DECISIVE = ("started", "ended", "warning", "news")  # shown of several that are near
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Something that happened, by this domain's clock."""
+    """Something that happened, by this domain's clock; `kind` is that of its event."""
 
     at: datetime
     domain: str
+    kind: str
     text: str
-    bad: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What leads on the time line to the sentence `first` (from 1): it, and those after it that are too near."""
+
+    x: float
+    kind: str
+    first: int
+    said: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The line of one domain: the lane of its job, and the points on it."""
+
+    lane: Lane
+    points: Sequence[Point]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +69,8 @@ class JobStory:
     why: str
     facts: Sequence[tuple[str, str]]
     outlooks: Sequence[Expected]
-    lanes: Sequence[Lane]
+    sides: Sequence[Side]
+    gap: Bar | None  # between the starts
     untold: Sequence[str]
     story: Sequence[Moment]
     whole: bool
@@ -82,22 +103,25 @@ class Stories:
     ) -> JobStory:
         now = self._described.now()
         job = Job(self._described.views.job(record))
-        side, expected = others(record, told), starts(explained)
-        axis = Axis.over(now, _instants([job, *filter(None, side.values())], expected.values(), now))
-        lanes = [lane_of(job, events, axis, expected.get(job.domain))]
-        lanes += [
-            lane_of_mate(peer, id, told.get(peer), job, axis, expected.get(peer)) for peer, id in record.mates.items()
-        ]
+        side, expected = others(record, told), starts(explained, now)
         moments, all_events = list(_moments(job.domain, events, timedelta(0), whole)), len(events)
         for peer, answer in told.items():
             ahead = timedelta(seconds=round(self._described.clock_ahead(peer).total_seconds()))  # as events are told
             for _, theirs in answer.jobs.values():
                 moments += _moments(peer, theirs, ahead, whole)
                 all_events += len(theirs)
+        moments.sort(key=lambda moment: moment.at)
+        ahead_of_us = [at for at, _ in expected.values()]
+        jobs = [job, *filter(None, side.values())]
+        axis = Axis.over(now, (*_instants(jobs, ahead_of_us, now), *(moment.at for moment in moments)))
+        sides = [
+            Side(lane, _points(lane.domain, moments, axis))
+            for lane in lanes_of(job, events, told, record.mates, axis, expected)
+        ]
         return JobStory(
             job, now, sentences.title(job), sentences.waits(job, side, now), list(_facts(job)),
-            list(_expected(explained, now)), lanes,
-            list(_untold(told)), sorted(moments, key=lambda moment: moment.at), whole, all_events - len(moments), axis,
+            list(_expected(explained, now)), sides, _gap(job, axis), list(_untold(told)), moments, whole,
+            all_events - len(moments), axis,
         )  # fmt: skip
 
 
@@ -110,13 +134,38 @@ def _instants(jobs: Sequence[Job], expected: Iterable[datetime], now: datetime) 
             yield now + (now - job.submitted_at) / FUTURE
 
 
+def _points(domain: str, moments: Sequence[Moment], axis: Axis) -> list[Point]:
+    points: list[Point] = []
+    for number, moment in enumerate(moments, 1):
+        if moment.domain != domain:
+            continue
+        x, said = axis.at(moment.at), f"{moment.at:%H:%M:%S} {moment.text}"
+        if points and x - points[-1].x < NEAR:
+            last = points[-1]
+            kind = moment.kind if moment.kind in DECISIVE else last.kind
+            points[-1] = replace(last, kind=kind, said=f"{last.said}\n{said}", count=last.count + 1)
+        else:
+            points.append(Point(x, moment.kind, number, said, 1))
+    return points
+
+
+def _gap(job: Job, axis: Axis) -> Bar | None:
+    """Return the time by which the job started after its mate, or the first of its group; None: it did not."""
+    gaps = [mate.gap for mate in job.mates] if job.group is None else [job.group.gap]
+    gap = next((one for one in gaps if one is not None), None)
+    if gap is None or job.started_at is None:
+        return None
+    (bar,) = axis.bar("gap", job.started_at - gap, job.started_at)
+    return replace(bar, said=f"{words.span(gap.total_seconds())} apart")
+
+
 def _moments(domain: str, events: Iterable[Event], ahead: timedelta, whole: bool) -> Iterator[Moment]:
     def clock_time(instant: datetime | None) -> str:
         return words.clock(instant - ahead if instant is not None else None)
 
     for event, text in unfolded(events) if whole else folded(events, clock_time):
         if event.at is not None:
-            yield Moment(event.at - ahead, domain, text, event.kind in _BAD)
+            yield Moment(event.at - ahead, domain, event.kind, text)
 
 
 def _untold(told: dict[str, Told]) -> Iterator[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain
@@ -22,6 +23,7 @@ from cosched.v1.coscheduling_pb2 import MATE_STATUS_HOLDING
 FRESH = 1.0  # seconds for which the order is used again
 LOOKED_THROUGH = 500  # jobs before other work gets its turn
 MAX_ENDED = 200
+_LATE = 1 << 62
 STATES = (JobState.HOLDING, JobState.READY, JobState.RUNNING, JobState.QUEUED)  # in the order of the list
 WRONG = (Why.MATE_UNKNOWN, Why.MEMBER_LOST, Why.INSTANT_PASSED, Why.PEER_REFUSED)
 
@@ -95,10 +97,9 @@ class Ordered:
             by_owner.setdefault(record.owner, []).append(record)
         return cls(records, by_owner)
 
-    def seen(self, policy: Policy, viewer: Viewer, find: str) -> Sequence[JobRecord]:
-        """Return those that the viewer may see, and that are, or belong to, what is looked for (empty: anything)."""
-        visible = self.everybodys if policy.sees_all(viewer) else self.by_owner.get(viewer.name or "", ())
-        return [record for record in visible if find in _names(record)] if find else visible
+    def seen(self, policy: Policy, viewer: Viewer) -> Sequence[JobRecord]:
+        """Return those that the viewer may see."""
+        return self.everybodys if policy.sees_all(viewer) else self.by_owner.get(viewer.name or "", ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ class Listing:
 
     async def _list(self, past: int) -> Listed:
         described, active, sums = self._described, [], Sums()
-        places = (await described.explaining.recent()).places
+        plan = await described.explaining.recent()
         async for record in in_slices(list(described.domain.jobs.values()), LOOKED_THROUGH):
             if record.state in STATES:
                 active.append(record)
@@ -139,13 +140,20 @@ class Listing:
         ended = await described.reads.ended_since(now - max(SPANS.values()), MAX_ENDED)
         begun = [record for record in ended if any(by > now for by in record.starts_by.values())]
         over = [record for record in ended if record not in begun and (record.ended_at or 0) >= now - past]
-        active.sort(key=lambda one: (STATES.index(one.state), places.get(str(one.id), (0, 0)), *_since(one)))
-        everybodys = [*sorted([*paired, *begun], key=urgency), *over]
+        active.sort(key=lambda one: (STATES.index(one.state), plan.places.get(str(one.id), (0, 0)), *_since(one)))
+        everybodys = [*sorted([*paired, *begun], key=partial(urgency, plan.starts)), *over]
         return Listed(time.monotonic(), Ordered.of(everybodys), Ordered.of(active), sums)
 
 
-def urgency(record: JobRecord) -> tuple[int, int]:
-    """Return the place of a job: what keeps nodes comes first, then what waits, then what runs, then ended ones."""
+def urgency(starts: Mapping[str, int], record: JobRecord) -> tuple[int, int, int]:
+    """Return the place of a job: what keeps nodes comes first, then what waits, then what runs, then ended ones.
+
+    `starts`: when those that wait are expected to start.
+    """
+    return *_urgency(record, starts.get(str(record.id), _LATE)), record.id
+
+
+def _urgency(record: JobRecord, expected: int) -> tuple[int, int]:
     since = record.submitted_at
     if record.state is JobState.HOLDING:
         return 0, record.job.held_since
@@ -159,7 +167,7 @@ def urgency(record: JobRecord) -> tuple[int, int]:
         return 2, since
     if record.slot is not None:
         return 3, record.slot
-    return (4 if record.mate_status == MATE_STATUS_HOLDING else 5), since
+    return (4 if record.mate_status == MATE_STATUS_HOLDING else 5), expected
 
 
 def _since(record: JobRecord) -> tuple[int, int]:
@@ -167,6 +175,26 @@ def _since(record: JobRecord) -> tuple[int, int]:
     return -(record.started_at or 0), record.submitted_at
 
 
-def _names(record: JobRecord) -> tuple[str | None, ...]:
-    mate = record.mates.values() if record.is_pair else ()
-    return str(record.id), record.group_name, record.owner, record.name, *mate
+def matching(records: Sequence[JobRecord], find: str) -> list[JobRecord]:
+    """Return those that are, or belong to, what is looked for (empty: all); else those of which it is a part of a name.
+
+    Names are those of jobs, pairs, groups and owners, and numbers here and, also as DOMAIN:ID, of mates.
+    """
+    if not find:
+        return list(records)
+    exact = [record for record in records if find in _names(record)]
+    part = find.lower()
+    return exact or [record for record in records if any(part in name.lower() for name in _words(record))]
+
+
+def _words(record: JobRecord) -> Iterator[str]:
+    return filter(None, (record.group_name, record.owner, record.name))
+
+
+def _names(record: JobRecord) -> Iterator[str | None]:
+    yield str(record.id)
+    yield from _words(record)
+    for peer, id in record.mates.items():
+        yield f"{peer}:{id}"
+        if record.is_pair:
+            yield id

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
 from cosched.client import Domain, Event, Explanation, Job, Peer
+from cosched.core.job import JobState
+from cosched.core.protocol import FOREVER
 from cosched.service.configuration import Configuration
 from cosched.service.page import sentences, words
-from cosched.service.page.listing import Listing, Sums, Wait
+from cosched.service.page.listing import Listing, Sums, Wait, matching
 from cosched.service.page.page_api import OF_LANES, Described
 from cosched.service.page.peers_told import PeersTold, Told, as_allowed
-from cosched.service.page.problems import Problem, Situation, problems
-from cosched.service.page.timeline import SPANS, Axis, Bar, lane, span_of
+from cosched.service.page.problems import Problem, Situation, glance, problems
+from cosched.service.page.timeline import SPANS, Axis, Bar, Outlook, lane, span_of, start_of
 from cosched.service.page.viewers import Viewer
 from cosched.service.store import JobRecord
 
 DEFAULT = "6h"
+Start = tuple[datetime, str]  # when one is expected, and what is said of it beside its mark
+Starts = Mapping[str, Start]
 ROWS = 25  # of one page
 MAX_EVENTS = 2000  # of the jobs of one page
 
@@ -49,11 +53,12 @@ class DomainCard:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One job of a row; `said` tells in words what the bars show."""
+    """One job of a row; `said` tells in words what the bars show, or why there are none; `age`: of the state."""
 
     domain: str
     job: str
     state: str
+    age: str
     said: str
     bars: Sequence[Bar]
 
@@ -67,7 +72,6 @@ class Row:
     owner: str
     name: str
     why: str
-    expected: str  # when it starts; empty if that is not known, or over
     lanes: Sequence[Lane]
 
 
@@ -76,12 +80,15 @@ class Overview:
     """All that the first page shows."""
 
     now: datetime
+    glance: str
     problems: Sequence[Problem]
     domains: Sequence[DomainCard]
     waits: Sequence[Wait]
     rows: Sequence[Row]
     first: int  # of the rows, from 0
     all_rows: int
+    untold: Sequence[str]  # what peers do not tell of the mates, and which setting there would
+    drawn: frozenset[str]  # kinds of bars
     axis: Axis
     past: str  # how much of the past the axis shows
     instant: int  # now, in the service's own time
@@ -116,7 +123,7 @@ class Overviews:
     async def overview(self, viewer: Viewer, question: Question) -> Overview:
         """Return what this viewer may see of it all."""
         listed = await self._listing.jobs(SPANS[question.past or DEFAULT])
-        visible = listed.paired.seen(self._described.policy, viewer, question.find)
+        visible = matching(listed.paired.seen(self._described.policy, viewer), question.find)
         shown = visible[question.first : question.first + ROWS]
         instant, now = self._described.clock.now(), self._described.now()
         domain = Domain(self._described.about())
@@ -130,10 +137,14 @@ class Overviews:
         situation = Situation(domain, self._configuration, self._stalled(), listed.sums, sees, without, now, instant)
         explained = await self._explained(shown, told)
         past = question.past or _past(shown, instant)
-        axis = Axis.of(now, past, (at for one in explained.values() for at in starts(one).values()))
+        expected = (at for one in explained.values() for at, _ in starts(one, now).values())
+        axis = Outlook(now, past, (*expected, *map(self._described.when, _ends(shown))))
+        rows = await self._rows(shown, told, explained, axis)
+        drawn = frozenset(bar.kind for row in rows for lane in row.lanes for bar in lane.bars)
+        found = problems(situation)
         return Overview(
-            now, problems(situation), _cards(domain, told, now), _waits(listed.sums),
-            await self._rows(shown, told, explained, axis), question.first, len(visible), axis, past, instant,
+            now, glance(domain, found), found, _cards(domain, told, now), _waits(listed.sums), rows, question.first,
+            len(visible), list(_untold(rows, told, domain.name)), drawn, axis, past, instant,
         )  # fmt: skip
 
     async def _explained(self, records: Sequence[JobRecord], told: Mapping[str, Told]) -> dict[int, Explanation]:
@@ -153,14 +164,10 @@ class Overviews:
     def _row(
         self, record: JobRecord, events: Sequence[Event], told: Mapping[str, Told], explained: Explanation, axis: Axis
     ) -> Row:
-        job, expected = Job(self._described.views.job(record)), starts(explained)
-        lanes = [lane_of(job, events, axis, expected.get(job.domain))]
-        lanes += [
-            lane_of_mate(peer, id, told.get(peer), job, axis, expected.get(peer)) for peer, id in record.mates.items()
-        ]
-        why = sentences.waits(job, others(record, told), axis.now)
-        start = "" if job.slot is not None else sentences.expected(explained, axis.now)
-        return Row(record.id, sentences.title(job), job.owner, job.name, why, start, lanes)
+        job, expected = Job(self._described.views.job(record)), starts(explained, axis.now)
+        lanes = list(lanes_of(job, events, told, record.mates, axis, expected))
+        why = sentences.row(job, others(record, told), axis.now)
+        return Row(record.id, sentences.title(job), job.owner, job.name, why, lanes)
 
 
 def _past(records: Iterable[JobRecord], instant: int) -> str:
@@ -171,6 +178,15 @@ def _past(records: Iterable[JobRecord], instant: int) -> str:
     shown = list(records)
     ages = sorted(instant - one.submitted_at for one in [one for one in shown if not one.state.final] or shown)
     return span_of(ages[(len(ages) - 1) // 2] if ages else 0)
+
+
+def _ends(records: Iterable[JobRecord]) -> Iterator[int]:
+    """Yield when what jobs have ends: their holds, and their runs at the latest."""
+    for record in records:
+        if record.state is JobState.HOLDING and record.job.held_until < FOREVER:
+            yield record.job.held_until
+        elif record.state is JobState.RUNNING and record.allocation is not None:
+            yield record.allocation.latest_end
 
 
 def _wanted(records: Iterable[JobRecord], peers: Iterable[str]) -> dict[str, set[str]]:
@@ -190,32 +206,67 @@ def others(record: JobRecord, told: Mapping[str, Told]) -> dict[str, Job | None]
     }
 
 
-def starts(explained: Explanation) -> dict[str, datetime]:
-    """Return when jobs are expected to start, by domain: of all together, if that is known."""
-    together = explained.together
+def starts(explained: Explanation, now: datetime) -> Starts:
+    """Return when jobs are expected to start, by domain, and what is said of it: of all together, if that is known."""
+    together, own = explained.together, explained.job.domain
     sides = {side.domain: together or side.start for side in (explained.job, *explained.mates)}
-    return {peer: one.at for peer, one in sides.items() if one is not None and one.source in ("plan", "batch_system")}
+    alone = together is None and bool(explained.mates)
+    return {
+        peer: (one.at, _beside(words.start(one, now), peer == own, alone=alone))
+        for peer, one in sides.items()
+        if one is not None and one.source != "has_nodes"
+    }
 
 
-def lane_of(job: Job, events: Sequence[Event], axis: Axis, expected: datetime | None = None) -> Lane:
+def _beside(when: str, ours: bool, *, alone: bool) -> str:
+    """Say it once if it is of all together, else of each side."""
+    if alone:
+        return f"{when} {'here' if ours else 'there'}"
+    return when if ours else ""
+
+
+def lanes_of(
+    job: Job,
+    events: Sequence[Event],
+    told: Mapping[str, Told],
+    mates: Mapping[str, str | None],
+    axis: Axis,
+    expected: Starts,
+) -> Iterator[Lane]:
+    """Yield the lanes of a job and its mates, by domain."""
+    yield lane_of(job, events, axis, expected.get(job.domain))
+    for peer, id in mates.items():
+        yield lane_of_mate(peer, id, told.get(peer), job, axis, expected.get(peer))
+
+
+def lane_of(job: Job, events: Sequence[Event], axis: Axis, expected: Start | None = None) -> Lane:
     """Return the lane of a job."""
+    at, said = expected or (None, "")
     state = sentences.STATES.get(job.state, job.state)
-    return Lane(job.domain, job.id, state, _said(job, axis, expected), lane(axis, job, events, expected))
+    return Lane(job.domain, job.id, state, "", _said(job, axis, at), lane(axis, job, events, at, said))
 
 
 def lane_of_mate(
-    peer: str, id: str | None, told: Told | None, ours: Job, axis: Axis, expected: datetime | None = None
+    peer: str, id: str | None, told: Told | None, ours: Job, axis: Axis, expected: Start | None = None
 ) -> Lane:
-    """Return the lane of a mate, as far as its domain tells."""
+    """Return the lane of a mate, as far as its domain tells; else what is known of it here."""
     if id is None:
-        return Lane(peer, "", "not submitted", f"{peer} has no such job yet", ())
+        return Lane(peer, "", sentences.MATES["unsubmitted"], "", "", ())
     if told is not None and id in told.jobs:
-        return lane_of(*told.jobs[id], axis, expected)
-    status = sentences.status_of(ours, peer, axis.now)
-    why = told.problem if told is not None and told.problem else f"{peer} tells no more about it"
-    heard = [f"last heard {words.ago(mate.heard_at, axis.now)}" for mate in ours.mates if mate.heard_at is not None]
-    known = filter(None, (sentences.to_start(ours, peer, axis.now), why, *heard))
-    return Lane(peer, id, status, "; ".join(known), ())
+        job, events = told.jobs[id]
+        return lane_of(job, events, axis, expected)
+    state, age = sentences.status_of(ours, peer, axis.now)
+    bars = tuple(start_of(axis, ours.slot, None, ""))
+    agreed = f"slot {words.soon(ours.slot, axis.now)}" if ours.slot is not None else ""
+    return Lane(peer, id, state, age, agreed or sentences.to_start(ours, peer, axis.now), bars)
+
+
+def _untold(rows: Iterable[Row], told: Mapping[str, Told], here: str) -> Iterator[str]:
+    """Yield what peers do not tell, once each: their lanes have no more than what is known here."""
+    lanes = [lane for row in rows for lane in row.lanes if lane.domain != here and lane.job]
+    for peer, answer in told.items():
+        if any(lane.domain == peer and lane.job not in answer.jobs for lane in lanes):
+            yield f"{answer.problem or sentences.UNTOLD.format(peer=peer)}."
 
 
 def _said(job: Job, axis: Axis, expected: datetime | None) -> str:
@@ -287,11 +338,12 @@ def _card(domain: Domain | None, note: str, facts: Sequence[Fact], name: str = "
         width = round(100 * nodes[kind] / total, 2) if total else 0.0
         shares.append((kind, round(place, 2), width))
         place += width
-    cap = Decimal(domain.max_held_fraction or "1")
     said = ", ".join(f"{number} {kind}" for kind, number in nodes.items() if number)
-    allowed = int(cap * total)
-    held = f"{words.count(total, 'node')}: {said}; at most {allowed} may be held"
-    return DomainCard(domain.name, note, facts, shares, float(100 * cap), held)
+    held = f"{words.count(total, 'node')}: {said}"
+    if domain.slots or domain.scheme == "off":  # its jobs never hold
+        return DomainCard(domain.name, note, facts, shares, None, held)
+    cap = Decimal(domain.max_held_fraction or "1")
+    return DomainCard(domain.name, note, facts, shares, float(100 * cap), f"{held}; at most {int(cap * total)} held")
 
 
 def _waits(sums: Sums) -> list[Wait]:

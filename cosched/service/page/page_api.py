@@ -12,6 +12,7 @@ from cosched.service.api.reads import Reads
 from cosched.service.api.views import Views
 from cosched.service.clock import Clock
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.manager.queues import Queue
 from cosched.service.page.viewers import Policy
 from cosched.service.planning.explaining import Explaining
 from cosched.service.store import EventRecord, JobRecord
@@ -40,8 +41,8 @@ class Described:
     about: Callable[[], cluster_pb2.Domain]
     policy: Policy
     clock_ahead: Callable[[Domain], timedelta]  # of a peer's clock; 0 if it is unknown
-
     explaining: Explaining
+    queue: Queue
 
     def now(self) -> datetime:
         """Return the present."""

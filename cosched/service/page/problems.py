@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -12,9 +12,11 @@ from cosched.client import Domain, Peer
 from cosched.core.protocol import FOREVER
 from cosched.service.configuration import Configuration
 from cosched.service.page.listing import Sums
-from cosched.service.page.words import count, milliseconds, span, until
+from cosched.service.page.words import ago, count, milliseconds, span, until
 from cosched.service.store import JobRecord
 
+_APART = "no pair with it starts together"
+_SERVES = "Does cosched serve run there? "
 LONG_HOLD = 600  # seconds
 LONG_UNSUBMITTED = 3600
 
@@ -29,9 +31,13 @@ class Weight(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong: `todo` is for whoever can mend it; `job` is the id of the job that it is about."""
+    """One thing that is wrong, in a few words (`head`) and in more.
+
+    `todo` is for whoever can mend it; `job` is the id of the job that it is about.
+    """
 
     weight: Weight
+    head: str
     what: str
     todo: str
     job: int | None = None
@@ -66,34 +72,62 @@ def problems(situation: Situation) -> list[Problem]:
     return sorted(found, key=lambda problem: problem.weight)
 
 
+def glance(domain: Domain, found: Sequence[Problem]) -> str:
+    """Say in a line what somebody must know who reads no more; `found`: the problems, the worst first."""
+    if found:
+        return f"{found[0].head}{f'; {len(found) - 1} more' if len(found) > 1 else ''}"
+    if not domain.peers:
+        return "No peer is configured, so no job here has a mate"
+    first, *more = domain.peers
+    return f"All is well: {f'all {len(domain.peers)} peers answer' if more else f'{first.name} answers'}"
+
+
 def _stalled(situation: Situation) -> Iterator[Problem]:
     if situation.stalled is not None:
         todo = "Nothing is lost, and jobs run on. Look at the service's log, and at the disk of its database."
-        yield Problem(Weight.STOPS, f"This domain does not work: {situation.stalled}.", todo)
+        yield Problem(
+            Weight.STOPS,
+            "This domain does not work: no job starts",
+            f"This domain does not work: {situation.stalled}.",
+            todo,
+        )
 
 
 def _of_peer(situation: Situation, peer: Peer) -> Iterator[Problem]:
     since = until(peer.since, situation.now)
-    waiting = situation.sums.waiting[peer.name]
+    waits = f"jobs here that wait for its jobs: {situation.sums.waiting[peer.name]}"
+    without = f"A job that becomes ready {situation.without(peer.name)}."
     if peer.state == "refused":
         todo = "A misconfiguration: cosched doctor, run on both hosts, names the key or the certificate."
-        yield Problem(Weight.STOPS, f"{peer.name} and this domain refuse each other for {since}: {peer.problem}.", todo)
+        what = f"{peer.name} and this domain refuse each other for {since}: {peer.problem}."
+        yield Problem(Weight.STOPS, f"{peer.name} and this domain refuse each other: {_APART}", what, todo)
     elif peer.stopped_at is not None:
-        todo = f"It said that it would be back. A job that becomes ready {situation.without(peer.name)}."
-        ago = until(peer.stopped_at, situation.now)
-        what = f"{peer.name} stopped {ago} ago; jobs here that wait for its jobs: {waiting}."
-        yield Problem(Weight.HURTS, what, todo)
+        late = peer.back_by is not None and peer.back_by < situation.now
+        back = f"said that it would be back {ago(peer.back_by, situation.now) if peer.back_by else 'soon'}"
+        what = f"{peer.name} stopped in order {ago(peer.stopped_at, situation.now)}, and {back}; {waits}."
+        head = (
+            f"{peer.name} is not back in time: {_APART}" if late else f"{peer.name} stopped in order, and will be back"
+        )
+        yield Problem(Weight.STOPS if late else Weight.HURTS, head, what, f"{_SERVES if late else ''}{without}")
     elif peer.state == "unreachable":
-        todo = f"Does cosched serve run there? A job that becomes ready {situation.without(peer.name)}."
-        what = f"{peer.name} gives no answer for {since}; jobs here that wait for its jobs: {waiting}."
-        yield Problem(Weight.STOPS, what, todo)
+        what = f"{peer.name} gives no answer for {since}; {waits}."
+        yield Problem(Weight.STOPS, f"{peer.name} gives no answer: {_APART}", what, f"{_SERVES}{without}")
+    elif peer.state == "unknown":
+        what = f"{peer.name} has not been heard since this domain serves; {waits}."
+        yield Problem(Weight.TELLS, f"{peer.name} has not been heard yet", what, "Its first answer takes seconds.")
     elif peer.problem:
         todo = "Its operators know more; cosched resume, there, ends a drain."
-        yield Problem(Weight.TELLS, f"{peer.name}: {peer.problem}.", todo)
+        does = "drains" if peer.problem.startswith("drains") else "does not work as it should"
+        yield Problem(Weight.TELLS, f"{peer.name} {does}", f"{peer.name}: {peer.problem}.", todo)
     most = timedelta(seconds=float(situation.configuration.coscheduling.max_clock_offset))
     if peer.clock_offset is not None and abs(peer.clock_offset) > most > timedelta(0):
         what = f"The clock of {peer.name} is {milliseconds(peer.clock_offset)} off, so pairs agree on no instant."
-        yield Problem(Weight.HURTS, what, "Let a time service (chrony, ntpd) set the clocks of both hosts.")
+        yield Problem(
+            Weight.HURTS,
+            f"The clock of {peer.name} is off: pairs agree on no instant",
+            what,
+            "Let a time service (chrony, ntpd) set the clocks of both hosts.",
+        )
 
 
 def _drains(situation: Situation) -> Iterator[Problem]:
@@ -104,9 +138,12 @@ def _drains(situation: Situation) -> Iterator[Problem]:
     what = f"This domain drains, for {until(drain.since, situation.now)} now, and makes no holds and no pairs"
     if overdue:
         what += f"; that it would be over was expected {until(drain.until, situation.now)} ago"
-    yield Problem(
-        Weight.HURTS if overdue else Weight.TELLS, f"{what}.", "When the maintenance is done: cosched resume."
+    weight, head = (
+        (Weight.HURTS, "The end of the drain here is overdue: no pairs are made")
+        if overdue
+        else (Weight.TELLS, "This domain drains: no pairs are made")
     )
+    yield Problem(weight, head, f"{what}.", "When the maintenance is done: cosched resume.")
 
 
 def _cap(situation: Situation) -> Iterator[Problem]:
@@ -114,7 +151,12 @@ def _cap(situation: Situation) -> Iterator[Problem]:
     cap = Decimal(situation.domain.max_held_fraction or "1") * sum(nodes.values())
     if nodes["held"] and nodes["held"] >= cap:
         what = f"Holds keep {count(nodes['held'], 'node')}, as many as they may: other jobs yield instead."
-        yield Problem(Weight.HURTS, what, 'A shorter release_interval, or scheme = "meet", holds fewer nodes.')
+        yield Problem(
+            Weight.HURTS,
+            "Holds keep as many nodes as they may",
+            what,
+            'A shorter release_interval, or scheme = "meet", holds fewer nodes.',
+        )
 
 
 def _holds(situation: Situation) -> Iterator[Problem]:
@@ -126,15 +168,16 @@ def _holds(situation: Situation) -> Iterator[Problem]:
     if lasts < LONG_HOLD:
         return
     kept = sum(record.node_count for record in holding)
+    head = f"Nodes held idle for up to {span(lasts)}: {kept}"
     by = f"{count(kept, 'node')}, by {count(len(holding), 'job')}"
     what = f"Held idle for mates: {by}; the longest hold has lasted {span(lasts)}."
     forever = oldest.job.held_until >= FOREVER
     ends = "It never ends by itself (release_interval = 0)." if forever else "It ends by itself."
     if not situation.sees(oldest):
-        yield Problem(Weight.HURTS, what, ends)
+        yield Problem(Weight.HURTS, head, what, ends)
         return
     todo = f"{ends} cosched release {oldest.id} ends it now, cosched unlink {oldest.id} starts the job alone."
-    yield Problem(Weight.HURTS, what, todo, oldest.id)
+    yield Problem(Weight.HURTS, head, what, todo, oldest.id)
 
 
 def _each_other(situation: Situation) -> Iterator[Problem]:
@@ -149,7 +192,8 @@ def _each_other(situation: Situation) -> Iterator[Problem]:
             todo = (
                 "With release_interval = 0 this may last for ever: set one." if never else "The next release ends it."
             )
-            yield Problem(Weight.STOPS if never else Weight.TELLS, what, todo)
+            head = f"Holds here and on {peer.name} wait for each other"
+            yield Problem(Weight.STOPS if never else Weight.TELLS, head, what, todo)
 
 
 def _unknown(situation: Situation) -> Iterator[Problem]:
@@ -160,7 +204,7 @@ def _unknown(situation: Situation) -> Iterator[Problem]:
     what = f"Jobs whose mate does not exist, or will not run: {len(wrong)}. They wait."
     job = named if named is not None else "ID"
     todo = f"cosched link {job} DOMAIN:ID names another mate, cosched unlink {job} lets the job start alone."
-    yield Problem(Weight.HURTS, what, todo, named)
+    yield Problem(Weight.HURTS, f"{count(len(wrong), 'job')} with mates that will not run", what, todo, named)
 
 
 def _unsubmitted(situation: Situation) -> Iterator[Problem]:
@@ -173,7 +217,8 @@ def _unsubmitted(situation: Situation) -> Iterator[Problem]:
     what = f"Jobs whose mates nobody has submitted: {len(waiting)}; the longest has waited for {lasts}."
     then = f"After {span(patience)} a job starts alone (mate_patience)." if patience is not None else ""
     seen = oldest.id if situation.sees(oldest) else None
-    yield Problem(Weight.TELLS, what, f"Submit the mate, or cosched unlink the job. {then}".strip(), seen)
+    head = f"{count(len(waiting), 'job')} long without a submitted mate"
+    yield Problem(Weight.TELLS, head, what, f"Submit the mate, or cosched unlink the job. {then}".strip(), seen)
 
 
 def _held_since(record: JobRecord) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from cosched.client import Explanation, Job, Mate, Member
+from cosched.client import Job, Mate, Member
 from cosched.core.job import JobState
+from cosched.core.story import Why
 from cosched.reasons import STARTING, WHY, in_words
 from cosched.service.domain import story
-from cosched.service.page import words
 from cosched.service.page.words import ago, count, span, until
 from cosched.service.store import JobRecord
 from cosched.v1 import coscheduling_pb2 as wire
@@ -18,6 +18,7 @@ STATES = {
     "queued": "queued", "ready": "ready", "holding": "holds", "starting": "starts", "running": "runs",
     "completed": "completed", "failed": "failed", "cancelled": "cancelled",
 }  # fmt: skip
+MATES = {"queuing": "queued", "holding": "holds", "running": "runs", "unsubmitted": "not submitted"}
 _MATE = {
     "queuing": "waits in its queue",
     "holding": "holds its nodes and waits",
@@ -28,6 +29,7 @@ _MATE = {
     "unsubmitted": "is not submitted yet",
     "unknown": "is not known there",
 }
+UNTOLD = '{peer} tells you no more of its jobs: show = "all" in its [page] would fill their lanes here'
 _REASONS = {
     **WHY,
     story.MATE_HOLDS: "{mate} holds its nodes and waits",
@@ -47,17 +49,15 @@ HOLDS, MATE_HOLDS, HAVE_SLOT = (
     "{be} waited for by jobs that hold nodes of {peer}",
     "{has} slots with jobs of {peer}",
 )
-NOT_THERE, MATE_QUEUES, OTHER = (
-    "wait{s} for jobs that {peer} has not got yet",
-    "wait{s} for jobs that queue on {peer}",
-    "wait{s} for jobs of {peer}",
-)
+NOT_THERE, OTHER = "wait{s} for jobs that {peer} has not got yet", "wait{s} for jobs of {peer}"
 _BY_STATUS: dict[int, str] = {
     wire.MATE_STATUS_HOLDING: MATE_HOLDS,
-    wire.MATE_STATUS_QUEUING: MATE_QUEUES,
     wire.MATE_STATUS_UNSUBMITTED: NOT_THERE,
 }
-ORDER = (HOLDS, MATE_HOLDS, HAVE_SLOT, NOT_THERE, MATE_QUEUES, OTHER)
+ORDER = (HOLDS, MATE_HOLDS, HAVE_SLOT, NOT_THERE, OTHER)
+
+
+_SHOWN = ("", story.WAITS_IN_QUEUE, story.MATE_HOLDS, Why.MATE_QUEUING, Why.MATE_UNSUBMITTED)  # by the lanes
 
 
 def kind_of_wait(record: JobRecord) -> str:
@@ -71,12 +71,15 @@ def kind_of_wait(record: JobRecord) -> str:
     return _BY_STATUS.get(record.mate_status, OTHER)
 
 
-def status_of(job: Job, peer: str, now: datetime) -> str:
-    """Say what is known here of the job's mate on a peer."""
-    known = [mate.status for mate in job.mates if mate.domain == peer]
+def status_of(job: Job, peer: str, now: datetime) -> tuple[str, str]:
+    """Say what is known here of the job's mate on a peer, and how old that is (empty: not known)."""
+    known = [(mate.status, mate.heard_at) for mate in job.mates if mate.domain == peer]
     if job.group is not None:
-        known = [member.status for member in job.group.members if member.domain == peer]
-    return (known[0] if known else None) or ("to start" if to_start(job, peer, now) else "unknown")
+        known = [(member.status, None) for member in job.group.members if member.domain == peer]
+    status, heard_at = known[0] if known else (None, None)
+    if status is None:
+        return ("to start" if to_start(job, peer, now) else "not known yet"), ""
+    return MATES.get(status, status), "" if heard_at is None else ago(heard_at, now)
 
 
 def to_start(job: Job, peer: str, now: datetime) -> str:
@@ -84,6 +87,14 @@ def to_start(job: Job, peer: str, now: datetime) -> str:
     members = job.group.members if job.group is not None else ()
     by = next((member.starts_by for member in members if member.domain == peer), None)
     return f"starts {ago(by, now)} at the latest" if by is not None and by > now else ""
+
+
+def mates(job: Job) -> str:
+    """Name the pair or group, and the mates as far as they are known; empty: the job has none."""
+    others: Sequence[Mate | Member] = job.mates if job.group is None else job.group.members
+    names = " ".join(f"{one.domain}:{one.id or '?'}" for one in others)
+    named = job.group.name if job.group is not None else next((mate.pair for mate in job.mates if mate.pair), None)
+    return f"{named} · {names}" if named else names
 
 
 def title(job: Job) -> str:
@@ -111,7 +122,7 @@ def waits(job: Job, others: Mapping[str, Job | None], now: datetime) -> str:
             return f"starts with its mate {ago(job.slot, now)}, as agreed"
         if job.holds.until is not None:
             return f"its {count(job.nodes, 'node')} are {job.reason}. {_hold_ends(job, now)}"
-        return f"waits for {until(job.submitted_at, now)}: {_why(job) or _of_mates(job)}"
+        return f"queued for {until(job.submitted_at, now)}: {_why(job) or _of_mates(job)}"
     return _ended(job, others, now)
 
 
@@ -120,14 +131,13 @@ def _why(job: Job) -> str:
     return job.reason if said is None else said
 
 
-def expected(explained: Explanation, now: datetime) -> str:
-    """Say when a pair or a group is expected to start; if that is not known, its job here; empty: neither is."""
-    own = explained.job.start
-    if explained.together is not None:
-        return words.start(explained.together, now)
-    if own is None or not explained.mates:
-        return ""
-    return f"here, without regard to its mate: {words.start(own, now)}"
+def row(job: Job, others: Mapping[str, Job | None], now: datetime) -> str:
+    """Say of a job what its lanes and those of its mates do not show: all, once it has started; else why it waits."""
+    if job.state == "holding":
+        return f"{count(job.nodes, 'node')} idle. {_hold_ends(job, now)}"
+    if job.state not in ("queued", "ready") or job.holds.until is not None:
+        return waits(job, others, now)
+    return "" if job.slot is not None or job.reason in _SHOWN else _why(job)
 
 
 def _ended(job: Job, others: Mapping[str, Job | None], now: datetime) -> str:

@@ -8,17 +8,18 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from cosched.service.configuration import Configuration
 from cosched.service.domain.watching import Watchers
 from cosched.service.page.guard import too_many
 from cosched.service.page.history import Histories
-from cosched.service.page.job_list import LINES, JobLists
+from cosched.service.page.job_list import ANY, LINES, Asked, JobLists
 from cosched.service.page.job_story import Stories
 from cosched.service.page.limits import Limits, TooManyError
 from cosched.service.page.listing import Listing, Wait
 from cosched.service.page.live import Pulse
+from cosched.service.page.nodes import NodeMaps
 from cosched.service.page.overview import ROWS, Overviews, Question
 from cosched.service.page.page_api import Described
 from cosched.service.page.peers_told import PeersTold
@@ -30,7 +31,6 @@ from cosched.service.wire.fields import number
 TEMPLATES = Path(__file__).with_name("templates")
 MAX_FIND = 256
 MAX_FIRST = 1_000_000
-MAX_STATE = 16
 
 
 class Site:
@@ -49,12 +49,13 @@ class Site:
         self._show = configuration.shown_to
         self._described = described
         self._limits = limits
-        listing = Listing(described)
+        self.listing = listing = Listing(described)
         self._overviews = Overviews(described, told, listing, configuration, problem)
         self._lists = JobLists(described, listing)
         self._stories = Stories(described, told)
         length = configuration.page.history if configuration.page is not None else 0
-        self._histories = Histories(described, [peer.name for peer in configuration.peers], length)
+        self.histories = Histories(described, [peer.name for peer in configuration.peers], length)
+        self._maps = NodeMaps(described)
         self._pulse = Pulse(watchers)
         self._environment = Environment(
             loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
@@ -72,13 +73,22 @@ class Site:
         )  # fmt: skip
 
     async def jobs(self, request: Request) -> Response:
-        """Show all jobs of this domain that have not ended."""
-        question, state = _question(request), request.query_params.get("state", "")[:MAX_STATE]
-        found = await self._lists.jobs(request.state.viewer, state, question.find, question.first)
+        """Show all jobs of this domain that have not ended, or go to the one that is looked for."""
+        question, asked = _question(request), request.query_params
+        wanted = {key: asked.get(key, "").strip()[:MAX_FIND] for key in ("state", "user", "account", "pair", "sort")}
+        find = question.find.removeprefix(f"{self._here}:")
+        if find and not any(wanted.values()) and (hit := await self._lists.hit(request.state.viewer, find)) is not None:
+            return RedirectResponse(f"jobs/{hit}", 303)
+        found = await self._lists.jobs(request.state.viewer, Asked(find, **wanted, first=question.first))
         return self._page(
-            "jobs.html.j2", request, "", now=found.now, found=found, find=question.find, state=state, page_size=LINES,
-            counted=_counted(found.first, len(found.lines), found.all_lines),
+            "jobs.html.j2", request, "", now=found.now, found=found, find=question.find, any=ANY, page_size=LINES,
+            counted=_counted(question.first, len(found.lines), found.all_lines),
         )  # fmt: skip
+
+    async def nodes(self, request: Request) -> Response:
+        """Show what each node does."""
+        found = await self._maps.map(request.state.viewer)
+        return self._page("nodes.html.j2", request, "", now=found.now, found=found)
 
     async def job(self, request: Request) -> Response:
         """Show one job, and its story on all domains."""
@@ -91,14 +101,13 @@ class Site:
 
     async def history(self, request: Request) -> Response:
         """Show the last days."""
-        found = await self._histories.history(request.query_params.get("past", ""))
-        used = await self._histories.usage(request.state.viewer, found.past)
+        found = await self.histories.history(request.query_params.get("past", ""))
+        used = await self.histories.usage(request.state.viewer, found.past)
         return self._page(
             "history.html.j2",
             request,
             "",
             used=used,
-            spans=list(self._histories.spans),
             **{name: getattr(found, name) for name in found.__slots__},
         )
 
@@ -126,7 +135,7 @@ class Site:
         viewer = request.state.viewer
         text = self._environment.get_template(template).render(
             here=self._here, viewer=viewer, sight=self._sight(viewer), root=root,
-            current=template.partition(".")[0], **{"now": self._described.now(), **values},
+            current=template.partition(".")[0], **{"now": self._described.now(), "find": "", **values},
         )  # fmt: skip
         return HTMLResponse(text, status)
 

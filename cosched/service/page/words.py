@@ -41,10 +41,8 @@ def soon(then: datetime, now: datetime) -> str:
 
 
 def start(estimate: Estimate, now: datetime) -> str:
-    """Say in short when a start is expected."""
-    if estimate.source in ("has_nodes", "slot"):
-        return expected(estimate, now)
-    return f"start expected {soon(estimate.at, now)}"
+    """Say in short when a start is expected, or agreed."""
+    return f"{soon(estimate.at, now)}{', agreed' if estimate.source == 'slot' else ''}"
 
 
 def expected(estimate: Estimate, now: datetime) -> str:

@@ -33,7 +33,8 @@ async function renew() {
   stale = false;
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-    if (answer.ok) put(await answer.text());
+    if (answer.redirected) location.replace(answer.url);
+    else if (answer.ok) put(await answer.text());
     pace().textContent = answer.ok ? "Live." : "Not live at present. Reload for newer.";
   } catch {
     pace().textContent = "The service gives no answer. This is what it said last.";
