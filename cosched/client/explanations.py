@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from cosched.client.fields import if_any, if_given, instant, instant_of, many, part, plain, word_if_any, words
+from cosched.client.fields import duration, if_any, if_given, instant, instant_of, many, part, plain, word_if_any, words
 from cosched.client.jobs import JOB_STATES
 from cosched.client.view import View
 from cosched.v1 import explain_pb2
@@ -117,6 +117,7 @@ class Outlook(View[explain_pb2.Outlook]):
     submitted_at = instant("When it was submitted.")
     started_at = instant("When its resource manager began to run it.")
     ended_at = instant("When it ended.")
+    gap = duration("Of a job of a pair: how much later it began than its mate, by one clock; None: not known.")
     cost = if_given(Cost, "What it has cost beyond its run so far; None: it has no mate, or that is unknown.")
     problem = plain(str, "Why nothing is known; empty if it is.")
     near = plain(

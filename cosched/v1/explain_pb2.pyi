@@ -94,7 +94,7 @@ class Explanation(_message.Message):
     def __init__(self, job: _Optional[_Union[Outlook, _Mapping]] = ..., mates: _Optional[_Iterable[_Union[Outlook, _Mapping]]] = ..., together: _Optional[_Union[Estimate, _Mapping]] = ...) -> None: ...
 
 class Outlook(_message.Message):
-    __slots__ = ("job", "state", "start", "position", "queued", "reason", "problem", "submitted_at", "started_at", "ended_at", "nodes", "cost", "position_at", "near", "size", "starting")
+    __slots__ = ("job", "state", "start", "position", "queued", "reason", "problem", "submitted_at", "started_at", "ended_at", "nodes", "cost", "position_at", "near", "size", "starting", "gap")
     JOB_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     START_FIELD_NUMBER: _ClassVar[int]
@@ -111,6 +111,7 @@ class Outlook(_message.Message):
     NEAR_FIELD_NUMBER: _ClassVar[int]
     SIZE_FIELD_NUMBER: _ClassVar[int]
     STARTING_FIELD_NUMBER: _ClassVar[int]
+    GAP_FIELD_NUMBER: _ClassVar[int]
     job: _coscheduling_pb2.JobRef
     state: _job_pb2.JobState
     start: Estimate
@@ -127,7 +128,8 @@ class Outlook(_message.Message):
     near: str
     size: str
     starting: bool
-    def __init__(self, job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., state: _Optional[_Union[_job_pb2.JobState, str]] = ..., start: _Optional[_Union[Estimate, _Mapping]] = ..., position: _Optional[int] = ..., queued: _Optional[int] = ..., reason: _Optional[_Union[Reason, _Mapping]] = ..., problem: _Optional[str] = ..., submitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., nodes: _Optional[int] = ..., cost: _Optional[_Union[Cost, _Mapping]] = ..., position_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., near: _Optional[str] = ..., size: _Optional[str] = ..., starting: _Optional[bool] = ...) -> None: ...
+    gap: _duration_pb2.Duration
+    def __init__(self, job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., state: _Optional[_Union[_job_pb2.JobState, str]] = ..., start: _Optional[_Union[Estimate, _Mapping]] = ..., position: _Optional[int] = ..., queued: _Optional[int] = ..., reason: _Optional[_Union[Reason, _Mapping]] = ..., problem: _Optional[str] = ..., submitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., nodes: _Optional[int] = ..., cost: _Optional[_Union[Cost, _Mapping]] = ..., position_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., near: _Optional[str] = ..., size: _Optional[str] = ..., starting: _Optional[bool] = ..., gap: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Cost(_message.Message):
     __slots__ = ("held", "booked", "pushed", "slots")

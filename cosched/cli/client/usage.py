@@ -116,7 +116,9 @@ def _cost(cost: Cost) -> str:
 
 
 def _skew(sides: Sequence[Outlook]) -> timedelta | None:
-    """How far apart the jobs started; None: not known of all."""
+    """How far apart the jobs started, by one clock if that was measured; None: not known of all."""
+    if sides[0].gap is not None:
+        return abs(sides[0].gap)
     starts = [side.started_at for side in sides if side.started_at]
     return max(starts) - min(starts) if len(starts) == len(sides) > 1 else None
 

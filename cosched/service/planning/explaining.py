@@ -198,6 +198,8 @@ class Explaining:
         told.submitted_at.seconds = to_wall(record.submitted_at)
         if record.ran_from is not None:
             told.started_at.FromMilliseconds(round(1000 * (record.ran_from + self._clock.shift)))
+        if record.is_pair and record.apart_s is not None:
+            told.gap.FromMilliseconds(round(1000 * record.apart_s))
         if record.ended_at is not None:
             told.ended_at.seconds = to_wall(record.ended_at)
         if not record.paired:

@@ -6,6 +6,7 @@ import time
 import pytest
 from google.protobuf.text_format import Parse
 
+from cosched.v1 import job_pb2
 from cosched.v1.explain_pb2 import Explanation
 from tests.client.fake_domain import EPOCH
 
@@ -76,6 +77,19 @@ def test_there_is_no_efficiency_without_a_run(cosched, domain, ran, shown):
     told_efficiency = cosched("efficiency", "17").stdout
     assert "charged     0.03 node-hours" in told_efficiency
     assert told_efficiency.partition("node-hours\n")[2].rpartition("node-hours")[2].strip() == shown.strip()
+
+
+def test_the_skew_is_the_gap_that_was_measured_whatever_the_clocks_say(cosched, domain):
+    domain.add()
+    told = domain.explanations["17"] = Explanation()
+    told.job.job.domain, told.job.job.job_id = "intrepid", "17"
+    mate = told.mates.add(state=job_pb2.JOB_STATE_RUNNING, starting=True)
+    mate.job.domain, mate.job.job_id = "eureka", "1"
+    told.job.started_at.seconds, mate.started_at.seconds = EPOCH, EPOCH + 3600
+    assert "\neureka:1    starting\n" in cosched("efficiency", "17").stdout
+    assert "\nskew        1 h\n" in cosched("efficiency", "17").stdout
+    told.job.gap.FromMilliseconds(-5400)
+    assert "\nskew        5 s\n" in cosched("efficiency", "17").stdout
 
 
 def test_names_of_any_length_stand_apart_and_windows_are_told(cosched, domain):
