@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 import pytest
 
 from cosched.core.allocation import Allocation
@@ -47,25 +50,38 @@ from cosched.core.protocol import (
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, ExternalSettings
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.core.story import Why
 from tests.tiers import SEED, soaked
 
-from .besieged import KINDS, NODES, PEERS, STEPS
+from .besieged import KINDS, NODES, PEERS, STEPS, Besieged
+from .followers import Followers
+
+T = TypeVar("T", bound=Besieged)
+FOLLOWING = [type(f"Following{kind.__name__}", (Followers, kind), {}) for kind in KINDS]
 
 
-def besieged(seed: int) -> None:
+def besieged(seed: int, kinds: Sequence[type[T]] = KINDS) -> T:
     """A history of STEPS steps; an AssertionError names the seed."""
-    made = KINDS[seed % len(KINDS)](seed)
+    made = kinds[seed % len(kinds)](seed)
     for number in range(STEPS):
         try:
             made.step()
         except Exception as error:
             raise AssertionError(f"seed {seed}, step {number}: {error!r}") from error
+    return made
 
 
 @pytest.mark.parametrize("seeds", soaked([(50, *range(20)), range(SEED * 10_000, SEED * 10_000 + 5_000)], 1))
 def test_whatever_a_peer_says_nothing_raises_and_core_and_scheduler_agree(seeds):
     for seed in seeds:
         besieged(seed)
+
+
+@pytest.mark.parametrize("seeds", soaked([range(40), range(SEED * 10_000, SEED * 10_000 + 5_000)], 1))
+def test_nor_does_it_whatever_becomes_of_the_members_that_jobs_follow(seeds):
+    """ "Of two orders at once the one on record first counts." Each is carried out, or comes to nothing."""
+    ended = set().union(*(besieged(seed, FOLLOWING).ended for seed in seeds))
+    assert ended == {Why.MATE_ENDED, Why.MATE_FAILED, Why.MATE_REQUEUED}
 
 
 # A job leaves its group, or its pair, while a peer waits for what our scheduler can do for it

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
-from cosched.core.coscheduling.membership import Heard
+from cosched.core.coscheduling.membership import NOTHING, Heard
 from cosched.core.effects import Answer, Call, CancelJob, Effect, EndRun, SetTimer, Timer
 from cosched.core.events import CallFailed, CheckDue, Finished, Requeued
 from cosched.core.job import WAITING, JobState
@@ -184,6 +184,8 @@ class Following:
     def ends(self, job: PairedJob) -> list[Effect]:
         """The run is over: what was still to be asked of others does not matter any more."""
         self.unanswered.pop(job.id, None)
+        if job.group is not None:
+            job.group.checks = NOTHING
         return [effect for peer in job.peers for effect in self._acknowledge(job, peer)]
 
     @staticmethod

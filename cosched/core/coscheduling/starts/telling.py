@@ -89,7 +89,8 @@ class Telling:
         """A job that was queued again waits until others know that; for one that cannot be reached it does not."""
         if event.failure in (Failure.BUSY, Failure.SLOW):
             return []
-        membership(job).unanswered |= {event.peer}
+        if job.group is not None:
+            job.group.unanswered |= {event.peer}
         return self._go_on(job)
 
     @staticmethod
