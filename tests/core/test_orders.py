@@ -20,6 +20,7 @@ from cosched.core.protocol import (
     MateTried,
     MemberTold,
     ProposeGroupStart,
+    Request,
     Status,
     TellMember,
     Terms,
@@ -35,6 +36,7 @@ from .driver import MATE_IS_K, NO, YES, DomainA, answered, called, decided, of, 
 REQUEUE, END = OnMemberRequeued.REQUEUE, OnMemberRequeued.END
 TERMS = Terms(ends_with=("B",), if_requeued=REQUEUE)
 QUEUED_AGAIN = MateStatus(Status.QUEUING, 0, None, runs=1)
+HOLDING = QUEUED_AGAIN._replace(status=Status.HOLDING)
 ENDED = MateStatus(Status.ENDED, 0, 0, runs=1)
 FAILED = MateStatus(Status.FAILED, 0, 0, runs=1)
 CHECK = GetMateStatus("k", "j")
@@ -55,10 +57,15 @@ def hint(number: int = 1) -> TellMember:
     return TellMember("j", "k", number)
 
 
+def check(a: DomainA) -> Request:
+    """What job j asks while it runs."""
+    return a.job().group.checks.get("B", CHECK)
+
+
 def hears(a: DomainA, status: MateStatus, number: int = 1) -> list[Effect]:
     """Job j hears that k has changed, asks, and is told this."""
     assert of(a.ask(hint(number)), Call) == [Call("B", "j", CHECK)]
-    return a.feed(Answered("j", CHECK, status, "B"))
+    return a.feed(Answered("j", check(a), status, "B"))
 
 
 def ordered(terms: Terms, status: MateStatus) -> DomainA:
@@ -72,7 +79,6 @@ def ordered(terms: Terms, status: MateStatus) -> DomainA:
     ("status", "order"),
     [
         (QUEUED_AGAIN, EndRun("j", Why.MATE_REQUEUED, again=True)),
-        (QUEUED_AGAIN._replace(status=Status.HOLDING), EndRun("j", Why.MATE_REQUEUED, again=True)),
         (QUEUED_AGAIN._replace(runs=0), None),  # "(*queuing* is also what a mate says that never ran)"
         (MateStatus(Status.RUNNING, 0, 5, runs=2), None),
         (ENDED, EndRun("j", Why.MATE_ENDED)),
@@ -95,12 +101,55 @@ def test_a_hint_is_acknowledged_when_it_is_on_record_what_follows():
     a = running()
     assert of(a.ask(hint()), Answer) == []
     assert of(a.ask(hint()), Answer) == []  # a copy is not acknowledged before, either
-    effects = a.feed(Answered("j", CHECK, QUEUED_AGAIN, "B"))
+    effects = a.feed(Answered("j", check(a), QUEUED_AGAIN, "B"))
     kinds = [type(effect) for effect in effects if type(effect) is not Record]
     assert kinds == [EndRun, Answer]
     assert answered_hint(effects)
     assert of(a.ask(hint()), Call) == []
     assert answered_hint(a.ask(hint()))
+
+
+@pytest.mark.parametrize("starts", [YES, NO])
+def test_a_hint_that_comes_while_the_job_may_be_starting_is_acknowledged_when_that_is_known(starts):
+    """Else its mate would ask in between, and be told that it runs."""
+    a = DomainA()
+    a.feed(Submitted("j", named_mate("B", "run7")._replace(terms=TERMS)))
+    a.run_job(Status.HOLDING, generation=1)
+    assert of(a.ask(hint()), Answer) == []
+    effects = a.reply(MateStarted(starts))
+    assert of(effects, Answer) == []
+    if starts:
+        assert of(effects, Call) == [Call("B", "j", CHECK)]
+        effects = a.feed(Answered("j", check(a), QUEUED_AGAIN, "B"))
+        assert of(effects, EndRun)
+    else:
+        effects = a.reply(MateTried(NO))
+        assert a.state() is JobState.READY  # it held, and asks again at once
+    assert answered_hint(effects)
+
+
+def test_a_mate_with_nodes_may_just_be_starting_with_the_job():
+    """It is asked again for a while. Who waits with nodes, since this domain could not be reached, still waits then."""
+    a = running(peer_patience=30, retry_interval=1)
+    effects = hears(a, HOLDING)
+    assert (of(effects, EndRun), of(effects, Answer), timer(effects, Timer.CHECK)) == ([], [], 1)
+    a.now = 59
+    a.feed(CheckDue("j"))
+    assert of(a.feed(Answered("j", check(a), HOLDING, "B")), EndRun) == []
+    a.now = 60
+    a.feed(CheckDue("j"))
+    effects = a.feed(Answered("j", check(a), HOLDING, "B"))
+    assert of(effects, EndRun) == [EndRun("j", Why.MATE_REQUEUED, again=True)]
+    assert answered_hint(effects)
+
+
+def test_a_hint_is_superseded_by_a_later_one():
+    """ "only the latest number is kept" """
+    a = running()
+    a.ask(hint(1))
+    assert of(a.ask(hint(2)), Answer) == [Answer("B", hint(1), MemberTold(False))]
+    effects = a.feed(Answered("j", check(a), QUEUED_AGAIN, "B"))
+    assert of(effects, Answer) == [Answer("B", hint(2), MemberTold(True))]
 
 
 def answered_hint(effects: list[Effect]) -> bool:
@@ -121,11 +170,11 @@ def test_no_answer_ends_nobody_and_it_is_asked_again(failure):
     a = running(peer_patience=30)
     a.ask(hint())
     a.now = 10
-    effects = a.feed(CallFailed("j", CHECK, failure, "B"))
+    effects = a.feed(CallFailed("j", check(a), failure, "B"))
     assert (of(effects, EndRun), of(effects, Answer), timer(effects, Timer.CHECK)) == ([], [], 40)
     assert Call("B", "j", CHECK) in a.feed(PeerThere("B"))
     assert a.feed(CheckDue("j")) == [Call("B", "j", CHECK)]
-    effects = a.feed(Answered("j", CHECK, ENDED, "B"))
+    effects = a.feed(Answered("j", check(a), ENDED, "B"))
     assert of(effects, EndRun) == [EndRun("j", Why.MATE_ENDED)]
     assert answered_hint(effects)
     assert a.feed(CheckDue("j")) == []
@@ -138,8 +187,8 @@ def test_the_first_order_on_record_counts(first, second):
     a = running()
     a.ask(hint(1))
     a.ask(hint(2))
-    assert len(of(a.feed(Answered("j", CHECK, first, "B")), EndRun)) == 1
-    assert of(a.feed(Answered("j", CHECK, second, "B")), EndRun) == []
+    assert len(of(a.feed(Answered("j", check(a), first, "B")), EndRun)) == 1
+    assert of(a.feed(Answered("j", check(a), second, "B")), EndRun) == []
     effects = a.ask(hint(3))
     assert (of(effects, Call), answered_hint(effects)) == ([], True)
     assert a.job().ending is (Why.MATE_REQUEUED if first is QUEUED_AGAIN else Why.MATE_ENDED)

@@ -19,7 +19,7 @@ The parts, each of which knows only those before it: `ledger` (the jobs and thei
 `algorithm1` (how a start now is proposed to a mate), `telling` (until all know), `proposing` (how it is proposed to
 more), `successors` (who comes in the place of one that has ended), `gathering` (what our jobs ask), `following` (when
 running jobs end with others), `hearing` (what they hear of others), `reserving` and `promises` (what they promise
-others), `links` (what owners say), `incoming` (what peers ask).
+others), `links` (what owners say), `incoming` (what peers ask), `recovering` (what follows a restart).
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from cosched.core.coscheduling.links import Links
 from cosched.core.coscheduling.names import Names, never
 from cosched.core.coscheduling.owners import SAME_NAMES, Owners
 from cosched.core.coscheduling.peers import Peers
+from cosched.core.coscheduling.recovering import Recovering
 from cosched.core.coscheduling.slots import Slots
 from cosched.core.coscheduling.starts.agreeing import Agreeing
 from cosched.core.coscheduling.starts.algorithm1 import Algorithm1
@@ -51,7 +52,7 @@ from cosched.core.coscheduling.starts.reserving import Reserving
 from cosched.core.coscheduling.starts.telling import Telling
 from cosched.core.coscheduling.successors import Successors
 from cosched.core.coscheduling.transitions import ForWhom, Transition, ignore
-from cosched.core.effects import Effect, SetTimer, Timer, Want
+from cosched.core.effects import Effect
 from cosched.core.events import (
     Answered,
     Asked,
@@ -161,6 +162,9 @@ class Coscheduler:
         )
         self.links = Links(ledger, names, allocations, asking, gathering, promises, telling)
         self.incoming = Incoming(ledger, names, allocations, answers, gathering, promises, hearing, successors)
+        self.recovering = Recovering(
+            ledger, names, allocations, asking, gathering, algorithm1, promises, telling, self.following, hearing
+        )
         self.table = self._transitions()
         self.others = self._other_events()
         self._follow = self._answers()
@@ -221,7 +225,7 @@ class Coscheduler:
         event = event if event.peer else replace(event, peer=job.peer)
         told = self.telling.handle(job, event, now) if job.untold or job.news else []
         group, request = job.group, event.request
-        if group is not None and group.checks and group.checks.get(event.peer) == request:
+        if group is not None and group.checks and self._is_check(job, event.peer, request):
             return told + self.hearing.checked(job, event, now)
         is_open = group is not None and group.asked.get(event.peer) is request  # the usual case
         if group is None or not (is_open or self.awaits(job, event.peer, request)):
@@ -236,7 +240,7 @@ class Coscheduler:
         """No answer to a call."""
         event = event if event.peer else replace(event, peer=job.peer)
         told = self.telling.handle(job, event, now) if job.untold or job.news else []
-        if job.group is not None and job.group.checks.get(event.peer) == event.request:
+        if job.group is not None and self._is_check(job, event.peer, event.request):
             return told + self.hearing.unchecked(job, event, now)
         if job.group is None or not self.awaits(job, event.peer, event.request):
             return told
@@ -244,6 +248,15 @@ class Coscheduler:
         followed = (self.algorithm1 if mutating else self.gathering).failed(job, event, now)
         job.group.unanswered |= {event.peer}
         return [*told, *followed]
+
+    @staticmethod
+    def _is_check(job: PairedJob, peer: Domain, request: Request) -> bool:
+        """Whether this is what a job asks while it holds, or runs.
+
+        Before it ran it may have asked the very same, of which the answer is out of date by now.
+        """
+        asked = membership(job).checks.get(peer)
+        return asked is request or (asked == request and job.state is not RUNNING)
 
     def _voted(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
         """What another answers to a proposal: for a slot, or for now."""
@@ -370,44 +383,7 @@ class Coscheduler:
 
         Holds keep their release times.
         """
-        self.ledger.now = now
-        self.names.restore(job)
-        effects = self.telling.recover(job)
-        if job.state.final:
-            return effects
-        if job.state is HOLDING:
-            effects += self.allocations.recover_hold(job)
-            self.ledger.changed[job.id] = None
-        if job.state is not RUNNING and not job.alone:
-            effects += self.allocations.patience(job, since)
-        if job.wanted:
-            effects.append(Want(job.id))
-        if job.group is None:
-            return effects
-        effects += self._recover_start(job, now)
-        if job.group.lost:
-            effects.append(
-                SetTimer(job.id, Timer.SUCCESSOR, max(now, max(lost.until for lost in job.group.lost.values())))
-            )
-        effects += self.following.recover(job, now)
-        return effects + self.hearing.ask(job, now) if job.hinted else effects
-
-    def _recover_start(self, job: PairedJob, now: int) -> list[Effect]:
-        """What was undecided is dropped, what was decided is told again, and a promise waits for its outcome."""
-        group = membership(job)
-        effects = self.gathering.stop_asking(job, now)
-        if job.state in WAITING and group.wanted_until > now:
-            self.ledger.wanted[job.id] = None
-        if group.promise is not None:
-            effects += self.promises.recover(job, group.promise, now)
-        elif job.call is not None:
-            effects += self.algorithm1.recover(job, now)
-        elif job.state is READY or (job.state is HOLDING and group.is_pair and job.alone and group.lacks_some):
-            effects += self.asking.ask(job, now)
-        if job.slot is not None:
-            effects += self.slots.await_it(job, now)
-            effects += self.agreeing.keep(job) if job.proposes and not job.confirmed else []
-        return effects + self.algorithm1.make_void(job, now)
+        return self.recovering.recover(job, since, now)
 
     def forget(self, job: PairedJob) -> None:
         """Drop a job that has ended, and the answer that its mate got. Both may be recovered later."""

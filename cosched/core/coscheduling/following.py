@@ -56,22 +56,28 @@ class Following:
     ledger: Ledger
     hints: dict[tuple[JobId, Domain], TellMember] = field(default_factory=dict)
     unanswered: dict[JobId, None] = field(default_factory=dict)  # jobs whose question got no answer
+    holding: dict[tuple[JobId, Domain], int] = field(default_factory=dict)  # since when they hear that one holds
 
     # Another one has changed
 
     def hears(self, job: PairedJob, peer: Domain, request: TellMember, now: int) -> list[Effect]:
         """A running job hears that the member there has changed. It asks, if that may matter; else nothing follows."""
         asked = self.changed(job, peer, now)
-        if asked:
-            self.hints[job.id, peer] = request
-        return asked
+        if not asked:
+            return []
+        return [*self.note_hint(job, peer, request), *asked]
+
+    def note_hint(self, job: PairedJob, peer: Domain, request: TellMember) -> list[Effect]:
+        """Acknowledge the hint later; one that it supersedes counts no more."""
+        earlier, self.hints[job.id, peer] = self.hints.get((job.id, peer), request), request
+        return [] if earlier == request else [Answer(peer, earlier, MemberTold(False))]
 
     def changed(self, job: PairedJob, peer: Domain, now: int) -> list[Effect]:  # noqa: ARG002
         """The member there may have changed: a running job asks, if that may matter."""
         known = peer in membership(job).jobs
-        return self._ask(job, peer) if known and job.ending is None and self._may_follow(job, peer) else []
+        return self._ask(job, peer) if known and job.ending is None and self.may_follow(job, peer) else []
 
-    def _may_follow(self, job: PairedJob, peer: Domain) -> bool:
+    def may_follow(self, job: PairedJob, peer: Domain) -> bool:
         """Whether it may matter to the job what becomes of the member there."""
         return membership(job).terms.follows(peer) or self._if_requeued(job) is not OnMemberRequeued.CONTINUE
 
@@ -99,15 +105,25 @@ class Following:
         """How the member there stands; or which it is, now that its domain knows more of this job."""
         group = membership(job)
         if isinstance(answer, MateJobId) and answer.found is Found.BUSY:
-            return self._ask_later(job, peer, group.lookup(job.id, job.owner, peer), now)
+            asked_who, pause = group.lookup(job.id, job.owner, peer), self.ledger.settings.long_pause
+            return self._ask_later(job, peer, asked_who, now, pause)
         if isinstance(answer, MateJobId):
             group.bind(peer)
             if answer.job is not None and peer not in group.jobs:
                 group.know(peer, answer.job)
             return self.changed(job, peer, now) or self._acknowledge(job, peer)
         assert isinstance(answer, MateStatus)
+        if answer.status is Status.HOLDING and self._may_be_starting(job, peer, now):
+            asked = GetMateStatus(group.jobs[peer], job.id)
+            return self._ask_later(job, peer, asked, now, self.ledger.settings.retry_interval)
+        self.holding.pop((job.id, peer), None)
         followed = [] if job.ending is not None else self._follow(job, peer, answer, now)
         return [*followed, *self._acknowledge(job, peer)]
+
+    def _may_be_starting(self, job: PairedJob, peer: Domain, now: int) -> bool:
+        """Whether a member that has nodes may just be starting with this job, and awaits the answer to its call."""
+        since = self.holding.setdefault((job.id, peer), now)
+        return job.ending is None and now < since + 2 * self.ledger.settings.long_pause
 
     def _follow(self, job: PairedJob, peer: Domain, status: MateStatus, now: int) -> list[Effect]:
         if status.status in WAITS:
@@ -146,17 +162,22 @@ class Following:
         group.heard = {**group.heard, peer: Heard(request.caller, request.number)}
         return [*self.ledger.note(job, What.HEARS_OF_MATE, peer=peer), Answer(peer, request, MemberTold(True))]
 
+    def acknowledge_all(self, job: PairedJob) -> list[Effect]:
+        """Nothing follows for this run, or none is left."""
+        peers = [peer for id, peer in self.hints if id == job.id and job.group is not None]
+        return [effect for peer in peers for effect in self._acknowledge(job, peer)]
+
     # No answer
 
     def failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
         """No answer: nobody ends by that. It is asked again until there is one."""
-        return self._ask_later(job, event.peer, event.request, now)
+        return self._ask_later(job, event.peer, event.request, now, self.ledger.settings.long_pause)
 
-    def _ask_later(self, job: PairedJob, peer: Domain, request: Request, now: int) -> list[Effect]:
+    def _ask_later(self, job: PairedJob, peer: Domain, request: Request, now: int, pause: int) -> list[Effect]:
         group = membership(job)
         group.checks = {**group.checks, peer: request}
         self.unanswered[job.id] = None
-        return [SetTimer(job.id, Timer.CHECK, now + self.ledger.settings.long_pause)]
+        return [SetTimer(job.id, Timer.CHECK, now + pause)]
 
     def ask_again(self, job: PairedJob, _: CheckDue, now: int) -> list[Effect]:  # noqa: ARG002
         """It is time to ask those again that gave no answer."""
@@ -178,7 +199,7 @@ class Following:
             return [EndRun(job.id, job.ending, job.again)]
         if group is None:
             return []
-        unbound = [peer for peer in group.partners if self._may_follow(job, peer) and not self._is_bound(job, peer)]
+        unbound = [peer for peer in group.partners if self.may_follow(job, peer) and not self._is_bound(job, peer)]
         return [effect for peer in unbound for effect in self._ask(job, peer)]
 
     def ends(self, job: PairedJob) -> list[Effect]:
@@ -186,7 +207,9 @@ class Following:
         self.unanswered.pop(job.id, None)
         if job.group is not None:
             job.group.checks = NOTHING
-        return [effect for peer in job.peers for effect in self._acknowledge(job, peer)]
+        for peer in job.peers:
+            self.holding.pop((job.id, peer), None)
+        return self.acknowledge_all(job)
 
     @staticmethod
     def finished(job: PairedJob, event: Finished) -> Finished:

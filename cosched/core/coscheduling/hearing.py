@@ -48,6 +48,9 @@ class Hearing:
         self.ledger.changed[job.id] = None
         if job.state is RUNNING and (asked := self.following.hears(job, peer, request, now)):
             return asked
+        if self._may_start(job) and self.following.may_follow(job, peer):
+            job.hinted = True
+            return self.following.note_hint(job, peer, request)
         group.heard = {**group.heard, peer: Heard(request.caller, request.number)}
         if job.state.final:
             return [Answer(peer, request, MemberTold(True))]
@@ -55,20 +58,29 @@ class Hearing:
         job.hinted = job.state is not RUNNING  # it asks as soon as it can: see `ask`
         return [*noted, Answer(peer, request, MemberTold(True))]
 
+    @staticmethod
+    def _may_start(job: PairedJob) -> bool:
+        """Whether the job waits for an answer, or an outcome, by which it may start, and then follow others."""
+        group = membership(job)
+        undecided = job.call is not None or group.promise is not None or group.proposal is not None
+        return job.state in WAITING and undecided
+
     def ask(self, job: PairedJob, now: int) -> list[Effect]:
         """Ask again, after a hint, if the job can do so now."""
         group = job.group
         if group is None or job.state not in WAITING:
             job.hinted = False
             peers = group.jobs if group is not None and job.state is RUNNING else ()
-            return [effect for peer in peers for effect in self.following.changed(job, peer, now)]
+            asked = [effect for peer in peers for effect in self.following.changed(job, peer, now)]
+            return asked or self.following.acknowledge_all(job)
         if job.call is not None or group.promise is not None or group.agreement is not None:
             return []
+        heard = [] if self._may_start(job) else self.following.acknowledge_all(job)
         if job.state is HOLDING:
-            return self.asking.ask_again(job, now)
+            return heard + self.asking.ask_again(job, now)
         if job.state is QUEUED:
-            return self.asking.ask(job, now)
-        return []  # it is ready: its questions are open
+            return heard + self.asking.ask(job, now)
+        return heard  # it is ready: its questions are open
 
     # To ask now and then
 
