@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
 from cosched.core.coscheduling.membership import NOTHING, Heard
+from cosched.core.coscheduling.standing import DID_NOT_COMPLETE, WAITS, has_ended
 from cosched.core.effects import Answer, Call, CancelJob, Effect, EndRun, SetTimer, Timer
 from cosched.core.events import CallFailed, CheckDue, Finished, Requeued
 from cosched.core.job import WAITING, JobState
@@ -33,20 +34,11 @@ from cosched.core.protocol import (
 from cosched.core.settings import OnMemberRequeued
 from cosched.core.story import What, Why
 
-WAITS = (Status.HOLDING, Status.QUEUING)
-LOST = (Status.FAILED, Status.CANCELLED)
 STATES = {  # in which a job ends whose run was ended for such a reason
     Why.MATE_ENDED: JobState.COMPLETED,
     Why.MATE_FAILED: JobState.FAILED,
     Why.MATE_REQUEUED: JobState.CANCELLED,
 }
-
-
-def has_ended(status: object) -> bool:
-    """Return whether a member has ended after it had run. One that has not is lost, and nobody ends with it."""
-    if not isinstance(status, MateStatus):
-        return False
-    return status.status is Status.ENDED or (status.status in LOST and status.runs > 0)
 
 
 @dataclass
@@ -113,7 +105,7 @@ class Following:
                 group.know(peer, answer.job)
             return self.changed(job, peer, now) or self._acknowledge(job, peer)
         assert isinstance(answer, MateStatus)
-        if answer.status is Status.HOLDING and self._may_be_starting(job, peer, now):
+        if answer.status is Status.HOLDING and answer.runs and self._may_be_starting(job, peer, now):
             asked = GetMateStatus(group.jobs[peer], job.id)
             return self._ask_later(job, peer, asked, now, self.ledger.settings.retry_interval)
         self.holding.pop((job.id, peer), None)
@@ -122,8 +114,10 @@ class Following:
 
     def _may_be_starting(self, job: PairedJob, peer: Domain, now: int) -> bool:
         """Whether a member that has nodes may just be starting with this job, and awaits the answer to its call."""
+        if job.ending is not None or self._if_requeued(job) is OnMemberRequeued.CONTINUE:
+            return False
         since = self.holding.setdefault((job.id, peer), now)
-        return job.ending is None and now < since + 2 * self.ledger.settings.long_pause
+        return now < since + 2 * self.ledger.settings.long_pause
 
     def _follow(self, job: PairedJob, peer: Domain, status: MateStatus, now: int) -> list[Effect]:
         if status.status in WAITS:
@@ -131,7 +125,7 @@ class Following:
         terms = membership(job).terms
         if not has_ended(status):
             return []
-        if terms.fail_together and status.status in LOST and status.ended_by is not EndedBy.MATE:
+        if terms.fail_together and status.status in DID_NOT_COMPLETE and status.ended_by is not EndedBy.MATE:
             return self._end(job, peer, Why.MATE_FAILED)
         return self._end(job, peer, Why.MATE_ENDED) if peer in terms.ends_with else []
 

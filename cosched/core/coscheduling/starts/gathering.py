@@ -11,15 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import ALIVE, Asking
-from cosched.core.coscheduling.following import has_ended
 from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
 from cosched.core.coscheduling.membership import NOTHING, Membership, all_but
 from cosched.core.coscheduling.names import Names
 from cosched.core.coscheduling.peers import Peers
+from cosched.core.coscheduling.standing import has_ended, others_of
 from cosched.core.coscheduling.starts.agreeing import Agreeing
 from cosched.core.coscheduling.starts.algorithm1 import Algorithm1
 from cosched.core.coscheduling.starts.proposing import Proposing
@@ -41,32 +40,7 @@ from cosched.core.protocol import (
 from cosched.core.settings import OnMateUnknown, OnMemberLost, OnUnreachable, Scheme
 from cosched.core.story import Detail, What, Why
 
-STARTED = (Status.RUNNING, Status.ENDED)
-WAITS = (Status.HOLDING, Status.QUEUING)
 APART = (MateProblem.OFF, MateProblem.UNLINKED)  # somebody there has decided that the job goes on without
-
-
-class Others(NamedTuple):
-    """How the others stand: whether some have begun, who is lacking, who is lost, and who waits."""
-
-    begun: bool
-    lacking: list[Domain]
-    lost: list[Domain]
-    left: list[Domain]
-
-
-def _sorted(group: Membership) -> Others:
-    begun, lacking, lost, left = group.has_begun, list[Domain](), list[Domain](), list[Domain]()
-    for peer, told in group.told.items():
-        if not isinstance(told, MateStatus) or told.status is Status.UNSUBMITTED:
-            lacking.append(peer)
-        elif told.status in WAITS:
-            left.append(peer)
-        elif told.status in STARTED:
-            begun = True
-        else:
-            lost.append(peer)
-    return Others(begun, lacking, lost, left)
 
 
 @dataclass
@@ -158,7 +132,7 @@ class Gathering:
 
     def _go_on(self, job: PairedJob, group: Membership, now: int) -> list[Effect]:
         """All others have been asked: start, wait, or propose. A job without nodes may only be cancelled, or wait."""
-        begun, lacking, lost, left = _sorted(group)
+        begun, lacking, lost, left = others_of(group)
         if any(has_ended(group.told.get(peer)) for peer in group.terms.ends_with):
             return self._end_unstarted(job)
         losses = [effect for peer in lost for effect in self._lose(job, peer, now)]
