@@ -12,8 +12,9 @@ from cosched.core.effects import Answer, Call
 from cosched.core.events import Answered, Asked, CallFailed
 from cosched.core.protocol import Failure, Found, GetMateJobId, MateJobId, MemberTold, TellMember, named_mate
 from cosched.core.settings import CoschedulingSettings
+from cosched.service.api.coscheduling_api import CoschedulingApi
 from cosched.service.peers.outcomes import ASKING, CallError
-from cosched.service.peers.telling import MemberNews
+from cosched.service.peers.telling import MOST_OPEN, MemberNews
 from cosched.service.tasks import Tasks
 from cosched.service.wire import news_messages
 from cosched.service.wire.errors import Refusal
@@ -160,6 +161,27 @@ async def test_the_core_hears_of_each_what_became_of_the_call(called: Called, mo
     assert sorted(heard, key=repr) == sorted(((peer, event(request, peer)) for peer, request in told), key=repr)
 
 
+async def test_a_peer_that_is_silent_gets_few_calls_at_once_and_then_all_the_rest_in_one(called: Called) -> None:
+    clients, tasks, silent = Clients([MemberTold(True)] * 100), Tasks(pytest.fail), asyncio.Event()
+    answer = clients.tell_members
+
+    async def tell_members(peer: str, news: list[TellMember]) -> list[MemberTold]:
+        told = await answer(peer, news)
+        await silent.wait()
+        return told
+
+    clients.tell_members = tell_members  # type: ignore[method-assign]
+    news = MemberNews(called.node.domain, cast(Any, clients), tasks)
+    for number in range(1, 30):
+        news.tell(Call("b", "1", TellMember("7", "1", number)))
+        for _ in range(3):
+            await asyncio.sleep(0)  # one turn after the other
+    assert [len(told) for _, told in clients.told] == [1] * MOST_OPEN
+    silent.set()
+    await tasks.settled()
+    assert [len(told) for _, told in clients.told] == [1] * MOST_OPEN + [29 - MOST_OPEN]
+
+
 def test_news_that_are_told_again_and_again_are_in_no_story(called: Called) -> None:
     domain, request = called.node.domain, TellMember("7", "1", 1)
     domain.core.jobs["1"].news["b"] = News(request, 0)
@@ -193,6 +215,17 @@ async def test_news_of_jobs_with_which_none_here_starts_are_counted_and_cost_not
     assert await tell(called, "1", *map(str, range(100, 500))) == [False] * 401
     assert called.node.store.commits == before
     assert missed() == counted + 401
+
+
+async def test_a_peer_speaks_for_its_own_jobs_only_and_for_those_of_one_domain(called: Called) -> None:
+    method = CoschedulingApi.TellMembers.__wrapped__  # without the translation of refusals
+    [message] = write_news([TellMember("1", "9", 1)], "c", "a")
+    with pytest.raises(Refusal) as caught:
+        await method(called.api, message, None)
+    assert (caught.value.code, caught.value.reason) == (grpc.StatusCode.PERMISSION_DENIED, "PEER_UNKNOWN")
+    message.news.append(one(job=wire.JobRef(domain="a", job_id="1"), caller=wire.JobRef(domain="b", job_id="9")))
+    with pytest.raises(FieldError, match=r"news\[1\].caller.domain"):
+        await method(called.api, message, None)
 
 
 async def test_what_one_call_tells_is_on_record_by_one_transaction_before_the_answer(called, monkeypatch) -> None:

@@ -1,9 +1,14 @@
-"""Tells peers that jobs of this domain have changed: what one turn has for a peer leaves as one call."""
+"""Tells peers that jobs of this domain have changed: what one turn has for a peer leaves as one call.
+
+A peer that does not answer gets few calls at once, however many jobs have something to tell it: the rest waits for
+these, and goes together.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from typing import Any
 
 from cosched.core.effects import Call
@@ -14,6 +19,7 @@ from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.tasks import Tasks
 
 CALL = "TellMembers"
+MOST_OPEN = 4  # calls to one peer at once
 _LOG = logging.getLogger(__name__)
 
 
@@ -26,16 +32,31 @@ class MemberNews:
         self._tasks = tasks
         self._loop = asyncio.get_running_loop()
         self._fresh: dict[Domain, list[Call]] = {}
+        self._begun: set[Domain] = set()  # a call to these is about to take what is fresh
+        self._open = Counter[Domain]()
 
     def tell(self, call: Call) -> None:
         """Tell it once the present turn is over, with what else that has for the peer."""
-        if call.peer not in self._fresh:
-            self._fresh[call.peer] = []
-            self._tasks.run(self._tell(call.peer))
-        self._fresh[call.peer].append(call)
+        self._fresh.setdefault(call.peer, []).append(call)
+        self._begin(call.peer)
+
+    def _begin(self, peer: Domain) -> None:
+        if peer not in self._begun and self._open[peer] < MOST_OPEN:
+            self._begun.add(peer)
+            self._open[peer] += 1
+            self._tasks.run(self._tell(peer))
 
     async def _tell(self, peer: Domain) -> None:
-        calls, began = self._fresh.pop(peer), self._loop.time()
+        self._begun.discard(peer)
+        try:
+            await self._send(peer, self._fresh.pop(peer))
+        finally:
+            self._open[peer] -= 1
+        if peer in self._fresh:
+            self._begin(peer)
+
+    async def _send(self, peer: Domain, calls: list[Call]) -> None:
+        began = self._loop.time()
         news: list[Any] = [call.request for call in calls]
         try:
             told = await self._peers.tell_members(peer, news)
