@@ -190,13 +190,19 @@ def coupled(world: PageWorld, here: str = "all", there: str = "all") -> PageSide
     return PageSide(world, "a", sides, here)
 
 
+def _of(words: tuple[str, ...], times: int, id: int) -> str:
+    """Return the word of a job; the same one of its mate."""
+    return words[id * times % len(words)]
+
+
 def filled(folder: Path, jobs: int, pairs: int, settings: CoschedulingSettings = HOLD) -> PageWorld:
-    """Two domains after half an hour, with so many jobs on a that have not ended; so many of them have mates."""
+    """Two domains after half an hour, with so many jobs of a; so many are in pairs, a third of them alone."""
     world = PageWorld(folder, 1, dict.fromkeys("ab", settings), Faults())
     a, b = world.nodes["a"], world.nodes["b"]
-    a.owners = b.owners = lambda id: ("ann", "bob", "eve", "zoe")[id % 4]
-    a.titles = b.titles = lambda id: ("cfd", "fluid", "render", "viz")[id // 3 % 4]
-    every = max(1, jobs // max(1, pairs))
+    every = max(1, jobs // max(1, pairs))  # of the jobs of a: so many for one of b
+    for node, times in ((a, 1), (b, every)):
+        node.owners = partial(_of, ("ann", "bob", "eve", "zoe"), times)
+        node.titles = partial(_of, ("cfd", "fluid", "render", "viz", "cfd", "mesh", "io"), times)
     for job in range(1, jobs + 1):
         pair = f"run{job // every}" if pairs and job % every == 0 and job // every <= pairs else None
         at, nodes, run = 1000 + job * 1700 // jobs, 1 + job * 7 % 6, 600 + job * 37 % 1800
