@@ -78,6 +78,10 @@ class PageNode(Node):
         clock: Any = self.domain.clock
         clock.to_wall, clock.from_wall = (lambda instant: instant + WALL), (lambda instant: instant - WALL)
 
+    def launch(self, job: str) -> None:
+        super().launch(job)
+        self.world.at(self.world.now, lambda: self.domain.started(job))
+
     def _submit(self, record: JobRecord) -> None:
         record.job.owner = record.owner = self.owners(record.id)
         record.name = self.titles(record.id)

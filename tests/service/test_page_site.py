@@ -10,6 +10,7 @@ from typing import Any
 import grpc
 import pytest
 
+from cosched.core.job import JobState
 from cosched.service.page import nodes
 from cosched.service.wire.errors import Refusal
 from cosched.v1 import cluster_pb2
@@ -193,14 +194,26 @@ async def test_a_story_is_a_time_line_of_both_sides_whose_points_lead_to_sentenc
     assert all(f'is-{kind}"' in text for kind in ("started", "held"))
 
 
+async def test_a_job_whose_manager_has_not_begun_it_is_about_to_start(tmp_path: Path) -> None:
+    world = filled(tmp_path, 6, 3)
+    side = await known(world)
+    side.domain.jobs["4"].began_at = None
+    shown = await side.get("/jobs?state=running&pair=run2", "op")
+    assert column(shown, "state") == ["starts"]
+    assert "it is about to start" in words(shown)
+    assert "a:4 starts" in words(await side.get("/", "op"))
+    assert "a:4 starts" in words(await side.get("/jobs/4", "op"))
+    world.close()
+
+
 async def test_a_pair_that_started_apart_has_its_gap_on_the_time_line(tmp_path: Path) -> None:
     world = filled(tmp_path, 6, 3)
     side = await known(world)
-    record = side.domain.jobs["5"]
-    pair = world.nodes["a"].domain.jobs["6"]
-    pair.gap_s, pair.job.started_at = 7, world.now - 60
-    pair.job.state = record.state
-    assert '<svg class="apart" role="img" aria-label="7 s apart">' in (await side.get("/jobs/6", "op")).text
+    pair = side.domain.jobs["4"]
+    assert (pair.state, pair.apart_s) == (JobState.RUNNING, None)
+    assert 'class="apart"' not in (await side.get("/jobs/4", "op")).text
+    for pair.apart_s in (7.2, -7.2):
+        assert '<svg class="apart" role="img" aria-label="7 s apart">' in (await side.get("/jobs/4", "op")).text
     world.close()
 
 

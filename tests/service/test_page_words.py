@@ -16,8 +16,9 @@ from cosched.core.job import JobState
 from cosched.core.protocol import Window, named_group, named_mate
 from cosched.core.story import Why
 from cosched.service.configuration import Configuration
+from cosched.service.domain.story import Noted
 from cosched.service.page import sentences, words
-from cosched.service.page.history import _how, _rounded, _scale
+from cosched.service.page.history import _gaps, _how, _rounded, _scale
 from cosched.service.page.job_story import _moments
 from cosched.service.page.listing import urgency
 from cosched.service.page.overview import _past, lane_of_mate, starts
@@ -301,7 +302,20 @@ def test_ticks_are_round_and_few(past: str, ahead: int):
     ],
 )
 def test_how_a_job_started(detail: dict[str, Any], how: str):
-    assert _how(EventRecord(1, 0, domain_pb2.EVENT_KIND_STARTED, 1, "started", detail)) == how
+    event = EventRecord(1, 0, domain_pb2.EVENT_KIND_STARTED, 1, "started", detail)
+    assert _how(event, _gaps([event])) == how
+
+
+def test_a_gap_that_was_measured_counts_not_the_one_that_was_foreseen():
+    started = EventRecord(1, 0, domain_pb2.EVENT_KIND_STARTED, 1, "started", {"why": Why.AT_SLOT})
+    late = EventRecord(2, 0, domain_pb2.EVENT_KIND_STARTED, 2, "started", {"why": Why.MATE_STARTED_BEFORE, "gap_s": 9})
+    apart = [
+        EventRecord(3 + job, 3, domain_pb2.EVENT_KIND_WARNING, job, Noted.APART, {"apart_s": gap})
+        for job, gap in ((1, -4.4), (2, 11.2))
+    ]
+    assert _gaps([started, late]) == {2: 9}
+    assert _gaps([started, late, *apart]) == {1: 4, 2: 11}
+    assert (_how(started, _gaps([started])), _how(started, _gaps(apart))) == ("together", "apart")
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ LEAST = 60  # seconds that a history has at least
 KINDS = (
     domain_pb2.EVENT_KIND_SUBMITTED, domain_pb2.EVENT_KIND_STARTED, domain_pb2.EVENT_KIND_HELD,
     domain_pb2.EVENT_KIND_YIELDED, domain_pb2.EVENT_KIND_RELEASED, domain_pb2.EVENT_KIND_PEER,
+    domain_pb2.EVENT_KIND_WARNING,
 )  # fmt: skip
 UNPAIRED = ("", Why.NO_MATE, Why.COSCHEDULING_OFF)
 TOGETHER_SAID, APART, WITHOUT = "together", "apart", "without"
@@ -154,14 +155,15 @@ class _Making:
         axis = Axis(now, now - timedelta(seconds=self._length), now)
         kinds = Counter(event.kind for event in events)
         starts = [event for event in events if event.kind == domain_pb2.EVENT_KIND_STARTED]
-        paired = [(event.at - since, how) for event in starts if (how := _how(event))]
+        gaps = _gaps(events)
+        paired = [(event.at - since, how) for event in starts if (how := _how(event, gaps))]
         with_mates, others = await self._waits(events, starts)
         found, scale = spreads(
             (
                 ("Waits of jobs with mates", "with-mates", with_mates),
                 ("Waits of other jobs", "others", others),
                 ("Holds", "held", _holds(events)),
-                ("Starts apart from the mate", "apart", _gaps(starts)),
+                ("Starts apart from the mate", "apart", list(gaps.values())),
             )
         )
         return History(
@@ -180,7 +182,7 @@ class _Making:
         with_mates, others = list[int](), list[int]()
         for event in starts:
             if event.job in submitted:
-                (with_mates if _how(event) else others).append(event.at - submitted[event.job])
+                (with_mates if _how(event, {}) else others).append(event.at - submitted[event.job])
         return with_mates, others
 
     def _nodes(self, samples: Sequence[Sample], since: int) -> Chart:
@@ -253,16 +255,20 @@ def _rounded(most: int) -> int:
     return next(top for top in (step, 2 * step, 4 * step, 6 * step, 8 * step, 10 * step) if top >= most) if most else 0
 
 
-def _how(event: EventRecord) -> str:
+def _how(event: EventRecord, gaps: Mapping[int | None, int]) -> str:
     """Return how a job with a mate started: together, apart or without it; empty: it had no mate."""
     why = str(event.detail.get("why") or "")
+    if event.job in gaps:
+        return APART
     if why in TOGETHER or why.startswith(Why.ASKED_BY_PEER):
         return TOGETHER_SAID
-    return APART if event.detail.get("gap_s") is not None else "" if why in UNPAIRED else WITHOUT
+    return "" if why in UNPAIRED else WITHOUT
 
 
-def _gaps(starts: Iterable[EventRecord]) -> list[int]:
-    return [event.detail["gap_s"] for event in starts if _how(event) == APART]
+def _gaps(events: Sequence[EventRecord]) -> dict[int | None, int]:
+    """Return by how much jobs began apart from their mates, as measured, or else as foreseen at their starts."""
+    foreseen = {event.job: event.detail["gap_s"] for event in events if event.detail.get("gap_s")}
+    return foreseen | {event.job: round(abs(event.detail["apart_s"])) for event in events if event.what == Noted.APART}
 
 
 def _holds(events: Iterable[EventRecord]) -> list[int]:

@@ -150,13 +150,14 @@ def _points(domain: str, moments: Sequence[Moment], axis: Axis) -> list[Point]:
 
 
 def _gap(job: Job, axis: Axis) -> Bar | None:
-    """Return the time by which the job started after its mate, or the first of its group; None: it did not."""
+    """Return the time between the job's start and that of its mate, or the others of its group; None: together."""
     gaps = [mate.gap for mate in job.mates] if job.group is None else [job.group.gap]
-    gap = next((one for one in gaps if one is not None), None)
-    if gap is None or job.started_at is None:
+    gap = next((one for one in gaps if one is not None), timedelta())
+    if job.started_at is None or abs(gap) < timedelta(seconds=1):
         return None
-    (bar,) = axis.bar("gap", job.started_at - gap, job.started_at)
-    return replace(bar, said=f"{words.span(gap.total_seconds())} apart")
+    begin, end = sorted((job.started_at, job.started_at - gap))
+    (bar,) = axis.bar("gap", begin, end)
+    return replace(bar, said=f"{words.span(abs(gap).total_seconds())} apart")
 
 
 def _moments(domain: str, events: Iterable[Event], ahead: timedelta, whole: bool) -> Iterator[Moment]:
