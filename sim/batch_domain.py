@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING
 from cosched.core.allocation import NOT_NOW, Allocation, Given
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import Booked, Claimed, Quoted, Ready
-from cosched.core.job import SlotMoves
+from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
+from cosched.workload.allocations import AllocationEnd, AllocationLog, Allocations
+from cosched.workload.jobs import UNKNOWN, Ints
 
 if TYPE_CHECKING:
     from cosched.core.scheduling.batch.meeting_cluster import MeetingCluster
+
+ENDS = {  # how the last allocation of a job in such a state has ended
+    JobState.RUNNING: AllocationEnd.LASTS,
+    JobState.COMPLETED: AllocationEnd.COMPLETED,
+    JobState.FAILED: AllocationEnd.STOPPED,
+    JobState.CANCELLED: AllocationEnd.STOPPED,
+}
 
 
 class BatchDomain:
@@ -25,6 +34,7 @@ class BatchDomain:
         self.holds = HoldLog()
         self.yields = YieldLog()
         self.releases = 0
+        self.runs: dict[int, list[tuple[int, int]]] = {}  # those after which a job was queued again, by its row there
 
     def next(self, now: int) -> Ready | None:  # noqa: ARG002
         """Not used: the world iterates all its domains together, and says what is ready."""
@@ -55,6 +65,25 @@ class BatchDomain:
         self.releases += 1
         self.holds.end(row, now, HoldEnd.RELEASED)
         self.cluster.release(row, now)
+
+    def requeue(self, job: int, now: int) -> None:
+        """A running job, which is known by its row in the workload, loses its nodes and is queued again."""
+        row = self.cluster.first + job
+        self.runs.setdefault(job, []).append((int(self.cluster.tables.jobs[row]["start"]), now))
+        self.cluster.requeue(row)
+
+    def allocations(self, start: Ints, end: Ints, state: Ints, now: int) -> Allocations:
+        """Return all allocations until now, of jobs with these last starts, and ends, in these states."""
+        nodes = self.cluster.tables.jobs["nodes"][self.cluster.first :]
+        had = [(begin, over, row, AllocationEnd.REQUEUED) for row, runs in self.runs.items() for begin, over in runs]
+        for row, state_of in enumerate(state.tolist()):
+            if state_of in ENDS and start[row] != UNKNOWN:
+                had.append((int(start[row]), now if end[row] == UNKNOWN else int(end[row]), row, ENDS[state_of]))
+        log = AllocationLog()
+        for begin, over, row, how in sorted(had):
+            log.begin(row, int(nodes[row]), begin)
+            log.end(row, over, how)
+        return log.allocations(now)
 
     def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> Given:  # noqa: ARG002
         row = self.row[job]

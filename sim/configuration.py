@@ -74,17 +74,9 @@ class ReplayConfig(Settings):
             if getattr(self, key) is not None and not 2 <= len(names) <= MAX_MEMBERS:
                 many = "; group_size takes some of more" if key == "pair_fraction" and len(names) > 1 else ""
                 raise ValueError(f"{key}: pairs jobs of 2 to {MAX_MEMBERS} domains, but there are {len(names)}{many}")
-        self._check_script()
         if [self.pairs, *(domain.trace for domain in self.domains)].count("-") > 1:
             raise ValueError("standard input ('-') can be read only once")
         return self
-
-    def _check_script(self) -> None:
-        for domain in self.domains if self.script is not None else ():
-            kind = domain.scheduler_kind
-            if not kind.capabilities.what_if:
-                why = f"the {kind.name} domain {domain.name} has no what-if events"
-                raise ValueError(f"script: {why}: leave script out, or give scheduler=batch")
 
     def _check_group_size(self, sizes: range) -> None:
         if self.pair_fraction is None:

@@ -1,11 +1,21 @@
-"""Calls between the policy domains of one process, for players that play some of them each."""
+"""Calls between the policy domains of one process, for players that play some of them each.
+
+They are answered at once. But that a job has changed (TellMember) is heard later at the same instant: when all domains
+have gone through its events, and before they iterate; or, if it happens while a domain iterates, before that goes on.
+What follows for the jobs of a domain itself, which end or are queued again, waits for that, too.
+"""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Collection
 from typing import Protocol
 
-from cosched.core.events import Asked
+from cosched.core.effects import CancelJob, EndRun
+from cosched.core.events import Answered, Asked
 from cosched.core.protocol import Domain, Reply, has_changed
+
+Untold = Asked | Answered | CancelJob | EndRun  # the first two of TellMember
 
 
 class Callee(Protocol):
@@ -14,13 +24,17 @@ class Callee(Protocol):
     def answer(self, domain: Domain, asked: Asked, now: int) -> Reply:
         """Answer a peer's call of that domain. Iterations that follow run when the conductor says so."""
 
+    def hear(self, domain: Domain, told: Untold, now: int) -> None:
+        """Tell that domain what it is to hear, or do, by now."""
+
 
 class Link:
-    """Carries calls between those that have joined it; they are answered at once."""
+    """Carries calls between those that have joined it."""
 
     def __init__(self) -> None:
         self._callees: dict[Domain, Callee] = {}
         self.changed: dict[Domain, None] = {}  # domains in which a call has changed the schedule, in order
+        self.untold: deque[tuple[Domain, Untold]] = deque()  # what domains are to hear at this instant, in order
 
     def join(self, domain: Domain, callee: Callee) -> None:
         """From now on it answers for that domain."""
@@ -32,6 +46,18 @@ class Link:
         if has_changed(asked.request, reply):
             self.changed[peer] = None
         return reply
+
+    def tell(self, domain: Domain, told: Untold) -> None:
+        """Have that domain hear this at this instant."""
+        self.untold.append((domain, told))
+
+    def deliver(self, now: int, own: Collection[Domain] = ()) -> None:
+        """Have all domains hear what they are to hear; who delivers knows what changes in its `own` ones."""
+        while self.untold:
+            domain, told = self.untold.popleft()
+            self._callees[domain].hear(domain, told, now)
+            if domain not in own:
+                self.changed[domain] = None
 
     def take_changed(self) -> list[Domain]:
         """The domains in which a call has changed the schedule since the last time."""

@@ -24,7 +24,7 @@ from cosched.sim.results.result import ReplayResult
 from cosched.sim.story import StoryLog
 from cosched.sim.telling import RESIZED
 from cosched.sim.warm_up import prepare_for
-from cosched.sim.world import DomainSetup, Script, World
+from cosched.sim.world import DomainSetup, NoScript, Script, World
 from cosched.workload.allocations import AllocationEnd, AllocationLog, Allocations
 from cosched.workload.jobs import UNKNOWN
 from cosched.workload.pairing import Pairing
@@ -45,19 +45,24 @@ class Run:
         story: StoryLog | None = None,
     ) -> None:
         self._setups, self._pairing, self._story = setups, pairing, story
-        link, others = Link(), [setup for setup in setups if setup.kind is not BATCH]
+        self._script = script = script or NoScript()
+        self._link = link = Link()
+        others = [setup for setup in setups if setup.kind is not BATCH]
         self._alone: dict[str, PlayedAlone] = {
-            setup.name: setup.kind.alone(setup.cluster, setup.jobs) for setup in others if _is_alone(setup, pairing)
+            setup.name: setup.kind.alone(setup.cluster, setup.jobs)
+            for setup in others
+            if _is_alone(setup, pairing, script)
         }
         self._players: list[Player] = [
-            core_player(setups, pairing, index, link, story)
+            core_player(setups, pairing, index, link, story, script=script.of([setup.name]))
             for index, setup in enumerate(setups)
             if setup in others and setup.name not in self._alone
         ]
         self._world: World | None = None
         if len(others) < len(setups):
             elsewhere = {setup.name for setup in others}
-            self._world = World(setups, pairing, script, story, elsewhere=elsewhere, link=link)
+            here = script.of({setup.name for setup in setups} - elsewhere)
+            self._world = World(setups, pairing, here, story, elsewhere=elsewhere, link=link)
             self._players.append(BatchWorld(self._world))
 
     def run(self, tell: Callable[[int], None] = lambda _: None, stride: int = NEVER) -> None:
@@ -66,7 +71,7 @@ class Run:
         `tell` gets the instant, about every `stride` seconds of the traces' time.
         """
         order = [domain for player in self._players for domain in player.domains]
-        conductor = Conductor(self._players, tell, sorted(order, key=self._names.index), stride)
+        conductor = Conductor(self._players, tell, sorted(order, key=self._names.index), stride, self._link)
         with uncollected():
             conductor.run()
         self._now, self._stalled = conductor.now, conductor.stalled
@@ -80,6 +85,8 @@ class Run:
     def result(self, settings: Sequence[Domain], timing: dict[str, float]) -> ReplayResult:
         """Collect the results."""
         now, pairing = self._now, self._pairing
+        for event in self._script.replaced:
+            pairing = pairing.replaced(self._names.index(event.domain), event.row, event.new)
         domains = {
             setup.name: domain_result(self._told(setup), of, setup.cluster.nodes, setup.workload, pairing, index, now)
             for index, (setup, of) in enumerate(zip(self._setups, settings, strict=True))
@@ -118,18 +125,21 @@ class Run:
             started.add(row)
 
 
-def warm_up(setups: Sequence[DomainSetup], pairing: Pairing, say: Callable[[str], None]) -> float:
+def warm_up(
+    setups: Sequence[DomainSetup], pairing: Pairing, say: Callable[[str], None], script: Script | None = None
+) -> float:
     """Compile or load the kernels that a run needs, but for those of any batch domain; return the seconds that took."""
     seconds = prepare_for([setup for setup in setups if setup.kind is BATCH], say)
     for setup in setups:
-        kind, alone = setup.kind, _is_alone(setup, pairing)
+        kind, alone = setup.kind, _is_alone(setup, pairing, script or NoScript())
         for name in kind.needed(setup.cluster, alone=alone) if kind is not BATCH else ():
             seconds += prepare_kernels(kind.kernels()[name], say, name)
     return seconds
 
 
-def _is_alone(setup: DomainSetup, pairing: Pairing) -> bool:
-    return not len(pairing) and setup.kind.plays_traces(setup.cluster)
+def _is_alone(setup: DomainSetup, pairing: Pairing, script: Script) -> bool:
+    undisturbed = not len(pairing) and script.of([setup.name]).next() == NEVER
+    return undisturbed and setup.kind.plays_traces(setup.cluster)
 
 
 def _told_alone(played: PlayedAlone) -> Results:

@@ -15,7 +15,7 @@ from cosched.sim.configuration import Domain, ReplayConfig
 from cosched.sim.playing import Run, warm_up
 from cosched.sim.progress import TimeLine
 from cosched.sim.results.result import ReplayResult
-from cosched.sim.script import ScriptedDomain, ScriptedEvent, read_script, told
+from cosched.sim.script import ScriptedDomain, ScriptedEvent, of_no_effect, read_script, told
 from cosched.sim.story import StoryLog
 from cosched.sim.warm_up import SIMULATED, run_all_kernels
 from cosched.sim.what_if import WhatIf
@@ -62,7 +62,7 @@ class Replay:
             for message in (*traces.left_out_messages(workload), *([size] if size else []), *workload.remarks):
                 say(message)
         self.pairing = pair_jobs(config, self.workloads)
-        self.script = _script(config, self.workloads, self.nodes)
+        self.script = _script(config, self.workloads, self.nodes, self.pairing)
         self._tell_of_spans(compares)
         self.read_s = time.perf_counter() - began
         self.compile_s = prepare_kernels(run_all_kernels, say, SIMULATED)
@@ -90,10 +90,11 @@ class Replay:
         settings = self.settings(schemes)
         setups = [setup_of(*machine) for machine in zip(settings, self.workloads, self.nodes, strict=True)]
         story = StoryLog() if self.config.events else None
-        self.compile_s += warm_up(setups, self.pairing, self._say)
+        what_if = WhatIf(self.script)
+        self.compile_s += warm_up(setups, self.pairing, self._say, what_if)
         began = time.process_time()
         try:
-            run = Run(setups, self.pairing, WhatIf(self.script), story)
+            run = Run(setups, self.pairing, what_if, story)
         except ValueError as error:  # the times are too large
             raise InputError("replay", None, str(error)) from None
         if self._doing is None:
@@ -103,6 +104,8 @@ class Replay:
             run.run(line.tell, line.stride)
         timing = {"read_s": self.read_s, "compile_s": self.compile_s, "simulate_cpu_s": time.process_time() - began}
         ids = {setup.name: setup.workload.job_id.tolist() for setup in setups}
+        for event in what_if.in_vain:
+            self._say(of_no_effect(event, ids))
         return replace(run.result(settings, timing), script=told(self.script, ids))
 
 
@@ -144,13 +147,19 @@ def pair_jobs(config: ReplayConfig, workloads: Sequence[Workload]) -> Pairing:
     return NO_PAIRS
 
 
-def _script(config: ReplayConfig, workloads: Sequence[Workload], nodes: Sequence[int]) -> list[ScriptedEvent]:
+def _script(
+    config: ReplayConfig, workloads: Sequence[Workload], nodes: Sequence[int], pairing: Pairing
+) -> list[ScriptedEvent]:
     if config.script is None:
         return []
     domains = {
         domain.name: ScriptedDomain(
-            {str(job): row for row, job in enumerate(workload.job_id.tolist())}, size, bool(domain.meeting_if_on)
+            {str(job): row for row, job in enumerate(workload.job_id.tolist())},
+            size,
+            bool(domain.meeting_if_on),
+            pairing.members(index),
+            "" if domain.scheduler_kind.capabilities.what_if else domain.scheduler_kind.title,
         )
-        for domain, workload, size in zip(config.domains, workloads, nodes, strict=True)
+        for index, (domain, workload, size) in enumerate(zip(config.domains, workloads, nodes, strict=True))
     }
     return read_script(str(config.script), domains)

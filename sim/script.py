@@ -2,7 +2,12 @@
 
 One event a line, times in trace seconds (or with a suffix: 90m, 12h, 3d), `#` begins a comment:
 
-    TIME cancel DOMAIN JOB_ID
+    TIME cancel DOMAIN JOB_ID       by its owner, who may have another take its place (see replace)
+    TIME cancel DOMAIN JOB_ID final nobody takes its place
+    TIME fail DOMAIN JOB_ID         a running job fails
+    TIME requeue DOMAIN JOB_ID      a running job loses its nodes, is queued again and begins anew
+    TIME unlink DOMAIN JOB_ID       a job that waits starts with nobody any more
+    TIME replace DOMAIN JOB_ID NEW  the job is cancelled; NEW, which has no mate, has its place, from its submission on
     TIME down DOMAIN NODES          running jobs on them fail, holding ones are queued again; holding first, then latest
     TIME drain DOMAIN NODES         so many nodes leave service as they become free
     TIME up DOMAIN NODES            so many nodes come back
@@ -12,7 +17,7 @@ One event a line, times in trace seconds (or with a suffix: 90m, 12h, 3d), `#` b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -28,6 +33,10 @@ class Action(StrEnum):
     """What a script can do; MEND is the end of a CUT."""
 
     CANCEL = "cancel"
+    FAIL = "fail"
+    REQUEUE = "requeue"
+    UNLINK = "unlink"
+    REPLACE = "replace"
     DOWN = "down"
     DRAIN = "drain"
     UP = "up"
@@ -38,7 +47,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScriptedEvent:
-    """One event at instant `time`; the action says which other fields are set; `row` is the job's in its workload."""
+    """One event at instant `time`; the action says which other fields are set; rows are those in the workload."""
 
     time: int
     action: Action
@@ -47,15 +56,22 @@ class ScriptedEvent:
     nodes: int = 0
     scheme: str = ""
     peer: str = ""
+    final: bool = False
+    new: int = 0  # the row of the job that takes the place
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedDomain:
-    """What a script may refer to: a domain's job ids (as text) with their rows, its nodes, and whether pairs meet."""
+    """What a script may refer to: a domain's job ids (as text) with their rows, its nodes, and whether pairs meet.
+
+    `paired`: the rows of jobs that have mates. `only_jobs`: its scheduler, if that lets nothing else be changed.
+    """
 
     rows: Mapping[str, int]
     nodes: int
     meets: bool = False
+    paired: Collection[int] = ()
+    only_jobs: str = ""
 
 
 def read_script(script: str, domains: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
@@ -83,9 +99,24 @@ def told(events: Sequence[ScriptedEvent], ids: Mapping[str, Sequence[object]]) -
     ]
 
 
+def of_no_effect(event: ScriptedEvent, ids: Mapping[str, Sequence[object]]) -> str:
+    """Return what to say of an event about a job that was not in a state for it."""
+    why = {
+        Action.CANCEL: "it had ended",
+        Action.FAIL: "it did not run",
+        Action.REQUEUE: "it did not run",
+        Action.UNLINK: "it did not wait",
+        Action.REPLACE: "it, or the other one, had started",
+    }
+    told = f"{event.action} {event.domain} {ids[event.domain][event.row]}"
+    return f"script: at {event.time} s: {told}: {why[event.action]}, so nothing happened"
+
+
 def _told(event: ScriptedEvent, ids: Mapping[str, Sequence[object]]) -> dict[str, Any]:
-    if event.action is Action.CANCEL:
-        return {"job_id": str(ids[event.domain][event.row])}
+    if event.action in OF_JOBS:
+        final = {"final": True} if event.final else {}
+        new = {"new_job_id": str(ids[event.domain][event.new])} if event.action is Action.REPLACE else {}
+        return {"job_id": str(ids[event.domain][event.row]), **final, **new}
     if event.action is Action.SCHEME:
         return {"scheme": event.scheme}
     return {"peer": event.peer} if event.peer else {"nodes": event.nodes}
@@ -108,18 +139,43 @@ def _parse(words: list[str], domains: Mapping[str, ScriptedDomain]) -> list[Scri
     if len(words) < 2 or words[1] not in ARGUMENTS:
         raise ValueError(f"TIME ACTION ... expected; the actions are {', '.join(ARGUMENTS)}")
     names, build = ARGUMENTS[words[1]]
-    if len(words) != 2 + len(names):
+    if len(words) not in (2 + len(names), 2 + len([name for name in names if name[0] != "["])):
         raise ValueError(f"TIME {words[1]} {' '.join(names)} expected")
     if words[2] not in domains:
         raise ValueError(f"no domain {words[2]!r}; there are {', '.join(domains)}")
+    if (why := domains[words[2]].only_jobs) and words[1] not in OF_JOBS:
+        raise ValueError(_only_jobs(words[2], why, words[1]))
     return build(parse_seconds(words[0]), words[1], words[2:], domains)
 
 
-def _cancel(time: int, action: str, words: list[str], domains: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
-    domain, job = words
+def _only_jobs(domain: str, scheduler: str, action: str) -> str:
+    return f"{domain} has {scheduler}: a script can change its jobs, but there is no {action}"
+
+
+def _of_job(time: int, action: str, words: list[str], domains: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
+    domain, job, *final = words
+    if final not in ([], ["final"]):
+        raise ValueError(f"{final[0]!r} is not 'final'")
+    row = _row(domain, job, domains)
+    if action == Action.UNLINK and row not in domains[domain].paired:
+        raise ValueError(f"{domain}'s job {job} has no mate")
+    return [ScriptedEvent(time, Action(action), domain, row=row, final=bool(final))]
+
+
+def _replace(time: int, action: str, words: list[str], domains: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
+    domain, *jobs = words
+    row, new = (_row(domain, job, domains) for job in jobs)
+    if row not in domains[domain].paired:
+        raise ValueError(f"{domain}'s job {jobs[0]} has no mate, so nobody takes its place")
+    if new in domains[domain].paired:
+        raise ValueError(f"{domain}'s job {jobs[1]} has a mate, so it takes nobody's place")
+    return [ScriptedEvent(time, Action(action), domain, row=row, new=new)]
+
+
+def _row(domain: str, job: str, domains: Mapping[str, ScriptedDomain]) -> int:
     if job not in domains[domain].rows:
         raise ValueError(f"no job {job!r} in {domain}")
-    return [ScriptedEvent(time, Action(action), domain, row=domains[domain].rows[job])]
+    return domains[domain].rows[job]
 
 
 def _nodes(time: int, action: str, words: list[str], domains: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
@@ -142,6 +198,8 @@ def _cut(time: int, action: str, words: list[str], domains: Mapping[str, Scripte
     domain, peer, duration = words
     if peer not in domains or peer == domain:
         raise ValueError(f"{peer!r} is no other domain")
+    if domains[peer].only_jobs:
+        raise ValueError(_only_jobs(peer, domains[peer].only_jobs, action))
     end = time + parse_seconds(duration)
     return [
         ScriptedEvent(time, Action(action), domain, peer=peer),
@@ -149,10 +207,15 @@ def _cut(time: int, action: str, words: list[str], domains: Mapping[str, Scripte
     ]
 
 
+OF_JOBS = (Action.CANCEL, Action.FAIL, Action.REQUEUE, Action.UNLINK, Action.REPLACE)
 Builder = Callable[[int, str, list[str], Mapping[str, ScriptedDomain]], list[ScriptedEvent]]
 
 ARGUMENTS: dict[str, tuple[tuple[str, ...], Builder]] = {
-    "cancel": (("DOMAIN", "JOB_ID"), _cancel),
+    "cancel": (("DOMAIN", "JOB_ID", "[final]"), _of_job),
+    "fail": (("DOMAIN", "JOB_ID"), _of_job),
+    "requeue": (("DOMAIN", "JOB_ID"), _of_job),
+    "unlink": (("DOMAIN", "JOB_ID"), _of_job),
+    "replace": (("DOMAIN", "JOB_ID", "NEW"), _replace),
     "down": (("DOMAIN", "NODES"), _nodes),
     "drain": (("DOMAIN", "NODES"), _nodes),
     "up": (("DOMAIN", "NODES"), _nodes),

@@ -2,47 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from typing import Any, Protocol
 
 from cosched.core.events import Finished, NodesLost
 from cosched.core.job import JobState
+from cosched.core.protocol import Domain, EndedBy
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.settings import Scheme
 from cosched.sim.holds_and_yields import HoldEnd
-from cosched.sim.script import Action, ScriptedEvent
+from cosched.sim.script import OF_JOBS, Action, ScriptedEvent
 from cosched.sim.world import World
 
 
+class Stage(Protocol):
+    """Whoever plays some domains. What a script does to their jobs, by rows; all say whether that could be done."""
+
+    def cancel(self, name: Domain, job: int, by: EndedBy = EndedBy.OWNER) -> bool:
+        """Cancel a job that has not ended."""
+
+    def end_run(self, name: Domain, job: int, how: JobState) -> bool:
+        """End a running job, in the final state `how`."""
+
+    def requeue(self, name: Domain, job: int) -> bool:
+        """Have a running job lose its nodes and be queued again, to begin anew."""
+
+    def unlink(self, name: Domain, job: int) -> bool:
+        """Have a job that waits, and has mates, start with nobody any more."""
+
+    def replace(self, name: Domain, job: int, new: int) -> bool:
+        """Have another job, which has no mate and has not started, take the place of one that has never run."""
+
+
 class WhatIf:
-    """Scripted events by time; events of one instant are in file order."""
+    """Scripted events by time; events of one instant are in file order.
+
+    `in_vain`: those that could not be carried out, as they happen; `replaced`: those by which jobs had others' places.
+    """
 
     def __init__(self, script: Sequence[ScriptedEvent]) -> None:
         self._events = sorted(script, key=lambda event: event.time)
         self._done = 0
+        self.in_vain: list[ScriptedEvent] = []
+        self.replaced: list[ScriptedEvent] = []
+        self.joining = [(event.domain, event.new) for event in script if event.action is Action.REPLACE]
+
+    def of(self, domains: Collection[Domain]) -> WhatIf:
+        """Return the script of the events of these domains; what it notes is noted here, too."""
+        part = WhatIf([event for event in self._events if event.domain in domains])
+        part.in_vain, part.replaced = self.in_vain, self.replaced
+        return part
 
     def next(self) -> int:
         """Return the instant of the next event, or NEVER."""
         return self._events[self._done].time if self._done < len(self._events) else NEVER
 
-    def fire(self, world: World) -> None:
-        """Carry out the events of the world's current instant."""
-        while self.next() == world.now:
+    def fire(self, stage: Any, now: int) -> None:
+        """Carry out the events of this instant: on a Stage, or a World if they are not about jobs."""
+        while self.next() == now:
             event = self._events[self._done]
             self._done += 1
-            CARRY_OUT[event.action](world, world.index[event.domain], event)
+            if event.action not in OF_JOBS:
+                CARRY_OUT[event.action](stage, stage.index[event.domain], event)
+            elif not DO_TO_JOB[event.action](stage, event):
+                self.in_vain.append(event)
+            elif event.action is Action.REPLACE:
+                self.replaced.append(event)
 
 
-def _cancel(world: World, domain: int, event: ScriptedEvent) -> None:
-    row = world.first[domain] + event.row
-    before = world.clusters[domain].state(row)
-    world.clusters[domain].cancel(row, world.now)
-    if row not in world.job_id or before.final:
-        return
-    if before is JobState.PENDING:
-        world.submitted(domain, row)  # so that its mate learns of the job
-    world.feed(domain, Finished(world.job_id[row], JobState.CANCELLED))
-    world.schedulers[domain].holds.end(row, world.now, HoldEnd.CANCELLED)
+# To a job
+
+
+def _cancel(stage: Stage, event: ScriptedEvent) -> bool:
+    by = EndedBy.OWNER_FOR_GOOD if event.final else EndedBy.OWNER
+    return stage.cancel(event.domain, event.row, by)
+
+
+DO_TO_JOB: dict[Action, Callable[[Stage, ScriptedEvent], bool]] = {
+    Action.CANCEL: _cancel,
+    Action.FAIL: lambda stage, event: stage.end_run(event.domain, event.row, JobState.FAILED),
+    Action.REQUEUE: lambda stage, event: stage.requeue(event.domain, event.row),
+    Action.UNLINK: lambda stage, event: stage.unlink(event.domain, event.row),
+    Action.REPLACE: lambda stage, event: stage.replace(event.domain, event.row, event.new),
+}
+
+
+# To a domain
 
 
 def _drain(world: World, domain: int, event: ScriptedEvent) -> None:
@@ -82,7 +128,6 @@ def _mend(world: World, domain: int, event: ScriptedEvent) -> None:
 
 
 CARRY_OUT: dict[Action, Callable[[World, int, ScriptedEvent], None]] = {
-    Action.CANCEL: _cancel,
     Action.DRAIN: _drain,
     Action.DOWN: _down,
     Action.UP: _up,

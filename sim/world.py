@@ -15,6 +15,7 @@ import numpy as np
 
 from cosched.core.allocation import Gathered, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.coscheduling.following import STATES
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.domain import PolicyDomain
 from cosched.core.effects import Answer, Call, CancelJob, EndRun, Record, Start, Wanted
@@ -24,15 +25,19 @@ from cosched.core.events import (
     CallFailed,
     Event,
     Finished,
+    Linked,
     MayBeEarlier,
     PeerThere,
     Ready,
     Requeued,
     Submitted,
+    Unlinked,
 )
-from cosched.core.job import JobState
+from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import (
+    NO_MATE,
     Domain,
+    EndedBy,
     Failure,
     GetMateJobId,
     GetMateStatus,
@@ -41,6 +46,7 @@ from cosched.core.protocol import (
     Named,
     Reply,
     Request,
+    TellMember,
 )
 from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, new_tables
@@ -50,8 +56,10 @@ from cosched.core.timers import TimerQueue
 from cosched.schedulers.batch import BATCH
 from cosched.schedulers.kind import SchedulerKind
 from cosched.sim.batch_domain import BatchDomain, MeetingDomain
-from cosched.sim.link import Link
+from cosched.sim.holds_and_yields import HoldEnd
+from cosched.sim.link import Link, Untold
 from cosched.sim.questions import VainQuestions
+from cosched.sim.script import ScriptedEvent
 from cosched.sim.telling import Story, told_of_call
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Group, Pairing
@@ -74,24 +82,45 @@ class DomainSetup:
 
 
 class Script(Protocol):
-    """Events of a simulation other than those of its jobs; `what_if.WhatIf` is one such script."""
+    """Events of a simulation other than those of its jobs; `what_if.WhatIf` is one such script.
+
+    `joining`: jobs without mates, by their domains and rows there, that may take the places of others. `replaced`: the
+    events by which some have done so.
+    """
+
+    @property
+    def joining(self) -> Collection[tuple[Domain, int]]:
+        """See above."""
+
+    @property
+    def replaced(self) -> Sequence[ScriptedEvent]:
+        """See above."""
 
     def next(self) -> int:
         """Return the instant of the next event, or NEVER."""
 
-    def fire(self, world: World) -> None:
-        """Carry out the events of the world's current instant."""
+    def fire(self, stage: Any, now: int) -> None:
+        """Carry out the events of this instant on a `what_if.Stage`, which the domains of all its events are on."""
+
+    def of(self, domains: Collection[Domain]) -> Script:
+        """Return the script of the events of these domains."""
 
 
 class NoScript:
     """A script without events."""
 
+    joining = replaced = ()
+
     def next(self) -> int:
         """Return NEVER."""
         return NEVER
 
-    def fire(self, world: World) -> None:
+    def fire(self, stage: Any, now: int) -> None:
         """Do nothing."""
+
+    def of(self, domains: Collection[Domain]) -> Script:  # noqa: ARG002
+        """Return itself."""
+        return self
 
 
 class World:
@@ -160,6 +189,7 @@ class World:
             self.policies[domain].yield_again(self.job_id[row], self.now)
             return
         self.feed(domain, Ready(self.job_id[row], self.clusters[domain].has(row), self._hold_limit(domain)))
+        self.deliver()
 
     def meet(self, domain: int) -> None:
         """A domain that meets iterates until nothing changes."""
@@ -170,6 +200,78 @@ class World:
                 self.ready(domain, turn.row)
             else:
                 self.feed(domain, MayBeEarlier(self.job_id[turn.row]))
+                self.deliver()
+
+    # What a script does to jobs, which are known by their rows in the workloads. All say whether that could be done
+
+    def cancel(self, name: Domain, job: int, by: EndedBy = EndedBy.OWNER) -> bool:
+        """Cancel a job that has not ended."""
+        domain, row = self._place(name, job)
+        before = self.clusters[domain].state(row)
+        self.clusters[domain].cancel(row, self.now)
+        if row not in self.job_id or before.final:
+            return not before.final
+        if before is JobState.PENDING:
+            self.submitted(domain, row)  # so that its mate learns of the job
+        self.feed(domain, Finished(self.job_id[row], JobState.CANCELLED, by))
+        self.schedulers[domain].holds.end(row, self.now, HoldEnd.CANCELLED)
+        return True
+
+    def end_run(self, name: Domain, job: int, how: JobState) -> bool:
+        """End a running job, in the final state `how`."""
+        domain, row = self._place(name, job)
+        if self.clusters[domain].state(row) is not JobState.RUNNING:
+            return False
+        self.clusters[domain].finish(row, self.now, how)
+        if row in self.job_id:
+            self.feed(domain, Finished(self.job_id[row], how))
+        return True
+
+    def requeue(self, name: Domain, job: int) -> bool:
+        """Have a running job lose its nodes and be queued again, to begin anew."""
+        domain, row = self._place(name, job)
+        if self.clusters[domain].state(row) is not JobState.RUNNING:
+            return False
+        self.schedulers[domain].requeue(job, self.now)
+        if row in self.job_id:
+            self.feed(domain, Requeued(self.job_id[row]))
+        return True
+
+    def unlink(self, name: Domain, job: int) -> bool:
+        """Have a job that waits, and has mates, start with nobody any more."""
+        domain, row = self._place(name, job)
+        known = self._known(domain, row)
+        if known is None or known.state not in WAITING or known.group is None:
+            return False
+        self._name(domain, row, Unlinked(known.id), NO_MATE)
+        return True
+
+    def replace(self, name: Domain, job: int, new: int) -> bool:
+        """Have another job, which has no mate and has not started, take the place of one that has never run."""
+        domain, row = self._place(name, job)
+        other, old = row - job + new, self._known(domain, row)
+        state, named = self.clusters[domain].state(other), self._named[row]
+        if (old is not None and old.runs) or state not in (JobState.PENDING, *WAITING):
+            return False
+        self.cancel(name, job)
+        if state is JobState.PENDING:
+            self._named[other] = named
+        else:
+            self._name(domain, other, Linked(self.job_id[other], named), named)
+        self.note_paired()
+        return True
+
+    def _name(self, domain: int, row: int, event: Linked | Unlinked, named: Named) -> None:
+        self._named[row] = named
+        self.feed(domain, event)
+        self.note_paired()
+
+    def _place(self, name: Domain, job: int) -> tuple[int, int]:
+        domain = self.index[name]
+        return domain, self.first[domain] + job
+
+    def _known(self, domain: int, row: int) -> PairedJob | None:
+        return self.coschedulers[domain].jobs.get(self.job_id.get(row, ""))
 
     # Results
 
@@ -195,11 +297,13 @@ class World:
                 case Call():
                     self._call(domain, change)
                 case Answer():
-                    self._reply = change.answer
+                    self._answer(domain, change)
                 case Record():
                     if self.story is not None:
                         self.story(self.now, self.domains[domain].name, change.job, change.what, change.stored())
-                case Start() | Wanted() | Ready() | SizeChanged() | Requeued() | Gathered() | CancelJob() | EndRun():
+                case CancelJob() | EndRun():
+                    self.link.tell(self.domains[domain].name, change)
+                case Start() | Wanted() | Ready() | SizeChanged() | Requeued() | Gathered():
                     pass  # a job starts, which needs no launch here, or is wanted; batch schedulers do nothing else
                 case _:
                     assert_never(change)
@@ -207,6 +311,9 @@ class World:
     # Calls
 
     def _call(self, domain: int, call: Call) -> None:
+        if type(call.request) is TellMember:
+            self.link.tell(call.peer, Asked(self.domains[domain].name, call.request))
+            return
         peer = self.index.get(call.peer)
         if self._cut and peer is not None and frozenset((domain, peer)) in self._cut:
             self.feed(domain, CallFailed(call.job, call.request, Failure.UNREACHABLE, call.peer))
@@ -228,14 +335,57 @@ class World:
                 return answer
         if isinstance(request, GetMateStatus):
             return core.incoming.mate_status(name, request)
+        outer, self._reply = self._reply, None  # this domain may be about to answer another one
         self.feed(peer, Asked(name, request))
-        assert self._reply is not None
-        return self._reply
+        reply, self._reply = self._reply, outer
+        assert reply is not None
+        return reply
+
+    def _answer(self, domain: int, answer: Answer) -> None:
+        request, name = answer.request, self.domains[domain].name
+        if type(request) is TellMember:
+            self.link.tell(answer.peer, Answered(request.caller, request, answer.answer, name))
+        else:
+            self._reply = answer.answer
 
     def answer(self, domain: Domain, asked: Asked, now: int) -> Reply:
         """Answer a call from elsewhere."""
         self.now = now
         return self._ask(asked.peer, self.index[domain], asked.request)
+
+    def deliver(self) -> None:
+        """Have domains hear what they are to hear at this instant."""
+        if self.link.untold:
+            self.link.deliver(self.now, self.index)
+
+    def hear(self, domain: Domain, told: Untold, now: int) -> None:
+        """What a domain is told by a peer, or its own rules tell it to do."""
+        self.now, here = now, self.index[domain]
+        self.clusters[here].interrupt()  # its jobs come and go
+        match told:
+            case Asked():
+                self._hear(here, told)
+            case Answered():
+                self.feed(here, told)
+            case CancelJob():
+                self.cancel(domain, self._job(here, told.job), EndedBy.MATE)
+            case EndRun(again=True):
+                self.requeue(domain, self._job(here, told.job))
+            case EndRun():
+                self.end_run(domain, self._job(here, told.job), STATES[told.why])
+            case _:
+                assert_never(told)
+
+    def _hear(self, domain: int, asked: Asked) -> None:
+        caller = self.index.get(asked.peer)
+        if caller is None or frozenset((domain, caller)) not in self._cut:
+            self.feed(domain, asked)
+            return
+        name, request = self.domains[domain].name, asked.request
+        self.feed(caller, CallFailed(request.caller, request, Failure.UNREACHABLE, name))
+
+    def _job(self, domain: int, job: JobId) -> int:
+        return self.schedulers[domain].row[job] - self.first[domain]
 
     def cut_link(self, one: int, other: int) -> None:
         """Make calls between two domains fail from now on."""
@@ -256,7 +406,7 @@ class World:
 
     def fire_timers(self) -> None:
         """Carry out the script's events of this instant, then fire the timers, in the order in which they were set."""
-        self.script.fire(self)
+        self.script.fire(self, self.now)
         self._fire(of_slots=False)
 
     def fire_slots(self) -> None:
@@ -276,12 +426,17 @@ class World:
         names = [domain.name for domain in domains]
         for domain, of in self.index.items():
             for job, named in self.pairing.named(names.index(domain), names).items():
-                row = self.first[of] + job
-                self._named[row] = named
-                self.job_id[row] = str(self.domains[of].workload.job_id[job])
-                self.schedulers[of].row[self.job_id[row]] = row
-                self.tables.jobs[row]["paired"] = 1
+                self._note(of, job, named)
+        for name, job in self.script.joining:
+            self._note(self.index[name], job, NO_MATE)
         self.note_paired()
+
+    def _note(self, domain: int, job: int, named: Named) -> None:
+        row = self.first[domain] + job
+        self._named[row] = named
+        self.job_id[row] = str(self.domains[domain].workload.job_id[job])
+        self.schedulers[domain].row[self.job_id[row]] = row
+        self.tables.jobs[row]["paired"] = 1
 
     def note_paired(self) -> None:
         """Dry runs count a job as paired unless coscheduling is off in its domain, or in those of all its mates."""
@@ -289,7 +444,7 @@ class World:
         for setup, scheduler in zip(self.domains, self.schedulers, strict=True):
             for job, row in scheduler.row.items():
                 named = self._named[row]
-                alone = off.issuperset(named.others)
+                alone = named is NO_MATE or off.issuperset(named.others)
                 scheduler.count_paired(job, setup.name not in off and not alone)
 
 

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 
 from cosched.adapters.loading import load_batch_system
 from cosched.adapters.local.settings import NAMES
-from cosched.core.settings import MAX_INTERVAL, OnMateUnknown, OnMemberLost, OnMemberRequeued
+from cosched.core.settings import MAX_INTERVAL, OnMateUnknown
 from cosched.file_errors import reason_of, why_not_run
 from cosched.schedulers.keys import SchedulerKeys, check_place, not_of
 from cosched.schedulers.kind import SchedulerKind
@@ -139,12 +139,9 @@ class Coscheduling(CoschedulingFields):
     slot_share: MateBudgetShare = Decimal("0.01")  # default 1 if the manager replays
     peer_grace: Seconds = 120  # default 0 if the manager replays
     on_mate_unknown: OnMateUnknown = OnMateUnknown.WAIT  # default START if the manager replays
-    on_member_lost: OnMemberLost = OnMemberLost.START
     successor_patience: Seconds = 300  # default 0 if the manager replays, here and of the next two
     successor_hold: Seconds = 60
     hold_check: Seconds = 30  # 0: never
-    on_member_requeued: OnMemberRequeued = OnMemberRequeued.CONTINUE
-    max_requeues: Whole = 3
     mate_patience: Annotated[Seconds | None, BeforeValidator(_endless)] = 7 * DAY
     default_peer: DomainName | None = None  # where a pair is named without a domain; None: the peer, if there is one
     peer_timeout: Annotated[ExactSeconds, Field(gt=0, le=300)] = Decimal(5)

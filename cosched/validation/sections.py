@@ -7,7 +7,14 @@ from typing import Self
 
 from pydantic import model_validator
 
-from cosched.core.settings import CoschedulingSettings, OnUnreachable, ReleaseOrder, Scheme
+from cosched.core.settings import (
+    CoschedulingSettings,
+    OnMemberLost,
+    OnMemberRequeued,
+    OnUnreachable,
+    ReleaseOrder,
+    Scheme,
+)
 from cosched.validation.schemes import NOT_MEETING, PRESET, Meeting, SchemeChoice
 from cosched.validation.types import MateBudget, Number, Seconds, Settings, Switch, Whole
 
@@ -27,6 +34,11 @@ class CoschedulingFields(Settings):
     on_peer_unreachable: OnUnreachable = OnUnreachable.START
     peer_grace: Seconds = 0
     mate_patience: Seconds | None = None
+    on_member_lost: OnMemberLost = OnMemberLost.START
+    successor_patience: Seconds = 0
+    successor_hold: Seconds = 0
+    on_member_requeued: OnMemberRequeued = OnMemberRequeued.CONTINUE
+    max_requeues: Whole = 3
 
     @model_validator(mode="after")
     def _within_range(self) -> Self:

@@ -49,12 +49,17 @@ class Progress:
 
 
 class AllocationEnd(IntEnum):
-    """How an allocation ended. RESIZED: the job got another. LASTS: the job had it at the end of the replay."""
+    """How an allocation ended.
+
+    RESIZED: the job got another. LASTS: the job had it at the end of the replay. STOPPED: the job failed, or was
+    cancelled.
+    """
 
     COMPLETED = 0
     RESIZED = 1
     REQUEUED = 2
     LASTS = 3
+    STOPPED = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,6 +168,11 @@ class Runs:
         """A job has lost its nodes and waits."""
         self._progress[row].stop(now, keeps_work=keeps_work)
         self._log.end(row, now, AllocationEnd.REQUEUED)
+
+    def stop(self, row: int, now: int, how: AllocationEnd) -> None:
+        """A job ends before its time, or has never run."""
+        self._progress.pop(row, None)
+        self._log.end(row, now, how)
 
     @property
     def next_end(self) -> int:

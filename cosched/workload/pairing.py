@@ -6,15 +6,15 @@ import decimal
 import math
 import sys
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 
-from cosched.core.protocol import MAX_MEMBERS, Domain, Named, Window, named_group, named_mate
+from cosched.core.protocol import MAX_MEMBERS, Domain, Named, Terms, Window, named_group, named_mate
 from cosched.errors import InputError
 from cosched.validation.text import shown
 from cosched.workload.jobs import Ints, Workload
@@ -57,7 +57,8 @@ class Pairing:
 
     `row` (n,) is the row in the pairs file, counted from 1: dropped rows count, blank lines and the header do not.
     `domain` and `job` (n, 2) have a column for each mate: the index of its policy domain, ascending, and its row
-    in that domain's workload. `dropped` counts the rows that named a job left out in cleaning.
+    in that domain's workload. `dropped` counts the rows that named a job left out in cleaning. `terms`: what jobs do
+    when others end or are queued again, by their domains and rows there, if they do anything.
     """
 
     row: Ints
@@ -65,6 +66,7 @@ class Pairing:
     job: Ints
     dropped: int = 0
     groups: tuple[Group, ...] = ()
+    terms: Mapping[tuple[int, int], Terms] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """The number of pairs and groups."""
@@ -84,13 +86,30 @@ class Pairing:
             found[self.domain == domain] = of_jobs[self.job[self.domain == domain]]
         return found
 
+    def members(self, domain: int) -> set[int]:
+        """Return the rows of this domain's jobs that have mates."""
+        return {job for group in self.rows for of, job in group.members if of == domain}
+
+    def replaced(self, domain: int, job: int, new: int) -> Pairing:
+        """Return these rows with another job of that domain in the place of this one."""
+        jobs = np.where((self.domain == domain) & (self.job == job), new, self.job)
+        old, other = (domain, job), (domain, new)
+        groups = (
+            group._replace(members=tuple(other if member == old else member for member in group.members))
+            for group in self.groups
+        )
+        return replace(self, job=jobs, groups=tuple(groups))
+
     def named(self, domain: int, names: Sequence[Domain]) -> dict[int, Named]:
         """Map rows of this domain's jobs to those with which they start; `names` are those of all domains."""
         members = ((group, job) for group in self.rows for of, job in group.members if of == domain)
-        return {job: group.named_by(domain, names) for group, job in members}
+        named = {job: group.named_by(domain, names) for group, job in members}
+        return named | {
+            job: named[job]._replace(terms=terms) for (of, job), terms in self.terms.items() if of == domain
+        }
 
 
-def paired(found: Sequence[Group], dropped: int = 0) -> Pairing:
+def paired(found: Sequence[Group], dropped: int = 0, terms: Mapping[tuple[int, int], Terms] | None = None) -> Pairing:
     """Return these rows, those of two members as pairs."""
     pairs = [group for group in found if _is_pair(group)]
     return Pairing(
@@ -99,6 +118,7 @@ def paired(found: Sequence[Group], dropped: int = 0) -> Pairing:
         job=_table([job for _, job in pair.members] for pair in pairs),
         dropped=dropped,
         groups=tuple(group for group in found if not _is_pair(group)),
+        terms=terms or {},
     )
 
 

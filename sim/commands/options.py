@@ -70,7 +70,16 @@ Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
   on_peer_unreachable  what a ready job does then: start, hold, yield (start)
   peer_grace           how long an absent peer is waited for first (0)
   mate_patience        how long to wait for a mate that nobody submits
-                       (no limit)"""
+                       (no limit)
+  on_member_lost       what a job does whose mate was cancelled or failed
+                       before both started: start, wait, cancel (start)
+  successor_patience   how long it waits first for another job in the
+                       place of one that was cancelled (0)
+  successor_hold       ... with nodes (0)
+  on_member_requeued   what a running job does whose mate is queued again:
+                       continue, requeue (start together again), end
+                       (continue)
+  max_requeues         how often a pair is queued again because of that (3)"""
 
 
 class DomainCommand(click.Command):

@@ -30,7 +30,11 @@ EPILOG = f"""{DOMAIN_HELP}
 
 \b
 Lines of a --script FILE (times: 90, 90m, 12h, 3d; # begins a comment):
-  TIME cancel DOMAIN JOB_ID
+  TIME cancel DOMAIN JOB_ID [final]   final: nobody takes its place
+  TIME fail   DOMAIN JOB_ID           a running job fails
+  TIME requeue DOMAIN JOB_ID          a running job is queued again
+  TIME unlink DOMAIN JOB_ID           it starts with nobody any more
+  TIME replace DOMAIN JOB_ID NEW      it is cancelled, NEW has its place
   TIME down   DOMAIN NODES            running jobs on them fail
   TIME drain  DOMAIN NODES            they leave as they become free
   TIME up     DOMAIN NODES            they come back

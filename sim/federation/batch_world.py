@@ -28,6 +28,7 @@ class BatchWorld:
     def __init__(self, world: World) -> None:
         self.domains: Sequence[Domain] = list(world.index)
         self._world = world
+        self._timers_fired = False
         self._tables = world.tables
         records = world.tables.domains[:-1]
         self._arrivals, self._completions, self._changed = (
@@ -65,39 +66,57 @@ class BatchWorld:
     # Alone
 
     def go_on(self, now: int, until: int) -> Advanced:  # noqa: ARG002
-        world, changed = self._world, self._world.link.changed
+        world, link = self._world, self._world.link
+        changed = link.changed
         react: dict[int, Callable[[int, int], None]] = {
             loop.SUBMITTED: world.submitted,
             loop.ENDED: world.ended,
             loop.JOB_READY: world.ready,
             loop.MEETS: lambda domain, _: world.meet(domain),
         }
-        timers_fired = False
+        self._timers_fired = False
         while True:
             why, instant, domain, row = self._loop(self._tables, world.next_stop(), until)
             if why == loop.DONE:
                 world.now = int(self._tables.clock[NOW])
-                return self._advanced(timers_fired)
+                return self._advanced()
             world.now = instant
-            if why != loop.TIMERS_DUE:
+            if why in react:
                 react[why](domain, row)
                 if changed:  # another player's domain, which may iterate before the next one here
                     self._iterations(domain)
-                    return self._advanced(timers_fired, last=domain)
-            elif self.has_jobs:
-                timers_fired = True
-                world.fire_timers()
-                world.fire_slots()
-                if changed:  # another player's domain, which may iterate before those here
-                    self._go_through_submissions()
-                    return self._advanced(timers_fired, last=None)
-            else:
-                return self._advanced(timers_fired, before_timers=True)
+                    return self._advanced(last=domain)
+                if not link.untold:
+                    continue
+            if (advanced := self._end_events(why)) is not None:
+                return advanced
 
-    def _advanced(self, timers_fired: bool, *, last: int | None = -1, before_timers: bool = False) -> Advanced:
+    def _end_events(self, why: int) -> Advanced | None:
+        """Fire the timers that are due. Then go through what is left of an instant's events, if they concern others.
+
+        Those hear of it after the last event, and before domains iterate. Not None: the world cannot go on alone.
+        """
+        world = self._world
+        if why == loop.ENDED:
+            self._phases[Phase.COMPLETIONS]()
+        if why != loop.SUBMITTED and self.has_timer(world.now):
+            if not self.has_jobs:
+                return self._advanced(before_timers=True)
+            self._timers_fired = True
+            world.fire_timers()
+            world.fire_slots()
+        if world.link.changed or world.link.untold:
+            self._go_through_submissions()
+            world.deliver()
+            if world.link.changed:  # another player's domain, which may iterate before those here
+                return self._advanced(last=None)
+            self._enter(self._tables, world.now, loop.ITERATE)
+        return None
+
+    def _advanced(self, *, last: int | None = -1, before_timers: bool = False) -> Advanced:
         self._enter(self._tables, self._world.now, loop.NEXT_INSTANT)
         iterated = None if last is None else self.domains[last]
-        return Advanced(self._world.now, self._take_changed(), iterated, timers_fired, before_timers)
+        return Advanced(self._world.now, self._take_changed(), iterated, self._timers_fired, before_timers)
 
     def _take_changed(self) -> list[Domain]:
         own = [domain for domain, changed in zip(self.domains, self._changed, strict=True) if changed]
@@ -142,9 +161,13 @@ class BatchWorld:
         records, scheduler = world.rows(index), world.schedulers[index]
         jobs = {name: np.zeros(len(records), np.int64) for name in JobOutcome._fields}
         jobs |= {name: records[name].astype(np.int64) for name in ("start", "end", "state")}
+        restarts = {row: int(jobs["start"][row]) for row in scheduler.runs}
+        had = scheduler.allocations(jobs["start"], jobs["end"], jobs["state"], now) if restarts else None
+        for row, runs in scheduler.runs.items():
+            jobs["start"][row] = runs[0][0]
         jobs["ready"], jobs["hold_start"] = jobs["start"].copy(), jobs["hold_start"] + UNKNOWN
         for row, job, held in world.paired_outcomes(index):  # with holds that last
             jobs["ready"][row] = UNKNOWN if job.ready_at is None else job.ready_at
             jobs["holds"][row], jobs["yields"][row], jobs["held_node_seconds"][row] = job.holds, job.yields, held
         holds, yields = scheduler.holds.holds(world.first[index], now), scheduler.yields.yields()
-        return Results(jobs, scheduler.releases, holds, yields)
+        return Results(jobs, scheduler.releases, holds, yields, had, restarts=restarts)

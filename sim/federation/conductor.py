@@ -3,9 +3,10 @@
 Who plays a domain makes no difference. In all phases but the last, domains may go through a phase in any order. Jobs
 that end or are submitted call nobody. A timer asks a peer at most for a mate's id: the answer depends on what ended
 before and on what is submitted later at that instant, but on no other timer. A slot that has come starts the two jobs
-of a pair, on nodes that were planned for them alone; so it does not matter which of several slots comes first. In the
-last phase domains iterate in configuration order, round after round, each until nothing changes. One in which nothing
-has changed since it did so may be left out of a round.
+of a pair, on nodes that were planned for them alone; so it does not matter which of several slots comes first. That
+jobs have changed is heard by those with which they start, or have started, when all these events are over (`link`). In
+the last phase domains iterate in configuration order, round after round, each until nothing changes. One in which
+nothing has changed since it did so may be left out of a round.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from contextlib import contextmanager
 from cosched.core.protocol import Domain
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.sim.federation.player import EVENTS, Phase, Player
+from cosched.sim.link import Link
 
 STALLED_ROUNDS = 1000  # a replay gives up after so many instants in a row with nothing but forced releases
 
@@ -42,11 +44,12 @@ class Conductor:
         tell: Callable[[int], None] = lambda _: None,
         order: Sequence[Domain] | None = None,
         stride: int = NEVER,
+        link: Link | None = None,
     ) -> None:
         """`tell` is called with each new instant first, but not with those that a player goes through alone.
 
         `order`: all domains, in configuration order; that of the players, if it is not given. `stride`: the longest
-        time, in seconds of the traces, that a player goes on alone.
+        time, in seconds of the traces, that a player goes on alone. `link`: that of players of this process.
         """
         self.now = 0
         self.stalled = False  # True: the run ended because only forced releases remained, and they changed nothing
@@ -55,6 +58,7 @@ class Conductor:
         self._order = order or list(self._player)
         self._tell = tell
         self._stride = stride
+        self._link = link
         self._idle_instants = 0
 
     def run(self) -> None:
@@ -84,7 +88,8 @@ class Conductor:
             self._idle_instants = 1  # the count after an instant that is not idle: the player has jobs
         if advanced.before_timers:
             if not self._stands_still():
-                self._iterate([*player.advance(self.now, EVENTS[1:]), *player.domains])
+                changed = player.advance(self.now, EVENTS[1:])
+                self._iterate([*changed, *self._deliver(), *player.domains])
         elif advanced.last is None:
             self._iterate([*advanced.changed, *player.domains])
         else:
@@ -102,9 +107,20 @@ class Conductor:
                 changed = self._together(active, (Phase.SLOTS,))
             events = (Phase.SUBMISSIONS,)
         due = [*changed, *(domain for player in active for domain in player.domains)]
+        if self._link is not None:
+            self._together(active, events)
+            self._iterate([*due, *self._deliver()])
+            return
         first = min(due, key=self._order.index)  # its player goes through these phases as it iterates
         self._together((player for player in active if player is not self._player[first]), events)
         self._iterate(due, events)
+
+    def _deliver(self) -> list[Domain]:
+        """Have all domains hear what they are to hear; return those in which that may have changed something."""
+        if self._link is None or not self._link.untold:
+            return []
+        self._link.deliver(self.now)
+        return self._link.take_changed()
 
     def _has_timer(self, players: Iterable[Player]) -> bool:
         return any(player.has_timer(self.now) for player in players)

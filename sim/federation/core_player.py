@@ -12,19 +12,22 @@ from typing import assert_never
 from cosched.adapters.replay.trace import TraceJob
 from cosched.core.allocation import Allocation, Gathered, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.coscheduling.following import STATES
 from cosched.core.domain import Change, PolicyDomain
 from cosched.core.effects import Answer, Call, CancelJob, EndRun, Record, Start, Wanted
-from cosched.core.events import Answered, Asked, Event, Finished, Ready, Requeued, Submitted
-from cosched.core.job import JobState
-from cosched.core.protocol import NO_MATE, Domain, JobId, Reply
+from cosched.core.events import Answered, Asked, Event, Finished, Linked, Ready, Requeued, Submitted, Unlinked
+from cosched.core.job import WAITING, JobState
+from cosched.core.protocol import NO_MATE, Domain, EndedBy, JobId, Named, Reply, TellMember
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What
+from cosched.sim.batch_domain import ENDS
 from cosched.sim.federation.player import EVENTS, Advanced, JobOutcome, Phase, Results, in_columns
 from cosched.sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
-from cosched.sim.link import Link
+from cosched.sim.link import Link, Untold
 from cosched.sim.telling import RESIZED, Story, told_of_call
+from cosched.sim.world import NoScript, Script
 from cosched.workload.allocations import Runs
 from cosched.workload.jobs import UNKNOWN
 
@@ -48,6 +51,7 @@ class CorePlayer:
         jobs: Sequence[TraceJob],
         link: Link,
         story: Story | None = None,
+        script: Script | None = None,
     ) -> None:
         self.domains = (name,)
         self.holds, self.yields = HoldLog(), YieldLog()
@@ -59,10 +63,13 @@ class CorePlayer:
         self._jobs = jobs
         self._row = {job.name: job.number - 1 for job in jobs}
         self._submitted = 0
+        self._script = script or NoScript()
+        self._places: dict[JobId, Named] = {}  # those with which jobs start that have the places of others
         self._runs = Runs()
         self._elastic = scheduler.capabilities.allocates  # or some job was resized, or queued again
         self._starting: dict[JobId, Record | Start] = {}  # of what is told of a start, the half that is known
         self._started: dict[JobId, int] = {}  # when first
+        self._restarts: dict[int, int] = {}  # when last, by row, of jobs that were queued again, but not by preemption
         self._ended: dict[JobId, int] = {}  # when
         self._timers = self._policy.timers
         self._releases = 0
@@ -92,7 +99,8 @@ class CorePlayer:
     @property
     def _next(self) -> int:
         due = self.scheduler.next_event(self._now)
-        return min(self._runs.next_end, int(self._timers.next()), self._next_submission, NEVER if due is None else due)
+        own = NEVER if due is None else due
+        return min(self._runs.next_end, int(self._timers.next()), self._next_submission, self._script.next(), own)
 
     @property
     def _next_submission(self) -> int:
@@ -100,7 +108,7 @@ class CorePlayer:
 
     def has_timer(self, now: int) -> bool:
         """See the protocol."""
-        return self._timers.next() == now
+        return now in (self._timers.next(), self._script.next())
 
     @property
     def has_submissions(self) -> bool:
@@ -110,19 +118,26 @@ class CorePlayer:
     @property
     def has_jobs(self) -> bool:
         """See the protocol."""
-        return self.has_submissions or self._runs.next_end < NEVER
+        return self.has_submissions or self._runs.next_end < NEVER or self._script.next() < NEVER
 
     # Steps
 
     def go_on(self, now: int, until: int) -> Advanced:
         """See the protocol."""
         self._timers_fired = False
-        while not (changed := self.advance(now, EVENTS)):
+        while not (changed := self._through_events(now)):
             changed = self.iterate(self._name, now)
             if changed or not self.has_submissions or self._next >= until:
                 return Advanced(now, changed, self._name, self._timers_fired)
             now = self._next
         return Advanced(now, changed, None, self._timers_fired)
+
+    def _through_events(self, now: int) -> Sequence[Domain]:
+        """Go through the events of an instant that nobody else has; return others' domains in which they changed
+        something."""
+        self.advance(now, EVENTS)
+        self._deliver()
+        return self._link.take_changed()
 
     def iterate(self, domain: Domain, now: int, before: Sequence[Phase] = ()) -> Sequence[Domain]:  # noqa: ARG002
         """See the protocol."""
@@ -150,6 +165,7 @@ class CorePlayer:
             self._feed(Finished(job, JobState.COMPLETED))
 
     def _fire_timers(self, *, of_slots: bool) -> None:
+        self._script.fire(self, self._now)
         while (due := self._timers.take(self._now, of_slots=of_slots)) is not None:
             self._timers_fired = True
             self._feed(due[1])
@@ -158,25 +174,117 @@ class CorePlayer:
         while self._next_submission == self._now:
             job = self._jobs[self._submitted]
             self._submitted += 1
-            changes = self._policy.handle(Submitted(job.name, job.named or NO_MATE), self._now)
-            paired = self._policy.is_paired(job.name) and not job.alone
-            known = ClusterJob(job.name, job.nodes, job.requested, job.submit, paired, columns=job.columns)
-            self.scheduler.submit(known)
+            if job.name in self._core.jobs:
+                continue  # cancelled before it was submitted
+            changes = self._policy.handle(Submitted(job.name, self._names(job)), self._now)
+            self.scheduler.submit(self._known(job))
             self._do_all(changes)
+
+    def _known(self, job: TraceJob) -> ClusterJob:
+        paired = self._policy.is_paired(job.name) and not job.alone
+        return ClusterJob(job.name, job.nodes, job.requested, job.submit, paired, columns=job.columns)
 
     def _iterate(self) -> None:
         """Iterate until the scheduler is done. Answers that it waits for come at once."""
         while changes := self._policy.schedule(self._now):
             self._do_all(changes)
+            self._deliver()
 
     # Events in, changes out
 
     def answer(self, domain: Domain, asked: Asked, now: int) -> Reply:  # noqa: ARG002
         """Answer a peer's call."""
         self._enter(now)
+        outer, self._reply = self._reply, None  # this domain may be about to answer another one
         self._feed(asked)
-        assert self._reply is not None
-        return self._reply
+        reply, self._reply = self._reply, outer
+        assert reply is not None
+        return reply
+
+    def _deliver(self) -> None:
+        if self._link.untold:
+            self._link.deliver(self._now, self.domains)
+
+    def hear(self, domain: Domain, told: Untold, now: int) -> None:
+        """What the domain is told by a peer, or its own rules tell it to do."""
+        self._enter(now)
+        match told:
+            case Asked() | Answered():
+                self._feed(told)
+            case CancelJob():
+                self.cancel(domain, self._row[told.job], EndedBy.MATE)
+            case EndRun(again=True):
+                self.requeue(domain, self._row[told.job])
+            case EndRun():
+                self.end_run(domain, self._row[told.job], STATES[told.why])
+            case _:
+                assert_never(told)
+
+    # What a script does to jobs, see `what_if.Stage`
+
+    def cancel(self, name: Domain, job: int, by: EndedBy = EndedBy.OWNER) -> bool:  # noqa: ARG002
+        """Cancel a job that has not ended."""
+        known = self._jobs[job]
+        if known.name not in self._core.jobs:
+            self._do_all(self._policy.handle(Submitted(known.name, self._names(known)), self._now))
+        if self._core.jobs[known.name].state.final:
+            return False
+        self._end(known, JobState.CANCELLED, by)
+        return True
+
+    def end_run(self, name: Domain, job: int, how: JobState) -> bool:  # noqa: ARG002
+        """End a running job, in the final state `how`."""
+        if not self._runs_now(job):
+            return False
+        self._end(self._jobs[job], how)
+        return True
+
+    def _end(self, job: TraceJob, how: JobState, by: EndedBy = EndedBy.OWNER) -> None:
+        self._ended[job.name] = self._now
+        self._runs.stop(job.number - 1, self._now, ENDS[how])
+        if job.name in self.scheduler:
+            self.scheduler.leave(job.name, self._now, how)
+        self._feed(Finished(job.name, how, by))
+
+    def requeue(self, name: Domain, job: int) -> bool:  # noqa: ARG002
+        """Have a running job lose its nodes and be queued again, to begin anew."""
+        if not self._runs_now(job):
+            return False
+        known = self._jobs[job]
+        self._elastic = True
+        self._restarts.setdefault(job, self._started[known.name])
+        self._runs.requeue(job, self._now, keeps_work=False)
+        self.scheduler.leave(known.name, self._now, JobState.CANCELLED)
+        self.scheduler.submit(self._known(known))
+        self._feed(Requeued(known.name))
+        return True
+
+    def unlink(self, name: Domain, job: int) -> bool:  # noqa: ARG002
+        """Have a job that waits, and has mates, start with nobody any more."""
+        known = self._core.jobs.get(self._jobs[job].name)
+        if known is None or known.state not in WAITING or known.group is None:
+            return False
+        self._feed(Unlinked(known.id))
+        return True
+
+    def replace(self, name: Domain, job: int, new: int) -> bool:
+        """Have another job, which has no mate and has not started, take the place of one that has never run."""
+        old, other = self._jobs[job], self._jobs[new]
+        before, known = self._core.jobs.get(old.name), self._core.jobs.get(other.name)
+        if (before is not None and before.runs) or (known is not None and known.state not in WAITING):
+            return False
+        self.cancel(name, job)
+        named = self._places[other.name] = self._names(old)
+        if known is not None:
+            self._feed(Linked(other.name, named))
+        return True
+
+    def _runs_now(self, job: int) -> bool:
+        known = self._core.jobs.get(self._jobs[job].name)
+        return known is not None and known.state is JobState.RUNNING
+
+    def _names(self, job: TraceJob) -> Named:
+        return self._places.get(job.name) or job.named or NO_MATE
 
     def _feed(self, event: Event) -> None:
         self._do_all(self._policy.handle(event, self._now))
@@ -190,7 +298,9 @@ class CorePlayer:
             case Call():
                 self._call(change)
             case Answer():
-                self._reply = change.answer
+                self._answer(change)
+            case CancelJob() | EndRun():
+                self._link.tell(self._name, change)
             case Start():
                 self._start(change)
             case SizeChanged():
@@ -200,13 +310,15 @@ class CorePlayer:
                 self._runs.requeue(self._row[change.job], self._now, keeps_work=change.keeps_work)
             case Record():
                 self._note(change)
-            case Ready() | Wanted() | CancelJob() | EndRun() | Gathered():
-                pass  # only people are told; jobs of a replay that lose a member wait to its end
+            case Ready() | Wanted() | Gathered():
+                pass  # only people are told
             case _:
                 assert_never(change)
 
     def _start(self, start: Start) -> None:
         self._started.setdefault(start.job, self._now)
+        if (row := self._row[start.job]) in self._restarts:
+            self._restarts[row] = self._now
         assert start.allocation is not None
         self._allocate(start.job, start.allocation)
         self._tell_start(start)
@@ -259,7 +371,17 @@ class CorePlayer:
 
     # Calls
 
+    def _answer(self, answer: Answer) -> None:
+        request = answer.request
+        if type(request) is TellMember:
+            self._link.tell(answer.peer, Answered(request.caller, request, answer.answer, self._name))
+        else:
+            self._reply = answer.answer
+
     def _call(self, call: Call) -> None:
+        if type(call.request) is TellMember:
+            self._link.tell(call.peer, Asked(self._name, call.request))
+            return
         reply = self._link.call(call.peer, Asked(self._name, call.request), self._now)
         if self._story is not None:
             self._tell(call.job, type(call.request).__name__, told_of_call(call, reply))
@@ -272,7 +394,7 @@ class CorePlayer:
         jobs = in_columns(self._outcome(job.name) for job in self._jobs[: self._submitted])
         had = self._runs.allocations(now) if self._elastic else None
         holds, yields = self.holds.holds(0, now), self.yields.yields()
-        return Results(jobs, self._releases, holds, yields, had, self.scheduler.counts())
+        return Results(jobs, self._releases, holds, yields, had, self.scheduler.counts(), self._restarts)
 
     def _outcome(self, id: JobId) -> JobOutcome:
         known = JobOutcome.of(self._core.jobs[id], self._ended.get(id, UNKNOWN))

@@ -9,7 +9,7 @@ from cosched.adapters.replay.trace import trace_jobs
 from cosched.sim.federation.core_player import CorePlayer
 from cosched.sim.link import Link
 from cosched.sim.telling import Story
-from cosched.sim.world import DomainSetup
+from cosched.sim.world import DomainSetup, Script
 from cosched.workload.pairing import Pairing
 
 Player = TypeVar("Player", bound=CorePlayer)
@@ -22,10 +22,11 @@ def core_player(
     link: Link,
     story: Story | None = None,
     player: type[Player] = CorePlayer,  # type: ignore[assignment]
+    script: Script | None = None,
 ) -> Player:
     """Return the player of domain `index`."""
     setup = setups[index]
     named = pairing.named(index, [each.name for each in setups])
     off = {each.name for each in setups if not each.coscheduling.enabled}
     jobs = trace_jobs(setup.workload, named, off, columns=setup.kind.each(setup.jobs, len(setup.workload)))
-    return player(setup.name, setup.coscheduling, setup.kind.open(setup.cluster), jobs, link, story)
+    return player(setup.name, setup.coscheduling, setup.kind.open(setup.cluster), jobs, link, story, script)

@@ -77,6 +77,7 @@ class Results(NamedTuple):
     yields: Yields | None = None
     allocations: Allocations | None = None
     counts: Mapping[str, Any] = MappingProxyType({})
+    restarts: Mapping[int, int] = MappingProxyType({})
 
 
 def in_columns(outcomes: Iterable[JobOutcome]) -> dict[str, Ints]:

@@ -70,11 +70,20 @@ class DomainResult:
     yields: Yields | None = None
     allocations: Allocations | None = None
     counts: Mapping[str, Any] = field(default_factory=dict)  # what its scheduler has counted
+    restarts: Mapping[int, int] = field(default_factory=dict)  # see `last_start`
 
     @property
     def started(self) -> NDArray[np.bool_]:
         """Which jobs started."""
         return np.not_equal(self.jobs.start, UNKNOWN)
+
+    @cached_property
+    def last_start(self) -> Ints:
+        """When jobs began the runs that count for their pairs: jobs that were queued again, by a script or with their
+        mates, have begun another one then. What the domain's own scheduler preempts goes on."""
+        starts = self.jobs.start.copy()
+        starts[list(self.restarts.keys())] = list(self.restarts.values())
+        return starts
 
     @cached_property
     def metrics(self) -> dict[str, Any]:
@@ -189,7 +198,7 @@ class ReplayResult:
     @cached_property
     def pairs(self) -> dict[str, Any]:
         """How many pairs started together, apart (with the gaps, in seconds) or not at all."""
-        starts = self.pairing.of_pairs([domain.jobs.start for domain in self.domains.values()])
+        starts = self.pairing.of_pairs([domain.last_start for domain in self.domains.values()])
         both = (starts != UNKNOWN).all(axis=1)
         gaps = np.abs(starts[:, 0] - starts[:, 1])[both]
         return {
@@ -210,7 +219,7 @@ class ReplayResult:
         """
         domains = list(self.domains.values())
         starts = [
-            np.array([domains[domain].jobs.start[job] for domain, job in group.members])
+            np.array([domains[domain].last_start[job] for domain, job in group.members])
             for group in self.pairing.groups
         ]
         windows = [np.array(group.windows or [TOGETHER]) for group in self.pairing.groups]

@@ -56,7 +56,11 @@ def event_words(event: Mapping[str, Any]) -> str:
     """Say what a what-if event does; `event` is one of a summary's "script"."""
     domain, action = event["domain"], event["action"]
     words = {
-        "cancel": lambda: f"job {event['job_id']} of {domain} is cancelled",
+        "cancel": lambda: f"job {event['job_id']} of {domain} is cancelled{' for good' if event.get('final') else ''}",
+        "fail": lambda: f"job {event['job_id']} of {domain} fails",
+        "requeue": lambda: f"job {event['job_id']} of {domain} loses its nodes and is queued again",
+        "unlink": lambda: f"job {event['job_id']} of {domain} is to start with nobody any more",
+        "replace": lambda: f"job {event['new_job_id']} of {domain} takes the place of job {event['job_id']}",
         "down": lambda: f"{count(event['nodes'], 'node')} of {domain} go down; jobs on them fail",
         "drain": lambda: f"{count(event['nodes'], 'node')} of {domain} leave service as they become free",
         "up": lambda: f"{count(event['nodes'], 'node')} of {domain} come back",

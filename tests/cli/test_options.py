@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
+from cosched.core.settings import OnMemberLost, OnMemberRequeued
 from cosched.errors import InputError
 from cosched.schedulers.fluid import FLUID, FluidKeys
 from cosched.schedulers.heterogeneous import HeterogeneousKeys
@@ -80,13 +81,16 @@ def test_every_key_of_a_domain():
         "backfill=none,node_pool=partitioned:4x2,scheme=yield,release_interval=90s,release_jitter=0.1,release_order=last,"
         "max_held_fraction=1,max_yields=3,yield_boost=0.2,on_peer_unreachable=hold,mate_patience=1w,"
         "peer_grace=2m,mate_budget=0.25,slots=on,shift=-2d,skip_bad=3,columns=(JobID,Submit%20),timezone=Europe/Berlin,"
-        "runs=all,partition_limit=(batch=24h,*=7d)"
+        "runs=all,partition_limit=(batch=24h,*=7d),"
+        "on_member_lost=cancel,successor_patience=5m,successor_hold=1m,on_member_requeued=requeue,max_requeues=2"
     ).domains[0]
     assert domain.options == LogOptions(3, ("JobID", "Submit"), "Europe/Berlin", "all", {"batch": 86_400, "*": 604_800})
     assert domain.cut == (3600, 172_800)
     assert domain.scheme is SchemeChoice.YIELD
     assert (domain.mate_budget, domain.slots) == (Decimal("0.25"), True)
     assert (domain.release_interval, domain.mate_patience) == (90, 604_800)
+    assert (domain.on_member_lost, domain.on_member_requeued) == (OnMemberLost.CANCEL, OnMemberRequeued.REQUEUE)
+    assert (domain.successor_patience, domain.successor_hold, domain.max_requeues) == (300, 60, 2)
     assert (domain.load, domain.release_jitter) == (Decimal("0.5"), Decimal("0.1"))
     given = domain.model_fields_set
     of_others = {key for keys in (FluidKeys, MoldingKeys, HeterogeneousKeys) for key in keys.model_fields}

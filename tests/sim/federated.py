@@ -12,6 +12,8 @@ from cosched.sim.federation.conductor import Conductor
 from cosched.sim.federation.cores import core_player
 from cosched.sim.link import Link
 from cosched.sim.results.outcomes import jobs_of
+from cosched.sim.script import ScriptedEvent
+from cosched.sim.what_if import WhatIf
 from cosched.sim.world import DomainSetup, World
 from cosched.workload.pairing import Pairing
 from tests.sim.exact import collected
@@ -24,15 +26,18 @@ def casts(setups: Sequence[DomainSetup]) -> Iterator[frozenset[str]]:
         yield from map(frozenset, combinations(names, count))
 
 
-def played(setups: Sequence[DomainSetup], pairing: Pairing, cores: Collection[str]) -> dict[str, object]:
+def played(
+    setups: Sequence[DomainSetup], pairing: Pairing, cores: Collection[str], script: Sequence[ScriptedEvent] = ()
+) -> dict[str, object]:
     """What came of it, job for job, and how it ended: these domains by a core player each, the others by one world."""
-    link, players = Link(), []
+    link, players, what_if = Link(), [], WhatIf(script)
     for index, setup in enumerate(setups):
         if setup.name in cores:
-            players.append(core_player(setups, pairing, index, link))
+            players.append(core_player(setups, pairing, index, link, script=what_if.of([setup.name])))
     if len(cores) < len(setups):
-        players.append(BatchWorld(World(setups, pairing, elsewhere=cores, link=link)))
-    conductor = Conductor(players, order=[setup.name for setup in setups])
+        here = what_if.of({setup.name for setup in setups}.difference(cores))
+        players.append(BatchWorld(World(setups, pairing, here, elsewhere=cores, link=link)))
+    conductor = Conductor(players, order=[setup.name for setup in setups], link=link)
     conductor.run()
     by_domain = {name: player for player in players for name in player.domains}
     found: dict[str, object] = {"stalled": conductor.stalled, "now": conductor.now}

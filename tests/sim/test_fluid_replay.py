@@ -153,7 +153,9 @@ def test_mistakes_are_told_in_one_line(log):
     assert refused(f"a,trace={log},nodes=8,level=3") == (
         "--domain a:level: only a fluid scheduler has it: give scheduler=fluid, too"
     )
-    assert "the fluid domain a has no what-if events" in refused(fluid, script="5 drain a 2\n")
+    assert refused(fluid, script="5 drain a 2\n") == (
+        "script:1: a has a fluid scheduler: a script can change its jobs, but there is no drain"
+    )
     assert refused(f"{fluid},min_share=0") == "--domain a:min_share: '0' is not above 0"
     assert refused(f"{fluid},harvesting=odd").startswith("--domain a:harvesting: 'odd' is not")
 

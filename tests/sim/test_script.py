@@ -11,9 +11,10 @@ from tests.sim.exact import outcomes, pairing_of, setup_of
 from tests.sim.watched import WatchedEngine
 
 DOMAINS = {
-    "A": ScriptedDomain({"1": 0, "2": 1}, nodes=10),
+    "A": ScriptedDomain({"1": 0, "2": 1}, nodes=10, paired={0}),
     "B": ScriptedDomain({"1": 0}, nodes=4),
     "M": ScriptedDomain({"1": 0}, nodes=4, meets=True),
+    "F": ScriptedDomain({"1": 0}, nodes=4, only_jobs="a fluid scheduler"),
 }
 
 
@@ -143,12 +144,16 @@ def read(tmp_path, text):
 
 def test_a_script_is_read_with_comments_and_durations(tmp_path):
     text = "# what if\n\n90m cancel A 2  # why not\n1d down A 3\n100 cut A B 1h\n7 scheme B off\n"
+    text += "8 cancel A 1 final\n9 replace A 1 2\n9 fail F 1\n"
     assert read(tmp_path, text) == [
         ScriptedEvent(5400, Action.CANCEL, "A", row=1),
         ScriptedEvent(86400, Action.DOWN, "A", nodes=3),
         ScriptedEvent(100, Action.CUT, "A", peer="B"),
         ScriptedEvent(3700, Action.MEND, "A", peer="B"),
         ScriptedEvent(7, Action.SCHEME, "B", scheme="off"),
+        ScriptedEvent(8, Action.CANCEL, "A", row=0, final=True),
+        ScriptedEvent(9, Action.REPLACE, "A", row=0, new=1),
+        ScriptedEvent(9, Action.FAIL, "F", row=0),
     ]
 
 
@@ -156,8 +161,18 @@ def test_a_script_is_read_with_comments_and_durations(tmp_path):
     ("line", "reason"),
     [
         ("5", "TIME ACTION ... expected"),
-        ("5 explode A", "the actions are cancel, down, drain, up, scheme, cut"),
-        ("5 cancel A", "TIME cancel DOMAIN JOB_ID expected"),
+        ("5 explode A", "the actions are cancel, fail, requeue, unlink, replace, down, drain, up, "),
+        ("5 cancel A", "TIME cancel DOMAIN JOB_ID [final] expected"),
+        ("5 cancel A 1 for good", "TIME cancel DOMAIN JOB_ID [final] expected"),
+        ("5 cancel A 1 forever", "'forever' is not 'final'"),
+        ("5 fail A 1 final", "TIME fail DOMAIN JOB_ID expected"),
+        ("5 requeue A 3", "no job '3' in A"),
+        ("5 unlink A 2", "A's job 2 has no mate"),
+        ("5 replace A 1", "TIME replace DOMAIN JOB_ID NEW expected"),
+        ("5 replace A 2 2", "A's job 2 has no mate, so nobody takes its place"),
+        ("5 replace A 1 1", "A's job 1 has a mate, so it takes nobody's place"),
+        ("5 down F 1", "F has a fluid scheduler: a script can change its jobs, but there is no down"),
+        ("5 cut A F 1h", "F has a fluid scheduler: a script can change its jobs, but there is no cut"),
         ("5 cancel C 1", "no domain 'C'"),
         ("5 cancel A 3", "no job '3' in A"),
         ("soon cancel A 1", "'soon' is not a duration"),

@@ -23,7 +23,7 @@ class Capabilities:
     nodelists: bool = False  # it gives a job the nodes that this says it must have (`ClusterJob.nodelist`)
     molds: bool = False  # it chooses the size of a job when it starts
     estimates: bool = False  # a copy of it can be played on (Forecast), and takes no nodes back; else none are made
-    what_if: bool = False  # a replay can take nodes away, and fail jobs, by a script
+    what_if: bool = False  # a replay can take nodes away, switch schemes and cut links by a script
 
     @property
     def other_sizes(self) -> bool:

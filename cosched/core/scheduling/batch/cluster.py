@@ -27,6 +27,7 @@ class Cluster:
         self.index = index
         self.nodes = settings.nodes
         self._record = tables.domains[index]
+        self.first = int(self._record["first"])  # its first row
         self._unit_nodes = settings.partitions.unit_nodes if settings.partitions else 1
         self._start, self._hold = direct(answers.start), direct(answers.hold)
         self._pass_over, self._release = direct(answers.pass_over), direct(answers.release)
@@ -128,6 +129,16 @@ class Cluster:
     def reschedule(self) -> None:
         """Run an iteration at this instant."""
         self._record["changed"] = 1
+
+    def interrupt(self) -> None:
+        """Give up the iteration that is open, if one is. No job waits for its answer; another iteration follows."""
+        if self._record["open"]:
+            self._record["open"] = 0
+            self.reschedule()
+
+    def requeue(self, row: int) -> None:
+        """A running job loses its nodes and is queued again; no iteration is open."""
+        self._requeue(self.tables, self.index, row)
 
     def count_paired(self, row: int, paired: bool) -> None:
         """Whether a dry run counts the job as paired: not if coscheduling is off here or in its mate's domain."""
