@@ -29,6 +29,7 @@ _TEXTS: Mapping[str, str] = {
     MateProblem.OFF: "coscheduling is off at {domain}",
     MateProblem.OTHER_DOMAINS: "the job of that name on {domain} names other domains, as its group",
     MateProblem.NO_GROUPS: "{domain} takes no members of groups",
+    MateProblem.CIRCLE: "{mate} ends with this job, which would end with that one: leave out one --ends-with",
 }
 _NOT_SAID = "{domain} knows no such pair: {mate} is not there, has ended, or is another job's mate or another user's"
 
@@ -49,6 +50,10 @@ _OF_GROUPS: Mapping[str, str] = {
     MateProblem.CANCELLED: "its job on {domain} has ended (cancelled)",
     MateProblem.OFF: _TEXTS[MateProblem.OFF],
     MateProblem.NO_GROUPS: "{domain} takes no members of groups: leave it out, or pair the job",
+    MateProblem.CIRCLE: (
+        "the job on {domain} ends with this one, and this one would end with that, or by way of others: leave out one "
+        "--ends-with"
+    ),
 }
 
 

@@ -28,16 +28,18 @@ from cosched.client.connection import Tls
 from cosched.client.domains import Domain, Drain, Nodes, Peer
 from cosched.client.errors import ClientError, Unreachable
 from cosched.client.events import Event
-from cosched.client.explanations import Cost, Estimate, Explanation, Outlook, Reason
+from cosched.client.explanations import AwaitsSuccessor, Cost, Estimate, Explanation, Outlook, Reason
 from cosched.client.jobs import Group, Holds, Job, Malleable, Mate, Member, Prediction
 from cosched.client.machines import Link, Machine, Machines, StartQuote
 from cosched.client.places import FoundMate
 from cosched.client.run_times import RunTime
+from cosched.client.terms import Terms
 from cosched.client.together import NotSubmitted, submit_together, submit_together_async
 from cosched.client.usage import Usage
 
 __all__ = [
     "AsyncClient",
+    "AwaitsSuccessor",
     "Client",
     "ClientError",
     "Cost",
@@ -64,6 +66,7 @@ __all__ = [
     "Reason",
     "RunTime",
     "StartQuote",
+    "Terms",
     "Tls",
     "Unreachable",
     "Usage",

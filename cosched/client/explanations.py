@@ -95,6 +95,17 @@ class Cost(View[explain_pb2.Cost]):
         return self.held + self.booked
 
 
+class AwaitsSuccessor(View[explain_pb2.AwaitsSuccessor]):
+    """Another job may come in the place of a mate that its owner has cancelled before any started."""
+
+    @property
+    def until(self) -> datetime:
+        """Until when that is waited for."""
+        return instant_of(self._message.until)
+
+    then = plain(str, "What the job does then, if none has come.")
+
+
 class Outlook(View[explain_pb2.Outlook]):
     """When a job is expected to start for its own part, and why it waits."""
 
@@ -127,6 +138,7 @@ class Outlook(View[explain_pb2.Outlook]):
     size = plain(
         str, "How many nodes were chosen for it, or will be by the plan, and why; empty: it has what it asks for."
     )
+    successor = if_given(AwaitsSuccessor, "Until when it waits for another in the place of a mate that has ended.")
 
     def __str__(self) -> str:
         return f"{self.domain}:{self.id}" if self.id else self.domain

@@ -28,17 +28,17 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x63osched/v1/explain.proto\x12\ncosched.v1\x1a\x1d\x63osched/v1/coscheduling.proto\x1a\x14\x63osched/v1/job.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"6\n\x12\x45xplainJobsRequest\x12 \n\x04jobs\x18\x01 \x03(\x0b\x32\x12.cosched.v1.JobRef\"D\n\x13\x45xplainJobsResponse\x12-\n\x0c\x65xplanations\x18\x01 \x03(\x0b\x32\x17.cosched.v1.Explanation\":\n\x13\x45xplainMatesRequest\x12#\n\x05pairs\x18\x01 \x03(\x0b\x32\x14.cosched.v1.MatePair\"w\n\x08MatePair\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\"\n\x06\x63\x61ller\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12&\n\x06sought\x18\x03 \x01(\x0b\x32\x16.cosched.v1.SoughtName\";\n\nSoughtName\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x10\n\x08of_group\x18\x03 \x01(\x08\"=\n\x14\x45xplainMatesResponse\x12%\n\x08outlooks\x18\x01 \x03(\x0b\x32\x13.cosched.v1.Outlook\"{\n\x0b\x45xplanation\x12 \n\x03job\x18\x01 \x01(\x0b\x32\x13.cosched.v1.Outlook\x12\"\n\x05mates\x18\x02 \x03(\x0b\x32\x13.cosched.v1.Outlook\x12&\n\x08together\x18\x03 \x01(\x0b\x32\x14.cosched.v1.Estimate\"\x91\x04\n\x07Outlook\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12#\n\x05state\x18\x02 \x01(\x0e\x32\x14.cosched.v1.JobState\x12#\n\x05start\x18\x03 \x01(\x0b\x32\x14.cosched.v1.Estimate\x12\x10\n\x08position\x18\x04 \x01(\x05\x12\x0e\n\x06queued\x18\x05 \x01(\x05\x12\"\n\x06reason\x18\x06 \x01(\x0b\x32\x12.cosched.v1.Reason\x12\x0f\n\x07problem\x18\x07 \x01(\t\x12\x30\n\x0csubmitted_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstarted_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nded_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05nodes\x18\x0b \x01(\x03\x12\x1e\n\x04\x63ost\x18\x0c \x01(\x0b\x32\x10.cosched.v1.Cost\x12/\n\x0bposition_at\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04near\x18\x0e \x01(\t\x12\x0c\n\x04size\x18\x0f \x01(\t\x12\x10\n\x08starting\x18\x10 \x01(\x08\x12&\n\x03gap\x18\x11 \x01(\x0b\x32\x19.google.protobuf.Duration\"C\n\x04\x43ost\x12\x0c\n\x04held\x18\x01 \x01(\x03\x12\x0e\n\x06\x62ooked\x18\x02 \x01(\x03\x12\x0e\n\x06pushed\x18\x03 \x01(\x03\x12\r\n\x05slots\x18\x04 \x01(\x03\"\xc2\x01\n\x08\x45stimate\x12&\n\x02\x61t\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x07made_at\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12*\n\x06source\x18\x03 \x01(\x0e\x32\x1a.cosched.v1.EstimateSource\x12&\n\x08\x61\x63\x63uracy\x18\x04 \x01(\x0b\x32\x14.cosched.v1.Accuracy\x12\r\n\x05nodes\x18\x05 \x01(\x03\"~\n\x08\x41\x63\x63uracy\x12+\n\x08\x65\x61rliest\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12)\n\x06latest\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0e\n\x06within\x18\x03 \x01(\x05\x12\n\n\x02of\x18\x04 \x01(\x05\"\x9f\x07\n\x06Reason\x12+\n\nnodes_busy\x18\x01 \x01(\x0b\x32\x15.cosched.v1.NodesBusyH\x00\x12/\n\x0cothers_first\x18\x02 \x01(\x0b\x32\x17.cosched.v1.OthersFirstH\x00\x12%\n\x07on_hold\x18\x03 \x01(\x0b\x32\x12.cosched.v1.OnHoldH\x00\x12)\n\tasks_mate\x18\x04 \x01(\x0b\x32\x14.cosched.v1.AsksMateH\x00\x12+\n\nmate_waits\x18\x05 \x01(\x0b\x32\x15.cosched.v1.MateWaitsH\x00\x12\x37\n\x10mate_unsubmitted\x18\x06 \x01(\x0b\x32\x1b.cosched.v1.MateUnsubmittedH\x00\x12.\n\x0cno_such_mate\x18\x07 \x01(\x0b\x32\x16.cosched.v1.NoSuchMateH\x00\x12/\n\x0cholds_capped\x18\x08 \x01(\x0b\x32\x17.cosched.v1.HoldsCappedH\x00\x12-\n\x0bpeer_absent\x18\t \x01(\x0b\x32\x16.cosched.v1.PeerAbsentH\x00\x12\x31\n\rdomain_drains\x18\n \x01(\x0b\x32\x18.cosched.v1.DomainDrainsH\x00\x12\'\n\x08has_slot\x18\x0b \x01(\x0b\x32\x13.cosched.v1.HasSlotH\x00\x12-\n\x0bmember_lost\x18\x0c \x01(\x0b\x32\x16.cosched.v1.MemberLostH\x00\x12/\n\x0cis_cancelled\x18\r \x01(\x0b\x32\x17.cosched.v1.IsCancelledH\x00\x12\x38\n\x11\x62\x61tch_system_says\x18\x0e \x01(\x0b\x32\x1b.cosched.v1.BatchSystemSaysH\x00\x12\x38\n\x11holds_over_budget\x18\x0f \x01(\x0b\x32\x1b.cosched.v1.HoldsOverBudgetH\x00\x12\x33\n\x0einstant_passed\x18\x10 \x01(\x0b\x32\x19.cosched.v1.InstantPassedH\x00\x12/\n\x0cwindow_ahead\x18\x11 \x01(\x0b\x32\x17.cosched.v1.WindowAheadH\x00\x12\x33\n\x0escheduler_says\x18\x12 \x01(\x0b\x32\x19.cosched.v1.SchedulerSaysH\x00\x12\x0c\n\x04text\x18\x1e \x01(\t\x12\x0e\n\x06\x63hange\x18\x1f \x01(\tB\x06\n\x04kind\"0\n\tNodesBusy\x12\x10\n\x08required\x18\x01 \x01(\x03\x12\x11\n\tavailable\x18\x02 \x01(\x03\"A\n\x0bOthersFirst\x12\x10\n\x08required\x18\x01 \x01(\x03\x12\x11\n\tavailable\x18\x02 \x01(\x03\x12\r\n\x05\x61head\x18\x03 \x01(\x05\"0\n\rSchedulerSays\x12\x11\n\tscheduler\x18\x01 \x01(\t\x12\x0c\n\x04word\x18\x02 \x01(\t\"\x08\n\x06OnHold\"\x1b\n\x08\x41sksMate\x12\x0f\n\x07\x64omains\x18\x01 \x03(\t\"k\n\tMateWaits\x12 \n\x04mate\x18\x01 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\x0c\n\x04held\x18\x02 \x01(\x03\x12.\n\nheld_until\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"=\n\x0fMateUnsubmitted\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12\x0c\n\x04pair\x18\x02 \x01(\t\x12\x0c\n\x04held\x18\x03 \x01(\x03\"d\n\nNoSuchMate\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12\x0e\n\x06job_id\x18\x02 \x01(\t\x12\x0c\n\x04pair\x18\x03 \x01(\t\x12(\n\x07problem\x18\x04 \x01(\x0e\x32\x17.cosched.v1.MateProblem\">\n\x0bHoldsCapped\x12\x10\n\x08required\x18\x01 \x01(\x03\x12\x0c\n\x04held\x18\x02 \x01(\x03\x12\x0f\n\x07\x61llowed\x18\x03 \x01(\x03\"A\n\x0fHoldsOverBudget\x12\x0f\n\x07\x61\x63\x63ount\x18\x01 \x01(\t\x12\x0c\n\x04used\x18\x02 \x01(\x03\x12\x0f\n\x07\x61llowed\x18\x03 \x01(\x03\"{\n\nPeerAbsent\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12$\n\x07\x61\x62sence\x18\x02 \x01(\x0e\x32\x13.cosched.v1.Absence\x12)\n\x05until\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04held\x18\x04 \x01(\x03\"I\n\x0c\x44omainDrains\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12)\n\x05until\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"1\n\x07HasSlot\x12&\n\x02\x61t\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x1b\n\nMemberLost\x12\r\n\x05group\x18\x01 \x01(\t\"\x1c\n\x0bWindowAhead\x12\r\n\x05group\x18\x01 \x01(\t\"\x1e\n\rInstantPassed\x12\r\n\x05group\x18\x01 \x01(\t\"\r\n\x0bIsCancelled\"\x1f\n\x0f\x42\x61tchSystemSays\x12\x0c\n\x04word\x18\x01 \x01(\t*\xa6\x01\n\x0e\x45stimateSource\x12\x1f\n\x1b\x45STIMATE_SOURCE_UNSPECIFIED\x10\x00\x12\x18\n\x14\x45STIMATE_SOURCE_PLAN\x10\x01\x12 \n\x1c\x45STIMATE_SOURCE_BATCH_SYSTEM\x10\x02\x12\x18\n\x14\x45STIMATE_SOURCE_SLOT\x10\x03\x12\x1d\n\x19\x45STIMATE_SOURCE_HAS_NODES\x10\x04*t\n\x07\x41\x62sence\x12\x17\n\x13\x41\x42SENCE_UNSPECIFIED\x10\x00\x12\x17\n\x13\x41\x42SENCE_UNREACHABLE\x10\x01\x12\x10\n\x0c\x41\x42SENCE_AWAY\x10\x02\x12\x10\n\x0c\x41\x42SENCE_BUSY\x10\x03\x12\x13\n\x0f\x41\x42SENCE_REFUSES\x10\x04\x32\xb3\x01\n\x0e\x45xplainService\x12N\n\x0b\x45xplainJobs\x12\x1e.cosched.v1.ExplainJobsRequest\x1a\x1f.cosched.v1.ExplainJobsResponse\x12Q\n\x0c\x45xplainMates\x12\x1f.cosched.v1.ExplainMatesRequest\x1a .cosched.v1.ExplainMatesResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x63osched/v1/explain.proto\x12\ncosched.v1\x1a\x1d\x63osched/v1/coscheduling.proto\x1a\x14\x63osched/v1/job.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"6\n\x12\x45xplainJobsRequest\x12 \n\x04jobs\x18\x01 \x03(\x0b\x32\x12.cosched.v1.JobRef\"D\n\x13\x45xplainJobsResponse\x12-\n\x0c\x65xplanations\x18\x01 \x03(\x0b\x32\x17.cosched.v1.Explanation\":\n\x13\x45xplainMatesRequest\x12#\n\x05pairs\x18\x01 \x03(\x0b\x32\x14.cosched.v1.MatePair\"w\n\x08MatePair\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\"\n\x06\x63\x61ller\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12&\n\x06sought\x18\x03 \x01(\x0b\x32\x16.cosched.v1.SoughtName\";\n\nSoughtName\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x10\n\x08of_group\x18\x03 \x01(\x08\"=\n\x14\x45xplainMatesResponse\x12%\n\x08outlooks\x18\x01 \x03(\x0b\x32\x13.cosched.v1.Outlook\"{\n\x0b\x45xplanation\x12 \n\x03job\x18\x01 \x01(\x0b\x32\x13.cosched.v1.Outlook\x12\"\n\x05mates\x18\x02 \x03(\x0b\x32\x13.cosched.v1.Outlook\x12&\n\x08together\x18\x03 \x01(\x0b\x32\x14.cosched.v1.Estimate\"\xc1\x04\n\x07Outlook\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12#\n\x05state\x18\x02 \x01(\x0e\x32\x14.cosched.v1.JobState\x12#\n\x05start\x18\x03 \x01(\x0b\x32\x14.cosched.v1.Estimate\x12\x10\n\x08position\x18\x04 \x01(\x05\x12\x0e\n\x06queued\x18\x05 \x01(\x05\x12\"\n\x06reason\x18\x06 \x01(\x0b\x32\x12.cosched.v1.Reason\x12\x0f\n\x07problem\x18\x07 \x01(\t\x12\x30\n\x0csubmitted_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstarted_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nded_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05nodes\x18\x0b \x01(\x03\x12\x1e\n\x04\x63ost\x18\x0c \x01(\x0b\x32\x10.cosched.v1.Cost\x12/\n\x0bposition_at\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04near\x18\x0e \x01(\t\x12\x0c\n\x04size\x18\x0f \x01(\t\x12\x10\n\x08starting\x18\x10 \x01(\x08\x12&\n\x03gap\x18\x11 \x01(\x0b\x32\x19.google.protobuf.Duration\x12.\n\tsuccessor\x18\x12 \x01(\x0b\x32\x1b.cosched.v1.AwaitsSuccessor\"C\n\x04\x43ost\x12\x0c\n\x04held\x18\x01 \x01(\x03\x12\x0e\n\x06\x62ooked\x18\x02 \x01(\x03\x12\x0e\n\x06pushed\x18\x03 \x01(\x03\x12\r\n\x05slots\x18\x04 \x01(\x03\"\xc2\x01\n\x08\x45stimate\x12&\n\x02\x61t\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x07made_at\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12*\n\x06source\x18\x03 \x01(\x0e\x32\x1a.cosched.v1.EstimateSource\x12&\n\x08\x61\x63\x63uracy\x18\x04 \x01(\x0b\x32\x14.cosched.v1.Accuracy\x12\r\n\x05nodes\x18\x05 \x01(\x03\"~\n\x08\x41\x63\x63uracy\x12+\n\x08\x65\x61rliest\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12)\n\x06latest\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0e\n\x06within\x18\x03 \x01(\x05\x12\n\n\x02of\x18\x04 \x01(\x05\"\xd8\x07\n\x06Reason\x12+\n\nnodes_busy\x18\x01 \x01(\x0b\x32\x15.cosched.v1.NodesBusyH\x00\x12/\n\x0cothers_first\x18\x02 \x01(\x0b\x32\x17.cosched.v1.OthersFirstH\x00\x12%\n\x07on_hold\x18\x03 \x01(\x0b\x32\x12.cosched.v1.OnHoldH\x00\x12)\n\tasks_mate\x18\x04 \x01(\x0b\x32\x14.cosched.v1.AsksMateH\x00\x12+\n\nmate_waits\x18\x05 \x01(\x0b\x32\x15.cosched.v1.MateWaitsH\x00\x12\x37\n\x10mate_unsubmitted\x18\x06 \x01(\x0b\x32\x1b.cosched.v1.MateUnsubmittedH\x00\x12.\n\x0cno_such_mate\x18\x07 \x01(\x0b\x32\x16.cosched.v1.NoSuchMateH\x00\x12/\n\x0cholds_capped\x18\x08 \x01(\x0b\x32\x17.cosched.v1.HoldsCappedH\x00\x12-\n\x0bpeer_absent\x18\t \x01(\x0b\x32\x16.cosched.v1.PeerAbsentH\x00\x12\x31\n\rdomain_drains\x18\n \x01(\x0b\x32\x18.cosched.v1.DomainDrainsH\x00\x12\'\n\x08has_slot\x18\x0b \x01(\x0b\x32\x13.cosched.v1.HasSlotH\x00\x12-\n\x0bmember_lost\x18\x0c \x01(\x0b\x32\x16.cosched.v1.MemberLostH\x00\x12/\n\x0cis_cancelled\x18\r \x01(\x0b\x32\x17.cosched.v1.IsCancelledH\x00\x12\x38\n\x11\x62\x61tch_system_says\x18\x0e \x01(\x0b\x32\x1b.cosched.v1.BatchSystemSaysH\x00\x12\x38\n\x11holds_over_budget\x18\x0f \x01(\x0b\x32\x1b.cosched.v1.HoldsOverBudgetH\x00\x12\x33\n\x0einstant_passed\x18\x10 \x01(\x0b\x32\x19.cosched.v1.InstantPassedH\x00\x12/\n\x0cwindow_ahead\x18\x11 \x01(\x0b\x32\x17.cosched.v1.WindowAheadH\x00\x12\x33\n\x0escheduler_says\x18\x12 \x01(\x0b\x32\x19.cosched.v1.SchedulerSaysH\x00\x12\x37\n\x10\x61waits_successor\x18\x13 \x01(\x0b\x32\x1b.cosched.v1.AwaitsSuccessorH\x00\x12\x0c\n\x04text\x18\x1e \x01(\t\x12\x0e\n\x06\x63hange\x18\x1f \x01(\tB\x06\n\x04kind\"0\n\tNodesBusy\x12\x10\n\x08required\x18\x01 \x01(\x03\x12\x11\n\tavailable\x18\x02 \x01(\x03\"A\n\x0bOthersFirst\x12\x10\n\x08required\x18\x01 \x01(\x03\x12\x11\n\tavailable\x18\x02 \x01(\x03\x12\r\n\x05\x61head\x18\x03 \x01(\x05\"0\n\rSchedulerSays\x12\x11\n\tscheduler\x18\x01 \x01(\t\x12\x0c\n\x04word\x18\x02 \x01(\t\"\x08\n\x06OnHold\"\x1b\n\x08\x41sksMate\x12\x0f\n\x07\x64omains\x18\x01 \x03(\t\"k\n\tMateWaits\x12 \n\x04mate\x18\x01 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\x0c\n\x04held\x18\x02 \x01(\x03\x12.\n\nheld_until\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"=\n\x0fMateUnsubmitted\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12\x0c\n\x04pair\x18\x02 \x01(\t\x12\x0c\n\x04held\x18\x03 \x01(\x03\"d\n\nNoSuchMate\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12\x0e\n\x06job_id\x18\x02 \x01(\t\x12\x0c\n\x04pair\x18\x03 \x01(\t\x12(\n\x07problem\x18\x04 \x01(\x0e\x32\x17.cosched.v1.MateProblem\">\n\x0bHoldsCapped\x12\x10\n\x08required\x18\x01 \x01(\x03\x12\x0c\n\x04held\x18\x02 \x01(\x03\x12\x0f\n\x07\x61llowed\x18\x03 \x01(\x03\"A\n\x0fHoldsOverBudget\x12\x0f\n\x07\x61\x63\x63ount\x18\x01 \x01(\t\x12\x0c\n\x04used\x18\x02 \x01(\x03\x12\x0f\n\x07\x61llowed\x18\x03 \x01(\x03\"{\n\nPeerAbsent\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12$\n\x07\x61\x62sence\x18\x02 \x01(\x0e\x32\x13.cosched.v1.Absence\x12)\n\x05until\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04held\x18\x04 \x01(\x03\"I\n\x0c\x44omainDrains\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12)\n\x05until\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"1\n\x07HasSlot\x12&\n\x02\x61t\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x1b\n\nMemberLost\x12\r\n\x05group\x18\x01 \x01(\t\"Y\n\x0f\x41waitsSuccessor\x12)\n\x05until\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04then\x18\x02 \x01(\t\x12\r\n\x05group\x18\x03 \x01(\t\"\x1c\n\x0bWindowAhead\x12\r\n\x05group\x18\x01 \x01(\t\"\x1e\n\rInstantPassed\x12\r\n\x05group\x18\x01 \x01(\t\"\r\n\x0bIsCancelled\"\x1f\n\x0f\x42\x61tchSystemSays\x12\x0c\n\x04word\x18\x01 \x01(\t*\xa6\x01\n\x0e\x45stimateSource\x12\x1f\n\x1b\x45STIMATE_SOURCE_UNSPECIFIED\x10\x00\x12\x18\n\x14\x45STIMATE_SOURCE_PLAN\x10\x01\x12 \n\x1c\x45STIMATE_SOURCE_BATCH_SYSTEM\x10\x02\x12\x18\n\x14\x45STIMATE_SOURCE_SLOT\x10\x03\x12\x1d\n\x19\x45STIMATE_SOURCE_HAS_NODES\x10\x04*t\n\x07\x41\x62sence\x12\x17\n\x13\x41\x42SENCE_UNSPECIFIED\x10\x00\x12\x17\n\x13\x41\x42SENCE_UNREACHABLE\x10\x01\x12\x10\n\x0c\x41\x42SENCE_AWAY\x10\x02\x12\x10\n\x0c\x41\x42SENCE_BUSY\x10\x03\x12\x13\n\x0f\x41\x42SENCE_REFUSES\x10\x04\x32\xb3\x01\n\x0e\x45xplainService\x12N\n\x0b\x45xplainJobs\x12\x1e.cosched.v1.ExplainJobsRequest\x1a\x1f.cosched.v1.ExplainJobsResponse\x12Q\n\x0c\x45xplainMates\x12\x1f.cosched.v1.ExplainMatesRequest\x1a .cosched.v1.ExplainMatesResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'cosched.v1.explain_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_ESTIMATESOURCE']._serialized_start=3572
-  _globals['_ESTIMATESOURCE']._serialized_end=3738
-  _globals['_ABSENCE']._serialized_start=3740
-  _globals['_ABSENCE']._serialized_end=3856
+  _globals['_ESTIMATESOURCE']._serialized_start=3768
+  _globals['_ESTIMATESOURCE']._serialized_end=3934
+  _globals['_ABSENCE']._serialized_start=3936
+  _globals['_ABSENCE']._serialized_end=4052
   _globals['_EXPLAINJOBSREQUEST']._serialized_start=158
   _globals['_EXPLAINJOBSREQUEST']._serialized_end=212
   _globals['_EXPLAINJOBSRESPONSE']._serialized_start=214
@@ -54,51 +54,53 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_EXPLANATION']._serialized_start=589
   _globals['_EXPLANATION']._serialized_end=712
   _globals['_OUTLOOK']._serialized_start=715
-  _globals['_OUTLOOK']._serialized_end=1244
-  _globals['_COST']._serialized_start=1246
-  _globals['_COST']._serialized_end=1313
-  _globals['_ESTIMATE']._serialized_start=1316
-  _globals['_ESTIMATE']._serialized_end=1510
-  _globals['_ACCURACY']._serialized_start=1512
-  _globals['_ACCURACY']._serialized_end=1638
-  _globals['_REASON']._serialized_start=1641
-  _globals['_REASON']._serialized_end=2568
-  _globals['_NODESBUSY']._serialized_start=2570
-  _globals['_NODESBUSY']._serialized_end=2618
-  _globals['_OTHERSFIRST']._serialized_start=2620
-  _globals['_OTHERSFIRST']._serialized_end=2685
-  _globals['_SCHEDULERSAYS']._serialized_start=2687
-  _globals['_SCHEDULERSAYS']._serialized_end=2735
-  _globals['_ONHOLD']._serialized_start=2737
-  _globals['_ONHOLD']._serialized_end=2745
-  _globals['_ASKSMATE']._serialized_start=2747
-  _globals['_ASKSMATE']._serialized_end=2774
-  _globals['_MATEWAITS']._serialized_start=2776
-  _globals['_MATEWAITS']._serialized_end=2883
-  _globals['_MATEUNSUBMITTED']._serialized_start=2885
-  _globals['_MATEUNSUBMITTED']._serialized_end=2946
-  _globals['_NOSUCHMATE']._serialized_start=2948
-  _globals['_NOSUCHMATE']._serialized_end=3048
-  _globals['_HOLDSCAPPED']._serialized_start=3050
-  _globals['_HOLDSCAPPED']._serialized_end=3112
-  _globals['_HOLDSOVERBUDGET']._serialized_start=3114
-  _globals['_HOLDSOVERBUDGET']._serialized_end=3179
-  _globals['_PEERABSENT']._serialized_start=3181
-  _globals['_PEERABSENT']._serialized_end=3304
-  _globals['_DOMAINDRAINS']._serialized_start=3306
-  _globals['_DOMAINDRAINS']._serialized_end=3379
-  _globals['_HASSLOT']._serialized_start=3381
-  _globals['_HASSLOT']._serialized_end=3430
-  _globals['_MEMBERLOST']._serialized_start=3432
-  _globals['_MEMBERLOST']._serialized_end=3459
-  _globals['_WINDOWAHEAD']._serialized_start=3461
-  _globals['_WINDOWAHEAD']._serialized_end=3489
-  _globals['_INSTANTPASSED']._serialized_start=3491
-  _globals['_INSTANTPASSED']._serialized_end=3521
-  _globals['_ISCANCELLED']._serialized_start=3523
-  _globals['_ISCANCELLED']._serialized_end=3536
-  _globals['_BATCHSYSTEMSAYS']._serialized_start=3538
-  _globals['_BATCHSYSTEMSAYS']._serialized_end=3569
-  _globals['_EXPLAINSERVICE']._serialized_start=3859
-  _globals['_EXPLAINSERVICE']._serialized_end=4038
+  _globals['_OUTLOOK']._serialized_end=1292
+  _globals['_COST']._serialized_start=1294
+  _globals['_COST']._serialized_end=1361
+  _globals['_ESTIMATE']._serialized_start=1364
+  _globals['_ESTIMATE']._serialized_end=1558
+  _globals['_ACCURACY']._serialized_start=1560
+  _globals['_ACCURACY']._serialized_end=1686
+  _globals['_REASON']._serialized_start=1689
+  _globals['_REASON']._serialized_end=2673
+  _globals['_NODESBUSY']._serialized_start=2675
+  _globals['_NODESBUSY']._serialized_end=2723
+  _globals['_OTHERSFIRST']._serialized_start=2725
+  _globals['_OTHERSFIRST']._serialized_end=2790
+  _globals['_SCHEDULERSAYS']._serialized_start=2792
+  _globals['_SCHEDULERSAYS']._serialized_end=2840
+  _globals['_ONHOLD']._serialized_start=2842
+  _globals['_ONHOLD']._serialized_end=2850
+  _globals['_ASKSMATE']._serialized_start=2852
+  _globals['_ASKSMATE']._serialized_end=2879
+  _globals['_MATEWAITS']._serialized_start=2881
+  _globals['_MATEWAITS']._serialized_end=2988
+  _globals['_MATEUNSUBMITTED']._serialized_start=2990
+  _globals['_MATEUNSUBMITTED']._serialized_end=3051
+  _globals['_NOSUCHMATE']._serialized_start=3053
+  _globals['_NOSUCHMATE']._serialized_end=3153
+  _globals['_HOLDSCAPPED']._serialized_start=3155
+  _globals['_HOLDSCAPPED']._serialized_end=3217
+  _globals['_HOLDSOVERBUDGET']._serialized_start=3219
+  _globals['_HOLDSOVERBUDGET']._serialized_end=3284
+  _globals['_PEERABSENT']._serialized_start=3286
+  _globals['_PEERABSENT']._serialized_end=3409
+  _globals['_DOMAINDRAINS']._serialized_start=3411
+  _globals['_DOMAINDRAINS']._serialized_end=3484
+  _globals['_HASSLOT']._serialized_start=3486
+  _globals['_HASSLOT']._serialized_end=3535
+  _globals['_MEMBERLOST']._serialized_start=3537
+  _globals['_MEMBERLOST']._serialized_end=3564
+  _globals['_AWAITSSUCCESSOR']._serialized_start=3566
+  _globals['_AWAITSSUCCESSOR']._serialized_end=3655
+  _globals['_WINDOWAHEAD']._serialized_start=3657
+  _globals['_WINDOWAHEAD']._serialized_end=3685
+  _globals['_INSTANTPASSED']._serialized_start=3687
+  _globals['_INSTANTPASSED']._serialized_end=3717
+  _globals['_ISCANCELLED']._serialized_start=3719
+  _globals['_ISCANCELLED']._serialized_end=3732
+  _globals['_BATCHSYSTEMSAYS']._serialized_start=3734
+  _globals['_BATCHSYSTEMSAYS']._serialized_end=3765
+  _globals['_EXPLAINSERVICE']._serialized_start=4055
+  _globals['_EXPLAINSERVICE']._serialized_end=4234
 # @@protoc_insertion_point(module_scope)

@@ -94,7 +94,7 @@ class Explanation(_message.Message):
     def __init__(self, job: _Optional[_Union[Outlook, _Mapping]] = ..., mates: _Optional[_Iterable[_Union[Outlook, _Mapping]]] = ..., together: _Optional[_Union[Estimate, _Mapping]] = ...) -> None: ...
 
 class Outlook(_message.Message):
-    __slots__ = ("job", "state", "start", "position", "queued", "reason", "problem", "submitted_at", "started_at", "ended_at", "nodes", "cost", "position_at", "near", "size", "starting", "gap")
+    __slots__ = ("job", "state", "start", "position", "queued", "reason", "problem", "submitted_at", "started_at", "ended_at", "nodes", "cost", "position_at", "near", "size", "starting", "gap", "successor")
     JOB_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     START_FIELD_NUMBER: _ClassVar[int]
@@ -112,6 +112,7 @@ class Outlook(_message.Message):
     SIZE_FIELD_NUMBER: _ClassVar[int]
     STARTING_FIELD_NUMBER: _ClassVar[int]
     GAP_FIELD_NUMBER: _ClassVar[int]
+    SUCCESSOR_FIELD_NUMBER: _ClassVar[int]
     job: _coscheduling_pb2.JobRef
     state: _job_pb2.JobState
     start: Estimate
@@ -129,7 +130,8 @@ class Outlook(_message.Message):
     size: str
     starting: bool
     gap: _duration_pb2.Duration
-    def __init__(self, job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., state: _Optional[_Union[_job_pb2.JobState, str]] = ..., start: _Optional[_Union[Estimate, _Mapping]] = ..., position: _Optional[int] = ..., queued: _Optional[int] = ..., reason: _Optional[_Union[Reason, _Mapping]] = ..., problem: _Optional[str] = ..., submitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., nodes: _Optional[int] = ..., cost: _Optional[_Union[Cost, _Mapping]] = ..., position_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., near: _Optional[str] = ..., size: _Optional[str] = ..., starting: _Optional[bool] = ..., gap: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    successor: AwaitsSuccessor
+    def __init__(self, job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., state: _Optional[_Union[_job_pb2.JobState, str]] = ..., start: _Optional[_Union[Estimate, _Mapping]] = ..., position: _Optional[int] = ..., queued: _Optional[int] = ..., reason: _Optional[_Union[Reason, _Mapping]] = ..., problem: _Optional[str] = ..., submitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., nodes: _Optional[int] = ..., cost: _Optional[_Union[Cost, _Mapping]] = ..., position_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., near: _Optional[str] = ..., size: _Optional[str] = ..., starting: _Optional[bool] = ..., gap: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., successor: _Optional[_Union[AwaitsSuccessor, _Mapping]] = ...) -> None: ...
 
 class Cost(_message.Message):
     __slots__ = ("held", "booked", "pushed", "slots")
@@ -170,7 +172,7 @@ class Accuracy(_message.Message):
     def __init__(self, earliest: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., latest: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., within: _Optional[int] = ..., of: _Optional[int] = ...) -> None: ...
 
 class Reason(_message.Message):
-    __slots__ = ("nodes_busy", "others_first", "on_hold", "asks_mate", "mate_waits", "mate_unsubmitted", "no_such_mate", "holds_capped", "peer_absent", "domain_drains", "has_slot", "member_lost", "is_cancelled", "batch_system_says", "holds_over_budget", "instant_passed", "window_ahead", "scheduler_says", "text", "change")
+    __slots__ = ("nodes_busy", "others_first", "on_hold", "asks_mate", "mate_waits", "mate_unsubmitted", "no_such_mate", "holds_capped", "peer_absent", "domain_drains", "has_slot", "member_lost", "is_cancelled", "batch_system_says", "holds_over_budget", "instant_passed", "window_ahead", "scheduler_says", "awaits_successor", "text", "change")
     NODES_BUSY_FIELD_NUMBER: _ClassVar[int]
     OTHERS_FIRST_FIELD_NUMBER: _ClassVar[int]
     ON_HOLD_FIELD_NUMBER: _ClassVar[int]
@@ -189,6 +191,7 @@ class Reason(_message.Message):
     INSTANT_PASSED_FIELD_NUMBER: _ClassVar[int]
     WINDOW_AHEAD_FIELD_NUMBER: _ClassVar[int]
     SCHEDULER_SAYS_FIELD_NUMBER: _ClassVar[int]
+    AWAITS_SUCCESSOR_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     CHANGE_FIELD_NUMBER: _ClassVar[int]
     nodes_busy: NodesBusy
@@ -209,9 +212,10 @@ class Reason(_message.Message):
     instant_passed: InstantPassed
     window_ahead: WindowAhead
     scheduler_says: SchedulerSays
+    awaits_successor: AwaitsSuccessor
     text: str
     change: str
-    def __init__(self, nodes_busy: _Optional[_Union[NodesBusy, _Mapping]] = ..., others_first: _Optional[_Union[OthersFirst, _Mapping]] = ..., on_hold: _Optional[_Union[OnHold, _Mapping]] = ..., asks_mate: _Optional[_Union[AsksMate, _Mapping]] = ..., mate_waits: _Optional[_Union[MateWaits, _Mapping]] = ..., mate_unsubmitted: _Optional[_Union[MateUnsubmitted, _Mapping]] = ..., no_such_mate: _Optional[_Union[NoSuchMate, _Mapping]] = ..., holds_capped: _Optional[_Union[HoldsCapped, _Mapping]] = ..., peer_absent: _Optional[_Union[PeerAbsent, _Mapping]] = ..., domain_drains: _Optional[_Union[DomainDrains, _Mapping]] = ..., has_slot: _Optional[_Union[HasSlot, _Mapping]] = ..., member_lost: _Optional[_Union[MemberLost, _Mapping]] = ..., is_cancelled: _Optional[_Union[IsCancelled, _Mapping]] = ..., batch_system_says: _Optional[_Union[BatchSystemSays, _Mapping]] = ..., holds_over_budget: _Optional[_Union[HoldsOverBudget, _Mapping]] = ..., instant_passed: _Optional[_Union[InstantPassed, _Mapping]] = ..., window_ahead: _Optional[_Union[WindowAhead, _Mapping]] = ..., scheduler_says: _Optional[_Union[SchedulerSays, _Mapping]] = ..., text: _Optional[str] = ..., change: _Optional[str] = ...) -> None: ...
+    def __init__(self, nodes_busy: _Optional[_Union[NodesBusy, _Mapping]] = ..., others_first: _Optional[_Union[OthersFirst, _Mapping]] = ..., on_hold: _Optional[_Union[OnHold, _Mapping]] = ..., asks_mate: _Optional[_Union[AsksMate, _Mapping]] = ..., mate_waits: _Optional[_Union[MateWaits, _Mapping]] = ..., mate_unsubmitted: _Optional[_Union[MateUnsubmitted, _Mapping]] = ..., no_such_mate: _Optional[_Union[NoSuchMate, _Mapping]] = ..., holds_capped: _Optional[_Union[HoldsCapped, _Mapping]] = ..., peer_absent: _Optional[_Union[PeerAbsent, _Mapping]] = ..., domain_drains: _Optional[_Union[DomainDrains, _Mapping]] = ..., has_slot: _Optional[_Union[HasSlot, _Mapping]] = ..., member_lost: _Optional[_Union[MemberLost, _Mapping]] = ..., is_cancelled: _Optional[_Union[IsCancelled, _Mapping]] = ..., batch_system_says: _Optional[_Union[BatchSystemSays, _Mapping]] = ..., holds_over_budget: _Optional[_Union[HoldsOverBudget, _Mapping]] = ..., instant_passed: _Optional[_Union[InstantPassed, _Mapping]] = ..., window_ahead: _Optional[_Union[WindowAhead, _Mapping]] = ..., scheduler_says: _Optional[_Union[SchedulerSays, _Mapping]] = ..., awaits_successor: _Optional[_Union[AwaitsSuccessor, _Mapping]] = ..., text: _Optional[str] = ..., change: _Optional[str] = ...) -> None: ...
 
 class NodesBusy(_message.Message):
     __slots__ = ("required", "available")
@@ -332,6 +336,16 @@ class MemberLost(_message.Message):
     GROUP_FIELD_NUMBER: _ClassVar[int]
     group: str
     def __init__(self, group: _Optional[str] = ...) -> None: ...
+
+class AwaitsSuccessor(_message.Message):
+    __slots__ = ("until", "then", "group")
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    THEN_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    until: _timestamp_pb2.Timestamp
+    then: str
+    group: str
+    def __init__(self, until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., then: _Optional[str] = ..., group: _Optional[str] = ...) -> None: ...
 
 class WindowAhead(_message.Message):
     __slots__ = ("group",)

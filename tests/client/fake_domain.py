@@ -38,6 +38,7 @@ class FakeDomain(DomainServiceServicer, ExplainServiceServicer):
         self.lost_answers = 0  # so many next changes are made, and their answers lost
         self.mate_lookup = coscheduling_pb2.MATE_LOOKUP_UNSUBMITTED
         self.page_size = 1000
+        self.ends_late = False  # what is cancelled stays as it is for now
         self.news = asyncio.Condition()
 
     def happen(self, kind: int, text: str, job: str | None = None) -> None:
@@ -76,7 +77,7 @@ class FakeDomain(DomainServiceServicer, ExplainServiceServicer):
             if job.state in (job_pb2.JOB_STATE_COMPLETED, job_pb2.JOB_STATE_FAILED):
                 message = f"job {job.ref.job_id} has ended"
                 raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_STATE", message, {"state": "completed"})
-            if job.state != job_pb2.JOB_STATE_RUNNING:
+            if job.state != job_pb2.JOB_STATE_RUNNING and not self.ends_late:
                 job.state = job_pb2.JOB_STATE_CANCELLED
             return domain_pb2.CancelJobResponse(job=job)
 

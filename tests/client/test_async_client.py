@@ -21,11 +21,13 @@ async def test_every_call_can_be_awaited(running):
         assert (await client.unlink(job)).mates == ()
         assert str((await client.link(job, "eureka:3")).mates[0]) == "eureka:3"
         assert (await client.release(job)).reason == ""
+        other = await client.submit(SCRIPT, in_place_of=job, ends_with=["eureka"], together_for=60)
+        assert (await client.cancel(other, final=True)).state == "cancelled"
         assert (await client.cancel(job)).state == "cancelled"
         assert (await client.wait(job)).state == "cancelled"
         assert (await client.domain()).name == "intrepid"
         assert await client.nodes() == []
-        assert [event.kind async for event in client.events(after=0, until_now=True)] == ["submitted"]
+        assert [event.kind async for event in client.events(after=0, until_now=True)] == ["submitted"] * 2
 
 
 async def test_a_lost_answer_changes_nothing_twice(domain, address):

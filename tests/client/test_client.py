@@ -45,6 +45,30 @@ def test_a_submission_says_all_that_was_asked_for(client, domain, tmp_path):
     assert (request.mates[0].pair.name, request.mates[0].pair.domain) == ("run7", "eureka")
 
 
+TERMS = {"ends_with": ["eureka"], "fail_together": True, "if_requeued": "requeue", "together_for": 600}
+
+
+def test_what_a_job_does_when_others_end_is_asked_for_and_shown(client, domain):
+    job = client.submit(SCRIPT, pair="run7", **TERMS)
+    client.link(job, "eureka:3", **TERMS)
+    client.submit(SCRIPT, in_place_of=job, if_requeued="end")
+    client.cancel(job, final=True)
+    submitted, other = requests(domain, domain_pb2.SubmitJobRequest)
+    [linked] = requests(domain, domain_pb2.LinkJobsRequest)
+    assert submitted.terms == linked.terms
+    assert (list(linked.terms.ends_with), linked.terms.together_for.seconds) == (["eureka"], 600)
+    assert (other.in_place_of.job_id, other.terms.if_requeued) == ("17", job_pb2.IF_REQUEUED_END)
+    assert not other.terms.HasField("together_for")
+    [cancelled] = requests(domain, domain_pb2.CancelJobRequest)
+    assert cancelled.final
+    domain.jobs["17"].mates[0].terms.CopyFrom(linked.terms)
+    shown = client.job(17).mates[0].terms
+    assert (shown.ends_with, shown.fail_together, shown.if_requeued) == (("eureka",), True, "requeue")
+    assert shown.together_for == timedelta(minutes=10)
+    with pytest.raises(ValueError, match="'again' is none of continue, requeue, end"):
+        client.submit(SCRIPT, pair="run7", if_requeued="again")
+
+
 def test_what_is_not_given_is_left_to_the_domain(client, domain):
     job = client.submit(SCRIPT)
     [request] = requests(domain, domain_pb2.SubmitJobRequest)

@@ -1,5 +1,7 @@
 """What a job does at once when its mate is cancelled, or replaced: its domain is told so. No job asks now and then."""
 
+import re
+
 import pytest
 
 from tests.live.services import Pair, fill, noted, script_that_notes, start_together, wait_until
@@ -69,3 +71,66 @@ def test_another_job_that_comes_before_the_news_is_taken_once_its_predecessor_ha
         pair.go.touch()
         wait_until(lambda: done(pair.a, 1) and done(pair.b, 3), "both ended")
     assert sorted(start[:3] for start in noted(pair.folder)) == [("a", "1", "p"), ("b", "3", "p")]
+
+
+def test_one_command_submits_a_job_in_the_place_of_another_one_whose_mate_goes_on_holding(held):
+    pair, script = held(successor_patience=600, successor_hold=600)
+    (pair.folder / "job.sh").write_text(script.replace("\n", "\n#COSCHED --pair=p\n", 1))
+    said = pair.b.run("submit", "--in-place-of", "2", "--fail-together", "job.sh", cwd=pair.folder)
+    assert (said.stdout, said.stderr[:15]) == ("Submitted job 3 to b\n", "its mate is a:1")
+    with pair.a.client() as a:
+        wait_until(lambda: a.job(1).mates[0].id == "3", "it has another mate")
+        assert a.job(1).holds.yields == 0, "it keeps its nodes"
+    again = pair.b.run("submit", "--in-place-of", "2", "job.sh", cwd=pair.folder)
+    assert again.stderr == "cosched: job 2 is CANCELLED: it cannot be changed\n"
+    assert "then        fails if another fails" in pair.b.run("show", "3").stdout
+    pair.go.touch()
+    wait_until(lambda: done(pair.a, 1) and done(pair.b, 3), "both ended")
+    assert start_together([pair.a, pair.b])
+
+
+def test_who_cancels_a_job_hears_who_waits_for_another_one_and_until_when(held):
+    pair, script = held(successor_patience=600, successor_hold=600)
+    said = pair.b.run("cancel", "2")
+    assert said.stdout == "job b:2 was cancelled\n"
+    waits = r"a:1 waits until [-0-9]+ ([:0-9]+) for another in its place, then starts alone \(--final: now\)\n"
+    found = re.fullmatch(waits, said.stderr)
+    assert found, said.stderr
+    with pair.a.client() as a:
+        told = a.explain(1).job
+        assert f"{told.successor.until.astimezone():%H:%M:%S}" == found[1]
+        assert (told.successor.then, told.reason.kind) == ("starts alone", "awaits_successor")
+    with pair.b.client() as b:
+        b.submit(script, pair="p")
+    assert pair.b.run("cancel", "--final", "3").stderr == ""
+    wait_until(lambda: done(pair.a, 1), "nobody comes")
+
+
+def test_terms_that_cannot_be_are_refused_in_one_line_and_move_nobody(make_pair):
+    pair = make_pair(scheme="hold", hold_check=0).start()
+
+    def submitted(service, *options):
+        said = service.run("submit", "--pair", "q", *options, "-", input="#!/bin/sh\n")
+        return said.returncode, said.stderr.removeprefix("cosched: ").rstrip("\n")
+
+    assert submitted(pair.a, "--ends-with", "c") == (
+        1, "--ends-with: c is not among the domains with which the job starts: b",
+    )  # fmt: skip
+    never = "--together-for: counts only if the job is queued again with others: if_requeued is continue"
+    assert submitted(pair.a, "--together-for", "10m") == (1, never)
+    assert submitted(pair.a, "--ends-with", "b")[0] == 0
+    with pair.a.client() as a, pair.b.client() as b:
+        wait_until(lambda: a.job(1).reason == "MateUnsubmitted", "it holds")
+        assert submitted(pair.b, "--ends-with", "a") == (
+            1, "the job of pair q on a ends with this job, which would end with that one: leave out one --ends-with",
+        )  # fmt: skip
+        assert (a.job(1).state in ("ready", "holding"), b.jobs(["cancelled"])) == (True, [])
+        assert submitted(pair.b, "--hold", "--fail-together")[0] == 0
+        wait_until(lambda: a.job(1).mates[0].id == "2", "it has a mate")
+        linked = pair.b.run("link", "2", "--pair", "q", "--ends-with", "a")
+        assert (linked.returncode, "ends with this job" in linked.stderr) == (1, True), linked.stderr
+        assert b.job(2).mates[0].terms.fail_together
+        b.release(2)
+    wait_until(lambda: done(pair.a, 1) and done(pair.b, 2), "both ended")
+    assert start_together([pair.a, pair.b])
+    assert not pair.b.faults()

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from cosched.core.coscheduling.membership import Membership
+from cosched.core.coscheduling.membership import Lost, Membership
 from cosched.core.coscheduling.peers import Presence
 from cosched.core.job import JobState
 from cosched.core.protocol import named_group
-from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
+from cosched.core.settings import CoschedulingSettings, OnMemberLost, OnUnreachable, Scheme
 from cosched.core.story import Why
 from cosched.schedulers.external import EXTERNAL
 from cosched.service.api.views import Views
@@ -70,8 +70,8 @@ WORDS = {
     Why.INSTANT_PASSED: ("instant_passed", "the instant that its group was given has passed"),
     Why.MEMBER_LOST: ("member_lost", "its mate was cancelled or has failed"),
     Why.SUCCESSOR: (
-        "member_lost",
-        "its mate was cancelled by its owner, who may submit another in its place: it is waited for",
+        "awaits_successor",
+        "its mate was cancelled by its owner, who may submit another in its place",
     ),
     Why.MATE_NOT_TOLD: ("peer_absent", "its mate's domain has not heard yet that it was queued again"),
     Why.PEER_UNREACHABLE: ("peer_absent", "b cannot be reached: the job starts alone"),
@@ -95,6 +95,27 @@ def test_every_word_of_coscheduling_has_a_message(domain, word):
     kind, text = WORDS[word]
     assert (told.WhichOneof("kind"), told.text[: len(text)]) == (kind, text)
     assert told.change
+
+
+@pytest.mark.parametrize(
+    ("rule", "then"),
+    [
+        ("start", "starts alone"),
+        ("wait", "waits without nodes until its owner decides"),
+        ("cancel", "is cancelled, too"),
+    ],
+)
+def test_a_job_says_until_when_it_waits_for_another_mate_and_what_then(domain, rule, then):
+    ledger, now = domain.core.ledger, domain.clock.now()
+    ledger.settings = replace(ledger.settings, on_member_lost=OnMemberLost(rule))
+    domain.jobs["2"].job.group.lost = {"b": Lost("9", now + 60, now + 10)}
+    told = reason(domain, reason=Why.SUCCESSOR)
+    until = domain.clock.to_wall(now + 60)
+    assert (told.awaits_successor.until.seconds, told.awaits_successor.then) == (until, then)
+    assert told.text.endswith(f": it waits for that until {story.utc(until)}, then {then}")
+    assert Reasons(domain).successor(domain.jobs["2"]) == told.awaits_successor, "also before its turn"
+    domain.jobs["2"].job.group.lost = {"b": Lost("9", now, now)}
+    assert Reasons(domain).successor(domain.jobs["2"]) is None
 
 
 def told_of_b(domain):

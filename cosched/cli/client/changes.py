@@ -10,6 +10,7 @@ import click
 from cosched.cli.client.connection import connected, in_words, server_option
 from cosched.cli.client.explain import tell_near_names
 from cosched.cli.client.jobs import JobId, group_options, pair_options
+from cosched.cli.client.successors import tell_who_waits
 from cosched.cli.client.terms import terms_options
 from cosched.cli.client.windows import WHEN, check_windows, pair_apart, window_options, windows_of
 from cosched.cli.client.wording import mate_found
@@ -43,6 +44,8 @@ def cancel(jobs: tuple[str, ...], final: bool, server: str | None) -> None:
             try:
                 job = client.cancel(name, final=final)
                 _done(f"job {job} {'was cancelled' if job.state == 'cancelled' else 'is being cancelled'}")
+                if not final:
+                    tell_who_waits(client, job)
             except Unreachable:
                 raise
             except ClientError as error:

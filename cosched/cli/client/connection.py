@@ -26,6 +26,9 @@ OPTIONS = {
     "group.windows": "--window",
     "nodelist": "--nodelist",
     "settle": "--settle",
+    "terms.ends_with": "--ends-with",
+    "terms.if_requeued": "--if-requeued",
+    "terms.together_for": "--together-for",
     "time_limit": "--time",
     "working_directory": "--chdir",
 }

@@ -21,6 +21,7 @@ from cosched.cli.client.wording import (
     mate_found,
     mate_missed,
     meaning,
+    terms_in_words,
     windows_found,
 )
 from cosched.cli.output.plain_text import printable
@@ -128,8 +129,10 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "exit code", "" if job.exit_code is None else str(job.exit_code)
     for mate in job.mates:
         yield "mate", _mate(mate, ended=job.ended_at is not None)
+        yield "then", terms_in_words(mate.terms)
     if job.group is not None:
         yield "group", _group(job.group)
+        yield "then", terms_in_words(job.group.terms)
     yield "adoptable", "yes: a job that names it by its id may have it" if job.adoptable else ""
     yield "holds", _holds(job.holds)
 

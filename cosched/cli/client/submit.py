@@ -30,6 +30,7 @@ from cosched.cli.client.node_counts import NodeCount, asked_nodes
 from cosched.cli.client.scripts import arguments_of, read_script, tell_missing, tell_unread
 from cosched.cli.client.selecting import MAX_PROPOSALS, Part, check_alone, check_selection, group_name
 from cosched.cli.client.submitted import look_up, tell_cap, tell_foreign, tell_id, tell_mates
+from cosched.cli.client.successors import replace
 from cosched.cli.client.terms import TERMS, check_terms, of_domain, terms_options
 from cosched.cli.client.time_limits import TimeLimit
 from cosched.cli.client.windows import (
@@ -251,7 +252,9 @@ def _submit_one(
             if to.columns and to.part is None:
                 said = f"{domain.manager} chooses the nodes of jobs of {domain.name}: choose some for it by --select"
                 raise InputError("--application", None, said)
-            accepted = BatchCommand(client, domain, system, script, content, given, arguments).submit()
+            command = BatchCommand(client, domain, system, script, content, given, arguments)
+            before = given.get("in_place_of")
+            accepted = command.submit() if before is None else replace(client, before, command)
             id = accepted.job_id
             tell_id(id, domain.name, parsable)
             job = look_up(client, id) if accepted.names_mate else None
@@ -341,6 +344,8 @@ def _asked(
 
 def _given(script: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
     """Merge the options. Flags win over the script; a mate, or a size, in them replaces all of it in the script."""
+    if "in_place_of" in flags:
+        script = {key: value for key, value in script.items() if key not in MATES - TERMS}
     if LINKS & flags.keys():
         script = {key: value for key, value in script.items() if key not in MATES}
     if "nodes" in flags:

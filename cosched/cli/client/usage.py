@@ -129,10 +129,13 @@ def _charged(sides: Sequence[Outlook]) -> int:
 
 
 def _efficient(sides: Sequence[Outlook]) -> float | None:
-    """The share of the runs in runs and charges; None: not all have ended, or none has run for a second."""
-    runs = [side.nodes * (side.ended_at - side.started_at) for side in sides if side.started_at and side.ended_at]
-    if len(runs) < len(sides):
+    """The share of the runs in runs and charges; None: not all have ended, or none has run for a second.
+
+    A job that has ended with its mate has used its nodes until then. One that has not started has used none.
+    """
+    if not all(side.ended_at for side in sides):
         return None
+    runs = [side.nodes * (side.ended_at - side.started_at) for side in sides if side.started_at and side.ended_at]
     ran = sum(run.total_seconds() for run in runs)
     return ran / (ran + _charged(sides)) if ran else None
 

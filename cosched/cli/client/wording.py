@@ -12,7 +12,7 @@ from cosched.validation.durations import span
 from cosched.wrong_mates import wrong_mate
 
 if TYPE_CHECKING:
-    from cosched.client import Estimate, Group, Job, Mate, Outlook
+    from cosched.client import Estimate, Group, Job, Mate, Outlook, Terms
 
 FRESH = 60  # seconds for which the state of a mate is told without its age
 STATE_CODES = {
@@ -42,6 +42,13 @@ REASONS = {
     "Yielded": "it let other jobs go first",
     "Cancelling": "it is to be cancelled; its resource manager has not ended it yet",
     "JobHeldUser": "it was submitted on hold; cosched release lets it be scheduled",
+}
+
+IF_REQUEUED = {
+    None: "is queued again",
+    "continue": "runs on",
+    "requeue": "is queued again",
+    "end": "is cancelled",
 }
 
 
@@ -110,6 +117,19 @@ def group_found(group: Group) -> str:
     if missing:
         parts.append(f"{'no job' if known else 'its group has no job'} on {' and '.join(missing)} yet")
     return ", ".join(parts)
+
+
+def terms_in_words(terms: Terms | None) -> str:
+    """Say what a job does when others end, or are queued again; empty: as its domain has it."""
+    if terms is None:
+        return ""
+    parts = [f"ends with {' and '.join(terms.ends_with)}"] if terms.ends_with else []
+    if terms.fail_together:
+        parts.append("fails if another fails")
+    if terms.if_requeued or terms.together_for:
+        within = f", within {span(terms.together_for.total_seconds())} of its start" if terms.together_for else ""
+        parts.append(f"{IF_REQUEUED[terms.if_requeued]} if another is queued again{within}")
+    return "; ".join(parts)
 
 
 def expected(estimate: Estimate) -> str:

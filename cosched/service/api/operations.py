@@ -129,7 +129,7 @@ class Operations:
     @staticmethod
     def _check_replaceable(before: JobRecord) -> None:
         if before.state not in WAITING:
-            raise wrong_state(before, "be replaced: it has started, or ended")
+            raise wrong_state(before, "be replaced any more")
         if before.job.group is None:
             said = f"job {before.id} has no mate: cancel it, and submit the other one"
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NOT_LINKED", said)
@@ -151,6 +151,7 @@ class Operations:
             elif not record.user_hold and job not in self._domain.scheduler:
                 self._domain.enqueue(record)
         if refusal is not None and record.state is JobState.CANCELLED:
+            self._domain.records.forget_refused(record)
             raise refusal
 
     def _record(self, wanted: Submission, owner: str, named: Named | None) -> JobRecord:

@@ -134,6 +134,11 @@ class Records:
         self.telling[str(record.id)] = record
         self.forget_later(str(record.id), self.journal.now)
 
+    def forget_refused(self, record: JobRecord) -> None:
+        """The job was refused, and is off the record: its mates, if they know it, hear that there is no such job."""
+        self.telling.pop(record.job.id, None)
+        self.core.forget(record.job)
+
     def forget_later(self, job: JobId, now: int) -> None:
         """The job has ended; the core knows it a while longer."""
         self._ended.append((now, job))

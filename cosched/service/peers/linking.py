@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import grpc
 
-from cosched.core.protocol import Domain, Found, JobId, MateJobId, Named, StartJob, TryStartMate
+from cosched.core.protocol import Domain, Found, JobId, MateJobId, MateProblem, Named, StartJob, TryStartMate
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord
 from cosched.service.wire.errors import Refusal
@@ -47,7 +47,7 @@ def refusal_of(named: Named, answers: Mapping[Domain, MateJobId]) -> Refusal | N
             continue
         if named.is_pair:
             said = wrong_mate(peer, named.mate or answer.job, named.pair, answer.problem)
-            return no_pair(f"{said}; {WAY_OUT}", answer)
+            return no_pair(said if answer.problem is MateProblem.CIRCLE else f"{said}; {WAY_OUT}", answer)
         return no_pair(wrong_member(peer, named.name, answer.problem, dict(named.ids).get(peer)), answer)
     return None
 

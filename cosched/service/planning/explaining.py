@@ -10,7 +10,7 @@ from zlib import crc32
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from cosched.core.job import JobState
+from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import Domain, JobId
 from cosched.core.scheduling.scheduler import WITH_NODES
 from cosched.quantities import count
@@ -35,7 +35,6 @@ KEPT_IN_STEP = 1000  # jobs whose estimates are compared, and whose mates are as
 SAMPLE = 50  # jobs whose mates are asked for though nobody looks, so that the accuracy of estimates stays known
 LOOKS_ON = 300.0  # seconds for which somebody who has looked is expected to look again
 NOT_KNOWN = "it is not known which job of {} that is"
-WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)
 _LOG = logging.getLogger(__name__)
 MateKey = tuple[Domain, JobId]
 
@@ -177,6 +176,8 @@ class Explaining:
             told.start.CopyFrom(start)
         if (reason := self._reasons.of(record, plan)) is not None:
             told.reason.CopyFrom(reason)
+        if (successor := self._reasons.successor(record)) is not None:
+            told.successor.CopyFrom(successor)
         return told
 
     def _size(self, record: JobRecord, plan: Plan) -> str:

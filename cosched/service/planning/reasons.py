@@ -9,8 +9,9 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.core.coscheduling.holds import held_node_cap
-from cosched.core.job import JobState
+from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import FOREVER, Domain, MateJobId, MateProblem, MateStatus
+from cosched.core.settings import OnMemberLost
 from cosched.core.story import Why
 from cosched.reasons import STARTING, in_words
 from cosched.schedulers.waits import waits_for_nodes
@@ -22,7 +23,7 @@ from cosched.service.manager.plans import Plan
 from cosched.service.store import JobRecord
 from cosched.service.wire.message_parts import PROBLEM
 from cosched.v1 import explain_pb2
-from cosched.v1.explain_pb2 import Reason
+from cosched.v1.explain_pb2 import AwaitsSuccessor, Reason
 from cosched.wrong_mates import wrong_mate, wrong_member
 
 ABSENT: Mapping[str, int] = {
@@ -36,6 +37,12 @@ _ABSENT_TEXTS: Mapping[str, str] = {
     Why.PEER_AWAY: "gives no answer",
     Why.PEER_BUSY: "is too busy to answer",
     Why.PEER_REFUSED: "refuses this domain: a misconfiguration",
+}
+_STARTS = "starts alone"
+_WITHOUT_MEMBER: Mapping[OnMemberLost, str] = {
+    OnMemberLost.START: _STARTS,
+    OnMemberLost.WAIT: "waits without nodes until its owner decides",
+    OnMemberLost.CANCEL: "is cancelled, too",
 }
 OF_QUEUES: Mapping[str, Callable[..., Message]] = {
     "nodes_busy": explain_pb2.NodesBusy,
@@ -73,7 +80,7 @@ class Reasons:
         self._plan = plan
         if record.is_starting:
             return Reason(text=f"it is about to start, and waits {STARTING[waits_to_begin(self._domain, record)]}")
-        if record.state not in (JobState.QUEUED, JobState.READY, JobState.HOLDING):
+        if record.state not in WAITING:
             return None
         if record.cancelled_by is not None:
             return Reason(
@@ -251,15 +258,27 @@ class Reasons:
         )
 
     def _successor(self, record: JobRecord) -> Reason:
-        group = record.job.group
-        ends = [lost.until for lost in group.lost.values()] if group is not None else []
-        until = f" until {self._time(max(ends))}" if ends else ""
+        awaited, text = self.successor(record), in_words(Why.SUCCESSOR, of_group=not record.is_pair)
+        if awaited is not None:
+            text = f"{text}: it waits for that until {story.utc(awaited.until.seconds)}, then {awaited.then}"
         return Reason(
-            member_lost=explain_pb2.MemberLost(group="" if record.is_pair else record.group_name or ""),
-            text=f"{in_words(Why.SUCCESSOR, of_group=not record.is_pair)}: it is waited for{until}",
+            awaits_successor=awaited or AwaitsSuccessor(),
+            text=text,
             change=f"submit another in its place; cosched unlink {record.id} lets it start without; "
             "successor_patience of [coscheduling]",
         )
+
+    def successor(self, record: JobRecord) -> AwaitsSuccessor | None:
+        """Return until when a job waits for another in the place of a member that has ended; None: it does not."""
+        group, now = record.job.group, self._clock.now()
+        ends = [lost.until for lost in group.lost.values() if now < lost.until] if group is not None else []
+        if not ends or record.state not in WAITING or record.job.alone:
+            return None
+        then = _WITHOUT_MEMBER[self._domain.core.settings.on_member_lost]
+        if then == _STARTS and not record.is_pair:
+            then = "goes on without it"
+        until = Timestamp(seconds=self._clock.to_wall(max(ends)))
+        return AwaitsSuccessor(until=until, then=then, group="" if record.is_pair else record.group_name or "")
 
     def _not_told(self, record: JobRecord) -> Reason:
         mate, (held, _) = self._mate(record, away=True), self._hold(record)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cosched.v1 import coscheduling_pb2, job_pb2
+from cosched.v1 import coscheduling_pb2, domain_pb2, job_pb2
 
 
 def test_cancel(cosched, domain):
@@ -34,6 +34,19 @@ def test_link_unlink_release(cosched, domain):
     assert said.startswith("the hold of job intrepid:17 was ended by force: it may hold whenever it is selected")
     domain.jobs["17"].reason = "JobHeldUser"
     assert cosched("release", "17").stdout == "job intrepid:17 may be scheduled now\n"
+
+
+def test_a_link_says_what_the_job_does_when_others_end_and_show_tells_it(cosched, domain):
+    domain.add()
+    options = "--ends-with", "eureka", "--fail-together", "--if-requeued", "requeue", "--together-for", "10m"
+    cosched("link", "17", "eureka:3", *options)
+    asked = [request.terms for request in domain.requests if isinstance(request, domain_pb2.LinkJobsRequest)]
+    domain.jobs["17"].mates[0].terms.CopyFrom(asked[0])
+    requeued = "is queued again if another is queued again, within 10 min of its start"
+    assert f"then        ends with eureka; fails if another fails; {requeued}\n" in cosched("show", "17").stdout
+    domain.jobs["17"].mates[0].terms.Clear()
+    domain.jobs["17"].mates[0].terms.if_requeued = job_pb2.IF_REQUEUED_CONTINUE
+    assert "then        runs on if another is queued again\n" in cosched("show", "17").stdout
 
 
 def test_what_is_refused(refused, domain):

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from cosched.cli.client.submit import submit
-from cosched.v1 import cluster_pb2, coscheduling_pb2, explain_pb2
+from cosched.v1 import cluster_pb2, coscheduling_pb2, explain_pb2, job_pb2
 from cosched.v1.domain_pb2 import SubmitJobRequest
 
 SCRIPT = "#!/bin/sh\ntrue\n"
@@ -49,7 +49,7 @@ def test_the_help_has_all_options_under_headings(cosched, option):
     parts = re.split(r"^(\w+):\n", told, flags=re.MULTILINE)
     options = {heading: re.findall(r"^  (?:-\w, )*(--[\w-]+)", part, re.MULTILINE) for heading, part in
                zip(parts[1::2], parts[2::2], strict=True)}  # fmt: skip
-    assert [*options] == ["Job", "Mate", "Group", "Machines", "Timing", "Options"]
+    assert [*options] == ["Job", "Mate", "Group", "Life", "Machines", "Timing", "Options"]
     assert options["Mate"] == ["--mate", "--pair", "--pair-domain", "--or-alone", "--adoptable"]
     assert options["Options"] == ["--parsable", "--server", "--help"]
     assert "--end-together" in options["Timing"]
@@ -61,6 +61,19 @@ def test_the_help_has_all_options_under_headings(cosched, option):
 def test_nodes_by_name_are_sent_as_a_column_and_are_as_many_as_they_are(asked, script):
     request = asked("--nodelist", "slot3,slot1", script())
     assert (request.nodes, dict(request.columns)) == (2, {"nodelist": "slot3,slot1"})
+
+
+def test_a_script_says_what_its_job_does_when_others_end(asked, script):
+    lines = "#COSCHED --pair=x --ends-with=eureka,mira --fail-together", "#COSCHED --if-requeued=requeue"
+    terms = asked("--together-for", "90s", script(*lines)).terms
+    assert (list(terms.ends_with), terms.fail_together, terms.together_for.seconds) == (["eureka", "mira"], True, 90)
+    assert terms.if_requeued == job_pb2.IF_REQUEUED_REQUEUE
+
+
+def test_a_script_that_names_its_pair_may_be_submitted_in_the_place_of_another_job(asked, script):
+    request = asked("--in-place-of", "17", script("#COSCHED --pair=x --or-alone --ends-with=eureka"))
+    assert (request.in_place_of.job_id, len(request.mates), request.or_alone) == ("17", 0, False)
+    assert list(request.terms.ends_with) == ["eureka"]
 
 
 def test_nodes_by_name_need_names(cosched, script):
@@ -320,6 +333,10 @@ def test_a_script_with_other_line_ends_and_bytes_that_are_no_text(asked, tmp_pat
         ("--pair", ""),
         ("-t", "soon"),
         ("-N", "0"),
+        ("--ends-with", "eureka"),
+        ("--pair", "x", "--ends-with", "eureka,eureka"),
+        ("--pair", "x", "--if-requeued", "end", "--together-for", "10m"),
+        ("--in-place-of", "17", "--pair", "x"),
     ],
 )
 def test_flags_that_cannot_be_meant(cosched, domain, script, flags):
