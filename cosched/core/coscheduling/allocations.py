@@ -75,7 +75,8 @@ class Allocations:
         job.runs += 1
         if (group := job.group) is not None:
             group.asked = group.checks = NOTHING
-            group.know_of_start = tuple(group.partners) if why in TOGETHER else group.ended
+            together = tuple(group.partners) if group.without else group.others
+            group.know_of_start = together if why in TOGETHER else group.ended
         job.hold_ends, job.missed = 0, False
         noted = self.ledger.note(job, What.STARTED, why, **detail) if self.ledger.story else []
         effects = [*ended, *noted, *self.slots.end(job)]

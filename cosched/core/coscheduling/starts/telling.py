@@ -42,10 +42,13 @@ class Telling:
             return []
         if job.state in WAITING:
             return self.tell_news(job, group.jobs, now) if before is JobState.RUNNING else []
-        known = () if job.state in (JobState.FAILED, JobState.CANCELLED) else group.know_of_start
-        if job.state is JobState.COMPLETED:  # those that end with it have said so
+        if job.state in (JobState.FAILED, JobState.CANCELLED):
+            return self.tell_news(job, group.jobs, now)
+        known = group.know_of_start
+        if job.state is JobState.COMPLETED and group.bonds:  # those that end with it have said so
             known = tuple(peer for peer in known if not self._follows(job, peer))
-        return self.tell_news(job, [peer for peer in group.jobs if peer not in known], now)
+        peers = [peer for peer in group.jobs if peer not in known]
+        return self.tell_news(job, peers, now) if peers else []
 
     def _follows(self, job: PairedJob, peer: Domain) -> bool:
         bond = membership(job).bonds.get(peer)
