@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ import pytest
 from cosched.adapters.batch_system import Offered
 from cosched.adapters.manager import NoRequeueError
 from cosched.adapters.pbs import commands, hook_server
+from cosched.adapters.pbs.batch_job import Phase
+from cosched.adapters.pbs.commands import JobRow
 from cosched.adapters.pbs.manager import PbsManager
 from cosched.adapters.pbs.settings import read_settings
 from cosched.adapters.programs import Failure
@@ -91,3 +94,31 @@ async def test_a_running_job_whose_user_says_no_is_not_queued_again(counted: Cou
     with pytest.raises(NoRequeueError, match="qsub -r n"):
         await counted.manager.requeue(job)
     assert server.jobs[job]["job_state"] == "R"
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_of_an_end_that_the_hook_tells_only_that_job_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
+    """The whole queue is looked at if PBS has not written the end down yet."""
+    manager = PbsManager(read_settings(tmp_path, {"hook_socket": str(tmp_path / "sock")}))
+    row = JobRow("7", "", "ann", "R", 42, 1, 60, 0, {"pair": "p"}, array=False, started_at=1)
+    ended = replace(row, state="F" if known else "E", ended_at=2, exit_code=0)
+    asked: list[Sequence[str]] = []
+
+    async def details(jobs: Sequence[str]) -> list[JobRow]:
+        asked.append(jobs)
+        return [ended]
+
+    async def schedule() -> None:
+        """Nothing is to be scheduled."""
+
+    monkeypatch.setattr(manager._pbs, "details", details)
+    monkeypatch.setattr(manager._pbs, "schedule", schedule)
+    manager._register.learn(row)
+    manager._ended("7")
+    manager._ended("8")  # it has no mate
+    await until(lambda: manager._watch._wanted.is_set() or manager._register.jobs["7"].phase is Phase.ENDED)
+    assert asked == [["7"]]
+    assert manager._watch._wanted.is_set() is not known
+    await manager._tasks.close()
