@@ -9,6 +9,7 @@ import os
 import shlex
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -118,6 +119,19 @@ class _failures(contextlib.AbstractContextManager[None]):  # noqa: N801
             path = os.fsdecode(error.filename) if error.filename else ""
             reason = reason_of(error, path) if path else error.strerror or str(error)
             raise Failure(f"{path}: {reason}" if path else reason, FAILED) from None
+        if isinstance(error, Exception) and not isinstance(error, click.ClickException | click.exceptions.Exit):
+            _blame(error)
+
+
+def _blame(error: Exception) -> None:
+    """Name the scheduler of a package, after the trace of its error, if that is to blame; Failure."""
+    if "cosched.schedulers.kind" not in sys.modules:
+        return
+    from cosched.schedulers.faults import blamed
+
+    if (fault := blamed(error, None)) is not None:
+        traceback.print_exception(error)
+        raise Failure(fault.of_replay, FAILED) from None
 
 
 def _check_package() -> None:

@@ -19,7 +19,7 @@ from cosched.core.scheduling.nonsense import NonsenseError
 from cosched.core.scheduling.plain import PlainJob
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.schedulers.kind import SchedulerKind
-from cosched.schedulers.loading import GROUP
+from cosched.schedulers.loading import GROUP, installed
 
 OF_SCHEDULERS = ("next", "try_start", "submit", "leave", "takes_up")  # what all have, and nothing else has
 ASIDE = "cosched serve --without-job"
@@ -46,19 +46,24 @@ class Fault(NamedTuple):
         return f"{self.who} {self.did}{self.why}"
 
     @property
+    def of_replay(self) -> str:
+        """One line for who plays a trace."""
+        about = "" if self.job is None else f", at job {self.job}"
+        return f"{self.who} {self.did}{about}{self.why}: mend that package"
+
+    @property
     def line(self) -> str:
         """One line for operators, with what to do."""
-        about = "" if self.job is None else f", at job {self.job}"
-        aside = "" if self.job is None else f", or put the job aside by {ASIDE} {self.job}"
-        return f"{self.who} {self.did}{about}{self.why}: mend that package{aside}"
+        return self.of_replay if self.job is None else f"{self.of_replay}, or put the job aside by {ASIDE} {self.job}"
 
 
-def blamed(error: BaseException, kind: SchedulerKind) -> Fault | None:
-    """Return what a scheduler of this kind has done wrong; None: the error is not due to it."""
-    if isinstance(error, NonsenseError):
-        return Fault(_who(kind), error.said, error.job)
+def blamed(error: BaseException, kind: SchedulerKind | None) -> Fault | None:
+    """Return what a scheduler of this kind (None: of any) has done wrong; None: the error is not due to it."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    if (call := call_in(frames)) is None:
+    call, kind = call_in(frames), kind or _kind_in(frames)
+    if isinstance(error, NonsenseError) and kind is not None:
+        return Fault(_who(kind), error.said, error.job)
+    if call is None or kind is None:
         return None
     said, code = str(error).splitlines(), frames[-1].f_code
     what = f"{type(error).__name__}: {said[0]}" if said else type(error).__name__
@@ -98,6 +103,17 @@ def _who(kind: SchedulerKind) -> str:
 
 def _is_scheduler(value: object) -> bool:
     return isinstance(value, SchedulerKind) or all(hasattr(type(value), name) for name in OF_SCHEDULERS)
+
+
+def _kind_in(frames: Iterable[FrameType]) -> SchedulerKind | None:
+    """Return the kind of the scheduler that is called in these frames, or by which they go on: that of its module."""
+    for frame in frames:
+        own = frame.f_locals.get("self")
+        found = own.scheduler if isinstance(own, PolicyDomain) else own if _is_scheduler(own) else None
+        for kind in () if found is None else installed().values():
+            if found is kind or type(found).__module__ == type(kind).__module__:
+                return kind
+    return None
 
 
 def _is_iterating(frame: FrameType) -> bool:

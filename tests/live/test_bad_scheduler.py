@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,15 +19,20 @@ WHO = "the scheduler bad (tests.live.bad_scheduler:BAD of badsched 1)"
 JOB = "#!/bin/sh\n"
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    about = tmp_path / "packages" / "badsched-1.dist-info"
+def installed(folder: Path) -> dict[str, str]:
+    """Install the package; the environment in which it is found."""
+    about = folder / "packages" / "badsched-1.dist-info"
     about.mkdir(parents=True)
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: badsched\nVersion: 1\n")
     (about / "entry_points.txt").write_text("[cosched.schedulers]\nbad = tests.live.bad_scheduler:BAD\n")
+    return {"PYTHONPATH": f"{about.parent}:{TOP}"}
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
     made = Service(tmp_path / "a", "a")
     made.wrapper = services.COMMAND
-    made.environment = {"PYTHONPATH": f"{about.parent}:{TOP}"}
+    made.environment = installed(tmp_path)
     del made.config["manager"]["policy"]
     made.config["manager"]["scheduler"] = "bad"
     yield made.start()
@@ -84,3 +91,16 @@ def test_one_that_does_not_return_is_named(service: Service, how: str) -> None:
     service.start(wait=False)
     assert ends(service) == 2
     assert "has not returned for 5 s from next" in last_line(service)
+
+
+def test_a_replay_names_it_too(tmp_path: Path) -> None:
+    environment = {**os.environ, **installed(tmp_path)}
+    trace = "job_id,submit,run,nodes,trip\n" + "".join(
+        f"{number},{number},10,1,{trip}\n" for number, trip in enumerate(("none", "start"), 1)
+    )
+    (tmp_path / "trace.csv").write_text(trace)
+    command = [*services.COMMAND, "replay", "--domain", "a,trace=trace.csv,nodes=4,scheduler=bad"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    fault = "has failed in start, at job 2: RuntimeError: boom (bad_scheduler.py, misbehave): mend that package"
+    assert done.stderr.splitlines()[-1] == f"cosched: {WHO} {fault}", done.stderr
