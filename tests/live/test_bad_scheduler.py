@@ -82,15 +82,16 @@ def test_it_is_named_and_a_job_is_put_aside(service: Service) -> None:
         client.cancel(job)
 
 
-@pytest.mark.parametrize("how", ["hang", pytest.param("endless", marks=pytest.mark.soak)])
-def test_one_that_does_not_return_is_named(service: Service, how: str) -> None:
+@pytest.mark.parametrize(("how", "codes"), [("hang", [1]), pytest.param("endless", [1, 2], marks=pytest.mark.soak)])
+def test_one_that_does_not_return_is_named(service: Service, how: str, codes: list[int]) -> None:
+    """At the next start as well: it would not return then either."""
     with service.client(timeout=1) as client, pytest.raises(ClientError):
         submit(client, "next", how)
-    assert ends(service) == 1
-    assert f"{WHO} has not returned for 5 s from next" in last_line(service)
-    service.start(wait=False)
-    assert ends(service) == 2
-    assert "has not returned for 5 s from next" in last_line(service)
+    for life, code in enumerate(codes):
+        if life:
+            service.start(wait=False)
+        assert ends(service) == code
+        assert f"{WHO} has not returned for 5 s from next" in last_line(service)
 
 
 def test_a_replay_names_it_too(tmp_path: Path) -> None:
