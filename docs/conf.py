@@ -63,6 +63,7 @@ deploy/pbs/README
 
 docs/one-pair
 docs/coscheduling
+docs/life
 docs/scheduling
 docs/meet
 docs/fluid

@@ -1,4 +1,4 @@
-"""Which jobs end with which: what is said of it, and that nobody ends with itself by way of others (life.md, 4)."""
+"""Which jobs end with which: what is said of it, and that nobody ends with itself by way of others (life.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running jobs follow others: they are queued again with them, end with them, or fail with them (life.md, 3 and 4)."""
+"""Running jobs follow others: they are queued again with them, end with them, or fail with them (life.md)."""
 
 from __future__ import annotations
 

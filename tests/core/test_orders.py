@@ -1,4 +1,4 @@
-"""Orders to end a run because of a mate: on record, counted once, repeated until nothing is left (life.md, 3 and 4)."""
+"""Orders to end a run because of a mate: on record, counted once, repeated until nothing is left (life.md)."""
 
 from __future__ import annotations
 

@@ -133,6 +133,8 @@ def test_the_tour_shows_what_matters():
     shown = "".join(block.shown for block in blocks(TOUR))
     assert "(MateUnsubmitted)" in shown
     assert "started: its mate's domain cannot be reached" in shown
+    assert "for another in its place, then starts alone" in shown
+    assert "its run is ended: its mate has ended" in shown
 
 
 @pytest.mark.soak  # the examples are under test in conformance, cli and studies

@@ -1,4 +1,4 @@
-"""Running jobs follow others: they end with them, or are queued again with them (life.md, 3 and 4).
+"""Running jobs follow others: they end with them, or are queued again with them (life.md).
 
 A running job that hears that another one has changed asks how that one stands, and acts on the answer only. What
 follows is on record before the hint is acknowledged: who tells that it is queued again may count on that.

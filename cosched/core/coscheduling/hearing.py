@@ -1,4 +1,4 @@
-"""News of others: a job hears that one with which it starts, or has started, has changed, and asks again (life.md, 1).
+"""News of others: a job hears that one with which it starts, or has started, has changed, and asks again (life.md).
 
 What is heard is a hint, which carries no facts. A job that holds becomes ready on the nodes that it has, and asks. One
 that is ready, booked, or waits for an answer notes the hint, and asks when that is over. A queued one asks without

@@ -1,4 +1,4 @@
-"""The place of a member that has ended before any started: another job of its owner may take it (life.md, 2).
+"""The place of a member that has ended before any started: another job of its owner may take it (life.md).
 
 Who cancels a mate that waits often corrects a mistake, and a person needs minutes. So the others wait for a successor,
 as for one that is not submitted: `successor_patience` from the end of the one before, with nodes `successor_hold` only.
