@@ -33,7 +33,8 @@ AWAY = 60.0  # seconds for which a domain may be out of reach, such as for a res
 def wait(names: tuple[str, ...], started: bool, timeout: int | None, as_json: bool, server: str | None) -> None:
     """Wait until jobs have ended; of a group, or of a pair by its name, the jobs on all its domains.
 
-    The exit code is 0 if all have completed, else 1. Other domains are found as by cosched show.
+    The exit code is 0 if all have completed, as a job that has ended with its mate (--ends-with) has, else 1. Other
+    domains are found as by cosched show.
     """
     from cosched.client.waiting import ENDED, STARTED
 

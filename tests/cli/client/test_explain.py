@@ -79,6 +79,20 @@ def test_there_is_no_efficiency_without_a_run(cosched, domain, ran, shown):
     assert told_efficiency.partition("node-hours\n")[2].rpartition("node-hours")[2].strip() == shown.strip()
 
 
+@pytest.mark.parametrize(("ended", "shown"), [(True, "efficient   50.0%\n"), (False, "")])
+def test_a_job_that_ended_with_its_mate_counts_as_any_other_also_if_it_never_ran(cosched, domain, ended, shown):
+    domain.add()
+    told = domain.explanations["17"] = Explanation()
+    told.job.job.domain, told.job.job.job_id, told.job.nodes, told.job.cost.held = "intrepid", "17", 2, 120
+    told.job.started_at.seconds, told.job.ended_at.seconds = EPOCH, EPOCH + 60
+    mate = told.mates.add(state=job_pb2.JOB_STATE_CANCELLED, nodes=4)
+    mate.job.domain, mate.job.job_id = "eureka", "1"
+    if ended:
+        mate.ended_at.seconds = EPOCH + 60
+    assert cosched("efficiency", "17").stdout.partition("0.03 node-hours\n")[2].endswith(shown)
+    assert ("efficient" in cosched("efficiency", "17").stdout) is ended
+
+
 def test_the_skew_is_the_gap_that_was_measured_whatever_the_clocks_say(cosched, domain):
     domain.add()
     told = domain.explanations["17"] = Explanation()
