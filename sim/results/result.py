@@ -77,10 +77,12 @@ class DomainResult:
         """Which jobs started."""
         return np.not_equal(self.jobs.start, UNKNOWN)
 
-    @cached_property
+    @property
     def last_start(self) -> Ints:
         """When jobs began the runs that count for their pairs: jobs that were queued again, by a script or with their
         mates, have begun another one then. What the domain's own scheduler preempts goes on."""
+        if not self.restarts:
+            return self.jobs.start
         starts = self.jobs.start.copy()
         starts[list(self.restarts.keys())] = list(self.restarts.values())
         return starts
@@ -217,11 +219,8 @@ class ReplayResult:
         A group with windows has started together if each job has started within its own, and else is apart by as many
         seconds as the windows would have to be longer.
         """
-        domains = list(self.domains.values())
-        starts = [
-            np.array([domains[domain].last_start[job] for domain, job in group.members])
-            for group in self.pairing.groups
-        ]
+        last = [domain.last_start for domain in self.domains.values()]
+        starts = [np.array([last[domain][job] for domain, job in group.members]) for group in self.pairing.groups]
         windows = [np.array(group.windows or [TOGETHER]) for group in self.pairing.groups]
         started = [(of, given) for of, given in zip(starts, windows, strict=True) if (of != UNKNOWN).all()]
         gaps = np.array([max(0, (of - to[:, 1]).max() - (of - to[:, 0]).min()) for of, to in started], np.int64)

@@ -4,28 +4,20 @@ from collections.abc import Sequence
 
 import pytest
 
-from cosched.core.scheduling.batch.kernels import answers
-from cosched.core.scheduling.primitives.tables import NEVER, SLACK
+from cosched.core.scheduling.primitives.tables import SLACK
 from cosched.sim.engine import Engine
+from cosched.sim.script import Action, ScriptedEvent
+from cosched.sim.what_if import WhatIf
 from tests.reference import RefDomain, RefJob
 from tests.sim.exact import pairing_of, setup_of
 
 
-class Requeue:
+def requeue(*instants: int) -> WhatIf:
     """A script that takes the nodes of the first job at these instants, and queues it again."""
-
-    def __init__(self, *instants: int) -> None:
-        self.instants = list(instants)
-
-    def next(self) -> int:
-        return self.instants[0] if self.instants else NEVER
-
-    def fire(self, engine: Engine) -> None:
-        self.instants.pop(0)
-        answers.requeue(engine.tables, 0, 0)
+    return WhatIf([ScriptedEvent(instant, Action.REQUEUE, "A") for instant in instants])
 
 
-def replayed(script: Requeue, *domains: Sequence[RefJob], policy: str = "fcfs") -> Engine:
+def replayed(script: WhatIf, *domains: Sequence[RefJob], policy: str = "fcfs") -> Engine:
     setups = [
         setup_of(RefDomain(name, 4, list(jobs), policy=policy)) for name, jobs in zip("AB", domains, strict=False)
     ]
@@ -40,18 +32,18 @@ def runs(engine: Engine) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("at", [1, 30, 99])
 def test_a_job_that_is_started_again_ends_by_its_present_start(at):
-    engine = replayed(Requeue(at), [RefJob(1, 0, 100, 100, 4)])
+    engine = replayed(requeue(at), [RefJob(1, 0, 100, 100, 4)])
     assert runs(engine) == [(at, at + 100)]
 
 
 def test_a_job_that_waits_and_is_started_again_does_not_end_when_it_would_have_ended():
     jobs = [RefJob(1, 0, 100, 100, 3), RefJob(2, 0, 90, 90, 1), RefJob(3, 10, 50, 50, 3)]
-    engine = replayed(Requeue(30), jobs, policy="sjf")
+    engine = replayed(requeue(30), jobs, policy="sjf")
     assert runs(engine) == [(80, 180), (0, 90), (30, 80)]
 
 
 def test_a_job_may_be_started_again_any_number_of_times():
     """The heap has room for more than two completions a job, and a second domain's is beside it."""
     instants = range(1, 10 * SLACK)
-    engine = replayed(Requeue(*instants), [RefJob(1, 0, 100, 100, 4)], [RefJob(1, 0, 60, 60, 4)])
+    engine = replayed(requeue(*instants), [RefJob(1, 0, 100, 100, 4)], [RefJob(1, 0, 60, 60, 4)])
     assert runs(engine) == [(instants[-1], instants[-1] + 100), (0, 60)]
