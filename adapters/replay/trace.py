@@ -17,7 +17,7 @@ from cosched.core.protocol import Domain, Named
 from cosched.errors import InputError
 from cosched.workload.job_log import read_jobs
 from cosched.workload.jobs import Workload
-from cosched.workload.pairs_file import pairs_from_file, split_window
+from cosched.workload.pairs_file import columns_of_domains, pairs_from_file, split_window
 from cosched.workload.traces.opening import numbered, read_blocks
 
 
@@ -81,7 +81,7 @@ def _named(path: Path | None, name: str, workload: Workload) -> Mapping[int, Nam
     if path is None:
         return {}
     try:
-        names, others = _columns(path)
+        names, others = _columns(path, name)
         if name not in names:
             raise InputError(str(path), None, f"has no column {name}")
         pairing = pairs_from_file(path, names, [workload if n == name else others[n] for n in names])
@@ -90,12 +90,13 @@ def _named(path: Path | None, name: str, workload: Workload) -> Mapping[int, Nam
     return pairing.named(names.index(name), names)
 
 
-def _columns(path: Path) -> tuple[list[str], dict[str, Workload]]:
+def _columns(path: Path, own: str) -> tuple[list[str], dict[str, Workload]]:
     """Return the domains that the file names, and the ids of their jobs in it. Nothing else is known of these."""
     with closing(read_blocks(path)) as blocks:
         rows = csv.reader(text for _, text in numbered(blocks))
-        names = [cell.strip() for cell in next(rows, [])]
-        cells = [[cell.strip() for cell in row] for row in rows if len(row) == len(names)]
+        header = [cell.strip() for cell in next(rows, [])]
+        cells = [[cell.strip() for cell in row] for row in rows if len(row) == len(header)]
     none = np.empty(0, np.int64)
-    ids = {name: np.array([split_window(row[i])[0] for row in cells], np.str_) for i, name in enumerate(names)}
+    names = columns_of_domains(header, [own])
+    ids = {name: np.array([split_window(row[header.index(name)])[0] for row in cells], np.str_) for name in names}
     return names, {name: Workload(str(path), ids[name], none, none, none, none) for name in names}

@@ -8,17 +8,19 @@ import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
 
-from cosched.core.protocol import LONGEST_OFFSET, MAX_MEMBERS, Domain
+from cosched.core.protocol import LONGEST_OFFSET, MAX_MEMBERS, Domain, Terms
 from cosched.errors import InputError
 from cosched.validation.text import shown
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import TOGETHER, Group, Pairing, paired
+from cosched.workload.terms_columns import COLUMNS, read_terms, write_terms
 from cosched.workload.traces.atomic import replacing
 from cosched.workload.traces.opening import StrPath, numbered, read_blocks, source_name
 
 LONGEST_NUMBER = 18
 LONGEST_INSTANT = 10
 AT = "at"  # the column of instants
+BESIDE = (AT, *COLUMNS)  # the columns that are no domains
 _WINDOW = re.compile(r"([+-]?\d{1,9})\.\.([+-]?\d{1,9})")
 
 
@@ -32,7 +34,8 @@ def pairs_from_file(
 
     A cell `ID@LO..HI` gives a job its window, in whole seconds after the common instant of the row's jobs. Only domains
     with slots can have jobs of such rows; `slots` names those that have, None: all. So it is with rows that have a
-    number in a column `at`, unless that is a domain: this is the common instant, in seconds as submissions are.
+    number in a column `at`, unless that is a domain: this is the common instant, in seconds as submissions are. The
+    columns of `terms_columns` say what jobs do when others of their row end, or are queued again.
 
     InputError names the line of an unknown or repeated column, a wrong number of cells, too few or too many members, a
     job that its trace does not have, a job named twice, or windows or instants that cannot be. It is also raised for a
@@ -42,13 +45,15 @@ def pairs_from_file(
     lines = numbered(read_blocks(path))
     line, header = next(lines, (1, ""))
     columns = _columns(header, names, source, line)
-    jobs = {domain: _Jobs(names[domain], workloads[domain]) for domain in columns if domain is not None}
-    row, found = 0, []
+    jobs = {domain: _Jobs(names[domain], workloads[domain]) for domain in columns if isinstance(domain, int)}
+    row, found, terms = 0, [], dict[tuple[int, int], Terms]()
     for row, (line, text) in enumerate(lines, 1):
         try:
-            members, at = _members(text, columns)
+            members, beside = _members(text, columns)
             mates = [(domain, *jobs[domain].claim(cell, line)) for domain, cell in members]
             windows = _windows({names[domain]: window for domain, _, window in mates})
+            at = _instant(beside.pop(AT)) if AT in beside else None
+            told = read_terms(beside, [names[domain] for domain, _ in members]) if beside else {}
             group = Group(row, tuple((domain, job) for domain, job, _ in mates if job is not None), windows, at)
             if group.by_slots_only:
                 _check_slots([names[domain] for domain, _ in members], slots)
@@ -56,7 +61,8 @@ def pairs_from_file(
             raise InputError(source, line, str(error)) from None
         if len(group.members) == len(members):
             found.append(group)
-    return paired(found, row - len(found))
+            terms |= {member: told[names[member[0]]] for member in group.members if names[member[0]] in told}
+    return paired(found, row - len(found), terms)
 
 
 def split_window(cell: str) -> tuple[str, str]:
@@ -141,10 +147,16 @@ class _Jobs:
         return job_id if job_id in self._rows or job_id in self._left_out else None
 
 
-def _columns(header: str, names: Sequence[str], source: str, line: int) -> list[int | None]:
-    """Return the domain index of each column; None: that of instants."""
+def columns_of_domains(header: Sequence[str], known: Collection[str] = ()) -> list[str]:
+    """Return the columns of a header that are domains: all but those of this format, unless they are `known` ones."""
+    return [name for name in header if name in known or name not in BESIDE]
+
+
+def _columns(header: str, names: Sequence[str], source: str, line: int) -> list[int | str]:
+    """Return the domain index of each column, or its name if it is another one."""
     expected = f"expected the names of domains ({', '.join(names)})"
-    known: dict[str, int | None] = {AT: None} | {name: domain for domain, name in enumerate(names)}
+    known: dict[str, int | str] = {name: name for name in BESIDE}
+    known |= {name: domain for domain, name in enumerate(names)}
     if not header:
         raise InputError(source, line, f"no header line: {expected}")
     try:
@@ -159,21 +171,21 @@ def _columns(header: str, names: Sequence[str], source: str, line: int) -> list[
     return [known[name] for name in columns]
 
 
-def _members(text: str, columns: Sequence[int | None]) -> tuple[list[tuple[int, str]], int | None]:
-    """Return (domain index, job id) of a row's members by domain index, and the instant, if there is one.
+def _members(text: str, columns: Sequence[int | str]) -> tuple[list[tuple[int, str]], dict[str, str]]:
+    """Return (domain index, job id) of a row's members by domain index, and its other cells that are not empty.
 
-    ValueError if they are too few or too many, or it is none.
+    ValueError if they are too few or too many.
     """
     cells = _cells(text)
     if len(cells) != len(columns):
         raise ValueError(f"{len(cells)} cells, but the header has {len(columns)}")
     given = [(domain, cell) for domain, cell in zip(columns, cells, strict=True) if cell]
-    members = sorted((domain, cell) for domain, cell in given if domain is not None)
+    members = sorted((column, cell) for column, cell in given if isinstance(column, int))
     if len(members) < 2:
         raise ValueError(f"a pair has two jobs, but this row names {len(members)}")
     if len(members) > MAX_MEMBERS:
         raise ValueError(f"a group has at most {MAX_MEMBERS} jobs, but this row names {len(members)}")
-    return members, next((_instant(cell) for domain, cell in given if domain is None), None)
+    return members, {column: cell for column, cell in given if isinstance(column, str)}
 
 
 def _instant(cell: str) -> int:
@@ -196,8 +208,10 @@ def _csv_text(names: Sequence[str], workloads: Sequence[Workload], pairing: Pair
     ids = [workload.job_id.tolist() for workload in workloads]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    has_instants = any(group.at is not None for group in pairing.groups)
-    writer.writerow([*names, AT] if has_instants else names)
+    beside = [AT] if any(group.at is not None for group in pairing.groups) else []
+    told = {group.row: _terms_of(group, names, pairing) for group in pairing.rows} if pairing.terms else {}
+    beside += [column for column in COLUMNS if any(cells[column] for cells in told.values())]
+    writer.writerow([*names, *beside])
     for group in pairing.rows:
         cells = [""] * len(names)
         for domain, job in group.members:
@@ -205,5 +219,10 @@ def _csv_text(names: Sequence[str], workloads: Sequence[Workload], pairing: Pair
         for (domain, _), (low, high) in zip(group.members, group.windows, strict=False):
             if (low, high) != TOGETHER:
                 cells[domain] = f"{cells[domain]}@{low}..{high}"
-        writer.writerow([*cells, "" if group.at is None else group.at] if has_instants else cells)
+        given = {AT: "" if group.at is None else str(group.at), **told.get(group.row, {})}
+        writer.writerow([*cells, *(given[column] for column in beside)])
     return text.getvalue()
+
+
+def _terms_of(group: Group, names: Sequence[str], pairing: Pairing) -> dict[str, str]:
+    return write_terms({names[of[0]]: pairing.terms[of] for of in group.members if of in pairing.terms})

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosched.core.protocol import Window, named_group
+from cosched.core.protocol import Terms, Window, named_group
+from cosched.core.settings import OnMemberRequeued
 from cosched.errors import InputError
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Group, Pairing
@@ -271,3 +272,55 @@ def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path, domains, read):
     with pytest.raises(OSError, match="none"):
         write_pairs(tmp_path / "none" / "out.csv", NAMES, domains, read("intrepid,eureka\n10,9\n"))
     assert os.listdir(tmp_path) == ["pairs.csv"]
+
+
+# What jobs do when others end, or are queued again.
+
+TERMS = """intrepid,eureka,mira,ends_with,fail_together,if_requeued,together_for
+10,7,,intrepid,,,
+20,8,a.1,eureka:intrepid mira:intrepid mira:eureka,intrepid:yes eureka:yes,requeue,mira:10m
+30,9,,,no,eureka:end,
+40,,b 2,,,,
+"""
+REQUEUE = OnMemberRequeued.REQUEUE
+
+
+def test_a_row_says_what_its_jobs_do_when_others_end_or_are_queued_again(read):
+    assert read(TERMS).terms == {
+        (1, 0): Terms(ends_with=("intrepid",)),
+        (0, 1): Terms(fail_together=True, if_requeued=REQUEUE),
+        (1, 1): Terms(("intrepid",), True, REQUEUE),
+        (2, 0): Terms(("intrepid", "eureka"), False, REQUEUE, 600),
+        (1, 2): Terms(if_requeued=OnMemberRequeued.END),
+    }
+    named = read(TERMS).named(1, NAMES)
+    assert named[0].terms.follows("intrepid")
+    assert named[2].peer == "intrepid"
+
+
+def test_what_jobs_do_is_written_as_it_was_read(read, domains, tmp_path):
+    pairing = read(TERMS)
+    write_pairs(tmp_path / "again.csv", NAMES, domains, pairing)
+    text = (tmp_path / "again.csv").read_text()
+    assert read(text).terms == pairing.terms
+    assert text.splitlines()[1] == "10,7,,eureka:intrepid,,,"
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ("mars,,,", "ends_with: 'mars' is no domain of a job of this row: intrepid, eureka"),
+        ("mira:eureka,,,", "ends_with: 'mira' is no domain of a job of this row: intrepid, eureka"),
+        ("eureka:intrepid intrepid:eureka,,,", "the jobs on eureka, intrepid would end with each other, in a circle"),
+        ("eureka:eureka,,,", "the jobs on eureka would end with each other, in a circle"),
+        (",maybe,,", "fail_together: 'maybe' is not yes or no"),
+        (",,again,", "if_requeued: 'again' is not continue, requeue, end"),
+        (",,end eureka:requeue,", "if_requeued: eureka's job has two values"),
+        (",,requeue,soon", "together_for: 'soon' is not a duration such as 90, 20m, 12h or 3d"),
+        (",,eureka:requeue,90", "together_for: intrepid's job has no if_requeued requeue, of which it is the time"),
+    ],
+)
+def test_what_jobs_cannot_do_is_named_with_file_and_line(read, cells, reason):
+    with pytest.raises(InputError, match=r"pairs\.csv:2: ") as error:
+        read(f"intrepid,eureka,mira,ends_with,fail_together,if_requeued,together_for\n10,7,,{cells}\n")
+    assert reason in str(error.value)
