@@ -244,6 +244,8 @@ class CorePlayer:
         self._runs.stop(job.number - 1, self._now, ENDS[how])
         if job.name in self.scheduler:
             self.scheduler.leave(job.name, self._now, how)
+        else:
+            self.scheduler.reschedule()  # as the compiled world does
         self._feed(Finished(job.name, how, by))
 
     def requeue(self, name: Domain, job: int) -> bool:  # noqa: ARG002

@@ -47,9 +47,11 @@ def played(
     return found
 
 
-def simulated(setups: Sequence[DomainSetup], pairing: Pairing, stride: int = NEVER) -> dict[str, object]:
+def simulated(
+    setups: Sequence[DomainSetup], pairing: Pairing, stride: int = NEVER, script: Sequence[ScriptedEvent] = ()
+) -> dict[str, object]:
     """The same, of a world that goes through the whole run in the compiled loop, or so many seconds at a time."""
-    engine = Engine(setups, pairing)
+    engine = Engine(setups, pairing, WhatIf(script))
     engine.run(stride=stride)
     found: dict[str, object] = {"stalled": engine.stalled, "now": engine.now}
     for name, domain in collected(engine).domains.items():
