@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from cosched.adapters.manager import Ended, Manager, NoRequeueError, Started
-from cosched.core.protocol import Named
+from cosched.core.protocol import MateProblem, Named
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,15 @@ class Refused:
     job_id: str
     owner: str
     reason: str  # one line for its owner
+    named: Named | None = None  # whom it asks for, if it can have no mate; else its words are wrong
+    problem: MateProblem | None = None  # what others hear who ask for it
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A job that was Refused has ended, as far as is known."""
+
+    job_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +144,7 @@ class JobOutlook:
     queued: int = 0  # so many wait there
 
 
-BatchReport = Appeared | Refused | Relinked | Offered | Withdrawn | Resized | Freed | Started | Ended
+BatchReport = Appeared | Refused | Gone | Relinked | Offered | Withdrawn | Resized | Freed | Started | Ended
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from cosched.adapters.batch_system import (
     Appeared,
     BatchReport,
+    Gone,
     JobOutlook,
     Known,
     Offered,
@@ -25,7 +26,7 @@ from cosched.adapters.pbs.commands import JobRow
 from cosched.adapters.pbs.ends import SECOND
 from cosched.adapters.pbs.hook_server import Asked
 from cosched.adapters.pbs.words import ARRAY, WordError, find
-from cosched.core.protocol import Named
+from cosched.core.protocol import MateProblem, Named
 
 WAITS = "waits for its mate (cosched)"
 STEPS_BACK = "lets other jobs go first (cosched)"
@@ -210,7 +211,9 @@ class Register:
                 self._follow(job, row)
         self._others &= seen.keys()
         self._drop_earlier_starts()
-        self._refused = {id: at for id, at in self._refused.items() if id in seen or at >= began}
+        for gone in [id for id, at in self._refused.items() if id not in seen and at < began]:
+            del self._refused[gone]
+            self._report(Gone(gone))
 
     def held_back(self, rows: Iterable[JobRow], began: float) -> list[BatchJob]:
         """Return the offered jobs that their users hold back, as a look that began at `began` found them."""
@@ -311,15 +314,17 @@ class Register:
             self._refuse(job_id, owner, str(error))
             return None
         if named is not None and array:
-            self._refuse(job_id, owner, ARRAY)
+            self._refuse(job_id, owner, ARRAY, named)
             return None
         return named
 
-    def _refuse(self, job_id: str, owner: str, reason: str) -> None:
+    def _refuse(self, job_id: str, owner: str, reason: str, named: Named | None = None) -> None:
+        """Note that a job starts alone; `named`: those whom an array asks for."""
         known, self._refused[job_id] = job_id in self._refused, self._clock()
         if not known:
             _LOG.warning("job %s of %s starts alone: %s", job_id, owner, reason)
-            self._report(Refused(job_id, owner, reason))
+            problem = None if named is None else MateProblem.ARRAY
+            self._report(Refused(job_id, owner, reason, named, problem))
 
 
 def _found_by(named: Named, owner: str) -> Mate:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 from cosched.adapters.batch_system import (
     Appeared,
     BatchReport,
+    Gone,
     JobOutlook,
     Offered,
     Refused,
@@ -26,8 +27,9 @@ from cosched.adapters.slurm.comments import ARRAY, HET, CommentError, find
 from cosched.adapters.slurm.hook_protocol import HookEnd, Offer
 from cosched.adapters.slurm.places import Waiting, places, waiting_jobs
 from cosched.adapters.slurm.states import SECOND, Stage
-from cosched.core.protocol import Named
+from cosched.core.protocol import MateProblem, Named
 
+PROBLEMS = {ARRAY: MateProblem.ARRAY, HET: MateProblem.HETEROGENEOUS}  # by the reason why a job can have no mate
 _LOG = logging.getLogger(__name__)
 
 
@@ -110,8 +112,16 @@ class Register:
             elif job.changed < began:
                 self._follow(job, known[job.job_id])
         self._others = {job: submitted for job, submitted in self._others.items() if job in known}
-        self._refused &= {name for row in known.values() for name in (row.job_id, row.array, row.het) if name}
+        self._drop_refused(known.values())
         return [known[job.job_id] for job in chosen if job.phase is Phase.QUEUED and not job.hung_up]
+
+    def _drop_refused(self, rows: Collection[JobRow]) -> None:
+        """Forget those that have ended."""
+        there = [row for row in rows if self._refused and states.stage(row.state) is not Stage.ENDED]
+        gone = self._refused - {name for row in there for name in (row.job_id, row.array, row.het) if name}
+        self._refused -= gone
+        for name in gone:
+            self._report(Gone(name))
 
     def _follow(self, job: BatchJob, row: JobRow) -> None:
         now = states.stage(row.state)
@@ -230,7 +240,9 @@ class Register:
         """Note that a hook waits. False: the job's details have to be queried first."""
         if offer.array is not None or offer.het is not None:
             name = (offer.array or offer.het or "").replace("+", "_").partition("_")[0]
-            self._refuse_alone(name or offer.job_id, offer, ARRAY if offer.array is not None else HET)
+            self._refuse_alone(
+                name or offer.job_id, offer, ARRAY if offer.array is not None else HET, _asked_for(offer)
+            )
             return True
         job = self.jobs.get(offer.job_id)
         if job is None:
@@ -348,7 +360,7 @@ class Register:
         if not reason:
             return named
         if states.stage(row.state) is not Stage.ENDED:
-            self._refuse(row.array or row.het or row.job_id, row.user, reason)
+            self._refuse(row.array or row.het or row.job_id, row.user, reason, named)
         return None
 
     def relink(self, job: BatchJob, named: Named | None) -> None:
@@ -356,12 +368,20 @@ class Register:
         job.named = named
         self._report(Relinked(job.job_id, named))
 
-    def _refuse_alone(self, name: str, offer: Offer, reason: str) -> None:
-        self._refuse(name, offer.user, reason)
+    def _refuse_alone(self, name: str, offer: Offer, reason: str, named: Named | None = None) -> None:
+        self._refuse(name, offer.user, reason, named)
         self.hooks.start(offer.job_id)
 
-    def _refuse(self, name: str, owner: str, reason: str) -> None:
+    def _refuse(self, name: str, owner: str, reason: str, named: Named | None = None) -> None:
+        """Note that a job starts alone; `named`: whom it asks for, if it can have no mate."""
         if name not in self._refused:
             self._refused.add(name)
             _LOG.warning("job %s of %s starts alone: %s", name, owner, reason)
-            self._report(Refused(name, owner, reason))
+            self._report(Refused(name, owner, reason, named, None if named is None else PROBLEMS[reason]))
+
+
+def _asked_for(offer: Offer) -> Named | None:
+    try:
+        return find(offer.comment)
+    except CommentError:
+        return None

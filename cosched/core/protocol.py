@@ -162,6 +162,8 @@ class MateProblem(StrEnum):
     NO_DOMAIN = "no_domain"  # the name of its pair came without a domain, and there are several
     NO_SLOTS = "no_slots"  # the group starts by slots only, and the domain gives none
     CIRCLE = "circle"  # each would end with the other
+    ARRAY = "array"  # it is an array of jobs, which can have no mate
+    HETEROGENEOUS = "heterogeneous"  # it is a heterogeneous job, which can have no mate
 
 
 class Status(StrEnum):

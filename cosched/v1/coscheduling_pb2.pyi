@@ -38,6 +38,8 @@ class MateProblem(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MATE_PROBLEM_NO_SLOTS: _ClassVar[MateProblem]
     MATE_PROBLEM_NO_DOMAIN: _ClassVar[MateProblem]
     MATE_PROBLEM_CIRCLE: _ClassVar[MateProblem]
+    MATE_PROBLEM_ARRAY: _ClassVar[MateProblem]
+    MATE_PROBLEM_HETEROGENEOUS: _ClassVar[MateProblem]
 
 class EndedBy(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -101,6 +103,8 @@ MATE_PROBLEM_OTHER_WINDOWS: MateProblem
 MATE_PROBLEM_NO_SLOTS: MateProblem
 MATE_PROBLEM_NO_DOMAIN: MateProblem
 MATE_PROBLEM_CIRCLE: MateProblem
+MATE_PROBLEM_ARRAY: MateProblem
+MATE_PROBLEM_HETEROGENEOUS: MateProblem
 ENDED_BY_UNSPECIFIED: EndedBy
 ENDED_BY_ITSELF: EndedBy
 ENDED_BY_OWNER: EndedBy

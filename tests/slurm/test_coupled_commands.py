@@ -97,6 +97,16 @@ def test_arrays_and_heterogeneous_jobs_start_alone_and_a_warning_says_so(coupled
     assert not known(here).keys() & {array}
 
 
+def test_the_mate_of_an_array_hears_at_once_that_it_can_have_none(coupled: Served) -> None:
+    here, there = coupled.here, coupled.there
+    mate = coupled.submit(here, P)
+    coupled.until_state(here, mate, "holding")
+    array = coupled.submit(there, Work("p", 1, 20.0), "--array=1-2")
+    coupled.until_state(here, mate, "queued")
+    assert known(here)[mate].mates[0].problem == "array"
+    there.cluster.run("scancel", array)
+
+
 def test_a_job_without_a_comment_is_adopted_by_the_one_that_names_it(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
     pairs = []

@@ -1,17 +1,17 @@
-"""The pairs that jobs of one peer have asked for before their mates were submitted here."""
+"""The pairs and groups that jobs of peers have asked for before the jobs here were submitted."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cosched.core.protocol import JobId
+from cosched.core.protocol import Domain, JobId
 
 MOST = 10_000  # of one peer; those that were not asked for the longest are forgotten first
 
 
 class PairName(NamedTuple):
-    """The pair of this name of this owner, as he is called here."""
+    """The pair, or group, of this name of this owner, as he is called here."""
 
     owner: str
     name: str
@@ -19,7 +19,7 @@ class PairName(NamedTuple):
 
 @dataclass(slots=True)
 class AskedEarly:
-    """One pair of each calling job at most: the last one that it has asked for."""
+    """Of one peer: one pair of each calling job at most, the last one that it has asked for; or one group."""
 
     _pairs: dict[JobId, PairName] = field(default_factory=dict)  # by caller, in the order of their last questions
     _callers: dict[PairName, JobId] = field(default_factory=dict)
@@ -49,3 +49,19 @@ class AskedEarly:
         pair = self._pairs.pop(caller, None)
         if pair is not None:
             del self._callers[pair]
+
+
+@dataclass(slots=True)
+class EarlyCallers:
+    """Those of all peers, of pairs and of groups."""
+
+    _asked: dict[tuple[Domain, bool], AskedEarly] = field(default_factory=dict)
+
+    def note(self, peer: Domain, caller: JobId, name: PairName, *, of_group: bool = False) -> None:
+        """The peer's job has asked for this pair, or group."""
+        self._asked.setdefault((peer, of_group), AskedEarly()).note(caller, name)
+
+    def take(self, peer: Domain, name: PairName, *, of_group: bool = False) -> JobId | None:
+        """Return the peer's job that has asked for it, and forget that; None: none has."""
+        asked = self._asked.get((peer, of_group))
+        return None if asked is None else asked.take(name)

@@ -16,9 +16,7 @@ from cosched.core.coscheduling.starts.promises import Promises
 from cosched.core.coscheduling.starts.telling import Telling
 from cosched.core.effects import ClearTimer, Effect, HasMate, Reschedule, Timer, Want
 from cosched.core.events import Linked, MateHeardOf, Submitted, Unlinked
-from cosched.core.job import WAITING
 from cosched.core.protocol import Found, Named
-from cosched.core.settings import OnMateUnknown
 from cosched.core.story import Detail, What, Why
 
 
@@ -116,12 +114,7 @@ class Links:
             return [] if group.is_pair else self.ledger.note(job, What.LINKED, mate=other, peer=peer)
         if event.answer.found is not Found.NO_PAIR or not group.is_pair:
             return []
-        job.problem = problem or ""
-        waits = self.ledger.settings.on_mate_unknown is OnMateUnknown.WAIT and not group.or_alone
-        if not waits or job.state not in WAITING:
-            return []
-        named: Detail = {"peer": job.peer, "mate": job.mate, "pair": job.pair, "problem": job.problem}
-        return self.ledger.note(job, What.WRONG_MATE, **named)
+        return self.gathering.wrong_mate(job, problem)
 
 
 def _is_same(before: Named, named: Named) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from cosched.core.coscheduling.asked_early import AskedEarly, PairName
+from cosched.core.coscheduling.asked_early import PairName
 from cosched.core.coscheduling.ledger import Ledger, PairedJob, Parted, membership
+from cosched.core.coscheduling.mateless import MatelessJobs
 from cosched.core.coscheduling.membership import Bond, Membership, all_but
 from cosched.core.coscheduling.owners import NOBODY, SAME_NAMES, Owners
 from cosched.core.job import WAITING, JobState
@@ -58,7 +59,7 @@ class Names:
     _by_name: dict[Key, JobId] = field(default_factory=dict)
     _by_mate: dict[tuple[Domain, JobId], JobId] = field(default_factory=dict)
     _parted: dict[tuple[Domain, JobId], dict[JobId, None]] = field(default_factory=dict)  # jobs here, by former mate
-    _asked_early: dict[Domain, AskedEarly] = field(default_factory=dict)
+    mateless: MatelessJobs = field(default_factory=MatelessJobs)
 
     # What owners say
 
@@ -136,9 +137,9 @@ class Names:
 
     def take_asked_early(self, job: PairedJob) -> bool:
         """Return whether the job's mate has asked for it before it was submitted. Then that is known from now on."""
-        if (pair := job.pair) is None or (early := self._asked_early.get(job.peer)) is None:
+        if (pair := job.pair) is None:
             return False
-        caller = early.take(PairName(job.owner, pair))
+        caller = self.mateless.early.take(job.peer, PairName(job.owner, pair))
         if caller is not None and job.mate is None:
             self.know(job, job.peer, caller)
         return caller is not None
@@ -218,7 +219,9 @@ class Names:
             return no_pair(MateProblem.OFF)
         if self.owner_here(peer, request.owner) == NOBODY:
             return no_pair(MateProblem.UNKNOWN)
-        return self._member(peer, request) if isinstance(request, GetMember) else self._mate(peer, request)
+        answer = self._member(peer, request) if isinstance(request, GetMember) else self._mate(peer, request)
+        owner = self.owner_here(peer, request.owner)
+        return self.mateless.instead(answer, peer, owner, request) if self.mateless else answer
 
     def _mate(self, peer: Domain, request: GetMateJobId) -> MateJobId:
         """A job that names no id yet takes the caller's, and one that names nobody is adopted if that may be."""
@@ -269,9 +272,7 @@ class Names:
     def _unsubmitted(self, peer: Domain, request: GetMateJobId, pair: str) -> MateJobId:
         """No job here has the pair's name. Perhaps the caller takes a group of its owner for a pair."""
         owner = self.owner_here(peer, request.owner)
-        if peer not in self._asked_early:
-            self._asked_early[peer] = AskedEarly()
-        self._asked_early[peer].note(request.caller, PairName(owner, pair))
+        self.mateless.early.note(peer, request.caller, PairName(owner, pair))
         if (found := self._by_name.get((OF_GROUPS, owner, pair))) is None:
             return UNSUBMITTED
         member = self.ledger.jobs.get(found)
@@ -308,6 +309,8 @@ class Names:
             if pair is not None:
                 return no_pair(MateProblem.OTHER_DOMAINS)
             if request.member is None:
+                group_name = PairName(self.owner_here(peer, request.owner), request.group)
+                self.mateless.early.note(peer, request.caller, group_name, of_group=True)
                 return UNSUBMITTED
             job = self._adopted(peer, request)
         if isinstance(job, MateProblem):

@@ -14,6 +14,7 @@ from cosched.adapters.batch_system import (
     BatchReport,
     BatchSystem,
     Freed,
+    Gone,
     Known,
     Offered,
     Refused,
@@ -23,6 +24,7 @@ from cosched.adapters.batch_system import (
 )
 from cosched.adapters.manager import Ended, ManagerError, MustHoldError, NoRequeueError, Started
 from cosched.core.coscheduling.ledger import queued_job
+from cosched.core.coscheduling.mateless import Mateless
 from cosched.core.effects import (
     Book,
     Claim,
@@ -38,7 +40,7 @@ from cosched.core.effects import (
     Yield,
 )
 from cosched.core.job import WAITING, JobState
-from cosched.core.protocol import Domain, JobId, MateProblem, Named, named_mate
+from cosched.core.protocol import Domain, JobId, MateProblem, Named, TellMember, named_mate
 from cosched.service.domain import story
 from cosched.service.domain.changes import Preempt, SystemOrder
 from cosched.service.domain.live_domain import LiveDomain
@@ -185,8 +187,8 @@ class Offers(Work[SystemOrder, BatchReport]):
         match report:
             case Appeared():
                 self._appeared(report)
-            case Refused():
-                jobs.refused(report.job_id, report.reason)
+            case Refused() | Gone():
+                self._starts_alone(report)
             case Relinked():
                 self._relinked(report)
             case Offered():
@@ -208,6 +210,23 @@ class Offers(Work[SystemOrder, BatchReport]):
     def _freed(self) -> None:
         if self._slots is not None:
             self._slots.freed()
+
+    def _starts_alone(self, job: Refused | Gone) -> None:
+        """A job starts alone, or has ended. If it can have no mate, those who wait for it hear that."""
+        mateless = self._domain.core.names.mateless
+        if isinstance(job, Gone):
+            mateless.drop(job.job_id)
+            return
+        self._jobs.refused(job.job_id, job.reason)
+        if job.named is None or job.problem is None:
+            return
+        named = self._meant(job.named)
+        peers = [peer for meant in named.others for peer in meant.split(ANY_OF) if peer in self._coupled.peers]
+        of = Mateless(job.owner, peers, named.name, not named.is_pair, job.problem)
+        waiting = mateless.add(job.job_id, of) | {peer: mate for peer, mate in named.ids if peer in peers}
+        for peer, member in waiting.items():
+            told = TellMember(member, job.job_id, 1)
+            self._tasks.run(self._announcer.tell(peer, told, lambda: job.job_id in mateless))
 
     def _appeared(self, job: Appeared) -> None:
         if job.named is None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 
 from cosched.core.coscheduling.membership import Membership
 from cosched.core.job import WAITING
-from cosched.core.protocol import Domain, Found, JobId, Lookup, MateJobId, Named, Reply
+from cosched.core.protocol import Domain, Found, JobId, Lookup, MateJobId, Named, Reply, TellMember
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.peers.outcomes import ASKING
 from cosched.service.peers.peers import CallError, PeerClients
@@ -85,6 +85,19 @@ class Announcer:
                     raise
             await asyncio.sleep(pause)
         return await self._peers.call(peer, question)
+
+    async def tell(self, peer: Domain, news: TellMember, still: Callable[[], bool]) -> None:
+        """Tell the peer this until it has heard it, or it is `still` so no longer; an older one is not told."""
+        pause = AGAIN
+        while still():
+            try:
+                await self._peers.tell_members(peer, [news])
+            except CallError as error:
+                _LOG.info("%s:%s is not told of job %s: %s", peer, news.job, news.caller, error.problem)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, AT_MOST)
+            else:
+                return
 
     async def without_groups(self, peers: Collection[Domain]) -> list[Domain]:
         """Return those of the peers that take no members of groups, as they say."""

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from cosched.adapters.batch_system import Appeared, BatchReport, JobOutlook, Offered, Refused
+from cosched.adapters.batch_system import Appeared, BatchReport, Gone, JobOutlook, Offered, Refused
 from cosched.adapters.manager import End, Ended
 from cosched.adapters.pbs.batch_job import BatchJob, Phase
 from cosched.adapters.pbs.commands import JobRow
 from cosched.adapters.pbs.hook_server import Asked
 from cosched.adapters.pbs.register import NAMESAKE, TAKEN, WAITS, Register
+from cosched.core.protocol import MateProblem, named_mate
 from tests.instructions import instructions
 
 HERE, THERE = "(a1:ncpus=1)+(a2:ncpus=1)", "(a3:ncpus=1)+(a4:ncpus=1)"
@@ -104,6 +105,7 @@ def test_what_was_refused_is_forgotten_with_its_job(book: Register, reports: lis
     assert [type(report) for report in reports] == [Refused]
     book.see([], 101.0)
     assert book._refused == {}
+    assert reports[1:] == [Gone("7")]
 
 
 def test_a_job_is_forgotten_when_its_end_is_on_record_and_not_before(book: Register, offered: BatchJob) -> None:
@@ -126,7 +128,9 @@ def test_an_offered_job_that_its_user_holds_back_is_found(book: Register, offere
 def test_a_job_array_is_refused_once(book: Register, reports: list[BatchReport]) -> None:
     for _ in range(2):
         assert book.asked(replace(ASKED, array=True)) is None
-    assert [type(report).__name__ for report in reports] == ["Refused"]
+    (refused,) = reports
+    assert isinstance(refused, Refused)
+    assert (refused.named, refused.problem) == (named_mate("", "p"), MateProblem.ARRAY)
 
 
 def test_an_older_look_does_not_undo_what_the_hook_has_seen(book: Register, offered: BatchJob) -> None:

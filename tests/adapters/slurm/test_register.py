@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from cosched.adapters.batch_system import JobOutlook, Offered, Refused, Resized
+from cosched.adapters.batch_system import Gone, JobOutlook, Offered, Refused, Resized
 from cosched.adapters.manager import End, Ended, Started
 from cosched.adapters.slurm.batch_job import Phase
 from cosched.adapters.slurm.states import SECOND
@@ -363,7 +363,8 @@ def test_tasks_and_components_start_at_once_and_are_refused_once(array: str, het
     assert [verb for verb, *_ in desk.told] == ["start", "start"]
     (refused,) = desk.reports
     assert isinstance(refused, Refused)
-    assert refused.job_id == name
+    assert (refused.job_id, refused.named) == (name, desk.book._named(ROW))
+    assert refused.problem == ("array" if array else "heterogeneous")
 
 
 def test_an_array_is_refused_before_its_tasks_are_offered() -> None:
@@ -371,6 +372,10 @@ def test_an_array_is_refused_before_its_tasks_are_offered() -> None:
     desk.look(replace(ROW, array="7"))
     desk.look(replace(ROW, array="7"), replace(ROW, job_id="8", array="7"))
     assert desk.kinds == ["Refused"]
+    desk.look(replace(ROW, state="COMPLETED", array="7"), replace(RUNNING, job_id="8", array="7"))
+    assert desk.kinds == ["Refused"]
+    desk.look(replace(ROW, state="COMPLETED", array="7"))
+    assert desk.reports[1:] == [Gone("7")]
 
 
 def test_a_job_that_runs_again_after_its_end_starts_alone(desk: Desk) -> None:

@@ -25,6 +25,7 @@ from cosched.core.coscheduling.starts.proposing import Proposing
 from cosched.core.coscheduling.successors import Successors
 from cosched.core.effects import Call, CancelJob, Effect, Reschedule, SetTimer, Timer, Want
 from cosched.core.events import Answered, CallFailed, Ready, RetryDue
+from cosched.core.job import WAITING
 from cosched.core.protocol import (
     Domain,
     Failure,
@@ -179,7 +180,17 @@ class Gathering:
         cancels = self.ledger.settings.on_member_lost is OnMemberLost.CANCEL and self._stops(group, left)
         if stops and cancels and self.successors.awaited(job, now) is None:
             return [CancelJob(job.id)]
-        return [Reschedule(job.id)]
+        told = group.told.get(job.peer)
+        is_news = isinstance(told, MateJobId) and told.found is Found.NO_PAIR and told.problem != job.problem
+        return [*(self.wrong_mate(job, told.problem) if is_news else ()), Reschedule(job.id)]
+
+    def wrong_mate(self, job: PairedJob, problem: MateProblem | None) -> list[Effect]:
+        """There is no such mate, which the owner of a job that waits for it should know before its turn."""
+        job.problem = problem or ""
+        waits = self.ledger.settings.on_mate_unknown is OnMateUnknown.WAIT and not membership(job).or_alone
+        if not waits or job.state not in WAITING:
+            return []
+        return self.ledger.note(job, What.WRONG_MATE, **self._problem(job, job.peer))
 
     def _stops(self, group: Membership, left: Sequence[Domain]) -> bool:
         """Whether those that are left do not start without the lost ones."""

@@ -1,0 +1,87 @@
+"""Jobs here that name others, and can have no mate: arrays and heterogeneous jobs of batch systems.
+
+They are no jobs of the domain: their resource manager starts them alone. Who asks for one hears why there is no mate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from cosched.core.coscheduling.asked_early import EarlyCallers, PairName
+from cosched.core.protocol import (
+    Domain,
+    Found,
+    GetMember,
+    JobId,
+    Lookup,
+    MateJobId,
+    MateProblem,
+    named_id,
+)
+
+
+class Mateless(NamedTuple):
+    """Such a job, which names others on these domains; `name`: of its pair or group, empty if it has none."""
+
+    owner: str
+    peers: Sequence[Domain]
+    name: str
+    of_group: bool
+    problem: MateProblem
+
+
+Key = tuple[str, str, bool]  # owner, name, whether it is a group's
+
+
+@dataclass(slots=True)
+class MatelessJobs:
+    """Those that exist, as far as is known. `early`: who has asked for jobs that were not there."""
+
+    early: EarlyCallers = field(default_factory=EarlyCallers)
+    _jobs: dict[JobId, Mateless] = field(default_factory=dict)
+    _by_name: dict[Key, dict[JobId, None]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def __contains__(self, job: JobId) -> bool:
+        return job in self._jobs
+
+    def add(self, job: JobId, of: Mateless) -> dict[Domain, JobId]:
+        """Note such a job. Return the jobs of peers that have asked for it."""
+        self.drop(job)
+        self._jobs[job] = of
+        self._by_name.setdefault(_key(of), {})[job] = None
+        name = PairName(of.owner, of.name)
+        early = {peer: self.early.take(peer, name, of_group=of.of_group) for peer in of.peers}
+        return {peer: caller for peer, caller in early.items() if caller is not None}
+
+    def drop(self, job: JobId) -> None:
+        """The job has ended."""
+        if (of := self._jobs.pop(job, None)) is None:
+            return
+        namesakes = self._by_name[_key(of)]
+        del namesakes[job]
+        if not namesakes:
+            del self._by_name[_key(of)]
+
+    def instead(self, answer: MateJobId, peer: Domain, owner: str, request: Lookup) -> MateJobId:
+        """Return what a peer hears that asks for such a job, else `answer`; `owner`: the caller's, as called here."""
+        if answer.found is Found.UNSUBMITTED or answer.problem is MateProblem.UNKNOWN:
+            for job in self._found(owner, request):
+                of = self._jobs.get(job)
+                if of is not None and of.owner == owner and peer in of.peers:
+                    return MateJobId(Found.NO_PAIR, None, of.problem)
+        return answer
+
+    def _found(self, owner: str, request: Lookup) -> Collection[JobId]:
+        if (id := named_id(request)) is not None:
+            return (id,)
+        name = request.group if isinstance(request, GetMember) else request.pair
+        return self._by_name.get((owner, name or "", isinstance(request, GetMember)), ())
+
+
+def _key(of: Mateless) -> Key:
+    return of.owner, of.name, of.of_group
