@@ -251,3 +251,18 @@ def test_cosched_submit_passes_a_range_of_nodes_on(coupled: Served) -> None:
     there.service.run("cancel", job)
     refused = there.service.try_run("submit", "--nodes", "2-4", "--best", "3", str(script))
     assert (refused.returncode, "asks for no best size" in refused.stderr) == (2, True)
+
+
+def test_a_job_is_submitted_in_the_place_of_another_one_by_one_command(coupled: Served) -> None:
+    """The last one here, since services wait for a successor from now on."""
+    coupled.serve(("hold", "yield"), successor_patience=600, successor_hold=600)
+    here, there = coupled.here, coupled.there
+    mate, old = coupled.submit(here, P), coupled.submit(there, P, "--hold")
+    coupled.until_job(here, mate, lambda job: (job.state, job.mates[0].id) == ("holding", old), "to know its mate")
+    script = there.cluster.jobs / "other.sh"
+    script.write_text("#!/bin/sh\n#COSCHED --pair=p\ntrue\n")
+    new = there.service.run(
+        "submit", "--parsable", "--chdir", str(script.parent), "--in-place-of", old, str(script)
+    ).strip()
+    coupled.outcome([mate], [new])
+    assert (known(there)[old].state, known(here)[mate].mates[0].id) == ("cancelled", new)
