@@ -45,7 +45,7 @@ def tell_who_waits(client: Client, job: Job) -> None:
         if mate.successor:
             until, then = local_time(mate.successor.until), mate.successor.then
             say(printable(f"{mate} waits until {until} for another in its place, then {then} (--final: now)"))
-        else:
+        elif mate.state is None:
             unknown = f": {mate.problem}" if mate.problem else ""
             say(printable(f"{mate} may wait for another in its place for a while (--final: not){unknown}"))
 

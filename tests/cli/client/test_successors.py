@@ -48,15 +48,14 @@ def test_cancelling_says_until_when_a_mate_waits_for_another(cosched, domain):
     assert re.fullmatch(waits, cancelled(cosched))
 
 
-def test_of_a_mate_that_is_not_known_to_wait_no_time_is_said(cosched, domain, paired):
-    assert cancelled(cosched) == "eureka:3 may wait for another in its place for a while (--final: not)\n"
+@pytest.mark.usefixtures("paired")
+def test_of_a_mate_whose_domain_does_not_answer_no_time_is_said(cosched, domain):
     domain.explanations["17"].mates[0].state, domain.explanations["17"].mates[0].problem = 0, "eureka gives no answer"
-    paired.state = STATES.JOB_STATE_QUEUED
     said = "eureka:3 may wait for another in its place for a while (--final: not): eureka gives no answer\n"
     assert cancelled(cosched) == said
 
 
-@pytest.mark.parametrize("why", ["final", "mate runs", "it ran", "no mate", "nobody explains"])
+@pytest.mark.parametrize("why", ["final", "mate runs", "mate waits for none", "it ran", "no mate", "nobody explains"])
 def test_nothing_is_said_where_nobody_waits(cosched, domain, paired, why):
     if why == "mate runs":
         domain.explanations["17"].mates[0].state = STATES.JOB_STATE_RUNNING
