@@ -240,3 +240,18 @@ def test_groups_that_cannot_be_are_refused_by_the_command_in_one_line(trio, tmp_
         assert len(list(filter(None, errors))) == 1, (options, refused.stderr)
     with a.client() as client:
         assert [job.id for job in client.jobs()] == ["1"]
+
+
+def test_one_command_submits_another_job_in_the_place_of_a_member(trio, tmp_path):
+    (tmp_path / "job.sh").write_text(script_that_notes(tmp_path))
+    a, b, c = trio
+    with a.client() as first, b.client() as second, c.client() as third:
+        for client, others in ((first, ["b", "c"]), (second, ["a", "c"])):
+            client.submit(tmp_path / "job.sh", group="g", members=others)
+        third.submit(tmp_path / "job.sh", group="g", members=["a", "b"], hold=True)
+        wait_until(lambda: first.job(1).group.members[1].id == "1", "it is known")
+        assert c.run("submit", "--in-place-of", "1", "job.sh", cwd=tmp_path).stdout == "Submitted job 2 to c\n"
+        wait_until(lambda: all(client.jobs(["completed"], group="g") for client in (first, second, third)))
+        assert str(first.job(1).group.members[1]) == "c:2"
+    assert sorted(start[:2] for start in noted(tmp_path)) == [("a", "1"), ("b", "1"), ("c", "2")]
+    assert start_together(trio)

@@ -42,9 +42,12 @@ def cancel(jobs: tuple[str, ...], final: bool, server: str | None) -> None:
 
         for name in jobs:
             try:
+                before = _is_cancelled(client, name) if final else False
                 job = client.cancel(name, final=final)
                 _done(f"job {job} {'was cancelled' if job.state == 'cancelled' else 'is being cancelled'}")
-                if not final:
+                if before:
+                    say(printable(f"that was before: cosched unlink, of a mate of {job} that waits, ends its wait"))
+                if before or not final:
                     tell_who_waits(client, job)
             except Unreachable:
                 raise
@@ -53,6 +56,16 @@ def cancel(jobs: tuple[str, ...], final: bool, server: str | None) -> None:
                 say(printable(f"cosched: {name}: {in_words(error)}"))
     if failed:
         raise click.exceptions.Exit(FAILED)
+
+
+def _is_cancelled(client: Client, name: str) -> bool:
+    """Return whether the job was cancelled before, so that it is too late to do so for good."""
+    from cosched.client import ClientError
+
+    try:
+        return client.job(name).state == "cancelled"
+    except ClientError:  # the cancellation says why
+        return False
 
 
 @click.command()

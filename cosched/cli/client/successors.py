@@ -39,7 +39,7 @@ def tell_who_waits(client: Client, job: Job) -> None:
         for pause in LOOKS:
             time.sleep(pause)
             mates = [mate for mate in client.explain(job).mates if mate.id and mate.state in (None, *WAITING)]
-            if all(mate.successor for mate in mates):
+            if all(mate.successor or mate.problem for mate in mates):
                 break
     for mate in mates:
         if mate.successor:

@@ -55,6 +55,16 @@ def test_of_a_mate_whose_domain_does_not_answer_no_time_is_said(cosched, domain)
     assert cancelled(cosched) == said
 
 
+@pytest.mark.usefixtures("paired")
+def test_it_is_said_if_a_job_is_cancelled_for_good_too_late(cosched, domain):
+    mate = domain.explanations["17"].mates[0]
+    mate.successor.until.seconds, mate.successor.then = EPOCH + 300, "starts alone"
+    assert cancelled(cosched, "--final") == ""
+    late, waits = cancelled(cosched, "--final").splitlines()
+    assert late == "that was before: cosched unlink, of a mate of intrepid:17 that waits, ends its wait"
+    assert waits.startswith("eureka:3 waits until ")
+
+
 @pytest.mark.parametrize("why", ["final", "mate runs", "mate waits for none", "it ran", "no mate", "nobody explains"])
 def test_nothing_is_said_where_nobody_waits(cosched, domain, paired, why):
     if why == "mate runs":
