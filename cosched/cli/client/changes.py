@@ -138,7 +138,7 @@ def unlink(job: str, yes: bool, server: str | None) -> None:
                 f"job {job} has its nodes: if it is unlinked, it starts at once, alone. Continue?", abort=True, err=True
             )
         unlinked = client.unlink(job)
-    then = "and starts at once, alone" if unlinked.state == "running" else "and will start alone"
+    then = "and starts at once, alone" if unlinked.state in ("starting", "running") else "and will start alone"
     _done(f"job {unlinked} {'is in no group' if before.group else 'has no mate'} any more, {then}")
 
 
