@@ -91,6 +91,8 @@ class Member(View[job_pb2.Member]):
 
     starts_by = instant("By when it starts, as the windows of the group say, once the job has started with its group.")
 
+    heard_at = instant("When its domain last told its state.")
+
     def __str__(self) -> str:
         return f"{self.domain}:{self.id}" if self.id else self.domain
 

@@ -26,7 +26,7 @@ from cosched.schedulers.kind import SchedulerKind
 from cosched.service import systemd
 from cosched.service.api.adaptive_api import Adaptive
 from cosched.service.api.coscheduling_api import CoschedulingApi
-from cosched.service.api.domain_api import Serving
+from cosched.service.api.domain_api import Serving, nobody_looks
 from cosched.service.api.domain_operations import DomainOperations
 from cosched.service.api.explain_api import Explained
 from cosched.service.api.machines_api import Planned
@@ -56,6 +56,7 @@ from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.gaps import Gaps
 from cosched.service.peers.linking import Coupled
+from cosched.service.peers.mate_looks import MateLooks
 from cosched.service.peers.peer_view import PeerView
 from cosched.service.peers.peers import PeerClients
 from cosched.service.planning.choosing import choosing_of
@@ -232,7 +233,8 @@ class Service:
         if self._gaps is not None:
             self.domain.on_began = self._gaps.begun
         self._running = recover(self.domain, self._outside, self._aside)
-        self.explaining = Explaining(self.domain, self.queue, self.peers, Estimates(self.store))
+        self._looks = None if self._paced else MateLooks(self.domain, self.peers, tasks)
+        self.explaining = Explaining(self.domain, self.queue, self.peers, Estimates(self.store), self._looks)
         self.views = Views(self.domain, self.clock)
         self.requests = Requests(self.domain)
         self.operations = Operations(
@@ -309,6 +311,7 @@ class Service:
             Serving(
                 self.domain, self.requests, self.operations, DomainOperations(self.domain, self.requests), self.queue,
                 self.views, self.reads, self.watchers, self.about, self._tell_peers,
+                self._looks.look if self._looks is not None else nobody_looks,
             ),
             lambda identify: CoschedulingApi(
                 self.domain, peers, identify, self._agreed, self.queue, self._outside.settled, self.announcer.joined,

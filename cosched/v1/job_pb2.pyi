@@ -206,18 +206,20 @@ class Group(_message.Message):
     def __init__(self, name: _Optional[str] = ..., members: _Optional[_Iterable[_Union[Member, _Mapping]]] = ..., or_alone: _Optional[bool] = ..., gap: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., windows: _Optional[_Iterable[_Union[_coscheduling_pb2.Window, _Mapping]]] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., terms: _Optional[_Union[Terms, _Mapping]] = ...) -> None: ...
 
 class Member(_message.Message):
-    __slots__ = ("domain", "job", "status", "problem", "starts_by")
+    __slots__ = ("domain", "job", "status", "problem", "starts_by", "heard_at")
     DOMAIN_FIELD_NUMBER: _ClassVar[int]
     JOB_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     PROBLEM_FIELD_NUMBER: _ClassVar[int]
     STARTS_BY_FIELD_NUMBER: _ClassVar[int]
+    HEARD_AT_FIELD_NUMBER: _ClassVar[int]
     domain: str
     job: _coscheduling_pb2.JobRef
     status: _coscheduling_pb2.MateStatus
     problem: _coscheduling_pb2.MateProblem
     starts_by: _timestamp_pb2.Timestamp
-    def __init__(self, domain: _Optional[str] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., status: _Optional[_Union[_coscheduling_pb2.MateStatus, str]] = ..., problem: _Optional[_Union[_coscheduling_pb2.MateProblem, str]] = ..., starts_by: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    heard_at: _timestamp_pb2.Timestamp
+    def __init__(self, domain: _Optional[str] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., status: _Optional[_Union[_coscheduling_pb2.MateStatus, str]] = ..., problem: _Optional[_Union[_coscheduling_pb2.MateProblem, str]] = ..., starts_by: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., heard_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Mate(_message.Message):
     __slots__ = ("name", "job", "lookup", "status", "heard_at", "gap", "problem", "or_alone", "terms")

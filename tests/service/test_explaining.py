@@ -1,7 +1,9 @@
 """Estimates are compared with what happens, and the mates of jobs that wait are asked for in few calls."""
 
 import asyncio
+import time
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +12,7 @@ from cosched.core.protocol import Failure, Found, MateJobId
 from cosched.core.scheduling.forecast import Forecast
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.api.views import Views
+from cosched.service.domain import mate_states
 from cosched.service.manager.plans import Plan, planned
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.peers import CallError
@@ -150,3 +153,24 @@ async def test_a_peer_that_is_away_is_told_of(world):
     assert not told.HasField("together")
     stranger = await sides["b"].explaining.outlooks([("c", "2", "2"), ("a", "9", "2"), ("a", "2", "2")])
     assert [outlook.HasField("submitted_at") for outlook in stranger] == [False, False, True], "mates only"
+
+
+async def test_a_list_asks_for_each_mate_once_in_half_a_minute_and_again_when_it_has_changed(world, monkeypatch):
+    sides: dict[str, Side] = {}
+    for name in "ab":
+        sides[name] = Side(world, name, sides)
+    a, now = sides["a"], [time.monotonic() + 1000]
+    for module in (explaining, mate_states):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    records = [a.domain.jobs[str(job)] for job in range(2, 12)]
+    for _ in range(5):
+        await a.explaining.explain(records)
+    assert a.asked == 1
+    now[0] += 1
+    a.domain.calls.states.outdate("3", "b")
+    for _ in range(5):
+        await a.explaining.explain(records)
+    assert a.asked == 2, "for the one that has changed"
+    now[0] += 30
+    await a.explaining.explain(records)
+    assert a.asked == 3

@@ -14,7 +14,7 @@ from cosched.wrong_mates import wrong_mate
 if TYPE_CHECKING:
     from cosched.client import Estimate, Group, Job, Mate, Outlook, Terms
 
-FRESH = 60  # seconds for which the state of a mate is told without its age
+FRESH = 40  # seconds for which the state of a mate is told without its age
 STATE_CODES = {
     "queued": "PD",
     "ready": "RD",
@@ -111,7 +111,7 @@ def _signed(seconds: int) -> str:
 
 def group_found(group: Group) -> str:
     """Say which other members of a group are known."""
-    known = [f"{member}{f' ({member.status})' if member.status else ''}" for member in group.members if member.id]
+    known = [f"{member}{_known(member.status, member.heard_at)}" for member in group.members if member.id]
     missing = [member.domain for member in group.members if not member.id]
     parts = [f"its group has {' and '.join(known)}"] if known else []
     if missing:

@@ -44,6 +44,10 @@ LOOKED_THROUGH = 1000  # active jobs to look through before other work gets its 
 ACTIVE = [state for state in JobState if not state.final and state is not JobState.PENDING]
 
 
+async def nobody_looks(_: Sequence[JobRecord]) -> None:
+    """Ask for nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Serving:
     """The parts of a service that its API uses; shared by all listeners."""
@@ -58,6 +62,7 @@ class Serving:
     watchers: Watchers
     about: Callable[[], cluster_pb2.Domain]
     tell_peers: Callable[[], None]  # tells peers whether this domain drains
+    look: Callable[[Sequence[JobRecord]], Awaitable[None]] = nobody_looks  # somebody looks at these jobs
 
 
 class DomainApi(ApiFor[Serving], DomainServiceServicer):
@@ -170,6 +175,7 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
         record = self.domain.jobs.get(job, ended)  # a job submitted meanwhile is there by now
         if record is None:
             raise self._serving.operations.jobs.no_job(job)
+        await self._serving.look([record])
         return domain_pb2.GetJobResponse(job=self._serving.views.job(record))
 
     async def _list_jobs(self, request: domain_pb2.ListJobsRequest) -> domain_pb2.ListJobsResponse:
@@ -180,6 +186,7 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
         states = _job_states(request.states)
         records = await self._select(states, owner, request.paired_only, after, most + 1, group)
         page = domain_pb2.ListJobsResponse(next_page_token=str(records[most - 1].id) if len(records) > most else "")
+        await self._serving.look([record for record in records[:most] if not record.state.final])
         async for record in in_slices(records[:most]):
             self._serving.views.write_job(page.jobs.add(), record)
         return page

@@ -114,8 +114,11 @@ class Views:
     def _write_mate(self, message: job_pb2.Mate, record: JobRecord, named: Named) -> None:
         (peer,), mate, pair = named.others, named.mate, named.pair
         message.lookup, message.status = record.lookup, record.mate_status  # type: ignore[assignment]
-        if record.heard_at is not None:
-            message.heard_at.seconds = self._clock.to_wall(record.heard_at)
+        heard_at, state = record.heard_at, self._domain.calls.states.of(str(record.id)).get(peer)
+        if state is not None and state.mate == mate and (heard_at is None or state.at > heard_at):
+            message.status, heard_at = STATUS[state.status], state.at
+        if heard_at is not None:
+            message.heard_at.seconds = self._clock.to_wall(heard_at)
         if mate is not None:
             message.job.domain, message.job.job_id = peer, mate
         if pair is not None:
@@ -132,14 +135,17 @@ class Views:
             message.at.seconds = group.at
         known = self._domain.core.jobs.get(str(record.id))
         told = known.group.told if known is not None and known.group is not None else {}
-        starts_by = record.starts_by
+        starts_by, states = record.starts_by, self._domain.calls.states.of(str(record.id))
         for domain, job in record.mates.items():
             member, said = message.members.add(domain=domain), told.get(domain)
             if domain in starts_by:
                 member.starts_by.seconds = self._clock.to_wall(starts_by[domain])
             if job is not None:
                 member.job.domain, member.job.job_id = domain, job
-            if isinstance(said, MateStatus):
+            state = states.get(domain)
+            if state is not None and state.mate == job:
+                member.status, member.heard_at.seconds = STATUS[state.status], self._clock.to_wall(state.at)
+            elif isinstance(said, MateStatus):
                 member.status = STATUS[said.status]
             if isinstance(said, MateJobId) and said.problem is not None:
                 member.problem = PROBLEM[said.problem]

@@ -7,11 +7,24 @@ from collections.abc import Mapping
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import Call
 from cosched.core.events import Answered, CallFailed, MateHeardOf
-from cosched.core.protocol import Domain, Failure, Found, JobId, MateJobId, MateStatus, MemberTold, Named, Reply
+from cosched.core.protocol import (
+    Domain,
+    Failure,
+    Found,
+    GetMateStatus,
+    JobId,
+    MateJobId,
+    MateStatus,
+    MemberTold,
+    Named,
+    Reply,
+)
 from cosched.service.domain.decisions import Decisions
+from cosched.service.domain.mate_states import MateStates
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
 from cosched.service.domain.turns import Turns, in_turn
+from cosched.service.store import JobRecord
 from cosched.service.wire.message_parts import FOUND, STATUS
 
 
@@ -20,6 +33,7 @@ class Calls:
 
     def __init__(self, decisions: Decisions, records: Records, turns: Turns) -> None:
         self.turns = turns
+        self.states = MateStates()
         self._core = records.core
         self._decisions = decisions
         self._records = records
@@ -34,6 +48,8 @@ class Calls:
         asks = self._core.awaits(job, call.peer, call.request)
         if asks and job.group is not None and call.peer in job.group.unanswered:
             self._journal.note(call.job, Noted.ANSWERED, peer=call.peer, call=type(call.request).__name__)
+        if type(reply) is MateStatus and type(call.request) is GetMateStatus:
+            self.states.note(call.job, call.peer, call.request.job, reply, self._journal.now)
         if job.is_pair and not isinstance(reply, MemberTold):
             self._keep(job, reply)
         self._decisions.hear(call.peer, Answered(call.job, call.request, reply, call.peer))
@@ -70,9 +86,25 @@ class Calls:
             record.lookup = FOUND[Found.MATE if asked and reply.found is Found.UNSUBMITTED else reply.found]
         elif type(reply) is MateStatus:
             record.mate_status = STATUS[reply.status]
-        record.heard_at = self._journal.now
+        if type(reply) is MateStatus or not record.mate_status:  # else the state is as old as it was
+            record.heard_at = self._journal.now
         if before != (record.lookup, record.mate_status):
             self._journal.save(record)
+
+    def told_state(self, record: JobRecord, peer: Domain, mate: JobId, reply: MateStatus) -> None:
+        """How a mate stands, asked for those who look at the job."""
+        if record.mates.get(peer) != mate:
+            return
+        now = self._journal.clock.now()
+        self.states.note(str(record.id), peer, mate, reply, now)
+        if record.is_pair:
+            before, record.mate_status, record.heard_at = record.mate_status, STATUS[reply.status], now
+            if record.mate_status != before and str(record.id) in self._records.jobs:
+                self._save(record)
+
+    @in_turn
+    def _save(self, record: JobRecord) -> None:
+        self._journal.save(record)
 
     @in_turn
     def heard(self, job: JobId, named: Named, answers: Mapping[Domain, MateJobId]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import grpc
 
@@ -46,6 +46,7 @@ class Questions:
         self._turns = turns
         self._store = store
         self.late_answers = LateAnswers()
+        self.hears: Callable[[Domain, TellMember], None] = lambda *_: None  # of a job here
 
     def ask(self, asked: Asked, audit: AuditRecord | None = None) -> Reply | None:
         """A peer's request and its answer; None: it takes a while, see `late_answers`. Refusal.
@@ -98,6 +99,8 @@ class Questions:
             for request, answer in ((reply.request, reply.answer) for reply in changes.replies if reply.peer == peer):
                 if isinstance(request, TellMember) and isinstance(answer, MemberTold):
                     told[request] = answer
+        for request in known:
+            self.hears(peer, request)
         return told, [request for request in heard if request not in told]
 
     def _problem_on_record(self, peer: Domain, request: Lookup) -> MateProblem:

@@ -15,8 +15,10 @@ from cosched.core.protocol import Domain, JobId
 from cosched.core.scheduling.scheduler import WITH_NODES
 from cosched.quantities import count
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.mate_states import FRESH
 from cosched.service.manager.plans import BATCH_SYSTEMS, HAS_NODES, SLOT, Plan
 from cosched.service.manager.queues import Queue
+from cosched.service.peers.mate_looks import LOOKS_ON, MateLooks
 from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.planning.estimates import OWN, TOGETHER, Estimates, cut
 from cosched.service.planning.near_names import Sought, may_be_meant, name_near, sought_by
@@ -33,7 +35,6 @@ STALE = 10.0  # seconds after which it is made anew, though nothing has happened
 ASKED_AT_ONCE = 100  # mates
 KEPT_IN_STEP = 1000  # jobs whose estimates are compared, and whose mates are asked for while somebody looks
 SAMPLE = 50  # jobs whose mates are asked for though nobody looks, so that the accuracy of estimates stays known
-LOOKS_ON = 300.0  # seconds for which somebody who has looked is expected to look again
 NOT_KNOWN = "it is not known which job of {} that is"
 _LOG = logging.getLogger(__name__)
 MateKey = tuple[Domain, JobId]
@@ -42,7 +43,16 @@ MateKey = tuple[Domain, JobId]
 class Explaining:
     """The estimates and reasons of one domain; belongs to its loop."""
 
-    def __init__(self, domain: LiveDomain, queue: Queue, peers: PeerClients, estimates: Estimates) -> None:
+    def __init__(
+        self,
+        domain: LiveDomain,
+        queue: Queue,
+        peers: PeerClients,
+        estimates: Estimates,
+        looks: MateLooks | None = None,
+    ) -> None:
+        """`looks`: ask how mates stand at which somebody looks; None: nobody does."""
+        self._looks = looks
         self._domain = domain
         self._clock = domain.clock
         self._queue = queue
@@ -55,6 +65,7 @@ class Explaining:
         self._planning = asyncio.Lock()
         self._making: asyncio.Task[Plan] | None = None  # a plan that is made while others look
         self._mates: dict[MateKey, Outlook] = {}
+        self._asked: dict[MateKey, float] = {}  # when for each, by the monotonic clock
         self._catching_up: asyncio.Task[None] | None = None  # what was not asked for while nobody looked
         self._looked_at = float("-inf")  # when somebody has looked last, by the monotonic clock
 
@@ -84,8 +95,10 @@ class Explaining:
         self._looked_at = time.monotonic()
         plan = await self.plan()
         if len(records) != 1:
-            await self._ask(record for record in records if record.state in WAITING and self._is_new(record))
+            await self._look(records)
+            await self._ask(self._may_have_changed(records))
             return [self._explanation(record, plan) for record in records]
+        await self._look(records)
         await self._ask(records)
         told = self._explanation(records[0], plan)
         if names and (sought := sought_by(records[0])) is not None:
@@ -96,11 +109,18 @@ class Explaining:
 
     async def known(self, records: Iterable[JobRecord]) -> list[Explanation]:
         """Return what is known of these jobs and their mates; neither their domains nor a slow plan is waited for."""
-        if not self._is_watched():
-            self._catching_up = asyncio.create_task(self.keep_in_step())
+        records = list(records)
+        if self._catching_up is None or self._catching_up.done():
+            catch_up = self._ask(self._may_have_changed(records)) if self._is_watched() else self.keep_in_step()
+            self._catching_up = asyncio.create_task(catch_up)
         self._looked_at = time.monotonic()
+        await self._look(records, wait=False)
         plan = await self.recent()
         return [self._explanation(record, plan) for record in records]
+
+    async def _look(self, records: Sequence[JobRecord], *, wait: bool = True) -> None:
+        if self._looks is not None:
+            await self._looks.look(records, wait=wait)
 
     async def outlooks(self, asked: Iterable[tuple[Domain, JobId, JobId | Sought]]) -> list[Outlook]:
         """Return what a peer may know of jobs here: those that are mates of its own. Asked: peer, its job, job here."""
@@ -127,6 +147,7 @@ class Explaining:
         await self._ask(asked)
         wanted = {(peer, job) for record in asked for peer, job in record.mates.items()}
         self._mates = {key: told for key, told in self._mates.items() if key in wanted}
+        self._asked = {key: at for key, at in self._asked.items() if key in wanted}
         try:
             self._compare(waiting, plan)
         except StoreError as error:
@@ -135,9 +156,15 @@ class Explaining:
     def _is_watched(self) -> bool:
         return time.monotonic() < self._looked_at + LOOKS_ON
 
-    def _is_new(self, record: JobRecord) -> bool:
-        """Whether the domain of a mate of the job was never asked for it."""
-        return any(id and (domain, id) not in self._mates for domain, id in record.mates.items())
+    def _may_have_changed(self, records: Iterable[JobRecord]) -> list[JobRecord]:
+        """Return the jobs, not ended, whose mates were not asked for lately, or have changed since."""
+        living = [record for record in records if not record.state.final]
+        return [record for record in living if any(self._is_old(record, *mate) for mate in record.mates.items())]
+
+    def _is_old(self, record: JobRecord, peer: Domain, mate: JobId | None) -> bool:
+        asked = self._asked.get((peer, mate or ""), float("-inf"))
+        changed = self._domain.calls.states.changed(str(record.id), peer)
+        return mate is not None and (time.monotonic() >= asked + FRESH or changed > asked)
 
     # One job
 
@@ -247,6 +274,7 @@ class Explaining:
         for record in records:
             for domain, job in record.mates.items():
                 if job:
+                    self._asked[domain, job] = time.monotonic()
                     pair = MatePair(job=JobRef(domain=domain, job_id=job), caller=self._ref(str(record.id)))
                     asked.setdefault(domain, []).append(pair)
         await asyncio.gather(*(self._ask_peer(peer, pairs) for peer, pairs in asked.items()))

@@ -181,8 +181,9 @@ class Gathering:
         if stops and cancels and self.successors.awaited(job, now) is None:
             return [CancelJob(job.id)]
         told = group.told.get(job.peer)
-        is_news = isinstance(told, MateJobId) and told.found is Found.NO_PAIR and told.problem != job.problem
-        return [*(self.wrong_mate(job, told.problem) if is_news else ()), Reschedule(job.id)]
+        if isinstance(told, MateJobId) and told.found is Found.NO_PAIR and told.problem != job.problem:
+            return [*self.wrong_mate(job, told.problem), Reschedule(job.id)]
+        return [Reschedule(job.id)]
 
     def wrong_mate(self, job: PairedJob, problem: MateProblem | None) -> list[Effect]:
         """There is no such mate, which the owner of a job that waits for it should know before its turn."""
