@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.live.services import Pair, fill, noted, script_that_notes, start_together, wait_until
+from tests.live.services import Pair, fill, noted, script_that_notes, script_that_waits, start_together, wait_until
 from tests.live.test_pair import done
 
 
@@ -134,3 +134,18 @@ def test_terms_that_cannot_be_are_refused_in_one_line_and_move_nobody(make_pair)
     wait_until(lambda: done(pair.a, 1) and done(pair.b, 2), "both ended")
     assert start_together([pair.a, pair.b])
     assert not pair.b.faults()
+
+
+def test_who_looks_at_a_running_job_sees_at_once_that_its_mate_was_cancelled(make_pair):
+    pair = make_pair(hold_check=0).start()
+    script = script_that_waits(pair.folder, pair.folder / "go")
+    with pair.a.client() as a, pair.b.client() as b:
+        a.submit(script, pair="p")
+        b.submit(script, pair="p")
+        wait_until(lambda: a.job(1).state == b.job(1).state == "running", "both run")
+        assert a.job(1).mates[0].status == "running"
+        b.cancel(1)
+        wait_until(lambda: a.job(1).mates[0].status == "cancelled", "it is seen")
+        assert a.job(1).state == "running"
+    (pair.folder / "go").touch()
+    wait_until(lambda: done(pair.a, 1), "it has ended")

@@ -50,15 +50,15 @@ class MateStates:
         """Return when the mate has changed last, as its domain says, by the monotonic clock."""
         return self._changed.get((job, peer), float("-inf"))
 
-    def may_be_old(self, job: JobId, peer: Domain, mate: JobId) -> bool:
-        """Return whether the state may have changed by now, and was not asked for lately."""
+    def may_be_old(self, job: JobId, peer: Domain, mate: JobId, fresh: float = FRESH) -> bool:
+        """Return whether the state may have changed by now, and was not asked for in the last `fresh` seconds."""
         state = self.of(job).get(peer)
         if state is not None and state.mate == mate and state.status in OVER:
             return False
         if state is not None and state.mate != mate:
             return True
         asked = self._asked.get((job, peer))
-        return asked is None or time.monotonic() >= asked + FRESH
+        return asked is None or time.monotonic() >= asked + fresh
 
     def asks(self, job: JobId, peer: Domain) -> None:
         """The state is being asked for: not again for a while, whatever comes of it."""
