@@ -104,7 +104,7 @@ def test_every_key_of_a_fluid_domain():
         "max_harvests=2,protect_age=5m,benefit=on,min_share=0.1,model=parabolic,resize_cost=7"
     ).domains[0]
     assert FluidKeys.model_fields.keys() <= domain.model_fields_set
-    rules = FluidSettings(8, Harvesting.LOW_IMPACT, Distribution.FAVOR_QUEUED, 3, True, 2, 300, True)
+    rules = FluidSettings(8, Harvesting.LOW_IMPACT, Distribution.FAVOR_QUEUED, 3, True, 2, 300, True, cap=4)
     assert domain.machine_settings(8) == rules
     assert FLUID.complete(domain, {}, np.array([30]))["min"].tolist() == [3]
 

@@ -23,5 +23,5 @@ def reasons_of_the_protocol() -> set[str]:
 
 def test_every_reason_is_explained():
     explained = set(re.findall(r"(?:^| and |, )\*\*(\w+)\*\*", section("Reasons"), re.MULTILINE))
-    ours = {story.HELD_BY_USER, story.WAITS_IN_QUEUE, story.HELD_CAP, *WHY}
+    ours = {story.HELD_BY_USER, story.PUT_ASIDE, story.WAITS_IN_QUEUE, story.HELD_CAP, *WHY}
     assert explained == ours | set(REASONS) | reasons_of_the_protocol()

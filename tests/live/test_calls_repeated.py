@@ -52,7 +52,7 @@ class World:
 
     def starts(self, job: str) -> int:
         """How often the job ran, as it noted itself and as its story tells, which agree."""
-        wait_until(lambda: self.client.job(job).state not in ("ready", "running"), "it is settled")
+        wait_until(lambda: self.client.job(job).state not in ("ready", "starting", "running"), "it is settled")
         told = len(list(self.client.events(0, [job], ["started"], until_now=True)))
         assert [start[1] for start in noted(self.service.folder)].count(job) == told
         return told

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from cosched.cli.client import reselecting, submit_selected
+from cosched.cli.client import proposing, reselecting
 from cosched.cli.client.reselecting import were_dropped
 from cosched.cli.main import main
 from cosched.client import ClientError
@@ -233,7 +233,7 @@ def test_what_gets_slower_before_its_start_is_dropped_and_chosen_anew(pair, tmp_
             series.write_text(series.read_text() + "".join(f"9,cpu,n{n}.b.org,,0.25\n" for n in range(2)))
             return were_dropped(jobs, selection, ratio, ask)
 
-        monkeypatch.setattr(submit_selected, "were_dropped", look)
+        monkeypatch.setattr(proposing, "were_dropped", look)
         ran = CliRunner().invoke(main, [*asked, "--max-proposals=1", "--reselect=1.25", "job.sh"])
         assert ran.stdout == "Submitted job 2 to b\nSubmitted job 1 to a\n", ran.stderr
         assert looks == [[("b", "2")]]
