@@ -42,7 +42,7 @@ class Outcome(NamedTuple):
 
 def a_service(make_service, peers: Iterable[ScriptedPeer], **coscheduling) -> Service:
     """With slots for all, and no other calls to its peers than those of its jobs."""
-    service = make_service("a", heartbeat_interval=0, **coscheduling)
+    service = make_service("a", heartbeat_interval=0, hold_check=0, **coscheduling)
     service.config["manager"]["slots"] = 100
     for peer in peers:
         service.add_peer(peer.name, peer.address)

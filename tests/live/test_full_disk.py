@@ -178,12 +178,12 @@ def test_no_room_for_the_launches_of_jobs(pair, small_disk):
         waits = a.submit(script_that_notes(pair.folder), directory=pair.folder)
         wait_until(lambda: is_stalled(pair.a), "it cannot be launched")
         gone = a.submit(script_that_notes(pair.folder), directory=pair.folder)
-        wait_until(lambda: a.job(gone).state == "running")
+        wait_until(lambda: a.job(gone).state == "starting", "it is to be launched")
         wait_until(lambda: a.cancel(gone).state == "cancelled", "what waits can be cancelled")
         go.touch()
         pair.a.restart()
         wait_until(lambda: is_stalled(pair.a), "it still cannot be launched")
-        assert a.job(waits).state == a.job(runs).state == "running"
+        assert (a.job(runs).state, a.job(waits).state) == ("running", "starting")
         assert len(noted(pair.folder)) == 1
         filler.unlink()
         wait_until(lambda: not a.jobs(), "both have ended")
