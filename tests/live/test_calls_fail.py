@@ -71,7 +71,7 @@ def outcome(client: Client, job: Job, call: str, fault: str, peer: ScriptedPeer)
     assert len(starts) == (now.state == "completed")
     became = starts[0] if starts else f"{now.state}: {now.reason}"
     asked = len(arrived)
-    if starts and call == "GetMateStatus":  # that a job runs, it asks when its mate began: as often as nobody answers
+    if call == "GetMateStatus":  # it is asked, too, when a job that runs wants to know when its mate began, and by looks
         asked = min(asked, expected(call, globals()[fault]).arrived)
     return Outcome("together" if became in TOGETHER else became, asked, len(ids))
 
