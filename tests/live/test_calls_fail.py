@@ -71,7 +71,7 @@ def outcome(client: Client, job: Job, call: str, fault: str, peer: ScriptedPeer)
     assert len(starts) == (now.state == "completed")
     became = starts[0] if starts else f"{now.state}: {now.reason}"
     asked = len(arrived)
-    if call == "GetMateStatus":  # it is asked, too, when a job that runs wants to know when its mate began, and by looks
+    if call == "GetMateStatus":  # a running job asks, too, when its mate began; and so does who looks at a job
         asked = min(asked, expected(call, globals()[fault]).arrived)
     return Outcome("together" if became in TOGETHER else became, asked, len(ids))
 
