@@ -8,7 +8,7 @@ from cosched.core.allocation import Allocation
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.workload.allocations import AllocationEnd, Runs
 
-COMPLETED, RESIZED, REQUEUED, LASTS = AllocationEnd
+COMPLETED, RESIZED, REQUEUED, LASTS, _STOPPED = AllocationEnd
 
 
 class Machine:
