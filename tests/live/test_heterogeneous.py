@@ -73,9 +73,9 @@ def test_a_preempted_job_runs_again_whenever_the_service_dies(service: Service, 
         for job in low:
             becomes(client, job, "completed")
         starts = [job for _, job, *_ in noted(tmp_path)]
-        told = {job: len(list(client.events(0, [job], ["started"], until_now=True))) for job in [*low, high]}
-        assert {job: starts.count(job) for job in told} == told  # at a restart another one may be chosen to lose its run
-        assert (told[lost] > 1, told[high]) == (True, 1)
+        assert sorted(set(starts)) == sorted([*low, high])
+        assert starts.count(lost) > 1  # and at a restart another one may be chosen to lose its run
+        assert starts.count(high) == 1
         assert {known.job_class: known.runs for known in client.run_times("class")} == {"low": 4, "high": 1}
         assert "preempted: queued again, its nodes are others'" in service.run("show", lost).stdout
         assert {known.queue: known.runs for known in client.run_times("user")} == {"low": 4, "high": 1}
