@@ -232,6 +232,7 @@ def test_a_job_that_was_to_start_on_the_nodes_of_a_preempted_one_starts_after_a_
         assert site.domain.state("3") is JobState.RUNNING
         await site.restart()
         await until(lambda: site.launcher.runs == ["1", "2", "3"])
+        assert site.domain.state("2") is JobState.QUEUED, "its run, of which the launcher told, is no start"
         await site.tasks.close()
 
     asyncio.run(asyncio.wait_for(story(), 60))

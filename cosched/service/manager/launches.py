@@ -291,11 +291,17 @@ class Launches(Work[LauncherOrder, Report]):
         """See Work."""
         match report:
             case Started():
-                self._domain.started(report.job_id, report.at)
+                self._began(report)
             case Ended():
                 self._ended(report)
             case _:
                 assert_never(report)
+
+    def _began(self, report: Started) -> None:
+        """A run has begun. One whose job is queued again by its scheduler is to end: it is no start of that job."""
+        record = self._domain.jobs.get(report.job_id)
+        if record is None or record.preempted_at is None or record.job.again:
+            self._domain.started(report.job_id, report.at)
 
     def _ended(self, report: Ended) -> None:
         if self.resizes is not None:
@@ -339,6 +345,6 @@ class Launches(Work[LauncherOrder, Report]):
             if isinstance(report, Ended):
                 self._ended(report)
             elif report is not None and job in self._domain.jobs:
-                self._domain.started(job, report.at)
+                self._began(report)
             elif job not in self._domain.jobs:
                 _LOG.error("the manager runs job %s, which is not recorded as running here", job)
