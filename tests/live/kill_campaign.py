@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from threading import Event
 
 from cosched.client import Client, Unreachable
@@ -66,18 +67,22 @@ def campaign(
     signals: Sequence[int] = (signal.SIGKILL,),
     patience: float = RUN_PATIENCE,
     strike: Strike | None = None,
+    also: Sequence[Callable[[Event], None]] = (),
+    most_alive: float = MOST_ALIVE,
 ) -> Seen:
     """Submit the work little by little, while services are killed and started so often; then see it to its end.
 
-    `strike`: what is done to them instead; it counts up `Seen.kills`.
+    `strike`: what is done to them instead; it counts up `Seen.kills`. `also`: what others do at the same time, until
+    it is over.
     """
     chance, seen, over, services = random.Random(seed), Seen(), Event(), domains.services
     choices = [*((service,) for service in services), services]
     threads = [_submitter(service, work, seen, over, seed) for service, work in zip(services, sides, strict=True)]
     threads += [_watcher(service, seen, over) for service in services]
+    threads += [partial(act, over) for act in also]
     with _running(threads, over):
         while seen.kills < kills:
-            time.sleep(chance.uniform(0, MOST_ALIVE))
+            time.sleep(chance.uniform(0, most_alive))
             if strike is None:
                 _outage(chance.choice(choices), chance, seen, signals)
             else:
