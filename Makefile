@@ -91,6 +91,7 @@ bench: setup
 	$(BIN)/python -m tests.bench.fluid
 	$(BIN)/python -m tests.bench.molding
 	$(BIN)/python -m tests.bench.jacobi
+	$(BIN)/python -m tests.bench.news
 
 lint: setup
 	$(BIN)/ruff check .
