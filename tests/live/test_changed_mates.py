@@ -1,10 +1,22 @@
 """What a job does at once when its mate is cancelled, or replaced: its domain is told so. No job asks now and then."""
 
 import re
+from urllib.request import urlopen
 
 import pytest
 
-from tests.live.services import Pair, fill, noted, script_that_notes, script_that_waits, start_together, wait_until
+from cosched.v1 import coscheduling_pb2 as wire
+from tests.live.scripted_peer import MATE, QUEUING, ScriptedPeer
+from tests.live.services import (
+    Pair,
+    fill,
+    free_port,
+    noted,
+    script_that_notes,
+    script_that_waits,
+    start_together,
+    wait_until,
+)
 from tests.live.test_pair import done
 
 
@@ -43,6 +55,53 @@ def test_a_job_that_holds_starts_when_its_mate_is_cancelled_also_if_that_is_told
         ]
     assert not pair.a.faults()
     assert not pair.b.faults()
+
+
+def test_a_job_that_holds_starts_when_its_mate_is_unlinked(held):
+    pair, _ = held()
+    with pair.b.client() as b:
+        b.unlink(2)
+    wait_until(lambda: done(pair.a, 1), "it has no mate any more")
+    assert noted(pair.folder)[0][:3] == ("a", "1", "p")
+
+
+def test_a_queued_job_hears_that_its_mate_has_started_alone_while_its_service_was_away(held):
+    pair, _ = held(on_peer_unreachable="start")
+    pair.b.kill()
+    wait_until(lambda: done(pair.a, 1), "it starts alone")
+    pair.b.start()
+    with pair.b.client() as b:
+        hears = "hears that its mate on a has changed, and asks"
+        wait_until(lambda: hears in [event.text for event in b.events(0, ["2"], until_now=True)], "it is told")
+        assert b.job(2).state == "queued"
+        pair.go.touch()
+        wait_until(lambda: done(pair.b, 2), "it starts at its turn")
+    assert [start[:2] for start in noted(pair.folder)] == [("a", "1"), ("b", "2")]
+
+
+def test_an_older_peer_that_cannot_tell_costs_no_more_than_one_check(make_service):
+    """It answers UNIMPLEMENTED to news, and tells none: a job that holds asks now and then, and one call is made."""
+    with ScriptedPeer("b") as peer:
+        peer.answers |= {"GetMateStatus": QUEUING, "TryStartMate": wire.TryStartMateResponse(started=False)}
+        service = make_service("a", scheme="hold", hold_check=1)
+        service.config["domain"]["http"] = f"127.0.0.1:{free_port()}"
+        service.add_peer("b", peer.address)
+        service.start()
+        script = script_that_notes(service.folder)
+        with service.client() as client:
+            job = client.submit(script, mate=f"b:{MATE}")
+            wait_until(lambda: client.job(job).state == "holding", "it holds")
+            peer.answers["GetMateStatus"] = wire.GetMateStatusResponse(status=wire.MATE_STATUS_CANCELLED)
+            wait_until(lambda: client.job(job).state == "completed", "it starts without its mate")
+            peer.answers["GetMateStatus"] = QUEUING
+            other = client.submit(script, mate=f"b:{MATE}")
+            wait_until(lambda: client.job(other).state == "holding", "it holds")
+            client.cancel(other)
+            calls = f"http://{service.config['domain']['http']}/metrics"
+            told = 'cosched_peer_calls_total{call="TellMembers",outcome="answered",peer="b"} 1.0'
+            wait_until(lambda: told in urlopen(calls).read().decode(), "that is told, and counts as heard")
+            assert client.domain().peers[0].state == "reachable"
+        assert "cannot be told of jobs here" not in service.log
 
 
 def test_another_job_takes_the_place_of_one_that_its_owner_has_cancelled_and_both_start_together(held):
