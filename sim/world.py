@@ -17,7 +17,7 @@ from cosched.core.allocation import Gathered, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.following import STATES
 from cosched.core.coscheduling.ledger import PairedJob
-from cosched.core.domain import PolicyDomain
+from cosched.core.domain import ChangeHere, PolicyDomain
 from cosched.core.effects import Answer, Call, CancelJob, EndRun, Record, Start, Wanted
 from cosched.core.events import (
     Answered,
@@ -189,7 +189,8 @@ class World:
             self.policies[domain].yield_again(self.job_id[row], self.now)
             return
         self.feed(domain, Ready(self.job_id[row], self.clusters[domain].has(row), self._hold_limit(domain)))
-        self.deliver()
+        if self.link.untold:
+            self.deliver()
 
     def meet(self, domain: int) -> None:
         """A domain that meets iterates until nothing changes."""
@@ -293,20 +294,27 @@ class World:
     def feed(self, domain: int, event: Event) -> None:
         """Pass an event to a domain and carry out the changes that it returns."""
         for change in self.policies[domain].handle(event, self.now):
-            match change:  # first what is most frequent
-                case Call():
-                    self._call(domain, change)
-                case Answer():
-                    self._answer(domain, change)
-                case Record():
-                    if self.story is not None:
-                        self.story(self.now, self.domains[domain].name, change.job, change.what, change.stored())
-                case CancelJob() | EndRun():
-                    self.link.tell(self.domains[domain].name, change)
-                case Start() | Wanted() | Ready() | SizeChanged() | Requeued() | Gathered():
-                    pass  # a job starts, which needs no launch here, or is wanted; batch schedulers do nothing else
-                case _:
-                    assert_never(change)
+            if isinstance(change, Call):  # first what is most frequent
+                self._call(domain, change)
+            elif isinstance(change, Answer):
+                if type(change.request) is TellMember:
+                    self._acknowledge(domain, change.peer, change.request, change.answer)
+                else:
+                    self._reply = change.answer
+            else:
+                self._carry_out(domain, change)
+
+    def _carry_out(self, domain: int, change: ChangeHere) -> None:
+        match change:
+            case Record():
+                if self.story is not None:
+                    self.story(self.now, self.domains[domain].name, change.job, change.what, change.stored())
+            case CancelJob() | EndRun():
+                self.link.tell(self.domains[domain].name, change)
+            case Start() | Wanted() | Ready() | SizeChanged() | Requeued() | Gathered():
+                pass  # a job starts, which needs no launch here, or is wanted; batch schedulers do nothing else
+            case _:
+                assert_never(change)
 
     # Calls
 
@@ -329,24 +337,20 @@ class World:
 
     def _ask(self, name: Domain, peer: int, request: Request) -> Reply:
         core = self.coschedulers[peer]
-        if isinstance(request, GetMateJobId):
-            answer = core.names.answer(name, request)
-            if answer.problem is not MateProblem.TAKEN:
-                return answer
-        if isinstance(request, GetMateStatus):
+        if type(request) is GetMateStatus:
             return core.incoming.mate_status(name, request)
+        if type(request) is GetMateJobId:
+            answer = core.names.answer(name, request)
+            if answer.job is not None or answer.problem is not MateProblem.TAKEN:
+                return answer
         outer, self._reply = self._reply, None  # this domain may be about to answer another one
         self.feed(peer, Asked(name, request))
         reply, self._reply = self._reply, outer
         assert reply is not None
         return reply
 
-    def _answer(self, domain: int, answer: Answer) -> None:
-        request, name = answer.request, self.domains[domain].name
-        if type(request) is TellMember:
-            self.link.tell(answer.peer, Answered(request.caller, request, answer.answer, name))
-        else:
-            self._reply = answer.answer
+    def _acknowledge(self, domain: int, peer: Domain, request: TellMember, answer: Reply) -> None:
+        self.link.tell(peer, Answered(request.caller, request, answer, self.domains[domain].name))
 
     def answer(self, domain: Domain, asked: Asked, now: int) -> Reply:
         """Answer a call from elsewhere."""
@@ -401,8 +405,8 @@ class World:
 
     def next_stop(self) -> int:
         """Return the next instant at which timers or events of the script are due, or NEVER."""
-        timers, script = int(self.timers.next()), self.script.next()
-        return timers if timers < script else script
+        timers, script = self.timers.next(), self.script.next()
+        return script if script <= timers else timers  # type: ignore[return-value]  # instants are whole here
 
     def fire_timers(self) -> None:
         """Carry out the script's events of this instant, then fire the timers, in the order in which they were set."""
@@ -424,9 +428,10 @@ class World:
         for group in self.pairing.groups:
             _check_slots(group, domains)
         names = [domain.name for domain in domains]
-        for domain, of in self.index.items():
-            for job, named in self.pairing.named(names.index(domain), names).items():
-                self._note(of, job, named)
+        here = {i: self.index[name] for i, name in enumerate(names) if name in self.index}
+        for i, named_by in self.pairing.named_on(here, names).items():
+            for job, named in named_by.items():
+                self._note(here[i], job, named)
         for name, job in self.script.joining:
             self._note(self.index[name], job, NO_MATE)
         self.note_paired()

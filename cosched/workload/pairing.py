@@ -6,7 +6,7 @@ import decimal
 import math
 import sys
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import NamedTuple
@@ -43,9 +43,10 @@ class Group(NamedTuple):
 
     def named_by(self, domain: int, names: Sequence[Domain]) -> Named:
         """What the member in this domain names; `names` are those of all domains."""
-        others = tuple(names[other] for other, _ in self.members if other != domain)
         if _is_pair(self):
-            return named_mate(others[0], str(self.row))
+            [(one, _), (other, _)] = self.members
+            return named_mate(names[one if other == domain else other], str(self.row))
+        others = tuple(names[other] for other, _ in self.members if other != domain)
         given = zip((names[of] for of, _ in self.members), self.windows, strict=False)
         windows = tuple(sorted(Window(name, *window) for name, window in given if window != TOGETHER))
         return named_group(str(self.row), others, windows=windows, at=self.at)
@@ -102,11 +103,19 @@ class Pairing:
 
     def named(self, domain: int, names: Sequence[Domain]) -> dict[int, Named]:
         """Map rows of this domain's jobs to those with which they start; `names` are those of all domains."""
-        members = ((group, job) for group in self.rows for of, job in group.members if of == domain)
-        named = {job: group.named_by(domain, names) for group, job in members}
-        return named | {
-            job: named[job]._replace(terms=terms) for (of, job), terms in self.terms.items() if of == domain
-        }
+        return self.named_on([domain], names)[domain]
+
+    def named_on(self, domains: Collection[int], names: Sequence[Domain]) -> dict[int, dict[int, Named]]:
+        """Return the same for each of these domains."""
+        named: dict[int, dict[int, Named]] = {domain: {} for domain in domains}
+        for group in self.rows:
+            for domain, job in group.members:
+                if domain in named:
+                    named[domain][job] = group.named_by(domain, names)
+        for (domain, job), terms in self.terms.items():
+            if domain in named:
+                named[domain][job] = named[domain][job]._replace(terms=terms)
+        return named
 
 
 def paired(found: Sequence[Group], dropped: int = 0, terms: Mapping[tuple[int, int], Terms] | None = None) -> Pairing:

@@ -99,7 +99,7 @@ class BatchWorld:
         world = self._world
         if why == loop.ENDED:
             self._phases[Phase.COMPLETIONS]()
-        if why != loop.SUBMITTED and self.has_timer(world.now):
+        if why == loop.TIMERS_DUE or (why == loop.ENDED and self.has_timer(world.now)):
             if not self.has_jobs:
                 return self._advanced(before_timers=True)
             self._timers_fired = True

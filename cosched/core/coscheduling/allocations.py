@@ -32,6 +32,7 @@ from cosched.core.settings import Scheme
 from cosched.core.story import ENDED, TOGETHER, Detail, What, Why
 
 QUEUED, READY, HOLDING, RUNNING = JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING
+CANCELLED, BY_MATE, BY_ITSELF = JobState.CANCELLED, EndedBy.MATE, EndedBy.ITSELF
 HOLD, YIELD = Scheme.HOLD, Scheme.YIELD  # a member that is read from its class takes 0.1 us in Python 3.11
 MISSED = (Why.PEER_AWAY, Why.PEER_BUSY, Why.MATE_NOT_TOLD)  # who waits for one of these asks again at once then
 
@@ -128,16 +129,16 @@ class Allocations:
 
     def pass_over(self, job: PairedJob, now: int, why: Why, **detail: Unpack[Detail]) -> list[Effect]:
         """The job yields: it gives its nodes back."""
+        job.missed = why in MISSED
+        if not self.ledger.story:
+            return [Yield(job.id, self.yields(job, now))]
         if self._scheme(job, now) is HOLD and self._is_capped(job, now):
             detail["capped"] = True
             if job.nodes > self.ledger.cap:
                 detail["too_large"] = True
             elif not self._above_cap(job):
                 detail["over_budget"] = True
-        job.missed = why in MISSED
         boost = self.yields(job, now)
-        if not self.ledger.story:
-            return [Yield(job.id, boost)]
         told: Detail = {"yields": job.yields, **detail}
         return [*self.ledger.note(job, What.YIELDS, self._reason(job, why, now), **told), Yield(job.id, boost)]
 
@@ -261,7 +262,7 @@ class Allocations:
             effects.append(Want(job.id, False))
         job.state = event.how
         job.ended_at = now
-        job.ended_by = event.by if event.how is JobState.CANCELLED or event.by is EndedBy.MATE else EndedBy.ITSELF
+        job.ended_by = event.by if event.how is CANCELLED or event.by is BY_MATE else BY_ITSELF
         self.ledger.wanted.pop(job.id, None)
         job.call = None
         noted = self.ledger.note(job, ENDED[event.how], None if job.again else job.ending) if self.ledger.story else []

@@ -60,9 +60,12 @@ class Answers:
     def keep(self, job: JobId, peer: Domain, caller: JobId, request_id: str, answer: MutatingReply) -> None:
         """Keep an answer about our job until that is forgotten."""
         key = peer, caller
-        if (before := self._about.get(key, job)) != job:
+        self.last[key] = request_id, answer
+        if (before := self._about.get(key)) == job:
+            return
+        if before is not None:
             self._callers[before].pop(key, None)
-        self.last[key], self._about[key] = (request_id, answer), job
+        self._about[key] = job
         self._callers.setdefault(job, {})[key] = None
 
     def forget(self, job: PairedJob) -> None:

@@ -35,7 +35,7 @@ class AskedEarly:
         self._forget(caller)
         self.take(pair)
         self._pairs[caller], self._callers[pair] = pair, caller
-        if len(self) > MOST:
+        if len(self._pairs) > MOST:
             self._forget(next(iter(self._pairs)))
 
     def take(self, pair: PairName) -> JobId | None:
@@ -59,7 +59,9 @@ class EarlyCallers:
 
     def note(self, peer: Domain, caller: JobId, name: PairName, *, of_group: bool = False) -> None:
         """The peer's job has asked for this pair, or group."""
-        self._asked.setdefault((peer, of_group), AskedEarly()).note(caller, name)
+        if (asked := self._asked.get((peer, of_group))) is None:
+            asked = self._asked[peer, of_group] = AskedEarly()
+        asked.note(caller, name)
 
     def take(self, peer: Domain, name: PairName, *, of_group: bool = False) -> JobId | None:
         """Return the peer's job that has asked for it, and forget that; None: none has."""

@@ -190,8 +190,9 @@ class Coscheduler:
         before, ordered = job.state, job.ending is not None
         effects = transition(job, event, now)
         self._changed[id] = None
-        if job.state is not before or job.hinted:
-            effects = effects + self._follow_change(job, before, now, ordered=ordered)
+        if job.hinted or (job.state is not before and not (before in WAITING and job.state in WAITING)):
+            told = self._follow_change(job, before, now, ordered=ordered)
+            effects = effects + told if told else effects
         return effects + self.algorithm1.make_void(job, now) if job.in_doubt else effects
 
     def _follow_change(self, job: PairedJob, before: JobState, now: int, *, ordered: bool = False) -> list[Effect]:
@@ -199,11 +200,13 @@ class Coscheduler:
 
         Not if it is queued again by `ordered`, because of news: that is no news.
         """
+        state = job.state
         told: list[Effect] = []
-        if job.state is not before and not (ordered and before is RUNNING and job.state in WAITING):
-            told = self.telling.changed(job, before, now)
-        if job.state is RUNNING and before is not RUNNING:
-            told = told + self.following.begins(job, now)
+        if state is not before:
+            if not (ordered and before is RUNNING and state in WAITING):
+                told = self.telling.changed(job, before, now)
+            if state is RUNNING:
+                told = told + self.following.begins(job, now)
         return told + self.hearing.ask(job, now) if job.hinted else told
 
     def _asked(self, event: Asked, now: int) -> list[Effect]:

@@ -193,7 +193,7 @@ class Following:
         group = job.group
         if job.ending is not None:  # its resource manager has been faster
             return [EndRun(job.id, job.ending, job.again)]
-        if group is None or (group.terms == NO_TERMS and self.ledger.settings.on_member_requeued is CONTINUE):
+        if group is None or (group.terms is NO_TERMS and self.ledger.settings.on_member_requeued is CONTINUE):
             return []
         unbound = [peer for peer in group.partners if self.may_follow(job, peer) and not self._is_bound(job, peer)]
         return [effect for peer in unbound for effect in self._ask(job, peer)]
@@ -203,9 +203,9 @@ class Following:
         self.unanswered.pop(job.id, None)
         if job.group is not None:
             job.group.checks = NOTHING
-        for peer in job.peers:
+        for peer in job.peers if self.holding else ():
             self.holding.pop((job.id, peer), None)
-        return self.acknowledge_all(job)
+        return self.acknowledge_all(job) if self.hints else []
 
     @staticmethod
     def finished(job: PairedJob, event: Finished) -> Finished:

@@ -180,11 +180,12 @@ class Membership:
             return None
         group = cls.of(domain, named.others, named.name, named.is_pair)
         group.or_alone, group.at, group.terms = named.or_alone, named.at, named.terms
-        group.windows = {window.domain: (window.earliest, window.latest) for window in named.windows}
-        if named.is_pair:
+        if named.windows:
+            group.windows = {window.domain: (window.earliest, window.latest) for window in named.windows}
+        if named.ids and named.is_pair:
             group.jobs = dict(named.ids)
-        else:
-            group.ids = dict(named.ids) or NOTHING
+        elif named.ids:
+            group.ids = dict(named.ids)
         return group
 
     @classmethod
@@ -281,12 +282,13 @@ class Membership:
 
     def lookup(self, caller: JobId, owner: str, peer: Domain) -> Lookup:
         """Return the question which job there starts with this one, as which its owner knows it."""
-        ends_with, fail_together = self.terms.ends_with, self.terms.fail_together
+        terms = self.terms
         if self.is_pair:
-            return GetMateJobId(caller, self.name or None, self.jobs.get(peer), owner, ends_with, fail_together)
+            mate, name = self.jobs.get(peer), self.name or None
+            return GetMateJobId(caller, name, mate, owner, terms.ends_with, terms.fail_together)
         windows, member = self.named_windows, self.ids.get(peer)
         return GetMember(
-            caller, self.name, self.domains, owner, windows, self.at, member, ends_with, fail_together
+            caller, self.name, self.domains, owner, windows, self.at, member, terms.ends_with, terms.fail_together
         )  # fmt: skip
 
     def make_void(self, peer: Domain, number: int) -> None:
@@ -301,6 +303,8 @@ class Membership:
     @property
     def ended(self) -> tuple[Domain, ...]:
         """The others that have ended, or are unknown, by their last answers."""
+        if not self.told:
+            return ()
         told = self.told.items()
         return tuple(peer for peer, said in told if isinstance(said, MateStatus) and said.status in GONE)
 

@@ -56,8 +56,10 @@ class Algorithm1:
         job.will_hold = self.allocations.would_hold(job, now)
         until = job.held_until if job.will_hold else 0
         request = TryStartMate(self.ledger.request_id(job), _mate_of(job), job.id, until)
-        noted = self.ledger.note(job, What.ASKS_TO_TRY_MATE, request=request.request_id)
-        return noted + self._call(job, request, now)
+        called = self._call(job, request, now)
+        if not self.ledger.story:
+            return called
+        return self.ledger.note(job, What.ASKS_TO_TRY_MATE, request=request.request_id) + called
 
     @staticmethod
     def _call(job: PairedJob, request: MutatingRequest, now: int) -> list[Effect]:

@@ -18,7 +18,7 @@ from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
 from cosched.core.coscheduling.membership import NOTHING, Membership, all_but
 from cosched.core.coscheduling.names import Names
 from cosched.core.coscheduling.peers import Peers
-from cosched.core.coscheduling.standing import has_ended, others_of
+from cosched.core.coscheduling.standing import others_of, outlives_others
 from cosched.core.coscheduling.starts.agreeing import Agreeing
 from cosched.core.coscheduling.starts.algorithm1 import Algorithm1
 from cosched.core.coscheduling.starts.proposing import Proposing
@@ -27,6 +27,7 @@ from cosched.core.effects import Call, CancelJob, Effect, Reschedule, SetTimer, 
 from cosched.core.events import Answered, CallFailed, Ready, RetryDue
 from cosched.core.job import WAITING
 from cosched.core.protocol import (
+    NO_TERMS,
     Domain,
     Failure,
     Found,
@@ -93,15 +94,16 @@ class Gathering:
         group, peer, answer = job.group, event.peer, event.answer
         assert group is not None
         assert isinstance(answer, MateJobId)
-        if answer.found is Found.BUSY:
-            return self.failed(job, CallFailed(job.id, event.request, Failure.BUSY, peer), now)
         if answer.job is None:
+            if answer.found is Found.BUSY:
+                return self.failed(job, CallFailed(job.id, event.request, Failure.BUSY, peer), now)
             return self._told(job, group, peer, answer, now)
         replaced: list[Effect] = []
         if (before := group.jobs.get(peer)) != answer.job:
             self.names.know(job, peer, answer.job)
             replaced = [] if before is None else self.replaced(job, peer, before)
-        group.bind(peer)
+        if group.terms is not NO_TERMS:
+            group.bind(peer)
         if job.problem and group.is_pair:
             job.problem = ""
         if job.state is HOLDING:  # it has only asked whether its mate is there by now
@@ -134,9 +136,11 @@ class Gathering:
     def _go_on(self, job: PairedJob, group: Membership, now: int) -> list[Effect]:
         """All others have been asked: start, wait, or propose. A job without nodes may only be cancelled, or wait."""
         begun, lacking, lost, left = others_of(group)
-        if any(has_ended(group.told.get(peer)) for peer in group.terms.ends_with):
+        if group.terms.ends_with and outlives_others(group):
             return self._end_unstarted(job)
-        losses = [effect for peer in lost for effect in self._lose(job, peer, now)]
+        losses: list[Effect] = []
+        for peer in lost:
+            losses += self._lose(job, peer, now)
         if job.state is QUEUED:
             return losses + self._without_nodes(job, group, left, now, stops=bool(lost) and not begun)
         if begun:
@@ -146,12 +150,13 @@ class Gathering:
         for peer in lacking:
             if (waits := self._lacks(job, peer, group.told[peer], now)) is not None:
                 return losses + waits
-        if (awaited := self.successors.awaited(job, now)) is not None:
+        if group.lost and (awaited := self.successors.awaited(job, now)) is not None:
             return losses + self.successors.wait(job, awaited, now)
         if lost and self._stops(group, left):
             return losses + self._stop_for_lost(job, lost[0], now)
-        dropped = self._leave_out(job, left) if lacking or lost or group.without else []
-        return losses + dropped + self._propose(job, group, left, now)
+        if not (lacking or lost or group.without):  # the usual case
+            return self._propose(job, group, left, now)
+        return losses + self._leave_out(job, left) + self._propose(job, group, left, now)
 
     def _end_unstarted(self, job: PairedJob) -> list[Effect]:
         """A member with which the job ends has ended after it had run: the job does not start."""

@@ -20,6 +20,8 @@ from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import Domain, Failure, GetProposal, Settled, SettleGroupStart, TellMember
 from cosched.core.story import What
 
+RUNNING, DID_NOT_COMPLETE = JobState.RUNNING, (JobState.FAILED, JobState.CANCELLED)
+
 
 @dataclass
 class Telling:
@@ -41,14 +43,15 @@ class Telling:
         if group is None or not self.ledger.enabled:
             return []
         if job.state in WAITING:
-            return self.tell_news(job, group.jobs, now) if before is JobState.RUNNING else []
-        if job.state in (JobState.FAILED, JobState.CANCELLED):
+            return self.tell_news(job, group.jobs, now) if before is RUNNING else []
+        if job.state in DID_NOT_COMPLETE:
             return self.tell_news(job, group.jobs, now)
         known = group.know_of_start
-        if job.state is JobState.COMPLETED and group.bonds:  # those that end with it have said so
+        if group.bonds and job.state is JobState.COMPLETED:  # those that end with it have said so
             known = tuple(peer for peer in known if not self._follows(job, peer))
-        peers = [peer for peer in group.jobs if peer not in known]
-        return self.tell_news(job, peers, now) if peers else []
+        if len(known) >= len(group.jobs) and all(map(known.__contains__, group.jobs)):  # the usual case
+            return []
+        return self.tell_news(job, [peer for peer in group.jobs if peer not in known], now)
 
     def _follows(self, job: PairedJob, peer: Domain) -> bool:
         bond = membership(job).bonds.get(peer)

@@ -12,6 +12,8 @@ from cosched.core.scheduling.primitives.compiled import direct
 from cosched.core.scheduling.primitives.tables import NEVER, QUEUE, Tables
 from cosched.core.scheduling.scheduler import ClusterSettings
 
+AGAIN, MEET, READY = meeting.AGAIN, slots.MEET, JobState.READY  # quick to look up
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -30,12 +32,12 @@ class MeetingCluster(Cluster):
 
     def meet(self, now: int) -> Turn | None:
         """Go on with the iterations at `now` until a job's turn that needs an answer."""
-        row = meeting.AGAIN
-        while row == meeting.AGAIN:
+        row = AGAIN
+        while row == AGAIN:
             if self._record["changed"]:
                 self._arrange(self.tables, self.index, now)
-            row = int(self._ask(self.tables, self.index, slots.MEET, NONE, now, now))
-        return None if row == NONE else Turn(row, self._state(row) == JobState.READY)
+            row = self._ask(self.tables, self.index, MEET, NONE, now, now)
+        return None if row == NONE else Turn(int(row), self._state(row) == READY)
 
     def start(self, row: int, now: int) -> None:
         """Start a job that has nodes (ready or holding)."""
