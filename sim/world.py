@@ -13,12 +13,11 @@ from typing import Any, Protocol, assert_never
 
 import numpy as np
 
-from cosched.core.allocation import Gathered, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.following import STATES
 from cosched.core.coscheduling.ledger import PairedJob
-from cosched.core.domain import ChangeHere, PolicyDomain
-from cosched.core.effects import Answer, Call, CancelJob, EndRun, Record, Start, Wanted
+from cosched.core.domain import PolicyDomain
+from cosched.core.effects import Answer, Call, CancelJob, EndRun, Record
 from cosched.core.events import (
     Answered,
     Asked,
@@ -301,20 +300,12 @@ class World:
                     self._acknowledge(domain, change.peer, change.request, change.answer)
                 else:
                     self._reply = change.answer
-            else:
-                self._carry_out(domain, change)
-
-    def _carry_out(self, domain: int, change: ChangeHere) -> None:
-        match change:
-            case Record():
+            elif isinstance(change, Record):
                 if self.story is not None:
                     self.story(self.now, self.domains[domain].name, change.job, change.what, change.stored())
-            case CancelJob() | EndRun():
+            elif isinstance(change, CancelJob | EndRun):
                 self.link.tell(self.domains[domain].name, change)
-            case Start() | Wanted() | Ready() | SizeChanged() | Requeued() | Gathered():
-                pass  # a job starts, which needs no launch here, or is wanted; batch schedulers do nothing else
-            case _:
-                assert_never(change)
+            # else a job starts, which needs no launch here, or is wanted; batch schedulers do nothing else
 
     # Calls
 

@@ -79,8 +79,7 @@ from cosched.core.timers import TimerQueue
 # SizeChanged, Requeued: what the scheduler has done to a running job; before a Start, to give that job nodes. Gathered:
 # what it has kept for a job that was not ready yet.
 OfRun = Requeued | Start | CancelJob | EndRun
-ChangeHere = Record | Ready | SizeChanged | Gathered | Wanted | OfRun  # which no peer hears
-Change = ChangeHere | Call | Answer
+Change = Record | Ready | SizeChanged | Gathered | Wanted | OfRun | Call | Answer
 
 FOR_SCHEDULER = frozenset(get_args(ForScheduler))
 DONE_HERE = FOR_SCHEDULER | {SetTimer, ClearTimer}

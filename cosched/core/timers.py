@@ -66,9 +66,13 @@ class TimerQueue:
 
     def next(self) -> float:
         """Return the next moment at which a timer is due, or FOREVER."""
-        while self._heap and self._at.get(self._heap[0][3]) != self._heap[0][0]:
-            heapq.heappop(self._heap)
-        return self._heap[0][0] if self._heap else FOREVER
+        heap, set_at = self._heap, self._at
+        while heap:
+            at, _, _, key = heap[0]
+            if set_at.get(key) == at:
+                return at
+            heapq.heappop(heap)
+        return FOREVER
 
     def take(self, now: float, *, of_slots: bool | None = None) -> tuple[Domain, TimerEvent] | None:
         """Remove the next timer, if it is due, and is (or is not) one of a slot; return its domain and its event."""

@@ -68,7 +68,7 @@ class Allocations:
         if job.ready_at is None:
             job.ready_at = now
         ended = self.slots.abandon(job)
-        job.state = RUNNING
+        self.ledger.moved[job.id], job.state = job.state, RUNNING
         self.ledger.wanted.pop(job.id, None)
         job.started_at = now
         job.start_at = at
@@ -260,7 +260,7 @@ class Allocations:
             effects += self.slots.drop(job, Why.ENDED)
         if job.wanted and job.state is QUEUED:
             effects.append(Want(job.id, False))
-        job.state = event.how
+        self.ledger.moved[job.id], job.state = job.state, event.how
         job.ended_at = now
         job.ended_by = event.by if event.how is CANCELLED or event.by is BY_MATE else BY_ITSELF
         self.ledger.wanted.pop(job.id, None)
@@ -271,7 +271,7 @@ class Allocations:
 
     def requeued(self, job: PairedJob, event: Requeued, now: int) -> list[Effect]:
         """The running job is queued again. Mates that ask are told so from now on."""
-        job.state = QUEUED
+        self.ledger.moved[job.id], job.state = job.state, QUEUED
         job.started_at = job.start_at = None
         if job.group is not None:
             job.group.know_of_start = ()

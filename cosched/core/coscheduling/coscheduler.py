@@ -139,7 +139,7 @@ class Coscheduler:
     ) -> None:
         self.ledger = ledger = Ledger(domain, nodes, settings, story, known_as, may_hold, from_wall)
         self.jobs = ledger.jobs
-        self._changed = ledger.changed
+        self._changed, self._moved = ledger.changed, ledger.moved
         self.names = names = Names(ledger, owners, frozenset(adopting), held_back)
         self.peers = peers = Peers(ledger)
         self.slots = slots = Slots(ledger)
@@ -167,9 +167,9 @@ class Coscheduler:
         )
         self.table = self._transitions()
         self.others = self._other_events()
-        self._follow = self._answers()
+        self._of_answers = self._answers()
         kinds = {kind for _, kind in self.table}
-        self._rows = {kind: [self.table.get((state, kind)) for state in JobState] for kind in kinds}  # quick to look up
+        self._rows = {kind: [self.table.get((state, kind), _illegal) for state in JobState] for kind in kinds}
 
     @property
     def settings(self) -> CoschedulingSettings:
@@ -185,38 +185,27 @@ class Coscheduler:
         id: JobId = event.job  # type: ignore[union-attr]  # the rows are those of a job's events
         if (job := self.jobs.get(id)) is None:
             raise IllegalEvent(f"{kind.__name__} of unknown job {id}")
-        if (transition := rows[job.state]) is None:
-            raise IllegalEvent(f"{kind.__name__} while job {id} is {job.state.name}")
-        before, ordered = job.state, job.ending is not None
-        effects = transition(job, event, now)
+        effects = rows[job.state](job, event, now)
         self._changed[id] = None
-        if job.hinted or (job.state is not before and not (before in WAITING and job.state in WAITING)):
-            told = self._follow_change(job, before, now, ordered=ordered)
-            effects = effects + told if told else effects
+        if self._moved or job.hinted:
+            effects = effects + self._follow(job, now)
         return effects + self.algorithm1.make_void(job, now) if job.in_doubt else effects
 
-    def _follow_change(self, job: PairedJob, before: JobState, now: int, *, ordered: bool = False) -> list[Effect]:
-        """The job has changed: others are told. It asks, if it has heard that others have.
-
-        Not if it is queued again by `ordered`, because of news: that is no news.
-        """
-        state = job.state
+    def _follow(self, job: PairedJob, now: int) -> list[Effect]:
+        """Tell others of a job that runs now, or runs no more. It asks, if it has heard that others have changed."""
+        before = self._moved.pop(job.id, job.state)
         told: list[Effect] = []
-        if state is not before:
-            if not (ordered and before is RUNNING and state in WAITING):
-                told = self.telling.changed(job, before, now)
-            if state is RUNNING:
+        if job.state is not before:
+            told = self.telling.changed(job, before, now)
+            if job.state is RUNNING:
                 told = told + self.following.begins(job, now)
         return told + self.hearing.ask(job, now) if job.hinted else told
 
     def _asked(self, event: Asked, now: int) -> list[Effect]:
         """A peer's request; the job that it is about may start."""
-        job = self.jobs.get(getattr(event.request, "job", ""))
-        before = None if job is None else job.state
         effects = self.incoming.asked(event, now)
-        if job is None or before is None or (job.state is before and not job.hinted):
-            return effects
-        return effects + self._follow_change(job, before, now)
+        job = self.jobs.get(getattr(event.request, "job", ""))
+        return effects + self._follow(job, now) if job is not None and (self._moved or job.hinted) else effects
 
     def _peer_there(self, event: PeerThere, now: int) -> list[Effect]:
         """The peer is well: it hears what it has missed."""
@@ -235,8 +224,8 @@ class Coscheduler:
             return told
         if group.unanswered:
             group.unanswered -= {event.peer}
-        followed = self._follow[type(request)](job, event, now)
-        heard = self.asking.heard_of(event.peer, now)
+        followed = self._of_answers[type(request)](job, event, now)
+        heard = self.asking.heard_of(event.peer, now) if self.ledger.settings.peer_grace else []
         return [*told, *followed, *heard] if told or heard else followed
 
     def _failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
@@ -288,8 +277,12 @@ class Coscheduler:
     def _requeued(self, job: PairedJob, event: Requeued, now: int) -> list[Effect]:
         if job.group is not None:
             job.group.started_by = ""
+        ordered = job.ending is not None
         event, cancelled = self.following.requeued(job, event)
-        return [*self.allocations.requeued(job, event, now), *cancelled, *self.following.ends(job)]
+        effects = [*self.allocations.requeued(job, event, now), *cancelled, *self.following.ends(job)]
+        if ordered:  # because of news, which is none itself
+            self._moved.clear()
+        return effects
 
     def _runs_on(self, job: PairedJob, _: RunsOn, now: int) -> list[Effect]:
         if not self.following.runs_on(job):
@@ -395,6 +388,10 @@ class Coscheduler:
         self.promises.forget(job)
         self.ledger.telling.pop(job.id, None)
         self.incoming.trying.pop(job.id, None)
+
+
+def _illegal(job: PairedJob, event: Event, _: int) -> list[Effect]:
+    raise IllegalEvent(f"{type(event).__name__} while job {job.id} is {job.state.name}")
 
 
 def _rows(transition: Transition, kinds: type | tuple[type, ...], *states: JobState) -> Table:

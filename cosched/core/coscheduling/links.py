@@ -35,9 +35,8 @@ class Links:
     def submitted(self, event: Submitted, now: int) -> list[Effect]:
         """A job is queued; ValueError if its mate, or its place in its group, is another job's."""
         named = event.named
-        before = self.names.predecessor(named, event.owner)
         job = queued_job(event.job, event.owner, self.ledger.domain, named, adoptable=event.adoptable)
-        self.names.add(job, named)
+        before = self.names.add(job, named)
         self.ledger.changed[job.id] = None
         noted = self.ledger.note(job, What.SUBMITTED, **_told(named)) if self.ledger.story else []
         job.wanted = self.names.take_asked_early(job)

@@ -64,18 +64,21 @@ class Names:
 
     # What owners say
 
-    def check_free(self, job: JobId, named: Named, owner: str) -> None:
-        """Check that a job of this owner may start with these; ValueError: that is another job's, or cannot be."""
+    def check_free(self, job: JobId, named: Named, owner: str) -> PairedJob | None:
+        """Check that a job of this owner may start with these; ValueError: that is another job's, or cannot be.
+
+        Return the job here that has ended, and has had this name of this owner, or this mate, last.
+        """
         for peer in named.terms.ends_with:
             if peer not in named.others:
                 raise ValueError(f"job {job}: it is to end with a job on {peer}, and names none there")
-        taken = self.taken(named, owner)
+        taken, before = self._called(named, owner)
         if taken == job:
             taken = None
         if named.is_pair:
             if taken is not None:
                 raise ValueError(f"job {job}: its pair is that of job {taken} already")
-            return
+            return before
         domain, others = self.ledger.domain, named.others
         if domain in others or len(set(others)) < len(others):
             raise ValueError(f"group {named.name}: each domain has one member, and {domain} has this job")
@@ -83,20 +86,32 @@ class Names:
             raise ValueError(f"group {named.name}: it has 2 to {MAX_MEMBERS} members, not {len(others) + 1}")
         if taken is not None:
             raise ValueError(f"group {named.name}: job {taken} is its member here already")
+        return before
 
     def taken(self, named: Named, owner: str) -> JobId | None:
         """The job here, not ended, that has this name of this owner, or this mate."""
-        for job in self._called(named, owner):
-            if not self.ledger.jobs[job].state.final:
-                return job
-        return None
+        return self._called(named, owner)[0]
 
-    def add(self, job: PairedJob, named: Named) -> None:
-        """Note a submission; ValueError as of `check_free`."""
+    def _called(self, named: Named, owner: str) -> tuple[JobId | None, PairedJob | None]:
+        """The job here that has this name of this owner, or this mate; and one that has ended, and had it last."""
+        found = [self._by_name.get((named.peer, owner, named.name))]
+        if named.ids and named.is_pair:
+            found += [self._by_mate.get(mate) for mate in named.ids]
+        living, ended = None, None
+        for id in found:
+            if id is not None and not (job := self.ledger.jobs[id]).state.final:
+                living = living or id
+            elif id is not None and job.group is not None:
+                ended = ended or job
+        return living, ended
+
+    def add(self, job: PairedJob, named: Named) -> PairedJob | None:
+        """Note a submission; ValueError, and what is returned, as of `check_free`."""
         if job.id in self.ledger.jobs:
             raise ValueError(f"job {job.id}: its pair is that of job {job.id} already")
-        self.check_free(job.id, named, job.owner)
+        before = self.check_free(job.id, named, job.owner)
         self.restore(job)
+        return before
 
     def restore(self, job: PairedJob) -> None:
         """Take up a job as it was recorded."""
@@ -204,24 +219,6 @@ class Names:
             return found
         later = self.ledger.jobs.get(self._by_mate.get((peer, caller), ""))
         return found if later is None or later.state.final else later.id
-
-    def predecessor(self, named: Named, owner: str) -> PairedJob | None:
-        """Return the job here that has ended, and has had this name of this owner, or this mate, last."""
-        for id in self._called(named, owner):
-            job = self.ledger.jobs[id]
-            if job.state.final and job.group is not None:
-                return job
-        return None
-
-    def _called(self, named: Named, owner: str) -> list[JobId]:
-        """The jobs here that have this name of this owner, or this mate, or had it last."""
-        found = []
-        if (by_name := self._by_name.get((named.peer, owner, named.name))) is not None:
-            found.append(by_name)
-        for mate in named.ids if named.is_pair else ():
-            if (by_mate := self._by_mate.get(mate)) is not None:
-                found.append(by_mate)
-        return found
 
     def answer(self, peer: Domain, request: GetMateJobId | GetMember) -> MateJobId:
         """Which job here starts with the caller."""

@@ -18,7 +18,7 @@ from cosched.core.coscheduling.ledger import Ledger, PairedJob, membership
 from cosched.core.coscheduling.membership import NOTHING, Membership, all_but
 from cosched.core.coscheduling.names import Names
 from cosched.core.coscheduling.peers import Peers
-from cosched.core.coscheduling.standing import others_of, outlives_others
+from cosched.core.coscheduling.standing import WAITS, others_of, outlives_others
 from cosched.core.coscheduling.starts.agreeing import Agreeing
 from cosched.core.coscheduling.starts.algorithm1 import Algorithm1
 from cosched.core.coscheduling.starts.proposing import Proposing
@@ -131,12 +131,16 @@ class Gathering:
     ) -> list[Effect]:
         del group.asked[peer]
         group.told[peer] = what
-        return [] if group.asked else self._go_on(job, group, now)
+        if group.asked:
+            return []
+        if group.is_pair and (mate := self._waiting_mate(job, group)) is not None:
+            return self.algorithm1.propose(job, mate, now)
+        return self._go_on(job, group, now)
 
     def _go_on(self, job: PairedJob, group: Membership, now: int) -> list[Effect]:
         """All others have been asked: start, wait, or propose. A job without nodes may only be cancelled, or wait."""
         begun, lacking, lost, left = others_of(group)
-        if group.terms.ends_with and outlives_others(group):
+        if outlives_others(group):
             return self._end_unstarted(job)
         losses: list[Effect] = []
         for peer in lost:
@@ -150,13 +154,20 @@ class Gathering:
         for peer in lacking:
             if (waits := self._lacks(job, peer, group.told[peer], now)) is not None:
                 return losses + waits
-        if group.lost and (awaited := self.successors.awaited(job, now)) is not None:
+        if (awaited := self.successors.awaited(job, now)) is not None:
             return losses + self.successors.wait(job, awaited, now)
         if lost and self._stops(group, left):
             return losses + self._stop_for_lost(job, lost[0], now)
-        if not (lacking or lost or group.without):  # the usual case
-            return self._propose(job, group, left, now)
-        return losses + self._leave_out(job, left) + self._propose(job, group, left, now)
+        dropped = self._leave_out(job, left) if lacking or lost or group.without else []
+        return losses + dropped + self._propose(job, group, left, now)
+
+    @staticmethod
+    def _waiting_mate(job: PairedJob, group: Membership) -> MateStatus | None:
+        """Return how the mate stands if both just wait to start, as is usual."""
+        [mate] = group.told.values()
+        if not isinstance(mate, MateStatus) or mate.status not in WAITS or job.state is not READY:
+            return None
+        return None if group.lost or group.without or group.at is not None or group.windows else mate
 
     def _end_unstarted(self, job: PairedJob) -> list[Effect]:
         """A member with which the job ends has ended after it had run: the job does not start."""

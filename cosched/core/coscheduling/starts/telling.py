@@ -49,9 +49,10 @@ class Telling:
         known = group.know_of_start
         if group.bonds and job.state is JobState.COMPLETED:  # those that end with it have said so
             known = tuple(peer for peer in known if not self._follows(job, peer))
-        if len(known) >= len(group.jobs) and all(map(known.__contains__, group.jobs)):  # the usual case
-            return []
-        return self.tell_news(job, [peer for peer in group.jobs if peer not in known], now)
+        for peer in group.jobs:
+            if peer not in known:
+                return self.tell_news(job, [each for each in group.jobs if each not in known], now)
+        return []
 
     def _follows(self, job: PairedJob, peer: Domain) -> bool:
         bond = membership(job).bonds.get(peer)
