@@ -66,7 +66,7 @@ def test_a_job_that_holds_starts_when_its_mate_is_unlinked(held):
 
 
 def test_a_queued_job_hears_that_its_mate_has_started_alone_while_its_service_was_away(held):
-    pair, _ = held(on_peer_unreachable="start")
+    pair, _ = held(on_peer_unreachable="start", peer_grace=1, peer_patience=1)
     pair.b.kill()
     wait_until(lambda: done(pair.a, 1), "it starts alone")
     pair.b.start()

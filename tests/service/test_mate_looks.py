@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from cosched.core.job import JobState
 from cosched.core.protocol import Failure, GetMateStatus, MateStatus, Status, TellMember
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.api.views import Views
@@ -27,6 +28,7 @@ class Looking:
 
     def __init__(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now, self.status, self.asked = time.monotonic() + 1000, Status.RUNNING, 0
+        self.meanwhile = None  # what happens once between a question and its answer
         for module in (mate_states, mate_looks):
             monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: self.now))
         self.world, self.domain = world, world.nodes["a"].domain
@@ -39,7 +41,11 @@ class Looking:
         self.asked += 1
         if self.status is None:
             raise CallError(Failure.UNREACHABLE, "it is down")
-        return MateStatus(self.status, 0, None)
+        answer, meanwhile, self.meanwhile = MateStatus(self.status, 0, None), self.meanwhile, None
+        if meanwhile is not None:
+            self.now += 0.1
+            meanwhile()
+        return answer
 
     async def look(self, *jobs: str) -> list[int]:
         """How the mates stand, as is shown."""
@@ -48,10 +54,25 @@ class Looking:
         told = [self.views.job(record) for record in records]
         return [(job.group.members[0] if job.HasField("group") else job.mates[0]).status for job in told]
 
-    async def hears(self, job: str, number: int, caller: str | None = None) -> None:
+    def told(self, job: str, number: int, caller: str | None = None) -> None:
         """B says that the mate there has changed."""
         self.domain.questions.told("b", [TellMember(job, caller or job, number)])
+
+    async def hears(self, job: str, number: int, caller: str | None = None) -> None:
+        """And what follows from it has happened."""
+        self.told(job, number, caller)
         await self.tasks.settled()
+
+    def hold(self, job: int, group: str | None) -> None:
+        """Have a job hold for its mate, or for the other of its group, which queues behind another job."""
+        self.world.nodes["b"].submit(99, 8, 1000, None)
+        self.world.run_until(lambda: "99" in self.world.nodes["b"].running)
+        for node in self.world.nodes.values():
+            node.submit(job, 5, 1000, None if group else "q", group)
+        self.reach(str(job), JobState.HOLDING)
+
+    def reach(self, job: str, state: JobState) -> None:
+        self.world.run_until(lambda: self.domain.state(job) is state)
 
 
 @pytest.fixture
@@ -89,6 +110,32 @@ async def test_a_mate_that_has_changed_is_asked_for_at_once_while_somebody_looks
     assert looking.asked == 2
     assert await looking.look(job) == [ENDED]
     assert looking.asked == 2
+
+
+@pytest.mark.parametrize("job", ["1", "2"])
+async def test_a_mate_that_changes_while_it_is_asked_for_is_asked_for_again(looking, job):
+    def ends() -> None:
+        looking.status = Status.ENDED
+        looking.told(job, 1)
+
+    looking.meanwhile = ends
+    assert await looking.look(job) == [ENDED]
+    assert looking.asked == 2
+
+
+@pytest.mark.parametrize("group", [None, "h"])
+@pytest.mark.parametrize("while_asked", [False, True])
+async def test_a_job_that_starts_with_its_mate_shows_at_once_that_this_starts(looking, group, while_asked):
+    """An answer from before the start counts no more; nor does one that comes after it."""
+    looking.hold(3, group)
+    looking.status = Status.QUEUING
+    assert await looking.look("3") == [wire.MATE_STATUS_QUEUING]
+    if while_asked:
+        looking.now += 31
+        looking.meanwhile = lambda: looking.reach("3", JobState.RUNNING)
+    else:
+        looking.reach("3", JobState.RUNNING)
+    assert await looking.look("3") == [RUNNING]
 
 
 async def test_nobody_is_asked_for_while_nobody_looks(looking):

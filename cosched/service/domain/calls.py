@@ -20,7 +20,6 @@ from cosched.core.protocol import (
     Reply,
 )
 from cosched.service.domain.decisions import Decisions
-from cosched.service.domain.mate_states import MateStates
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
 from cosched.service.domain.turns import Turns, in_turn
@@ -33,7 +32,7 @@ class Calls:
 
     def __init__(self, decisions: Decisions, records: Records, turns: Turns) -> None:
         self.turns = turns
-        self.states = MateStates()
+        self.states = records.states
         self._core = records.core
         self._decisions = decisions
         self._records = records

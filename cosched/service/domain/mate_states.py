@@ -50,6 +50,10 @@ class MateStates:
         """Return when the mate has changed last, as its domain says, by the monotonic clock."""
         return self._changed.get((job, peer), float("-inf"))
 
+    def said_since(self, job: JobId, peer: Domain, since: float) -> bool:
+        """Return whether a state was noted after that instant of the monotonic clock."""
+        return self._asked.get((job, peer), since) > since
+
     def may_be_old(self, job: JobId, peer: Domain, mate: JobId, fresh: float = FRESH) -> bool:
         """Return whether the state may have changed by now, and was not asked for in the last `fresh` seconds."""
         state = self.of(job).get(peer)

@@ -12,7 +12,7 @@ from prometheus_client import Counter
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Record
 from cosched.core.job import JobState
-from cosched.core.protocol import EndedBy, Found, JobId, Status
+from cosched.core.protocol import NO_HOLD, EndedBy, Found, JobId, MateStatus, Status
 from cosched.core.scheduling.nonsense import NonsenseError, nonsense
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.story import TOGETHER, What, Why
@@ -21,11 +21,13 @@ from cosched.service.domain.began import CLOSE, Gap, Waits
 from cosched.service.domain.changes import Cancel, Journal
 from cosched.service.domain.charges import Charges, Cost
 from cosched.service.domain.holdings import Holdings
+from cosched.service.domain.mate_states import MateStates
 from cosched.service.domain.malleable import least_of
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord
 from cosched.service.wire.message_parts import FOUND, STATUS
 
+STARTS_TOO = MateStatus(Status.RUNNING, NO_HOLD, None)  # how one stands with which a job starts
 KEEP_ENDED = 600  # seconds that an ended job stays in memory, for its mate's questions
 
 
@@ -55,6 +57,7 @@ class Records:
         self.journal = journal
         self.metrics = metrics
         self.holdings = Holdings()
+        self.states = MateStates()
         self.charges = charges
         self.telling: dict[JobId, JobRecord] = {}  # those that have ended, and still have something to tell others
         self._ended: deque[tuple[int, JobId]] = deque()
@@ -244,8 +247,12 @@ class Records:
         now, group, together = self.journal.now, record.job.group, effect.why in TOGETHER
         record.began_at, record.apart_s = float(now) if self._begin_at_once else None, None
         self.metrics.starts["unpaired" if group is None else "paired" if together else "alone"].inc()
-        if together and group is not None and group.is_pair:
-            record.mate_status, record.heard_at = STATUS[Status.RUNNING], now
+        if together and group is not None:
+            for peer, mate in group.jobs.items():
+                if peer in group.know_of_start:
+                    self.states.note(effect.job, peer, mate, STARTS_TOO, now)
+            if group.is_pair:
+                record.mate_status, record.heard_at = STATUS[Status.RUNNING], now
         if together and (slot := _slot_on_record(record)) is not None:
             self.metrics.slots["started" if now >= slot else "early"].inc()
         if (pushed := self.scheduler.pushed(effect.job)) is not None:

@@ -64,13 +64,20 @@ class MateLooks:
         return SOON if just_ended else FRESH
 
     async def _asked(self, record: JobRecord, peer: Domain, mate: JobId) -> None:
-        try:
-            answer = await self._peers.call(peer, GetMateStatus(mate, str(record.id)))
-        except CallError as error:  # its last state is shown with its age
-            _LOG.info("%s:%s: its state is not known: %s", peer, mate, error.problem)
-            return
-        assert isinstance(answer, MateStatus)
-        self._domain.calls.told_state(record, peer, mate, answer)
+        """Ask once; again if the mate has changed meanwhile. What became known meanwhile is newer than the answer."""
+        key = str(record.id), peer
+        while True:
+            since = time.monotonic()
+            try:
+                answer = await self._peers.call(peer, GetMateStatus(mate, str(record.id)))
+            except CallError as error:  # its last state is shown with its age
+                _LOG.info("%s:%s: its state is not known: %s", peer, mate, error.problem)
+                return
+            assert isinstance(answer, MateStatus)
+            if not self._states.said_since(*key, since):
+                self._domain.calls.told_state(record, peer, mate, answer)
+            if self._states.changed(*key) <= since:
+                return
 
     def _changed(self, peer: Domain, news: TellMember) -> None:
         """A mate has changed. Jobs that wait ask by themselves; of one that runs it matters to who looks at it."""
