@@ -23,7 +23,7 @@ from cosched.core.events import (
     Submitted,
 )
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, NO_MATE, EndedBy, Failure, Named, Request
+from cosched.core.protocol import FOREVER, NO_MATE, EndedBy, Failure, Named, Request, TellMember
 from cosched.core.scheduling.plain import PlainScheduler
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.core.settings import CoschedulingSettings
@@ -59,6 +59,7 @@ class Lives:
         self.now = 0
         self.grace = 0  # from the order to end a run to its end
         self._cut: set[frozenset[str]] = set()
+        self.slow_news: dict[tuple[str, str], int] = {}  # seconds that they take from one domain to another
         self._plan: list[tuple[int, Act]] = []
 
     # What happens, by `DOMAIN:ID`
@@ -209,7 +210,13 @@ class Lives:
         domain.calls.append(call.request)
         if peer.down or frozenset((name, call.peer)) in self._cut:
             self._feed(domain, CallFailed(call.job, call.request, Failure.UNREACHABLE, call.peer))
-            return
+        elif type(call.request) is TellMember and (late := self.slow_news.get((name, call.peer))):
+            self.at(self.now + late, lambda world: world._deliver(name, call))
+        else:
+            self._deliver(name, call)
+
+    def _deliver(self, name: str, call: Call) -> None:
+        peer = self.domains[call.peer]
         peer.scheduler.enter(self.now)
         changes = peer.policy.handle(Asked(name, call.request), self.now)
         answers = [change for change in changes if type(change) is Answer]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cosched.core.job import JobState
@@ -154,16 +156,34 @@ def test_who_is_not_known_to_be_away_is_waited_for_until_patience_ends():
 
 def test_all_of_a_group_start_again_together():
     """ "the others are queued again, too, and all start together again" """
-    lives = Lives("abc", on_member_requeued=REQUEUE)
-    for name in "abc":
-        lives.submit(0, f"{name}:1", 8, LONG, named_group("g", tuple(other for other in "abc" if other != name)))
-    lives.submit(5, "b:2", 8, 10)
-    lives.requeue(60, B)
+    lives = group_of_three(on_member_requeued=REQUEUE)
     lives.grace = 20
     assert set(lives.run(1000).starts().items()) == {(A, 80), (B, 80), ("c:1", 80), ("b:2", 60)}
     told = [request for each in lives.domains.values() for request in each.calls if isinstance(request, TellMember)]
     assert {request.caller for request in told} == {"1"}
-    assert len(told) == 2  # "To be queued again because of news is no news that queues others again."
+    assert len(told) == 6  # each tells both others
+
+
+def group_of_three(**settings: object) -> Lives:
+    """As case 5, with c:1."""
+    lives = Lives("abc", **settings)
+    for name in "abc":
+        lives.submit(0, f"{name}:1", 8, LONG, named_group("g", tuple(other for other in "abc" if other != name)))
+    lives.submit(5, "b:2", 8, 10)
+    lives.requeue(60, B)
+    return lives
+
+
+@pytest.mark.parametrize(("choice", "start"), [(REQUEUE, 90), (CONTINUE, 0)])
+def test_a_third_member_that_has_not_heard_yet_is_waited_for(choice, start):
+    """It still runs, but not alone: "all start again together"; one that runs on has said so when it has heard."""
+    lives = group_of_three(on_member_requeued=REQUEUE)
+    lives.domains["c"].core.ledger.configure(replace(lives.domains["c"].core.settings, on_member_requeued=choice))
+    lives.slow_news["b", "c"] = 30
+    starts = lives.run(1000).starts()
+    assert starts["c:1"] == start
+    assert starts[B] == 90
+    assert starts[A] in ({90} if choice is REQUEUE else {60, 61})
 
 
 def test_a_job_that_ends_before_it_can_be_queued_again_is_waited_for_no_longer():

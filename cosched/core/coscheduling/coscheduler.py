@@ -280,7 +280,7 @@ class Coscheduler:
         ordered = job.ending is not None
         event, cancelled = self.following.requeued(job, event)
         effects = [*self.allocations.requeued(job, event, now), *cancelled, *self.following.ends(job)]
-        if ordered:  # because of news, which is none itself
+        if ordered and job.is_pair:  # because of news, which is none itself; a third member may not have heard them
             self._moved.clear()
         return effects
 
