@@ -21,8 +21,8 @@ from cosched.service.domain.began import CLOSE, Gap, Waits
 from cosched.service.domain.changes import Cancel, Journal
 from cosched.service.domain.charges import Charges, Cost
 from cosched.service.domain.holdings import Holdings
-from cosched.service.domain.mate_states import MateStates
 from cosched.service.domain.malleable import least_of
+from cosched.service.domain.mate_states import MateStates
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord
 from cosched.service.wire.message_parts import FOUND, STATUS
