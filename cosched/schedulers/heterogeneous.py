@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -99,6 +99,11 @@ class HeterogeneousKind(SchedulerKind):
         from cosched.core.scheduling.heterogeneous.meeting import heterogeneous
 
         return heterogeneous(settings)
+
+    def kernels(self) -> Mapping[str, Callable[[], None]]:
+        from cosched.core.scheduling.heterogeneous import warming
+
+        return {self.name: warming.use_kernels}
 
     # What users read
 

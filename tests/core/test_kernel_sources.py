@@ -9,8 +9,9 @@ from pathlib import Path
 from cosched.core.scheduling import primitives
 from cosched.core.scheduling.batch import kernels
 from cosched.core.scheduling.fluid import kernels as fluid_kernels
+from cosched.core.scheduling.heterogeneous import kernels as placing_kernels
 
-PACKAGES = (primitives, kernels, fluid_kernels)
+PACKAGES = (primitives, kernels, fluid_kernels, placing_kernels)
 
 
 def test_kernels_are_made_of_kernels_and_of_job_states_only():

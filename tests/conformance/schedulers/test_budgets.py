@@ -20,12 +20,7 @@ QUEUED = 64  # jobs, or twice as many
 BUDGET = 2.5
 ALIKE = ("batch-easy-part", "batch-cons", "batch-none", "fluid-")  # settings of kernels alone: one of each will do
 KINDS = [name for name in SCHEDULERS if not name.startswith(ALIKE)] + ["fluid-even", "fluid-even-slots"]
-OVER = pytest.mark.xfail(reason="each job of low priority that is displaced is planned anew by itself", strict=True)
-URGENT = [
-    pytest.param(name, marks=OVER if HETEROGENEOUS_SETTINGS[kind].site.preemptive else ())
-    for kind in HETEROGENEOUS_SETTINGS
-    if (name := f"heterogeneous-{kind}") in SCHEDULERS
-]
+URGENT = [name for kind in HETEROGENEOUS_SETTINGS if (name := f"heterogeneous-{kind}") in SCHEDULERS]
 
 Event = Callable[[OpenScheduler], object]
 

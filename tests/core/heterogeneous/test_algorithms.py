@@ -12,8 +12,8 @@ import pytest
 from cosched.core.scheduling.heterogeneous.algorithms import ALGORITHMS
 from cosched.core.scheduling.heterogeneous.calls import Call, Placement, total
 from cosched.core.scheduling.heterogeneous.genetic import genetic
-from cosched.core.scheduling.heterogeneous.parallel import pjs
-from cosched.core.scheduling.heterogeneous.sequential import max_min, min_min, olb, sjs
+from cosched.core.scheduling.heterogeneous.greedy import max_min, min_min, pjs, sjs
+from cosched.core.scheduling.heterogeneous.sequential import olb
 from cosched.core.scheduling.heterogeneous.settings import Algorithm
 from tests.core.heterogeneous.tables import call_of, named, random_call, table
 from tests.reference import heterogeneous as reference

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 from cosched.core.scheduling.heterogeneous.calls import Call, Placement
 from cosched.core.scheduling.heterogeneous.genetic import genetic
-from cosched.core.scheduling.heterogeneous.parallel import pjs
-from cosched.core.scheduling.heterogeneous.sequential import max_min, mct, met, min_min, olb, sjs, sufferage
+from cosched.core.scheduling.heterogeneous.greedy import max_min, min_min, pjs, sjs
+from cosched.core.scheduling.heterogeneous.sequential import mct, met, olb, sufferage
 from cosched.core.scheduling.heterogeneous.settings import Algorithm
 
 ALGORITHMS: Mapping[Algorithm, Callable[[Call], list[Placement]]] = {

@@ -1,7 +1,6 @@
 """One call of an algorithm: which jobs it is to place on which resources, and what it answers.
 
-Jobs of a class are alike, so that tables have a row a class. Times and instants are whole seconds. CANNOT, as a time:
-jobs of this class cannot run there.
+Jobs of a class are alike, so that tables have a row a class. Times and instants are whole seconds.
 """
 
 from __future__ import annotations
@@ -13,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cosched.core.scheduling.heterogeneous.kernels.placing import CANNOT as CANNOT
+
 Ints = NDArray[np.int64]
-CANNOT = 1 << 60
 
 
 class Placement(NamedTuple):

@@ -12,8 +12,8 @@ from cosched.core.job import JobState
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.heterogeneous.algorithms import ALGORITHMS
 from cosched.core.scheduling.heterogeneous.calls import Call, Placement
+from cosched.core.scheduling.heterogeneous.greedy import pjs
 from cosched.core.scheduling.heterogeneous.jobs import Classed, Priority
-from cosched.core.scheduling.heterogeneous.parallel import pjs
 from cosched.core.scheduling.heterogeneous.plan import Commitment, Plan
 from cosched.core.scheduling.heterogeneous.resources import Resources
 from cosched.core.scheduling.heterogeneous.settings import CAPABILITIES, Algorithm, HeterogeneousSettings

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from cosched.core.scheduling.heterogeneous.calls import CANNOT, Call, Ints, Placement
-from cosched.core.scheduling.heterogeneous.sequential import min_min
+from cosched.core.scheduling.heterogeneous.greedy import min_min
 
 POPULATION, GENERATIONS, UNCHANGED = 200, 1000, 150  # it ends after so many, or so many without an improvement
 CROSSOVER, MUTATION = 0.6, 0.4  # which share of a population is crossed, and mutated

@@ -1,8 +1,7 @@
 """Algorithms that place each job on one machine.
 
-Those of Collins and George (2001, section 3): OLB, min-min, max-min ("min-max" there), and SJS, the better of the last
-two by the sum of completions; these three are in `greedy`. MET, MCT and sufferage: Maheswaran et al. (1999), Dynamic
-Mapping of a Class of Independent Tasks onto Heterogeneous Computing Systems.
+OLB is of Collins and George (2001, section 3), whose others are in `greedy`. MET, MCT and sufferage: Maheswaran et al.
+(1999), Dynamic Mapping of a Class of Independent Tasks onto Heterogeneous Computing Systems.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cosched.core.scheduling.heterogeneous import greedy
 from cosched.core.scheduling.heterogeneous.calls import CANNOT, Call, Ints, Placement
 
 
@@ -45,21 +43,6 @@ def _put(avail: Ints, call: Call, job: int, machine: int) -> Placement:
     end = start + int(call.seq[call.classes[job], machine])
     avail[machine] = end
     return Placement(job, machine, start, end)
-
-
-def min_min(call: Call) -> list[Placement]:
-    """Of all jobs, each on the machine where it ends first, that which ends first is placed; and again."""
-    return greedy.min_min(greedy.Schedule(call))[0]
-
-
-def max_min(call: Call) -> list[Placement]:
-    """As min-min, but the job that ends last is placed."""
-    return greedy.max_min(greedy.Schedule(call))[0]
-
-
-def sjs(call: Call) -> list[Placement]:
-    """The better of min-min and max-min; if they are equal, min-min."""
-    return greedy.better(greedy.Schedule(call))[0]
 
 
 def sufferage(call: Call) -> list[Placement]:
