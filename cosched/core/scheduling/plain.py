@@ -321,6 +321,7 @@ class PlainScheduler(OpenIteration):
     def shorten(self, most: int) -> None:
         """See Playable."""
         for job in self._in_order(self._now)[most:]:
+            self._become(job, JobState.CANCELLED)
             del self.jobs[job.asked.id]
 
     # Numbers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
@@ -13,11 +13,11 @@ from cosched.core.job import JobState
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.molding.future import DAY
 from cosched.core.scheduling.molding.jobs import BY, MODIFIER, By, Moldable, Molded, check_sizes
-from cosched.core.scheduling.molding.machine import Machine, Running, run_time
+from cosched.core.scheduling.molding.machine import Chosen, Machine, Running, run_time
 from cosched.core.scheduling.molding.past import Past
 from cosched.core.scheduling.molding.settings import CAPABILITIES, MoldingSettings, Sizing
 from cosched.core.scheduling.plain import QUEUED, READY, PlainJob, PlainScheduler
-from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
+from cosched.core.scheduling.scheduler import ClusterJob
 
 CHOSEN, GUARANTEED = "chosen", "guaranteed"  # what is kept of a job: the size that it has chosen, its least size,
 COUNTED, PAST = "counted", "past"  # and whether it is in the domain's past; what is kept of that
@@ -35,7 +35,7 @@ class Molding(PlainScheduler):
         self._past = Past() if settings.learns else None
         self._learned = 0  # on this day
         self._molded: dict[JobId, Molded] = {}
-        self._machine = self._at(0, [])  # of the open iteration
+        self._machine = Machine(settings)
         self._last: PlainJob | None = None  # that had its turn
         self._shrunk = self._expanded = 0  # jobs that have started on fewer nodes than N_opt; on more
 
@@ -47,8 +47,9 @@ class Molding(PlainScheduler):
     def submit(self, job: ClusterJob) -> None:
         """See OpenScheduler; ValueError if the job cannot run here."""
         molded = Molded.of(job, self.nodes, self._settings.sizes)
-        super().submit(job)
         self._molded[job.id] = molded
+        self._machine.add(molded)
+        super().submit(job)
         kept = self.jobs[job.id].kept
         molded.guaranteed = kept.get(GUARANTEED, 0)
         if self._past is not None and COUNTED not in kept:
@@ -59,12 +60,16 @@ class Molding(PlainScheduler):
             molded.keep_to(job.nodes)
         elif self._settings.sizing is Sizing.CIRNE_BERMAN:
             if job.state is QUEUED and CHOSEN not in kept:
-                kept[CHOSEN] = self._at(max(self._now, job.submitted), []).earliest_size(molded)
+                now = max(self._now, job.submitted)
+                self._machine.begin(now, self.free, self._running(now))
+                kept[CHOSEN] = self._machine.earliest_size(job.id)
                 self._have_changed[job.id] = None
             molded.keep_to(kept.get(CHOSEN, job.nodes))
+        self._machine.change(molded)
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
         super().leave(job, now, how)
+        self._machine.remove(job)
         del self._molded[job]
 
     def least(self, job: JobId) -> int:
@@ -76,38 +81,35 @@ class Molding(PlainScheduler):
         if self._past is not None and self._learned != now // DAY:
             self._learned = now // DAY
             self._settings = replace(self._settings, future=self._past.future(now))
+            self._machine.foresee(self._settings)
 
     # Iterations
 
-    def _order(self, queued: Iterable[PlainJob]) -> Iterable[PlainJob]:
+    def _order(self, queued: Iterable[PlainJob]) -> Iterable[PlainJob]:  # noqa: ARG002
         """Short jobs come first, then medium ones, then long ones; who has waited long moves up."""
-        jobs = list(queued)
-        machine = Machine(self._settings, self._now, 0, [], [self._molded[job.asked.id] for job in jobs])
-        return [jobs[place] for place in machine.sorted()]
+        return [self.jobs[job] for job in self._machine.sorted(self._now)]
 
-    def _at(self, now: int, order: Iterable[PlainJob]) -> Machine:
-        """The machine, where these jobs have their turns."""
-        running = [self._running(job, now) for job in self.jobs.values() if job.state in WITH_NODES]
-        queued = [self._molded[id] for id, job in self.jobs.items() if job.state is QUEUED]
-        turns = [self._molded[job.asked.id] for job in order]
-        return Machine(self._settings, now, self.free, running, queued, turns)
+    def _become(self, job: PlainJob, state: JobState) -> None:
+        super()._become(job, state)
+        self._machine.queue(job.asked.id, queued=state is QUEUED)
 
-    def _running(self, job: PlainJob, now: int) -> Running:
-        """A ready job is about to start."""
-        end = now + self._duration(job) if job.state is READY else job.expected
-        return Running(self._molded[job.asked.id], job.nodes, end)
+    def _running(self, now: int) -> Iterator[Running]:
+        """The jobs that have nodes; a ready one is about to start."""
+        for id, job in self.busy.items():
+            yield Running(id, job.nodes, now + self._duration(job) if job.state is READY else job.expected)
 
     def _begin(self, now: int) -> None:
         super()._begin(now)
         self._learn(now)
-        self._machine = self._at(now, [job for job in self._in_order(now) if job.passed_over != now + 1])
+        turns = (job.asked.id for job in self._in_order(now) if job.passed_over != now + 1)
+        self._machine.begin(now, self.free, self._running(now), turns)
         self._last = None
 
     def _choose(self, now: int) -> PlainJob | None:  # noqa: ARG002
         """See PlainScheduler."""
         machine, last = self._machine, self._last
         if last is not None and last.state is not QUEUED:
-            machine.take(self._molded[last.asked.id], last.size, last.expected)
+            machine.take(last.asked.id, last.size, last.expected)
         turn = machine.choose()
         guarantee = machine.take_guarantee()
         if guarantee is not None:
@@ -116,15 +118,15 @@ class Molding(PlainScheduler):
             self._have_changed[job.id] = None
         if turn is None:
             return None
-        self._last = self.jobs[turn.id]
-        self._size(self._last, machine)
+        self._last = self.jobs[turn]
+        self._size(self._last, machine.chosen)
         return self._last
 
-    def _size(self, job: PlainJob, machine: Machine) -> None:
+    def _size(self, job: PlainJob, chosen: Chosen) -> None:
         """The job starts on the size that was chosen."""
-        job.size = machine.size
+        job.size = chosen.size
         if isinstance(job.asked.columns, Moldable) and self._settings.sizing is not Sizing.NONE:
-            job.kept |= {BY: By.CHOSEN if CHOSEN in job.kept else machine.by, MODIFIER: machine.modifier}
+            job.kept |= {BY: By.CHOSEN if CHOSEN in job.kept else chosen.by, MODIFIER: chosen.modifier}
 
     def _queue(self, job: PlainJob) -> None:
         super()._queue(job)
@@ -135,16 +137,15 @@ class Molding(PlainScheduler):
         return self._machine.hold_limit
 
     def _would_start(self, job: JobId, now: int) -> bool:
-        """See PlainScheduler: an iteration on a copy, of which nothing is left but the job's size."""
+        """See PlainScheduler: an iteration is played, of which nothing is left but the job's size."""
         if job not in self.jobs or self.jobs[job].state is not QUEUED:
             return False
         self._learn(now)
-        order = self._in_order(now)
-        machine = self._at(now, [other for other in order if self._has_turn(other, job, now)])
-        found = machine.chooses(self._molded[job])
-        if found:
-            self._size(self.jobs[job], machine)
-        return found
+        turns = (other.asked.id for other in self._in_order(now) if self._has_turn(other, job, now))
+        chosen = self._machine.tries(job, now, self.free, self._running(now), turns)
+        if chosen is not None:
+            self._size(self.jobs[job], chosen)
+        return chosen is not None
 
     @staticmethod
     def _has_turn(job: PlainJob, tried: JobId, now: int) -> bool:
@@ -154,14 +155,21 @@ class Molding(PlainScheduler):
     def copy(self) -> Self:
         """See Playable."""
         other = super().copy()
+        other._past = copy(self._past)
         other._molded = {id: copy(job) for id, job in self._molded.items()}
+        other._machine = Machine(self._settings, list(other._molded.values()))
+        for id, job in other.jobs.items():
+            other._machine.queue(id, queued=job.state is QUEUED)
         return other
 
     # Starts
 
     def _run(self, job: PlainJob, now: int) -> Allocation:
         job.kept.pop(GUARANTEED, None)
-        self._molded[job.asked.id].guaranteed = 0
+        molded = self._molded[job.asked.id]
+        if molded.guaranteed:
+            molded.guaranteed = 0
+            self._machine.change(molded)
         self._shrunk += job.size < job.asked.nodes
         self._expanded += job.size > job.asked.nodes
         return super()._run(job, now)

@@ -8,19 +8,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cosched.core.protocol import JobId
 from cosched.core.scheduling.molding.future import Expected
 from cosched.core.scheduling.molding.jobs import By, Molded
 from cosched.core.scheduling.molding.kernels import iteration, loop, selecting, sizes
 from cosched.core.scheduling.molding.kernels.state import (
     BEHIND,
+    FORKED,
+    MEANS,
     NOW,
     QUEUE,
     REAL,
+    RUN_END,
+    RUN_NODES,
+    RUN_ROW,
     SCOJO,
     SCOJO_P,
     TARGET,
     TRADITIONAL,
     TURNS,
+    WHOLE_DAY,
     Molds,
     new_state,
 )
@@ -40,12 +47,23 @@ NO_TIMES: Ints = np.zeros(0, np.int64)
 HOW = {TARGET: By.TARGET, NOW: By.NOW, BEHIND: By.BEHIND}
 
 
+FIRST_ROWS = 256
+
+
 class Running(NamedTuple):
     """A job has so many nodes until `end`; FOREVER: nobody knows."""
 
-    job: Molded
+    job: JobId
     nodes: int
     end: int
+
+
+class Chosen(NamedTuple):
+    """The size of a job that can start, how that came about, and the modifier of all sizes then."""
+
+    size: int
+    by: By
+    modifier: float
 
 
 class MoldingJobs(NamedTuple):
@@ -62,24 +80,40 @@ def run_time(job: Molded, nodes: int) -> int:
     return int(sizes.simple_time(job.ideal, job.run, nodes))
 
 
-def make_state(settings: MoldingSettings, jobs: Sequence[Molded]) -> Molds:
-    """Return an empty machine with these rules, and rows for these jobs."""
-    times = [NO_TIMES if job.times is None else job.times for job in jobs]
-    places = np.cumsum([0, *map(len, times)])
-    state = new_state(len(jobs), settings.nodes, np.concatenate([NO_TIMES, *times]))
-    for name in ("ideal", "least", "most", "guaranteed"):
-        state.jobs[name] = [getattr(job, name) for job in jobs]
-    state.jobs["submit"] = [job.submitted for job in jobs]
-    state.jobs["requested"] = [job.run for job in jobs]
-    state.jobs["times"] = np.where(np.diff(places) > 0, places[:-1], NONE)
+def make_state(settings: MoldingSettings, jobs: Sequence[Molded], rows: int, entries: int) -> Molds:
+    """Return an empty machine with these rules, rows for these jobs, and room: for so many rows, and run times."""
+    state = new_state(rows, settings.nodes, np.empty(entries, np.int64))
+    fill(state, 0, jobs, 0)
     state.machine["sizing"], state.machine["max_bad"] = RULES[settings.sizing], settings.max_bad
     state.machine["backfill"] = settings.backfilling
     state.rules[:] = settings.ideal_load, settings.load_delta
-    if settings.future is None:
-        return state
-    classes = settings.future.classes
-    arrivals = np.array([(*each.arrivals, sum(each.arrivals)) for each in classes])
-    return state._replace(arrivals=arrivals, means=np.array([_means(settings, each) for each in classes]))
+    return foreseeing(state, settings)
+
+
+def foreseeing(state: Molds, settings: MoldingSettings) -> Molds:
+    """Return a machine with the jobs that are foreseen now."""
+    classes = [] if settings.future is None else settings.future.classes
+    arrivals = np.array([(*each.arrivals, sum(each.arrivals)) for each in classes]).reshape(-1, WHOLE_DAY + 1)
+    return state._replace(
+        arrivals=arrivals, means=np.array([_means(settings, each) for each in classes]).reshape(-1, MEANS)
+    )
+
+
+def fill(state: Molds, first: int, jobs: Sequence[Molded], place: int) -> None:
+    """Enter jobs from the row `first` on, and their run times from the entry `place` on."""
+    rows = state.jobs[first : first + len(jobs)]
+    for name in ("ideal", "least", "most", "guaranteed"):
+        rows[name] = [getattr(job, name) for job in jobs]
+    rows["submit"] = [job.submitted for job in jobs]
+    rows["requested"] = [job.run for job in jobs]
+    times = [NO_TIMES if job.times is None else job.times for job in jobs]
+    places = np.cumsum([place, *map(len, times)])
+    state.times[place : places[-1]] = np.concatenate([NO_TIMES, *times])
+    rows["times"] = np.where(np.diff(places) > 0, places[:-1], NONE)
+
+
+def _entries(jobs: Iterable[Molded]) -> int:
+    return sum(0 if job.times is None else len(job.times) for job in jobs)
 
 
 def _means(settings: MoldingSettings, of: Expected) -> tuple[float, ...]:
@@ -91,89 +125,144 @@ def _means(settings: MoldingSettings, of: Expected) -> tuple[float, ...]:
 
 
 class Machine:
-    """A machine at one instant, as an iteration sees it.
+    """A machine whose jobs come and go, as iterations see it. Jobs have rows, in the order of their submission.
 
-    `queued`: all jobs that wait, in the order of submission; `turns`: those that have their turn, in order. Nothing
-    that happens here changes the jobs themselves.
+    An iteration is a real one (REAL), or is played beside it (FORKED) and changes nothing there.
     """
 
-    def __init__(
-        self,
-        settings: MoldingSettings,
-        now: int,
-        free: int,
-        running: Iterable[Running],
-        queued: Sequence[Molded],
-        turns: Iterable[Molded] = (),
+    def __init__(self, settings: MoldingSettings, jobs: Sequence[Molded] = ()) -> None:
+        self._settings = settings
+        self._renew(jobs)
+
+    def _renew(self, jobs: Sequence[Molded]) -> None:
+        """Make rows for these jobs alone, and room for as many more."""
+        rows, self._entries = max(FIRST_ROWS, 2 * len(jobs)), _entries(jobs)
+        self._state = make_state(self._settings, jobs, rows, max(FIRST_ROWS, 2 * self._entries))
+        self._jobs, self._row = list(jobs), {job.id: row for row, job in enumerate(jobs)}
+        self._queued = np.zeros(rows, np.bool_)  # by row
+        self._beside()
+
+    def _beside(self) -> None:
+        """What is played has a plan of its own."""
+        self._played = self._state._replace(steps=np.empty_like(self._state.steps))
+
+    # Jobs
+
+    def add(self, job: Molded) -> None:
+        """A job is submitted."""
+        entries = _entries([job])
+        if len(self._jobs) == len(self._state.jobs) or self._entries + entries > len(self._state.times):
+            queued = [known.id for row, known in enumerate(self._jobs) if self._queued[row]]
+            self._renew([*(self._jobs[row] for row in self._row.values()), job])
+            for id in queued:
+                self.queue(id, queued=True)
+            return
+        fill(self._state, len(self._jobs), [job], self._entries)
+        self._entries += entries
+        self._row[job.id] = len(self._jobs)
+        self._jobs.append(job)
+
+    def remove(self, job: JobId) -> None:
+        """A job has left."""
+        self.queue(job, queued=False)
+        del self._row[job]
+
+    def queue(self, job: JobId, *, queued: bool) -> None:
+        """Whether the job is queued."""
+        self._queued[self._row[job]] = queued
+
+    def change(self, job: Molded) -> None:
+        """The sizes that the job can have are others."""
+        record = self._state.jobs[self._row[job.id]]
+        record["least"], record["most"], record["guaranteed"] = job.least, job.most, job.guaranteed
+
+    def foresee(self, settings: MoldingSettings) -> None:
+        """From now on these jobs are foreseen."""
+        self._settings, self._state = settings, foreseeing(self._state, settings)
+        self._beside()
+
+    # Iterations
+
+    def begin(self, now: int, free: int, running: Iterable[Running] = (), turns: Iterable[JobId] = ()) -> None:
+        """An iteration begins, in which these jobs have their turns, in order."""
+        self._open(self._state, REAL, now, free, running, turns)
+
+    def _open(
+        self, state: Molds, world: int, now: int, free: int, running: Iterable[Running], turns: Iterable[JobId]
     ) -> None:
-        run = list(running)
-        self._jobs = [*queued, *(each.job for each in run)]
-        self._row = {job.id: row for row, job in enumerate(self._jobs)}
-        self._state = state = make_state(settings, self._jobs)
-        self._machine = state.machine[REAL]
-        self._machine["now"], self._machine["free"], self._machine["queued"] = now, free, len(queued)
-        state.lists[REAL, QUEUE, : len(queued)] = np.arange(len(queued))
-        for each in run:
-            iteration.run(state, REAL, self._row[each.job.id], each.nodes, each.end)
-        order = [self._row[job.id] for job in turns]
-        state.lists[REAL, TURNS, : len(order)] = order
-        self._machine["turns"] = len(order)
-        iteration.open_iteration(self._state, REAL)
+        machine, lists, row = state.machine[world], state.lists[world], self._row
+        for name in ("reserved", "extra", "planned", "size", "by", "limit"):
+            machine[name] = 0
+        machine["guaranteed"], state.modifiers[world] = NONE, 1.0
+        queued = np.flatnonzero(self._queued)
+        lists[QUEUE, : len(queued)] = queued
+        order = [row[job] for job in turns]
+        lists[TURNS, : len(order)] = order
+        runs = np.array([(end, row[job], nodes) for job, nodes, end in running], np.int64).reshape(-1, 3)
+        runs = runs[np.lexsort((runs[:, 1], runs[:, 0]))]
+        lists[[RUN_END, RUN_ROW, RUN_NODES], : len(runs)] = runs.T
+        machine["now"], machine["free"] = now, free
+        machine["queued"], machine["turns"], machine["running"] = len(queued), len(order), len(runs)
+        iteration.open_iteration(state, world)
 
-    def sorted(self) -> list[int]:
-        """Return the places of the queued jobs, in the order in which they have their turn."""
-        sizes.sort(self._state, REAL)
-        return [int(row) for row in self._state.lists[REAL, TURNS, : int(self._machine["turns"])]]
+    def sorted(self, now: int) -> list[JobId]:
+        """Return the queued jobs in the order in which they have their turn."""
+        queued, machine = np.flatnonzero(self._queued), self._played.machine[FORKED]
+        self._played.lists[FORKED, QUEUE, : len(queued)] = queued
+        machine["now"], machine["queued"] = now, len(queued)
+        sizes.sort(self._played, FORKED)
+        jobs = self._jobs
+        return [jobs[row].id for row in self._played.lists[FORKED, TURNS, : len(queued)].tolist()]
 
-    def choose(self) -> Molded | None:
-        """Return the next job that can start, on `size` nodes."""
+    def choose(self) -> JobId | None:
+        """Return the next job that can start, as `chosen` says."""
         row = int(iteration.choose(self._state, REAL, NONE))
-        return None if row == NONE else self._jobs[row]
+        return None if row == NONE else self._jobs[row].id
 
     @property
-    def size(self) -> int:
-        """The size of the job that was chosen last."""
-        return int(self._machine["size"])
+    def chosen(self) -> Chosen:
+        """How the job starts that was chosen last."""
+        return self._chosen(REAL)
 
-    @property
-    def by(self) -> By:
-        """How that came about."""
-        return HOW[int(self._machine["by"])]
-
-    @property
-    def modifier(self) -> float:
-        """The modifier of all sizes."""
-        return float(self._state.modifiers[REAL])
+    def _chosen(self, world: int) -> Chosen:
+        machine = self._state.machine[world]
+        return Chosen(int(machine["size"]), HOW[int(machine["by"])], float(self._state.modifiers[world]))
 
     @property
     def hold_limit(self) -> int:
         """If that holds its nodes until then or less, it delays no reserved job."""
-        return int(self._machine["limit"])
+        return int(self._state.machine[REAL]["limit"])
 
-    def take(self, job: Molded, nodes: int, end: int) -> None:
+    def take(self, job: JobId, nodes: int, end: int) -> None:
         """A job has its nodes."""
-        iteration.take(self._state, REAL, self._row[job.id], nodes, end)
+        iteration.take(self._state, REAL, self._row[job], nodes, end)
 
-    def take_guarantee(self) -> tuple[Molded, int] | None:
+    def take_guarantee(self, world: int = REAL) -> tuple[Molded, int] | None:
         """Return the job to which a size was guaranteed since the last time, and that size."""
-        row = int(self._machine["guaranteed"])
-        self._machine["guaranteed"] = NONE
+        machine = self._state.machine[world]
+        row, machine["guaranteed"] = int(machine["guaranteed"]), NONE
         return None if row == NONE else (self._jobs[row], int(self._state.jobs["guaranteed"][row]))
 
-    def chooses(self, job: Molded) -> bool:
-        """Whether a job can start in an iteration in which those before it start."""
-        return bool(iteration.choose_up_to(self._state, REAL, self._row[job.id]))
+    def tries(
+        self, job: JobId, now: int, free: int, running: Iterable[Running], turns: Iterable[JobId]
+    ) -> Chosen | None:
+        """Return how a job starts in an iteration in which those before it start; None: it does not."""
+        self._open(self._played, FORKED, now, free, running, turns)
+        found = bool(iteration.choose_up_to(self._played, FORKED, self._row[job]))
+        if (guarantee := self.take_guarantee(FORKED)) is not None:
+            self.change(guarantee[0])
+        return self._chosen(FORKED) if found else None
 
-    def earliest_size(self, job: Molded) -> int:
-        """Return the size on which a queued job would end first (cirne_berman)."""
-        return int(selecting.earliest_size(self._state, self._row[job.id]))
+    def earliest_size(self, job: JobId) -> int:
+        """Return the size on which a queued job would end first (cirne_berman), as of the last `begin`."""
+        return int(selecting.earliest_size(self._state, self._row[job]))
 
 
 class MoldingTrace:
     """All jobs of a trace on one machine, without mates. Call `run` once."""
 
     def __init__(self, settings: MoldingSettings, jobs: MoldingJobs) -> None:
-        self.state = make_state(settings, jobs.jobs)
+        self.state = make_state(settings, jobs.jobs, len(jobs.jobs), _entries(jobs.jobs))
         rows = self.state.jobs
         rows["run"] = jobs.run
         self.state.machine["selects"] = settings.sizing is Sizing.CIRNE_BERMAN
