@@ -34,6 +34,7 @@ class Link:
     def __init__(self) -> None:
         self._callees: dict[Domain, Callee] = {}
         self.changed: dict[Domain, None] = {}  # domains in which a call has changed the schedule, in order
+        self._called: set[Domain] = set()  # those that were called, or told something, since the last time
         self.untold: deque[tuple[Domain, Untold]] = deque()  # what domains are to hear at this instant, in order
 
     def join(self, domain: Domain, callee: Callee) -> None:
@@ -42,6 +43,7 @@ class Link:
 
     def call(self, peer: Domain, asked: Asked, now: int) -> Reply:
         """The peer's answer."""
+        self._called.add(peer)
         reply = self._callees[peer].answer(peer, asked, now)
         if has_changed(asked.request, reply):
             self.changed[peer] = None
@@ -55,6 +57,7 @@ class Link:
         """Have all domains hear what they are to hear; who delivers knows what changes in its `own` ones."""
         while self.untold:
             domain, told = self.untold.popleft()
+            self._called.add(domain)
             self._callees[domain].hear(domain, told, now)
             if domain not in own:
                 self.changed[domain] = None
@@ -64,3 +67,8 @@ class Link:
         changed = list(self.changed)
         self.changed.clear()
         return changed
+
+    def take_called(self) -> set[Domain]:
+        """The domains to which something may have happened by this since the last time: their next instants differ."""
+        called, self._called = self._called, set()
+        return called

@@ -177,7 +177,12 @@ class PolicyDomain:
         return changes
 
     def _next(self, now: int, changes: list[Change]) -> Ready | MayBeEarlier | None:
-        ready = self.scheduler.next(now)
+        return self._given(self.scheduler.next(now), now, changes)
+
+    def _given(
+        self, ready: Ready | MayBeEarlier | None, now: int, changes: list[Change]
+    ) -> Ready | MayBeEarlier | None:
+        """Check what `next` has told, and take what the scheduler has done for it."""
         if ready is not None:
             self._check(ready)
         if self._elastic is not None:

@@ -12,6 +12,7 @@ nothing has changed since it did so may be left out of a round.
 from __future__ import annotations
 
 import gc
+import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -35,6 +36,42 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
+class Agenda:
+    """The next instants of players, who are asked again only if something has happened to them since."""
+
+    def __init__(self, players: Sequence[Player]) -> None:
+        self._players = players
+        self._at: list[int | None] = [None] * len(players)
+        self._heap: list[tuple[int, int]] = []  # may still contain instants that have changed
+        self.renew(range(len(players)))
+
+    def renew(self, moved: Iterable[int]) -> None:
+        """Ask these players for their next instants."""
+        for index in moved:
+            at = self._players[index].next
+            if at != self._at[index]:
+                self._at[index] = at
+                if at is not None:
+                    heapq.heappush(self._heap, (at, index))
+
+    @property
+    def first(self) -> int:
+        """The next instant, or NEVER."""
+        heap = self._heap
+        while heap and self._at[heap[0][1]] != heap[0][0]:
+            heapq.heappop(heap)
+        return heap[0][0] if heap else NEVER
+
+    def take(self, now: int) -> list[int]:
+        """Return the players with something to do at this first instant, who are to be asked again."""
+        due = set()
+        while self.first == now:
+            index = heapq.heappop(self._heap)[1]
+            self._at[index] = None
+            due.add(index)
+        return sorted(due)
+
+
 class Conductor:
     """One run in lock-step. Call `run` once, then read `now` and `stalled`."""
 
@@ -54,8 +91,10 @@ class Conductor:
         self.now = 0
         self.stalled = False  # True: the run ended because only forced releases remained, and they changed nothing
         self._players = players
-        self._player = {domain: player for player in players for domain in player.domains}
-        self._order = order or list(self._player)
+        self._index = {domain: index for index, player in enumerate(players) for domain in player.domains}
+        self._agenda = Agenda(players)
+        self._moved: set[int] = set()  # players to whom something has happened since they were asked
+        self._order = order or list(self._index)
         self._tell = tell
         self._stride = stride
         self._link = link
@@ -63,17 +102,25 @@ class Conductor:
 
     def run(self) -> None:
         """Run until no event is left, or only forced releases that change nothing."""
-        while not self.stalled and (now := self._next(self._players)) < NEVER:
+        while not self.stalled and (now := self._agenda.first) < NEVER:
             self.now = now
             self._tell(now)
             self._instant()
+            self._renew()
 
-    @staticmethod
-    def _next(players: Iterable[Player]) -> int:
-        return min((player.next for player in players if player.next is not None), default=NEVER)
+    def _renew(self) -> None:
+        """Ask those to whom something has happened. Players of other processes call each other: ask all of these."""
+        if self._link is None:
+            self._moved.update(range(len(self._players)))
+        else:
+            self._moved.update(self._index[domain] for domain in self._link.take_called())
+        self._agenda.renew(self._moved)
+        self._moved.clear()
 
     def _instant(self) -> None:
-        active = [player for player in self._players if player.next == self.now]
+        due = self._agenda.take(self.now)
+        self._moved.update(due)
+        active = [self._players[index] for index in due]
         if len(active) == 1 and (active[0].has_submissions or not active[0].has_timer(self.now)):
             self._alone(active[0])
         else:
@@ -81,8 +128,7 @@ class Conductor:
 
     def _alone(self, player: Player) -> None:
         """Let the only player with something to do go on until another one has something to do."""
-        others = self._next(other for other in self._players if other is not player)
-        advanced = player.go_on(self.now, min(others, self.now + self._stride, NEVER))
+        advanced = player.go_on(self.now, min(self._agenda.first, self.now + self._stride))
         self.now = advanced.instant
         if advanced.timers_fired:
             self._idle_instants = 1  # the count after an instant that is not idle: the player has jobs
@@ -112,7 +158,7 @@ class Conductor:
             self._iterate([*due, *self._deliver()])
             return
         first = min(due, key=self._order.index)  # its player goes through these phases as it iterates
-        self._together((player for player in active if player is not self._player[first]), events)
+        self._together((player for player in active if player is not self._players[self._index[first]]), events)
         self._iterate(due, events)
 
     def _deliver(self) -> list[Domain]:
@@ -138,7 +184,8 @@ class Conductor:
             for domain in self._order[first:]:
                 if domain in left:
                     left.remove(domain)
-                    left.update(self._player[domain].iterate(domain, self.now, before))
+                    self._moved.add(index := self._index[domain])
+                    left.update(self._players[index].iterate(domain, self.now, before))
                     before = ()
             first = 0
 

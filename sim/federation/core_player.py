@@ -13,7 +13,7 @@ from cosched.adapters.replay.trace import TraceJob
 from cosched.core.allocation import Allocation, Gathered, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.following import STATES
-from cosched.core.domain import Change, PolicyDomain
+from cosched.core.domain import Change
 from cosched.core.effects import Answer, Call, CancelJob, EndRun, Record, Start, Wanted
 from cosched.core.events import Answered, Asked, Event, Finished, Linked, Ready, Requeued, Submitted, Unlinked
 from cosched.core.job import WAITING, JobState
@@ -23,6 +23,7 @@ from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What
 from cosched.sim.batch_domain import ENDS
+from cosched.sim.federation.mates_only import MatesOnly
 from cosched.sim.federation.player import EVENTS, Advanced, JobOutcome, Phase, Results, in_columns
 from cosched.sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
 from cosched.sim.link import Link, Untold
@@ -59,11 +60,13 @@ class CorePlayer:
         self._story = story
         self._core = Coscheduler(name, scheduler.nodes, coscheduling)
         self.scheduler = scheduler
-        self._policy = PolicyDomain(self._core, scheduler)
+        self._policy = MatesOnly(self._core, scheduler)
         self._jobs = jobs
         self._row = {job.name: job.number - 1 for job in jobs}
         self._submitted = 0
+        self._next_submission = jobs[0].submit if jobs else NEVER
         self._script = script or NoScript()
+        self._tells_all = story is not None or self._script.next() < NEVER  # the rules hear of jobs without mates, too
         self._places: dict[JobId, Named] = {}  # those with which jobs start that have the places of others
         self._runs = Runs()
         self._elastic = scheduler.capabilities.allocates  # or some job was resized, or queued again
@@ -94,17 +97,12 @@ class CorePlayer:
     @property
     def next(self) -> int | None:
         """See the protocol."""
-        return self._next if self._next < NEVER else None
+        return at if (at := self._next()) < NEVER else None
 
-    @property
     def _next(self) -> int:
-        due = self.scheduler.next_event(self._now)
-        own = NEVER if due is None else due
-        return min(self._runs.next_end, int(self._timers.next()), self._next_submission, self._script.next(), own)
-
-    @property
-    def _next_submission(self) -> int:
-        return self._jobs[self._submitted].submit if self.has_submissions else NEVER
+        own = self.scheduler.next_event(self._now)
+        at = min(self._runs.next_end, int(self._timers.next()), self._next_submission, self._script.next())
+        return at if own is None or own > at else own
 
     def has_timer(self, now: int) -> bool:
         """See the protocol."""
@@ -113,7 +111,7 @@ class CorePlayer:
     @property
     def has_submissions(self) -> bool:
         """See the protocol."""
-        return self._submitted < len(self._jobs)
+        return self._next_submission < NEVER
 
     @property
     def has_jobs(self) -> bool:
@@ -124,20 +122,18 @@ class CorePlayer:
 
     def go_on(self, now: int, until: int) -> Advanced:
         """See the protocol."""
-        self._timers_fired = False
-        while not (changed := self._through_events(now)):
-            changed = self.iterate(self._name, now)
-            if changed or not self.has_submissions or self._next >= until:
-                return Advanced(now, changed, self._name, self._timers_fired)
-            now = self._next
-        return Advanced(now, changed, None, self._timers_fired)
-
-    def _through_events(self, now: int) -> Sequence[Domain]:
-        """Go through the events of an instant that nobody else has; return others' domains in which they changed
-        something."""
-        self.advance(now, EVENTS)
-        self._deliver()
-        return self._link.take_changed()
+        self._timers_fired, link = False, self._link
+        while True:
+            self._enter(now)
+            for phase in EVENTS:
+                self._phases[phase]()
+            self._deliver()
+            if link.changed:
+                return Advanced(now, link.take_changed(), None, self._timers_fired)
+            self._iterate()
+            if link.changed or not self.has_submissions or (after := self._next()) >= until:
+                return Advanced(now, link.take_changed(), self._name, self._timers_fired)
+            now = after
 
     def iterate(self, domain: Domain, now: int, before: Sequence[Phase] = ()) -> Sequence[Domain]:  # noqa: ARG002
         """See the protocol."""
@@ -158,14 +154,14 @@ class CorePlayer:
         while (row := self._runs.complete(self._now)) is not None:
             job = self._jobs[row].name
             self._ended[job] = self._now
-            since = self._policy.coscheduler.jobs[job].started_at
-            assert since is not None
-            self.scheduler.learn(job, self._now - since)
+            self.scheduler.learn(job, self._now - self._policy.began(job))
             self.scheduler.leave(job, self._now, JobState.COMPLETED)
-            self._feed(Finished(job, JobState.COMPLETED))
+            if job in self._core.jobs:
+                self._feed(Finished(job, JobState.COMPLETED))
 
     def _fire_timers(self, *, of_slots: bool) -> None:
-        self._script.fire(self, self._now)
+        if self._script.next() == self._now:
+            self._script.fire(self, self._now)
         while (due := self._timers.take(self._now, of_slots=of_slots)) is not None:
             self._timers_fired = True
             self._feed(due[1])
@@ -174,14 +170,18 @@ class CorePlayer:
         while self._next_submission == self._now:
             job = self._jobs[self._submitted]
             self._submitted += 1
+            self._next_submission = self._jobs[self._submitted].submit if self._submitted < len(self._jobs) else NEVER
             if job.name in self._core.jobs:
                 continue  # cancelled before it was submitted
+            if job.named is None and not self._tells_all:
+                self.scheduler.submit(self._known(job, paired=False))
+                continue
             changes = self._policy.handle(Submitted(job.name, self._names(job)), self._now)
-            self.scheduler.submit(self._known(job))
+            self.scheduler.submit(self._known(job, paired=self._policy.is_paired(job.name) and not job.alone))
             self._do_all(changes)
 
-    def _known(self, job: TraceJob) -> ClusterJob:
-        paired = self._policy.is_paired(job.name) and not job.alone
+    @staticmethod
+    def _known(job: TraceJob, *, paired: bool) -> ClusterJob:
         return ClusterJob(job.name, job.nodes, job.requested, job.submit, paired, columns=job.columns)
 
     def _iterate(self) -> None:
@@ -257,7 +257,7 @@ class CorePlayer:
         self._restarts.setdefault(job, self._started[known.name])
         self._runs.requeue(job, self._now, keeps_work=False)
         self.scheduler.leave(known.name, self._now, JobState.CANCELLED)
-        self.scheduler.submit(self._known(known))
+        self.scheduler.submit(self._known(known, paired=self._policy.is_paired(known.name) and not known.alone))
         self._feed(Requeued(known.name))
         return True
 
@@ -399,5 +399,8 @@ class CorePlayer:
         return Results(jobs, self._releases, holds, yields, had, self.scheduler.counts(), self._restarts)
 
     def _outcome(self, id: JobId) -> JobOutcome:
-        known = JobOutcome.of(self._core.jobs[id], self._ended.get(id, UNKNOWN))
-        return known._replace(start=self._started.get(id, UNKNOWN))
+        start, end = self._started.get(id, UNKNOWN), self._ended.get(id, UNKNOWN)
+        if (known := self._core.jobs.get(id)) is not None:
+            return JobOutcome.of(known, end)._replace(start=start)
+        state = self._policy.state(id) if end == UNKNOWN else JobState.COMPLETED
+        return JobOutcome(start, start, end, 0, 0, 0, UNKNOWN, int(state))

@@ -1,0 +1,56 @@
+"""A policy domain of a replay whose rules of coscheduling hear of jobs with mates only, as in the compiled world.
+
+Any other job starts as soon as the scheduler has chosen it, which is what the rules would say of it. Asking them takes
+more time than all else where few jobs have mates.
+"""
+
+from __future__ import annotations
+
+from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.domain import Change, PolicyDomain
+from cosched.core.effects import Start
+from cosched.core.events import Event, MayBeEarlier, Ready, Requeued
+from cosched.core.job import JobState
+from cosched.core.protocol import JobId
+from cosched.core.scheduling import nonsense
+from cosched.core.scheduling.scheduler import OpenScheduler
+
+
+class MatesOnly(PolicyDomain):
+    """One domain. Jobs without mates, to which nobody but its scheduler does anything, need not be `Submitted` to it."""
+
+    def __init__(self, coscheduler: Coscheduler, scheduler: OpenScheduler) -> None:
+        super().__init__(coscheduler, scheduler)
+        self._began: dict[JobId, int] = {}  # when each running job that the rules do not know has begun its last run
+
+    def began(self, job: JobId) -> int:
+        """When this job, which runs, has begun its last run."""
+        known = self.coscheduler.jobs.get(job)
+        began = self._began[job] if known is None else known.started_at
+        assert began is not None
+        return began
+
+    def state(self, job: JobId) -> JobState:
+        """The state of a job that the rules do not know, and that has not ended."""
+        return JobState.RUNNING if job in self._began else JobState.QUEUED
+
+    def _next(self, now: int, changes: list[Change]) -> Ready | MayBeEarlier | None:
+        while type(ready := self.scheduler.next(now)) is Ready and ready.job not in self.coscheduler.jobs:
+            self._start_alone(ready.job, now, changes)
+        return self._given(ready, now, changes)
+
+    def _start_alone(self, job: JobId, now: int, changes: list[Change]) -> None:
+        if self._elastic is not None:
+            self._take_events(self._elastic, now, changes)
+        self._began[job] = now
+        allocation = nonsense.allocation("start", job, self.scheduler.start(job, now))
+        if self._elastic is not None:
+            self._take_events(self._elastic, now, changes)
+        changes.append(Start(job, None, allocation))
+
+    def _tell(self, event: Event, now: int, left: list[Change]) -> None:
+        if isinstance(event, Requeued) and event.job not in self.coscheduler.jobs:
+            del self._began[event.job]
+            self.scheduler.reschedule(event.job)
+        else:
+            super()._tell(event, now, left)
