@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 
 from cosched.adapters.batch_system import NodeState
 from cosched.adapters.manager import UnknownJobError
+from cosched.adapters.profile import Amounts
 from cosched.adapters.programs import Failure, Programs
 from cosched.adapters.slurm import commands, machine, reservations
 from cosched.adapters.slurm.commands import JobRow
 from cosched.adapters.slurm.plan import Plan
 from cosched.adapters.slurm.reservations import Reservation, ReservationError
 from cosched.adapters.slurm.settings import SlurmSettings
+from cosched.adapters.slurm.wants import shared
 
 _MOST_CONTROLS = 4  # concurrent commands that change jobs
 _MOST_IDS = 1000  # in one command
@@ -25,6 +28,7 @@ class Slurm:
 
     def __init__(self, settings: SlurmSettings) -> None:
         self._controls = asyncio.Semaphore(_MOST_CONTROLS)
+        self._share = frozenset[str]()  # what the jobs of one node share, once the configuration was read
         environment = {"SLURM_TIME_FORMAT": "%s"}
         conf = settings.conf or os.environ.get("SLURM_CONF")
         if conf:
@@ -62,7 +66,9 @@ class Slurm:
 
     async def config(self) -> dict[str, str]:
         """Return Slurm's configuration: parameters and values."""
-        return commands.parse_config(await self._run(commands.show_config()))
+        config = commands.parse_config(await self._run(commands.show_config()))
+        self._share = shared(config)
+        return config
 
     async def nodes(self) -> int:
         """Return how many nodes the cluster has, in any state."""
@@ -75,10 +81,18 @@ class Slurm:
     # Reservations. ReservationError: nothing has changed; UnavailableError: that is unknown, so take back what may be
 
     async def reserve(
-        self, name: str, user: str, nodes: Sequence[str], start: int | None, end: int, *flags: str
+        self,
+        name: str,
+        user: str,
+        nodes: Sequence[str],
+        start: int | None,
+        end: int,
+        flags: Iterable[str] = (),
+        licences: Amounts = MappingProxyType({}),
     ) -> None:
         """Reserve these nodes for a user's jobs from `start` (None: now) to `end`, in seconds since 1970."""
-        await self._control(reservations.create(name, user, nodes, start, end, *flags), reservations.failure)
+        asked = reservations.create(name, user, nodes, start, end, flags, licences)
+        await self._control(asked, reservations.failure)
         made = next((found for found in await self.reservations() if found.name == name), None)
         try:
             reservations.check_count(made, nodes)
@@ -120,9 +134,15 @@ class Slurm:
 
         Reservations come before jobs: the nodes of a job that leaves its reservation meanwhile count twice, not never.
         """
-        nodes, reserved = await asyncio.gather(self._run(machine.nodes()), self.reservations())
-        jobs = machine.parse_jobs(await self._run(machine.jobs()))
-        return Plan(now, machine.parse_nodes(nodes), jobs, reserved)
+        nodes, licences, reserved, counted = await asyncio.gather(
+            self._run(machine.nodes()),
+            self._run(machine.licences()),
+            self.reservations(),
+            self._run(machine.counts()),
+        )
+        jobs = machine.parse_jobs(await self._run(machine.jobs()), counted, self._share)
+        partitions, rooms = machine.parse_nodes(nodes), machine.parse_rooms(nodes)
+        return Plan(now, partitions, jobs, reserved, rooms, machine.parse_licences(licences))
 
     async def node_states(self) -> dict[str, NodeState]:
         """Return the states of all nodes."""

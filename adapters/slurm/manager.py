@@ -141,8 +141,13 @@ class SlurmManager(WatchedQueue, MeetingSystem):
                 job.kept_back = job.eligible
 
     def outlooks(self) -> dict[str, JobOutlook]:
-        """See the protocol: what `squeue --start` shows."""
-        return self._register.outlooks()
+        """See the protocol: what `squeue --start` shows, and why a job gets no slot."""
+        found = self._register.outlooks()
+        for job_id in found.keys() & self._slots.unplanned.keys():
+            told = found[job_id]
+            why = f"it gets no slot: {self._slots.unplanned[job_id]}"
+            found[job_id] = replace(told, reason="; ".join(filter(None, (told.reason, why))))
+        return found
 
     async def node_states(self) -> dict[str, NodeState]:
         return await self._slurm.node_states()

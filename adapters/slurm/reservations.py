@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 
 from cosched.adapters.manager import ManagerError
+from cosched.adapters.profile import Amounts
 from cosched.adapters.slurm import commands
 from cosched.adapters.slurm.commands import checked
 from cosched.adapters.slurm.hostlists import expand
+from cosched.adapters.slurm.wants import licences
 
 _OURS = re.compile(r"cosched-([1-9][0-9]{0,9})-([0-9]{1,18})-[0-9a-f]{32}")
 _RANDOM = 16  # bytes: whoever knows the name may put another job of the same user into the reservation
@@ -29,6 +32,7 @@ class Fault(StrEnum):
     """Why Slurm has refused a command about a reservation."""
 
     BUSY = "the nodes are busy"  # jobs run there
+    NO_LICENCE = "there are not so many licences, or they are reserved"
     OVERLAPS = "the nodes are reserved"
     FEWER_NODES = "fewer nodes were reserved than asked for"
     IN_USE = "a job is in the reservation"
@@ -41,6 +45,7 @@ class Fault(StrEnum):
 
 _FAULTS = (  # what the message of a failed command contains
     ("nodes are busy", Fault.BUSY),
+    ("Invalid license specification", Fault.NO_LICENCE),
     ("overlaps with another reservation", Fault.OVERLAPS),
     ("reservation is in use", Fault.IN_USE),
     ("Duplicate reservation name", Fault.EXISTS),
@@ -70,6 +75,7 @@ class Reservation:
     end: int
     nodes: frozenset[str]
     count: int  # Slurm's own count of the nodes
+    licences: Amounts = field(default_factory=dict, hash=False)
 
 
 def new_name(job_id: str, generation: int) -> str:
@@ -86,12 +92,24 @@ def whose(name: str) -> tuple[str, int] | None:
 # Arguments
 
 
-def create(name: str, user: str, nodes: Sequence[str], start: int | None, end: int, *flags: str) -> list[str]:
-    """Reserve nodes for a user's jobs from `start` (None: now) to `end`. ManagerError for a strange name."""
+def create(
+    name: str,
+    user: str,
+    nodes: Sequence[str],
+    start: int | None,
+    end: int,
+    flags: Iterable[str] = (),
+    its: Amounts = MappingProxyType({}),
+) -> list[str]:
+    """Reserve nodes, and licences (`its`), for a user's jobs from `start` (None: now) to `end`.
+
+    ManagerError for a strange name.
+    """
     begin = "now" if start is None else f"uts{start}"
     who = [f"reservationname={_word(name)}", f"users={_word(user)}", ",".join([_FLAGS, *flags])]
     place = [f"starttime={begin}", f"endtime=uts{end}", f"nodes={','.join(map(_word, nodes))}"]
-    return ["scontrol", "create", "reservation", *who, *place]
+    named = ",".join(f"{_word(licence)}:{count}" for licence, count in its.items())
+    return ["scontrol", "create", "reservation", *who, *place, *([f"licenses={named}"] if named else [])]
 
 
 def put_in(job_id: str, name: str) -> list[str]:
@@ -157,4 +175,6 @@ def _reservation(line: str) -> Reservation:
         start, end, count = (int(fields[key]) for key in ("StartTime", "EndTime", "NodeCnt"))
     except (KeyError, ValueError):
         raise ManagerError(f"scontrol showed a reservation as {line[:200]!a}") from None
-    return Reservation(fields["ReservationName"], start, end, frozenset(expand(fields.get("Nodes", ""))), count)
+    nodes = frozenset(expand(fields.get("Nodes", "")))
+    named = licences(fields.get("Licenses", "").removeprefix("(null)"))
+    return Reservation(fields["ReservationName"], start, end, nodes, count, named)

@@ -55,6 +55,7 @@ class Slots:
         self._glancing = asyncio.Lock()
         self._seen: tuple[float, Plan] | None = None  # the last look that was only for quotes, and when it began
         self._sweeps = False
+        self.unplanned: dict[str, str] = {}  # why jobs get no slots, whatever runs
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -75,9 +76,9 @@ class Slots:
         if self._sequences.begins_later(job) or job.job_id in self._slots:
             return REFUSED
         async with job.sequence, self._planning:
-            plan = await self._slurm.plan(_now())
+            plan = self._noted(job, await self._slurm.plan(_now()))
             turn = plan.may_start(job.job_id, budget, guards, ready)
-            name = None if turn is None else await self._make(job, 0, plan.now, NOW, turn.nodes)
+            name = None if turn is None else await self._make(job, 0, plan, NOW, turn.nodes)
             entered = name is not None and await self._enter(job, name, NOW)
         if turn is None and plan.leaves_to_slurm(job.job_id):
             return WantedStart(await self._sequences.try_start(job, patience))
@@ -99,11 +100,18 @@ class Slots:
         """
         if self._sequences.begins_later(job):
             return None
-        plan = await (self._glance() if job.phase is Phase.QUEUED else self._slurm.plan(_now()))
+        plan = self._noted(job, await (self._glance() if job.phase is Phase.QUEUED else self._slurm.plan(_now())))
         found = plan.earliest(job.job_id, not_before, paired)
         if keep and job.phase is Phase.QUEUED and self._is_earlier(job, found):
             return await self._keep(job, not_before, paired)
         return None if found is None else found.at
+
+    def _noted(self, job: BatchJob, plan: Plan) -> Plan:
+        if why := plan.unplanned(job.job_id):
+            self.unplanned[job.job_id] = why
+        else:
+            self.unplanned.pop(job.job_id, None)
+        return plan
 
     def _is_earlier(self, job: BatchJob, found: Opening | None) -> bool:
         slot = self._slots.get(job.job_id)
@@ -117,7 +125,7 @@ class Slots:
             found = plan.earliest(job.job_id, not_before, paired)
             if found is None or not self._is_earlier(job, found):
                 return None
-            name = await self._make(job, 0, plan.now, found.at, found.nodes)
+            name = await self._make(job, 0, plan, found.at, found.nodes)
             if name is None:
                 return None
             self._kept[job.job_id] = Slot(name, found.at)
@@ -154,7 +162,7 @@ class Slots:
                 found = plan.earliest(job.job_id, at, paired)
                 if found is None or found.at > max(at, plan.now):
                     return False
-                name = await self._make(job, generation, plan.now, at, found.nodes)
+                name = await self._make(job, generation, plan, at, found.nodes)
             return name is not None and await self._enter(job, name, at)
 
     async def claim(self, job: BatchJob, patience: float) -> int:
@@ -187,6 +195,7 @@ class Slots:
 
     def over(self, jobs: Mapping[str, BatchJob]) -> list[str]:
         """Return the jobs that need their slots no more: they were let go, or have ended."""
+        self.unplanned = {job_id: why for job_id, why in self.unplanned.items() if job_id in jobs}
         given = [*self._slots, *(self._kept.keys() - self._slots.keys())]
         return [job_id for job_id in given if job_id not in jobs or jobs[job_id].phase not in _WAITING]
 
@@ -237,21 +246,14 @@ class Slots:
 
     # Steps
 
-    async def _make(self, job: BatchJob, generation: int, now: int, at: int, nodes: Sequence[str]) -> str | None:
+    async def _make(self, job: BatchJob, generation: int, plan: Plan, at: int, nodes: Sequence[str]) -> str | None:
         """Make a reservation that the job is not in yet, beside any that it has; return its name. None: refused."""
         name = new_name(job.job_id, generation)
-        start, end = (None if at <= now else at), max(at, now) + job.time_limit + SPARE
-        has_nodes = [IGNORE_JOBS] if job.phase is Phase.OFFERED else []
         self._making.add(name)
         self._seen = None
         try:
-            try:
-                await self._slurm.reserve(name, job.owner, nodes, start, end, *has_nodes)
-            except ReservationError as error:
-                if error.fault is not Fault.OVERLAPS or job.job_id not in self._slots:
-                    raise
-                await self._slurm.reserve(name, job.owner, nodes, start, end, OVERLAP, *has_nodes)
-            if not has_nodes or (await self._slurm.plan(now)).is_free(job.job_id, at, nodes):
+            flags = await self._reserve(name, job, plan, at, nodes)
+            if IGNORE_JOBS not in flags or (await self._slurm.plan(plan.now)).is_free(job.job_id, at, nodes):
                 return name
         except ReservationError as error:
             _LOG.info("job %s has no slot: %s", job.job_id, error)
@@ -259,6 +261,28 @@ class Slots:
             _LOG.warning("job %s has no slot: %s", job.job_id, error)
         await self._discard(name)
         return None
+
+    async def _reserve(self, name: str, job: BatchJob, plan: Plan, at: int, nodes: Sequence[str]) -> list[str]:
+        """Reserve whole nodes: Slurm 22.05 reserves no devices. Return the flags that this took. ManagerError.
+
+        A job that takes a part of its nodes may share them with jobs that run; no others start there meanwhile.
+        """
+        now, asks = plan.now, plan.asks(job.job_id)
+        start, end = (None if at <= now else at), max(at, now) + job.time_limit + SPARE
+        flags = [IGNORE_JOBS] if job.phase is Phase.OFFERED else []
+        allowed = {Fault.OVERLAPS: OVERLAP} if job.job_id in self._slots else {}
+        if asks.amounts is not None:
+            allowed[Fault.BUSY] = IGNORE_JOBS
+        while True:
+            try:
+                await self._slurm.reserve(name, job.owner, nodes, start, end, flags, asks.licences)
+            except ReservationError as error:
+                flag = allowed.pop(error.fault, None)
+                if flag is None:
+                    raise
+                flags.append(flag)
+            else:
+                return flags
 
     async def _enter(self, job: BatchJob, name: str, at: int) -> bool:
         """Move the job into a reservation that was made for it, and remove the one in which it was."""

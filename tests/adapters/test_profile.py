@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosched.adapters.profile import FOREVER, Opening, Profile
+from cosched.adapters.profile import FOREVER, LICENCES, Asks, Opening, Profile
 
 NODES = [f"n{number}" for number in range(4)]
 NOW = 5
@@ -76,3 +76,50 @@ def test_a_job_gets_the_nodes_that_others_take_soonest() -> None:
 
 def test_nodes_that_cannot_be_used_are_never_free() -> None:
     assert profile_of([]).earliest(1, 1, 0, ["down"]) is None
+
+
+parts = st.dictionaries(st.sampled_from(["cpu", "gpu"]), st.integers(0, 3), max_size=2)
+shares = st.lists(
+    st.tuples(st.sets(st.sampled_from(NODES)), st.integers(0, 30), st.integers(1, 30), parts | st.none(), parts),
+    max_size=6,
+)
+ROOM = {**{node: {"cpu": 4, "gpu": 2} for node in NODES}, LICENCES: {"cpu": 3, "gpu": 3}}
+
+
+@given(shares, st.integers(1, 4), st.integers(1, 40), st.integers(0, 70), parts | st.none(), parts)
+@settings(max_examples=400, deadline=None)
+def test_a_job_that_takes_parts_of_nodes_and_licences_starts_once_they_are_there(
+    taken: list[tuple[set[str], int, int, dict[str, int] | None, dict[str, int]]],
+    count: int,
+    seconds: int,
+    not_before: int,
+    amounts: dict[str, int] | None,
+    licences: dict[str, int],
+) -> None:
+    profile = Profile(NOW, NODES, ROOM)
+    for nodes, start, length, its, of_machine in taken:
+        profile.take(nodes, start, start + length, Asks(its, of_machine))
+
+    def has_room(place: str, its: list[dict[str, int] | None], wanted: dict[str, int] | None) -> bool:
+        if None in its or (wanted is None and its):
+            return False
+        used = [sum(each.get(kind, 0) for each in its if each is not None) for kind in ("cpu", "gpu")]
+        return all(
+            (wanted or {}).get(kind, 0) == 0 or have + (wanted or {})[kind] <= ROOM[place].get(kind, 0)
+            for kind, have in zip(("cpu", "gpu"), used, strict=True)
+        )
+
+    def free(at: int) -> set[str]:
+        now = [each for each in taken if each[1] <= at < each[1] + each[2]]
+        if not has_room(LICENCES, [each[4] for each in now], licences):
+            return set()
+        return {node for node in NODES if has_room(node, [each[3] for each in now if node in each[0]], amounts)}
+
+    seen = {at: free(at) for at in range(HORIZON + 40)}
+    kept = lambda at: set(NODES).intersection(*(seen[second] for second in range(at, at + seconds)))  # noqa: E731
+    expected = next((at for at in range(max(NOW, not_before), HORIZON) if len(kept(at)) >= count), None)
+    found = profile.earliest(count, seconds, not_before, NODES, Asks(amounts, licences))
+    assert (found and found.at) == expected
+    assert found is None or set(found.nodes) <= kept(found.at)
+    fits = profile.fits(count, seconds, NODES, asks=Asks(amounts, licences))
+    assert (fits is not None) == (len(kept(NOW)) >= count)

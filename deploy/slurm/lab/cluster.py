@@ -17,7 +17,7 @@ from typing import TypeVar
 from deploy.lab.keeping import Keeping
 from deploy.lab.processes import with_descendants
 from deploy.lab.waiting import PATIENCE, LabError, tails, wait_for
-from deploy.slurm.lab.configuration import Options, node_name, replaced, slurm_conf
+from deploy.slurm.lab.configuration import Options, gres_conf, node_name, replaced, slurm_conf
 from deploy.slurm.lab.programs import find, search_path
 
 _T = TypeVar("_T")
@@ -52,6 +52,10 @@ class Cluster:
             folder.mkdir(parents=True, exist_ok=True)
         if options.job_submit is not None:
             shutil.copyfile(options.job_submit, self.directory / "job_submit.lua")
+        for gpu in range(options.gpus):
+            (self.directory / f"gpu{gpu}").touch()
+        if options.gpus:
+            (self.directory / "gres.conf").write_text(gres_conf(self.directory, options.gpus))
         self.conf.write_text(conf)
 
     @property

@@ -18,12 +18,15 @@ class Options:
 
     prolog, task_prolog, jobcomp: executables for PrologSlurmctld, TaskProlog and JobCompType=jobcomp/script.
     job_submit: a job_submit.lua, copied beside slurm.conf.
+    gpus: of each node; no devices, but Slurm counts them. memory: MB of each node, which Slurm counts; 0: it does not.
     lines: further lines of slurm.conf, `Key=Value`; they replace the laboratory's own lines of the same keys.
     quick: schedule at once (SchedulerParameters for tests) instead of at the pace of Slurm's defaults.
     """
 
     nodes: int = 4
     cpus: int = 1
+    gpus: int = 0
+    memory: int = 0
     prolog: Path | None = None
     task_prolog: Path | None = None
     jobcomp: Path | None = None
@@ -42,8 +45,12 @@ def slurm_conf(name: str, directory: Path, ports: list[int], options: Options) -
     settings = _basics(name, directory, ports[0]) | _hooks(options)
     if options.quick:
         settings["SchedulerParameters"] = QUICK
+    if options.gpus:
+        settings["GresTypes"] = "gpu"
+    if options.memory:
+        settings["SelectTypeParameters"] = "CR_CPU_Memory"
     lines = replaced((f"{key}={value}" for key, value in settings.items()), options.lines)
-    return "\n".join([*lines, *_nodes(name, ports[1:], options.cpus), *_partition(lines)]) + "\n"
+    return "\n".join([*lines, *_nodes(name, ports[1:], options), *_partition(lines)]) + "\n"
 
 
 def replaced(lines: Iterable[str], by: Iterable[str]) -> list[str]:
@@ -92,9 +99,17 @@ def _hooks(options: Options) -> dict[str, str]:
     return settings
 
 
-def _nodes(name: str, ports: list[int], cpus: int) -> list[str]:
+def _nodes(name: str, ports: list[int], options: Options) -> list[str]:
     where = "NodeHostname=localhost NodeAddr=127.0.0.1"
-    return [f"NodeName={node_name(name, i)} {where} Port={port} CPUs={cpus}" for i, port in enumerate(ports, 1)]
+    have = f"CPUs={options.cpus}"
+    have += f" Gres=gpu:{options.gpus}" if options.gpus else ""
+    have += f" RealMemory={options.memory}" if options.memory else ""
+    return [f"NodeName={node_name(name, i)} {where} Port={port} {have}" for i, port in enumerate(ports, 1)]
+
+
+def gres_conf(directory: Path, gpus: int) -> str:
+    """Return the gres.conf of nodes with so many GPUs; Slurm wants files, and complains that these are no devices."""
+    return f"Name=gpu File={directory}/gpu[0-{gpus - 1}]\n"
 
 
 def _partition(lines: list[str]) -> list[str]:

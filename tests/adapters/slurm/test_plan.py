@@ -12,16 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched.adapters.batch_system import Foreseen
-from cosched.adapters.profile import LATE, Opening
+from cosched.adapters.profile import LATE, Asks, Opening
 from cosched.adapters.slurm.machine import MachineJob
 from cosched.adapters.slurm.plan import MARGIN, Allowance, EarlyStart, Plan, allowance
 from cosched.adapters.slurm.reservations import Reservation, new_name
+from cosched.adapters.slurm.wants import Node, Wants
 
 NOW = 1000
 NODES = [f"n{number}" for number in range(6)]
 MAIN = {"main": frozenset(NODES)}
 HALF = Fraction(1, 2)
 HORIZON = NOW + 400
+ODD = Wants(uncounted="its constraint [a|b] is not one list of features with & or with |")
 
 
 def job(number: int, count: int, limit: int, submitted: int = 900, **fields: object) -> MachineJob:
@@ -31,7 +33,7 @@ def job(number: int, count: int, limit: int, submitted: int = 900, **fields: obj
         True,
         False,
         False,
-        False,
+        Wants(),
         count,
         1000 - number,
         submitted,
@@ -44,9 +46,9 @@ def job(number: int, count: int, limit: int, submitted: int = 900, **fields: obj
     return replace(waits, **fields)  # type: ignore[arg-type]
 
 
-def running(number: int, nodes: Sequence[str], end: int | None) -> MachineJob:
+def running(number: int, nodes: Sequence[str], end: int | None, **fields: object) -> MachineJob:
     """A job that has these nodes until `end`."""
-    return job(number, len(nodes), 60, queued=False, end=end, nodes=frozenset(nodes))
+    return job(number, len(nodes), 60, queued=False, end=end, nodes=frozenset(nodes), **fields)
 
 
 def plan(*jobs: MachineJob, reservations: Sequence[Reservation] = ()) -> Plan:
@@ -197,17 +199,67 @@ def test_jobs_of_other_nodes_are_not_in_the_way() -> None:
     assert both.may_start("2", Fraction(0), {}, ()) is None
 
 
-@pytest.mark.parametrize("doubtful", [{"wishes": True}, {"limit": 0}, {"kept_back": True}, {"reservation": "r"}])
+@pytest.mark.parametrize("doubtful", [{"wants": ODD}, {"limit": 0}, {"kept_back": True}, {"reservation": "r"}])
 def test_a_job_of_which_we_know_too_little_has_its_turn_from_slurm_only(doubtful: dict[str, object]) -> None:
     look = plan(replace(job(2, 1, 10), **doubtful))  # type: ignore[arg-type]
     assert look.may_start("2", HALF, {}, ()) is None
     assert look.leaves_to_slurm("2") == ("kept_back" not in doubtful)
-    if doubtful.keys() & {"wishes", "limit"}:
+    if doubtful.keys() & {"wants", "limit"}:
         assert look.earliest("2", 0, ()) is None
 
 
+GPUS = {node: Node(frozenset({"fast" if node in "n0 n1" else "slow"}), {"cpu": 4, "gres/gpu": 2}) for node in NODES}
+
+
+def gpu(**fields: object) -> Wants:
+    """One CPU and one GPU of each node."""
+    amounts = {"cpu": 1, "gres/gpu": 1}
+    return replace(Wants(amounts=frozenset(amounts.items()), asks=Asks(amounts)), **fields)  # type: ignore[arg-type]
+
+
+def test_jobs_that_share_nodes_get_slots_where_devices_are_left() -> None:
+    """Each node runs one job with a GPU; a pair's job of two GPUs of a node waits, one of one GPU starts."""
+    run = [running(10 + n, [node], NOW + 50 + n, wants=gpu()) for n, node in enumerate(NODES)]
+    two = replace(job(2, 1, 10), wants=gpu(asks=Asks({"cpu": 1, "gres/gpu": 2})))
+    one = job(3, 6, 10, wants=gpu())
+    look = Plan(NOW, MAIN, [*run, two, one], [], GPUS)
+    assert look.earliest("2", NOW, ()) == Opening(NOW + 50 + MARGIN, ("n0",))
+    assert look.may_start("3", HALF, {}, ()) == EarlyStart((*NODES[1:], "n0"), "2", NOW + 51 + 75, 0)
+
+
+def test_slots_are_where_the_features_are_and_when_licences_are_free() -> None:
+    fast = Wants(frozenset([frozenset({"fast"})]))
+    run = [running(10, ["n0"], NOW + 50), running(11, ["n5"], NOW + 30, wants=Wants(asks=Asks(None, {"matlab": 3})))]
+    look = [job(2, 2, 10, wants=fast), job(3, 1, 10, wants=Wants(asks=Asks(None, {"matlab": 2})))]
+    plan = Plan(NOW, MAIN, [*run, *look], [], GPUS, {"matlab": 4})
+    assert plan.earliest("2", NOW, ()) == Opening(NOW + 50 + MARGIN, ("n0", "n1"))
+    assert plan.earliest("3", NOW, ()).at == NOW + 30 + MARGIN
+    booked = Reservation(new_name("9", 1), NOW + 20, NOW + 90, frozenset(["n4"]), 1, {"matlab": 3})
+    assert Plan(NOW, MAIN, look, [booked], GPUS, {"matlab": 4}).earliest("3", NOW + 15, ()).at == NOW + 90
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"limit": 0}, "it has no time limit"),
+        ({"reservation": "maint"}, "it is in the reservation maint"),
+        ({"wants": ODD}, ODD.uncounted),
+        ({"wants": Wants(asks=Asks(None, {"matlab": 5}))}, "the cluster has not the licences 5 matlab"),
+        ({"wants": Wants(asks=Asks(None, {"foo": 1}))}, "the cluster has not the licences 1 foo"),
+        ({"wants": Wants(amounts=frozenset({("gres/gpu", 3)}))}, "there are too few usable nodes that are as it wants"),
+        ({"count": 7}, "there are too few usable nodes that are as it wants"),
+        ({}, ""),
+    ],
+)
+def test_a_job_is_told_why_no_slot_can_be_planned(fields: dict[str, object], why: str) -> None:
+    look = Plan(NOW, MAIN, [replace(job(2, 1, 10), **fields)], [], GPUS, {"matlab": 4})  # type: ignore[arg-type]
+    assert look.unplanned("2").startswith(why)
+    assert bool(look.unplanned("2")) == bool(why)
+    assert bool(why) == (look.earliest("2", NOW, ()) is None)
+
+
 def test_nobody_is_pushed_of_whom_we_cannot_tell_where_it_may_run() -> None:
-    look = plan(running(9, NODES[:4], NOW + 300), job(1, 6, 60, wishes=True), job(2, 2, 10))
+    look = plan(running(9, NODES[:4], NOW + 300), job(1, 6, 60, wants=ODD), job(2, 2, 10))
     assert look.may_start("2", Fraction(100), {}, ()) is None
 
 

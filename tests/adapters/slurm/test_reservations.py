@@ -41,7 +41,7 @@ def test_nodes_are_reserved_by_name_and_instants_are_in_seconds_since_1970() -> 
         *("flags=no_hold_jobs_after,purge_comp=1", "starttime=uts100", "endtime=uts160", "nodes=n1,n2"),
     ]
     assert "starttime=now" in reservations.create("r", "ann", NODES, None, 160)
-    beside = reservations.create("r", "ann", NODES, 100, 160, reservations.OVERLAP)
+    beside = reservations.create("r", "ann", NODES, 100, 160, [reservations.OVERLAP])
     assert "flags=no_hold_jobs_after,purge_comp=1,overlap" in beside
 
 
