@@ -27,6 +27,7 @@ from cosched.service.manager.queues import BatchQueue
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.linking import Coupled
 from cosched.service.peers.peers import PeerClients
+from cosched.service.planning.near_names import Sought, unclear
 from cosched.service.planning.reasons import Reasons
 from cosched.service.store import Store
 from cosched.service.tasks import Tasks
@@ -94,6 +95,19 @@ async def test_a_job_that_does_not_name_one_of_several_domains_waits_and_says_so
     assert reason is not None
     assert reason.text == SAID
     assert "cosched link 1 names another" in reason.change
+
+
+async def test_who_waits_for_such_a_job_hears_why_it_is_nobody_s_mate(store: Store) -> None:
+    made = Offered(store, Coupled(BOTH), on_mate_unknown=OnMateUnknown.WAIT)
+    await made.appears(named_mate("", "run7"))
+    domain, sought = made.site.domain, Sought("ann", "run7", of_group=False)
+    for peer in BOTH:
+        assert unclear(domain, peer, sought) == f"job 1 on a has no mate: {SAID}"
+    for peer, other in (("d", sought), ("b", sought._replace(owner="bob")), ("b", sought._replace(name="run8"))):
+        assert unclear(domain, peer, other) == ""
+    made.offers.hear(Relinked("1", named_mate("c", "run7")))
+    await made.idle()
+    assert unclear(domain, "b", sought) == ""
 
 
 async def test_a_job_that_would_start_alone_does(store: Store) -> None:

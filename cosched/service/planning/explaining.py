@@ -21,7 +21,7 @@ from cosched.service.manager.queues import Queue
 from cosched.service.peers.mate_looks import LOOKS_ON, MateLooks
 from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.planning.estimates import OWN, TOGETHER, Estimates, cut
-from cosched.service.planning.near_names import Sought, may_be_meant, name_near, sought_by
+from cosched.service.planning.near_names import Sought, may_be_meant, name_near, sought_by, unclear
 from cosched.service.planning.reasons import Reasons
 from cosched.service.store import JobRecord, StoreError
 from cosched.service.wire.fields import number
@@ -129,7 +129,8 @@ class Explaining:
 
     def _told(self, peer: Domain, caller: JobId, job: JobId | Sought, plan: Plan) -> Outlook:
         if isinstance(job, Sought):
-            return Outlook(job=self._ref(""), near=name_near(self._domain, peer, job))
+            near, problem = name_near(self._domain, peer, job), unclear(self._domain, peer, job)
+            return Outlook(job=self._ref(""), near=near, problem=problem)
         record = self._domain.jobs.get(job)
         if record is None and (id := number(job)) is not None:
             record = self._domain.store.job(id)
@@ -287,7 +288,8 @@ class Explaining:
             answer = await self._peers.explain(peer, ExplainMatesRequest(pairs=[pair]))
         except CallError:
             return
-        near = answer.outlooks[0].near if answer.outlooks else ""
+        near, said = (answer.outlooks[0].near, answer.outlooks[0].problem) if answer.outlooks else ("", "")
+        mate.problem = said or mate.problem
         if near and may_be_meant(self._domain, peer, sought, near):
             mate.near = near
             job, group = told.job.job, [other.job.domain for other in told.mates] if sought.of_group else ()

@@ -7,11 +7,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cosched.core.job import WAITING
-from cosched.core.protocol import Domain, named_group, named_mate
+from cosched.core.protocol import Domain, MateProblem, named_group, named_mate
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord
 from cosched.validation.near_names import nearest
 from cosched.validation.pair_names import is_pair_name
+from cosched.wrong_mates import ANY_OF, wrong_mate
 
 MOST_NAMES = 1000  # of one owner, waiting for the same domain, that are compared
 
@@ -39,6 +40,17 @@ def name_near(domain: LiveDomain, peer: Domain, sought: Sought) -> str:
     ]
     names = {seeks.name for record in waiting if (seeks := sought_by(record)) and seeks.of_group == sought.of_group}
     return "" if sought.name in names or len(names) > MOST_NAMES else nearest(sought.name, names)
+
+
+def unclear(domain: LiveDomain, peer: Domain, sought: Sought) -> str:
+    """Return which job of the same owner waits here by this name, and does not say for which domain; else empty."""
+    owner = domain.core.names.owner_here(peer, sought.owner)
+    for job, record in domain.jobs.items():
+        meant = record.named.peer if record.owner == owner and record.named is not None else ""
+        if ANY_OF in meant and peer in meant.split(ANY_OF) and sought_by(record) == sought._replace(owner=owner):
+            said = wrong_mate(meant, None, sought.name, MateProblem.NO_DOMAIN)
+            return f"job {job} on {domain.name} has no mate: {said}"
+    return ""
 
 
 def may_be_meant(domain: LiveDomain, peer: Domain, sought: Sought, near: str) -> bool:
