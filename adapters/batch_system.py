@@ -65,8 +65,21 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Divided:
+    """The tasks of an array, each a job with a mate: the task of the same number of an array on the other domain.
+
+    It may be repeated, when more tasks are known. `named`: whom the array names, without a number.
+    """
+
+    job_id: str
+    owner: str
+    named: Named
+    tasks: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
 class Gone:
-    """A job that was Refused has ended, as far as is known."""
+    """A job that was Refused, or an array that was Divided, has ended, as far as is known."""
 
     job_id: str
 
@@ -144,7 +157,7 @@ class JobOutlook:
     queued: int = 0  # so many wait there
 
 
-BatchReport = Appeared | Refused | Gone | Relinked | Offered | Withdrawn | Resized | Freed | Started | Ended
+BatchReport = Appeared | Refused | Divided | Gone | Relinked | Offered | Withdrawn | Resized | Freed | Started | Ended
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,10 @@ _TEXTS: Mapping[str, str] = {
     MateProblem.OTHER_DOMAINS: "the job of that name on {domain} names other domains, as its group",
     MateProblem.NO_GROUPS: "{domain} takes no members of groups",
     MateProblem.CIRCLE: "{mate} ends with this job, which would end with that one: leave out one --ends-with",
-    MateProblem.ARRAY: "{mate} is a job array, which can have no mate: submit its tasks there as jobs of their own",
+    MateProblem.ARRAY: (
+        "{mate} and this job are not arrays of the same tasks: arrays (of Slurm) pair task by task, and one "
+        "job with one job"
+    ),
     MateProblem.HETEROGENEOUS: "{mate} is a heterogeneous job, which can have no mate: submit it there as a plain one",
 }
 _NOT_SAID = "{domain} knows no such pair: {mate} is not there, has ended, or is another job's mate or another user's"
@@ -56,7 +59,10 @@ _OF_GROUPS: Mapping[str, str] = {
         "the job on {domain} ends with this one, and this one would end with that, or by way of others: leave out one "
         "--ends-with"
     ),
-    MateProblem.ARRAY: "its job on {domain} is a job array, which can be no member: submit it there as a plain job",
+    MateProblem.ARRAY: (
+        "its job on {domain} and this one are not arrays of the same tasks: arrays (of Slurm) meet task by task, "
+        "and one job with one job"
+    ),
     MateProblem.HETEROGENEOUS: "its job on {domain} is a heterogeneous job, which can be no member: submit a plain one",
 }
 

@@ -40,6 +40,7 @@ class BatchJob:
     name: str = ""
     time_limit: int = 0  # seconds; 0: none
     account: str = ""
+    task: int | None = None  # its number, if it is one of an array
     phase: Phase = Phase.QUEUED
     reason: str = ""  # why it waits, by squeue
     expected: int | None = None  # when Slurm's backfilling expects to start it while it waits

@@ -33,11 +33,14 @@ class Slurm:
         conf = settings.conf or os.environ.get("SLURM_CONF")
         if conf:
             environment["SLURM_CONF"] = str(conf)
+        self._tasks: dict[str, str] = {}  # of jobs that are tasks: an array's last task has the array's own id
         self._programs = Programs("Slurm", settings.bin, settings.command_timeout, environment)
 
     async def queue(self) -> list[JobRow]:
         """Return all jobs, without their comments."""
-        return commands.parse_rows(await self._run(commands.queue()))
+        rows = commands.parse_rows(await self._run(commands.queue()))
+        self._tasks = _tasks_among(rows)
+        return rows
 
     async def details(self, job_ids: Sequence[str]) -> list[JobRow]:
         """Return those of the jobs that Slurm knows, with their comments."""
@@ -46,23 +49,39 @@ class Slurm:
             with suppress(UnknownJobError):  # Slurm says so if only one job is asked for
                 printed = await self._run(commands.details(job_ids[start : start + _MOST_IDS]))
                 rows += commands.parse_rows(printed, comments=True)
+        self._tasks |= _tasks_among(rows)
         return rows
+
+    async def tasks(self, array: str) -> list[int]:
+        """Return the numbers of an array's tasks that wait."""
+        return [int(number) for number in (await self._run(commands.tasks(array))).split()]
+
+    async def part(self, array: str, tasks: Sequence[int], comment: str) -> None:
+        """Have Slurm make jobs of their own of all these tasks.
+
+        Any change of one task does that: each is given the comment that it has. The last one is alone then.
+        """
+        await asyncio.gather(*(self._part(f"{array}_{task}", comment) for task in tasks[:-1]))
+
+    async def _part(self, task: str, comment: str) -> None:
+        with suppress(UnknownJobError):  # it was cancelled meanwhile
+            await self._control(commands.set_comment(task, comment))
 
     async def set_start(self, job_id: str, delay: int) -> None:
         """Let a job start in `delay` seconds at the earliest. UnknownJobError, NotPendingError."""
-        await self._control(commands.set_start(job_id, delay))
+        await self._control(commands.set_start(self._named(job_id), delay))
 
     async def set_comment(self, job_id: str, comment: str) -> None:
         """Replace a job's comment. UnknownJobError."""
-        await self._control(commands.set_comment(job_id, comment))
+        await self._control(commands.set_comment(self._named(job_id), comment))
 
     async def requeue(self, job_id: str) -> None:
         """End a batch job and queue it again. UnknownJobError; ManagerError if it is not launched yet or is ending."""
-        await self._control(commands.requeue(job_id))
+        await self._control(commands.requeue(self._named(job_id)))
 
     async def cancel(self, job_id: str) -> None:
         """Cancel a job; do nothing if it has ended or is unknown."""
-        await self._control(commands.cancel(job_id))
+        await self._control(commands.cancel(self._named(job_id)))
 
     async def config(self) -> dict[str, str]:
         """Return Slurm's configuration: parameters and values."""
@@ -103,15 +122,15 @@ class Slurm:
 
     async def put_in(self, job_id: str, name: str) -> None:
         """Let a job, pending or with nodes, start in a reservation only from now on. UnknownJobError: it has ended."""
-        await self._control(reservations.put_in(job_id, name), reservations.failure)
+        await self._control(reservations.put_in(self._named(job_id), name), reservations.failure)
 
     async def begin_in(self, job_id: str, name: str) -> None:
         """Let a pending job start in a reservation only, and soon. UnknownJobError: it has ended; NotPendingError."""
-        await self._control(reservations.begin_in(job_id, name), reservations.failure)
+        await self._control(reservations.begin_in(self._named(job_id), name), reservations.failure)
 
     async def take_out(self, job_id: str) -> None:
         """Take a job, pending or with nodes, out of its reservation. UnknownJobError: it has ended."""
-        await self._control(reservations.take_out(job_id), reservations.failure)
+        await self._control(reservations.take_out(self._named(job_id)), reservations.failure)
 
     async def delete_reservation(self, name: str) -> None:
         """Delete a reservation in which no job is."""
@@ -152,9 +171,17 @@ class Slurm:
         """Return the partition of jobs that name none; None: there is none."""
         return machine.parse_default(await self._run(machine.default_partition()))
 
+    def _named(self, job_id: str) -> str:
+        """Return how a command names a job, so that it does not mean the whole array."""
+        return self._tasks.get(job_id, job_id)
+
     async def _control(self, argv: list[str], failure: Failure = commands.failure) -> None:
         async with self._controls:
             await self._run(argv, failure)
 
     async def _run(self, argv: list[str], failure: Failure = commands.failure) -> bytes:
         return await self._programs.run(argv, failure)
+
+
+def _tasks_among(rows: Iterable[JobRow]) -> dict[str, str]:
+    return {row.job_id: f"{row.array}_{row.task}" for row in rows if row.task is not None}

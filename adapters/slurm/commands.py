@@ -13,6 +13,7 @@ from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobE
 from cosched.adapters.slurm.comments import MAX_COMMENT
 
 _JOB_ID = re.compile(r"[1-9][0-9]{0,9}")
+_TASK_OF = re.compile(rf"{_JOB_ID.pattern}_[0-9]{{1,9}}")
 _DURATION = re.compile(r"(?:([0-9]+)-)?(?:([0-9]+):)?([0-9]+):([0-9]+)")
 _DIGITS = re.compile(r"[0-9]+")
 _WIDTHS = {  # fields of squeue --Format, with their widths; longer values are cut off
@@ -67,6 +68,7 @@ class JobRow:
 
     job_id: str
     array: str | None  # the array job of this job or task
+    task: int | None  # the number of this task of it; None: there are several, which Slurm has not parted yet
     het: str | None  # the heterogeneous job of this component
     state: str  # PENDING, CONFIGURING, RUNNING, COMPLETED, ...
     reason: str  # why it waits: BeginTime, Cleaning, Resources, ...; "None" if Slurm has not looked at it yet
@@ -89,8 +91,8 @@ class JobRow:
 
 
 def checked(job_id: str) -> str:
-    """Return the id if it may stand in a command. UnknownJobError: Slurm has no such ids."""
-    if not _JOB_ID.fullmatch(job_id):
+    """Return the id, or ARRAY_TASK, if it may stand in a command. UnknownJobError: Slurm has no such ids."""
+    if not _JOB_ID.fullmatch(job_id) and not _TASK_OF.fullmatch(job_id):
         raise UnknownJobError(f"no job of Slurm is named {job_id[:64]!a}")
     return job_id
 
@@ -118,6 +120,11 @@ def set_start(job_id: str, delay: int) -> list[str]:
 def set_comment(job_id: str, comment: str) -> list[str]:
     """Replace a job's comment. UnknownJobError."""
     return ["scontrol", "update", f"jobid={checked(job_id)}", f"comment={comment}"]
+
+
+def tasks(array: str) -> list[str]:
+    """Show the numbers of an array's tasks that Slurm has not parted from the others. UnknownJobError."""
+    return ["squeue", "-h", "-a", "-r", "-t", "PENDING", "-j", checked(array), "-o", "%K"]
 
 
 def requeue(job_id: str) -> list[str]:
@@ -238,6 +245,7 @@ def _job_row(fields: dict[str, str]) -> JobRow:
     return JobRow(
         job_id=fields["JobID"],
         array=None if fields["ArrayTaskID"] in ("N/A", "") else fields["ArrayJobID"],
+        task=int(fields["ArrayTaskID"]) if fields["ArrayTaskID"].isdecimal() else None,
         het=None if fields["HetJobID"] in _NONE else fields["HetJobID"],
         state=fields["State"],
         reason=fields["Reason"],

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from cosched.adapters.mate_words import GROUP, read_group, read_terms, write_group, write_terms
-from cosched.core.protocol import Named, Terms, Window, named_group, named_mate
+from cosched.core.protocol import Named, Terms, Window, array_of, named_group, named_mate
 from cosched.validation.group_windows import read_window, those_apart
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
@@ -32,7 +32,7 @@ ADOPTABLE = f"{MARK}adoptable"
 MAX_COMMENT = 1024  # bytes, Slurm's limit
 MAX_NAME = 128  # characters of a job's id
 # Why a job cannot have a mate, or cannot yield; job_submit.lua has the same texts.
-ARRAY = "a job array cannot have a mate: its tasks start one by one"
+ARRAY = "a job array names its tasks' mates by pair=NAME, those of the same numbers in another array, and no single job"
 HET = "a heterogeneous job cannot have a mate: its components start one by one"
 NO_REQUEUE = "with --no-requeue this job can only wait for its mate on its nodes; it cannot yield"
 _BLANKS = re.compile(r"[ \t\n\v\f\r]+")
@@ -75,6 +75,16 @@ def find(comment: str) -> Named | None:
     return _starts(named, when) if when else named
 
 
+def of_task(named: Named, task: int | None) -> Named:
+    """Return the mate of an array's task (None: of a plain job), whose array names it without a number."""
+    return named if task is None else named._replace(name=f"{named.name}[{task}]")
+
+
+def is_of_task(named: Named, task: int | None) -> bool:
+    """Whether a job can name this mate that is a task of this number of an array, or none (None)."""
+    return (array_of(named.name) or ("", None))[1] == task
+
+
 def _terms(words: Sequence[str]) -> Terms:
     """Return what the job does when others end. CommentError."""
     said = {}
@@ -106,7 +116,7 @@ def add(comment: str, named: Named) -> str:
 
     A comment that names this mate and has `cosched:or-alone` keeps it.
     """
-    before = find(comment)
+    named, before = named._replace(name=(array_of(named.name) or (named.name,))[0]), find(comment)
     if before in (named, named._replace(or_alone=True)):
         return comment
     if before is not None:

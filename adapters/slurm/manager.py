@@ -14,6 +14,7 @@ from pathlib import Path
 from cosched.adapters.batch_system import (
     BatchReport,
     BatchSystemFactory,
+    Divided,
     Foreseen,
     Freed,
     JobOutlook,
@@ -30,6 +31,7 @@ from cosched.adapters.manager import ManagerError, SlotsOnRecord, UnknownJobErro
 from cosched.adapters.permissions import Account
 from cosched.adapters.programs import until_it_answers
 from cosched.adapters.slurm import commands, comments
+from cosched.adapters.slurm.arrays import TOO_MANY
 from cosched.adapters.slurm.batch_job import BatchJob, Phase
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.commands import JobRow
@@ -125,11 +127,12 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         rows = await self._slurm.details(self._register.unknown(await self._slurm.queue()))
         for row in rows:
             self._register.learn(row)
+        self._register.tell_arrays()
         self._claim_pauses()
         told = [self._reports.get_nowait() for _ in range(self._reports.qsize())]
         for report in told:
             self._reports.task_done()
-            if isinstance(report, Refused):
+            if isinstance(report, Refused | Divided):
                 self._reports.put_nowait(report)
         return rows
 
@@ -162,7 +165,7 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         if not self._register.names_no_mate(job_id):
             return False
         async with self._learning:
-            found = [row for row in await self._slurm.details([job_id]) if _can_name(row) and may(_lone(row))]
+            found = [row for row in await self._rows_of(job_id) if _can_name(row) and may(_lone(row))]
             for row in found:
                 await self._adopt(row, named)
         await self._reports.join()
@@ -258,16 +261,22 @@ class SlurmManager(WatchedQueue, MeetingSystem):
     async def relink(self, job_id: str, named: Named) -> None:
         """See the protocol: the comment keeps the rest."""
         job = self._of(job_id)
-        for row in await self._slurm.details([job_id]):
+        if not comments.is_of_task(named, job.task):
+            raise ValueError(comments.ARRAY)
+        for row in await self._rows_of(job_id):
             await self._slurm.set_comment(job_id, comments.add(comments.remove(row.comment or ""), named))
             job.named = named
 
     async def part(self, job_id: str) -> None:
         """See the protocol: the comment keeps the rest."""
         job = self._of(job_id)
-        for row in await self._slurm.details([job_id]):
+        for row in await self._rows_of(job_id):
             await self._slurm.set_comment(job_id, comments.remove(row.comment or ""))
             job.named = None
+
+    async def _rows_of(self, job_id: str) -> list[JobRow]:
+        """Return the row of a job; Slurm shows a whole array for the id of its last task."""
+        return [row for row in await self._slurm.details([job_id]) if row.job_id == job_id]
 
     async def hasten(self, job_id: str) -> None:
         await self._sequences.hasten(self._of(job_id))
@@ -325,6 +334,8 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         began = self._now()
         rows = await self._slurm.queue()
         await self._learn(self._register.unknown(rows))
+        if self._register.tell_arrays():
+            self._watch.hint()  # their tasks are jobs now
         for row in self._register.see(rows, began):
             self._tasks.begin(self._sequences.mend(row, 0))
         self._requeue_unlaunched()
@@ -343,6 +354,8 @@ class SlurmManager(WatchedQueue, MeetingSystem):
             unknown = [job_id for job_id in job_ids if job_id not in self._register.jobs]
             for row in await self._slurm.details(unknown):
                 self._register.learn(row)
+            for array, owner in await self._register.arrays.divide(self._slurm):
+                self._register.refuse(array, owner, TOO_MANY)
 
     async def _learn_of_offers(self) -> None:
         """Query the jobs of all offers that came during the last query, with one call of squeue."""

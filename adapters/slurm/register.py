@@ -21,9 +21,10 @@ from cosched.adapters.batch_system import (
 )
 from cosched.adapters.manager import Ended, Started
 from cosched.adapters.slurm import states
+from cosched.adapters.slurm.arrays import Arrays
 from cosched.adapters.slurm.batch_job import BatchJob, Phase
 from cosched.adapters.slurm.commands import JobRow, number
-from cosched.adapters.slurm.comments import ARRAY, HET, CommentError, find
+from cosched.adapters.slurm.comments import ARRAY, HET, CommentError, find, of_task
 from cosched.adapters.slurm.hook_protocol import HookEnd, Offer
 from cosched.adapters.slurm.places import Waiting, places, waiting_jobs
 from cosched.adapters.slurm.states import SECOND, Stage
@@ -57,6 +58,7 @@ class Register:
         self._waits = waits
         self._others: dict[str, int] = {}  # jobs without a mate: when they were submitted
         self._refused: set[str] = set()
+        self.arrays = Arrays()
         self._unlaunched: list[BatchJob] = []
         self._waiting_jobs: list[Waiting] = []  # of all jobs that wait, by the last look
         self._numbers = itertools.count(1)  # of offers
@@ -78,8 +80,10 @@ class Register:
         """Add a job from a row with its comment."""
         if row.job_id in self.jobs:
             return
-        offer = self.unseen.pop(row.job_id, None)
         named = self._named(row)
+        if named is not None and row.array is not None and not self.arrays.note(row):
+            return
+        offer = self.unseen.pop(row.job_id, None)
         if named is None:
             self._others[row.job_id] = row.submitted_at
             if offer is not None:
@@ -87,7 +91,7 @@ class Register:
             return
         job = self.jobs[row.job_id] = BatchJob(
             row.job_id, row.user, named, row.nodes, row.can_yield, row.submitted_at, row.submitted_at, row.restarts,
-            name=row.name, time_limit=row.time_limit, account=row.account,
+            name=row.name, time_limit=row.time_limit, account=row.account, task=row.task,
             phase=Phase.CHOSEN if states.stage(row.state) is Stage.CHOSEN else Phase.QUEUED,
         )  # fmt: skip
         job.changed, job.told_nodes = self._clock(), row.nodes
@@ -96,6 +100,14 @@ class Register:
         self._follow(job, row)
         if offer is not None:
             self._take_offer(job, offer)
+
+    def tell_arrays(self) -> bool:
+        """Report the arrays of which more tasks are jobs of their own; return whether there are any."""
+        told = self.arrays.untold()
+        for array in told:
+            self._refused.add(array.job_id)  # by its own id it is no job that has a mate
+            self._report(array)
+        return bool(told)
 
     def see(self, rows: Iterable[JobRow], began: float) -> list[JobRow]:
         """Process all rows of a look at the queue that began at `began` by the loop's clock.
@@ -121,6 +133,7 @@ class Register:
         gone = self._refused - {name for row in there for name in (row.job_id, row.array, row.het) if name}
         self._refused -= gone
         for name in gone:
+            self.arrays.forget(name)
             self._report(Gone(name))
 
     def _follow(self, job: BatchJob, row: JobRow) -> None:
@@ -238,11 +251,8 @@ class Register:
 
     def offered(self, offer: Offer) -> bool:
         """Note that a hook waits. False: the job's details have to be queried first."""
-        if offer.array is not None or offer.het is not None:
-            name = (offer.array or offer.het or "").replace("+", "_").partition("_")[0]
-            self._refuse_alone(
-                name or offer.job_id, offer, ARRAY if offer.array is not None else HET, _asked_for(offer)
-            )
+        if offer.het is not None:
+            self._refuse_alone(offer.het.partition("+")[0] or offer.job_id, offer, HET, _asked_for(offer))
             return True
         job = self.jobs.get(offer.job_id)
         if job is None:
@@ -287,6 +297,7 @@ class Register:
             return False
         try:
             named = find(offer.comment)
+            named = None if named is None else of_task(named, job.task)
         except CommentError as error:
             self.relink(job, None)
             self._refuse_alone(job.job_id, offer, str(error))
@@ -356,11 +367,13 @@ class Register:
         except CommentError as error:
             named, reason = None, str(error)
         else:
-            reason = "" if named is None else ARRAY if row.array else HET if row.het else ""
+            named = None if row.array in self.arrays.alone else named
+            alone = row.array is not None and named is not None and not named.name
+            reason = "" if named is None else ARRAY if alone else HET if row.het else ""
         if not reason:
-            return named
+            return None if named is None else of_task(named, row.task)
         if states.stage(row.state) is not Stage.ENDED:
-            self._refuse(row.array or row.het or row.job_id, row.user, reason, named)
+            self.refuse(row.array or row.het or row.job_id, row.user, reason, named)
         return None
 
     def relink(self, job: BatchJob, named: Named | None) -> None:
@@ -369,10 +382,10 @@ class Register:
         self._report(Relinked(job.job_id, named))
 
     def _refuse_alone(self, name: str, offer: Offer, reason: str, named: Named | None = None) -> None:
-        self._refuse(name, offer.user, reason, named)
+        self.refuse(name, offer.user, reason, named)
         self.hooks.start(offer.job_id)
 
-    def _refuse(self, name: str, owner: str, reason: str, named: Named | None = None) -> None:
+    def refuse(self, name: str, owner: str, reason: str, named: Named | None = None) -> None:
         """Note that a job starts alone; `named`: whom it asks for, if it can have no mate."""
         if name not in self._refused:
             self._refused.add(name)

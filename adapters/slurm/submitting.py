@@ -24,16 +24,18 @@ def submit(submission: Submission) -> Accepted:
     named = asked_mate(submission.domain, submission.peers, given)
     asked = read_script(script, os.environ)
     comment = _comment(path, asked, given, named)
-    paired = _names_a_mate(path, asked, comment)
-    if (paired or given.get("adoptable")) and (asked.array or asked.het):
-        raise InputError(path, None, ARRAY if asked.array else HET)
+    paired = _mate_of(path, asked, comment)
+    if (paired is not None or given.get("adoptable")) and asked.het:
+        raise InputError(path, None, HET)
+    if asked.array and (given.get("adoptable") or (paired is not None and not paired.name)):
+        raise InputError(path, None, ARRAY)
     options = sbatch_options(given) + ([] if comment is None else [f"--comment={comment}"])
     argv = commands.submit(options, _file(path), submission.arguments)
     job_id, said = _sbatch(argv, script, submission.config)
     remarks = [f"sbatch: {line}" for line in said]
-    if paired and asked.no_requeue and NO_REQUEUE not in said:
+    if paired is not None and asked.no_requeue and NO_REQUEUE not in said:
         remarks.append(NO_REQUEUE)
-    return Accepted(job_id, paired, remarks)
+    return Accepted(job_id, paired is not None, remarks)
 
 
 def sbatch_options(given: Mapping[str, Any]) -> list[str]:
@@ -62,9 +64,9 @@ def _comment(path: str, asked: Asked, given: Mapping[str, Any], named: Named | N
         return add(before, named)
 
 
-def _names_a_mate(path: str, asked: Asked, comment: str | None) -> bool:
+def _mate_of(path: str, asked: Asked, comment: str | None) -> Named | None:
     with _naming(path if comment is None else "--comment"):
-        return find(asked.comment if comment is None else comment) is not None
+        return find(asked.comment if comment is None else comment)
 
 
 @contextmanager

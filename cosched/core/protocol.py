@@ -11,10 +11,13 @@ that arrived before it. Such calls and their answers may have `start_at`, the in
 
 from __future__ import annotations
 
+import re
 from enum import Enum, StrEnum, auto
 from typing import Annotated, NamedTuple, assert_never
 
 from cosched.core.settings import OnMemberRequeued
+
+_TASK = re.compile(r"(.+)\[([0-9]{1,9})\]", re.DOTALL)  # no user's name has brackets
 
 JobId = str
 Domain = str
@@ -69,6 +72,12 @@ class Terms(NamedTuple):
 
 
 NO_TERMS = Terms()
+
+
+def array_of(name: str) -> tuple[str, int] | None:
+    """Return the name and the number of which an array's task makes its own, NAME[TASK]; None: it is no task's."""
+    match = _TASK.fullmatch(name)
+    return None if match is None else (match[1], int(match[2]))
 
 
 class Named(NamedTuple):
@@ -162,7 +171,7 @@ class MateProblem(StrEnum):
     NO_DOMAIN = "no_domain"  # the name of its pair came without a domain, and there are several
     NO_SLOTS = "no_slots"  # the group starts by slots only, and the domain gives none
     CIRCLE = "circle"  # each would end with the other
-    ARRAY = "array"  # it is an array of jobs, which can have no mate
+    ARRAY = "array"  # it is an array of jobs, which can have no mate, or not one of the caller's tasks
     HETEROGENEOUS = "heterogeneous"  # it is a heterogeneous job, which can have no mate
 
 

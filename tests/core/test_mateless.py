@@ -53,8 +53,27 @@ def test_a_plain_job_of_its_name_is_the_mate():
 def test_those_are_found_who_have_asked_before_it_came(job, question):
     a = DomainA()
     assert answer(a, question) == UNSUBMITTED
-    assert a.core.names.mateless.add("7", job._replace(owner="bob")) == {}
-    assert a.core.names.mateless.add("8", job) == {"B": "k"}
+    assert a.core.names.mateless.add("7", job._replace(owner="bob")) == []
+    assert a.core.names.mateless.add("8", job) == [("B", "k")]
+
+
+def test_the_tasks_of_an_array_are_jobs_and_its_own_name_and_other_tasks_are_none():
+    a = DomainA()
+    asked = {name: OF_PAIR._replace(caller=f"k{name}", pair=name) for name in ("p", "p[1]", "p[2]", "p[9]")}
+    assert {answer(a, question) for question in asked.values()} == {UNSUBMITTED}
+    tasks = PAIR._replace(tasks=frozenset({1, 2}))
+    assert a.core.names.mateless.add("7", tasks) == [("B", "kp"), ("B", "kp[9]")]
+    a.submit("j", "p[1]", owner="ann")
+    assert answer(a, asked["p[1]"]).job == "j"
+    assert answer(a, asked["p[2]"]) == UNSUBMITTED, "it is about to come"
+    assert answer(a, asked["p"]) == answer(a, asked["p[9]"]) == ARRAY
+
+
+def test_a_plain_job_of_the_name_of_an_array_is_no_task_s_mate():
+    a = DomainA()
+    a.submit("j", "p", owner="ann")
+    assert answer(a, OF_PAIR._replace(pair="p[1]")) == ARRAY
+    assert answer(a, OF_PAIR._replace(pair="q[1]")) == UNSUBMITTED
 
 
 @pytest.mark.parametrize("holds", [False, True])

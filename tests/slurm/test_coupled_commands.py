@@ -24,7 +24,7 @@ from tests.slurm.coupled_checks import (
 )
 
 NODES = 5
-P, MINE, ALONE = (Work(name, 1, 0.1) for name in ("p", "mine", None))
+P, Q, MINE, ALONE = (Work(name, 1, 0.1) for name in ("p", "q", "mine", None))
 
 
 @pytest.fixture(scope="module")
@@ -85,9 +85,9 @@ def named(domain: Domain, *names: str) -> list[str]:
     return found if all(found) else []
 
 
-def test_arrays_and_heterogeneous_jobs_start_alone_and_a_warning_says_so(coupled: Served) -> None:
+def test_heterogeneous_jobs_and_arrays_of_one_mate_start_alone_and_a_warning_says_so(coupled: Served) -> None:
     here = coupled.here
-    array = coupled.submit(here, P, "--array=1-2")
+    array = coupled.submit(here, ALONE, "--array=1-2", "--comment=cosched:mate=eureka/999")
     het = ("--comment=cosched:pair=q", "-N1", ":", "-N1", "--output=/dev/null", "--wrap", "true")
     jobs = array, here.cluster.run("sbatch", "--parsable", *het).strip()
     here.cluster.wait_for_no_jobs()
@@ -97,14 +97,42 @@ def test_arrays_and_heterogeneous_jobs_start_alone_and_a_warning_says_so(coupled
     assert not known(here).keys() & {array}
 
 
-def test_the_mate_of_an_array_hears_at_once_that_it_can_have_none(coupled: Served) -> None:
+def tasks_of(coupled: Served, domain: Domain, array: str, count: int) -> dict[int, str]:
+    """The jobs that are an array's tasks, by their numbers, once cosched knows them all."""
+
+    def parted() -> dict[int, str]:
+        shown = domain.cluster.squeue("-h", "-t", "all", "-j", array, "-O", "ArrayTaskID:9,JobID:11").splitlines()
+        tasks = {int(task): job for task, job in map(str.split, shown) if task.isdecimal()}
+        return tasks if len(tasks) == count and {*tasks.values()} <= known(domain).keys() else {}
+
+    return dict(sorted(coupled.until(parted, "its tasks").items()))
+
+
+@pytest.mark.parametrize("count", [4, pytest.param(100, marks=pytest.mark.soak)])
+def test_the_tasks_of_two_arrays_are_pairs(coupled: Served, count: int) -> None:
+    here, there = coupled.here, coupled.there
+    arrays = [coupled.submit(domain, P, f"--array=0-{count - 1}%50") for domain in (here, there)]
+    ours, theirs = (tasks_of(coupled, *of, count) for of in zip((here, there), arrays, strict=True))
+    coupled.check_started_together([*ours.values()], [*theirs.values()])
+    assert known(here)[ours[3]].mates[0].id == theirs[3]
+
+
+def test_an_array_and_a_job_or_another_array_are_no_pair_and_both_sides_are_told(coupled: Served) -> None:
+    """One job waits for the array's name, and one of two tasks for a task that the other array has not."""
     here, there = coupled.here, coupled.there
     mate = coupled.submit(here, P)
     coupled.until_state(here, mate, "holding")
-    array = coupled.submit(there, Work("p", 1, 20.0), "--array=1-2")
+    array = coupled.submit(there, Work("p", 1, 20.0), "--array=1")
     coupled.until_state(here, mate, "queued")
     assert known(here)[mate].mates[0].problem == "array"
-    there.cluster.run("scancel", array)
+    coupled.until(lambda: known(there)[array].mates[0].problem == "array", "the array to hear it")
+    few, more = coupled.submit(here, Q, "--array=0-1"), coupled.submit(there, Q, "--array=1-2")
+    ours, theirs = tasks_of(coupled, here, few, 2), tasks_of(coupled, there, more, 2)
+    coupled.check_started_together([ours[1]], [theirs[1]])
+    for domain, job in ((here, ours[0]), (there, theirs[2])):
+        coupled.until(lambda d=domain, j=job: known(d)[j].mates[0].problem == "array", "both to hear it")
+    for domain, jobs in ((here, (mate, few)), (there, (array, more))):
+        domain.cluster.scancel(*jobs)
 
 
 def test_a_job_without_a_comment_is_adopted_by_the_one_that_names_it(coupled: Served) -> None:

@@ -141,9 +141,10 @@ def test_to_start_alone_says_nothing_without_a_mate(cluster: Cluster) -> None:
     assert "cosched:or-alone has no effect without a mate" in said[0]
 
 
-def test_array_and_heterogeneous_jobs_are_refused_a_mate_with_the_reason(cluster: Cluster) -> None:
+def test_arrays_with_one_mate_and_heterogeneous_jobs_are_refused_with_the_reason(cluster: Cluster) -> None:
     pair = "--comment=cosched:pair=x"
-    accepted, said = submit(cluster, pair, "--array=1-2")
+    assert submit(cluster, pair, "--array=1-2") == (True, [])
+    accepted, said = submit(cluster, "--comment=cosched:mate=eureka/5", "--array=1-2")
     assert not accepted
     assert said[0].endswith(f"comment: {ARRAY}")
     for components in ((pair, ":", "-n1"), ("-n1", ":", pair)):

@@ -225,15 +225,35 @@ async def test_jobs_that_slurm_would_cancel_can_only_hold(place: Place) -> None:
         assert [await asyncio.to_thread(process.wait) for process in started] == [0, 0, 0]
 
 
-async def test_arrays_and_heterogeneous_jobs_are_refused_and_start_alone(place: Place) -> None:
+async def test_arrays_of_one_mate_and_heterogeneous_jobs_are_refused_and_start_alone(place: Place) -> None:
     async with Managed(*place) as slurm:
-        array = await slurm.submit("true", "--array=1-3")
+        array = await slurm.submit("true", "--array=1-3", comment="--comment=cosched:mate=eureka/1")
         het = await slurm.submit("true", "--ntasks=1", ":", "--ntasks=1")
         for name, kind in ((array, "array"), (het, "heterogeneous")):
             assert kind in (await slurm.wait_for(Refused, name)).reason
             await slurm.wait_for_state(name, "COMPLETED")
         await slurm.manager.look()
         assert {report.job_id for report in slurm.reports} == {array, het}  # refused, and gone
+
+
+async def test_an_order_for_one_task_of_an_array_is_for_no_other(place: Place) -> None:
+    """The last task has the array's own id, by which Slurm's commands mean all of its tasks."""
+    async with Managed(*place) as slurm:
+        array = await slurm.submit("true", "--array=1-3", "--begin=now+1hour")
+        assert await slurm.manager.look()
+        assert await slurm.manager.look()
+        tasks = {slurm.known[job].named: job for job in slurm.known}
+        assert tasks.keys() == {named_mate("", f"p[{number}]") for number in (1, 2, 3)}
+        assert tasks[named_mate("", "p[3]")] == array
+        with pytest.raises(ValueError, match="a job array names its tasks' mates"):
+            await slurm.manager.relink(array, named_mate("eureka", "q"))
+        await slurm.manager.relink(array, named_mate("eureka", "q[3]"))
+        await slurm.manager.hasten(array)
+        comments = {row.job_id: row.comment for row in await asyncio.to_thread(rows, slurm.cluster, *tasks.values())}
+        assert comments == dict.fromkeys(tasks.values(), "cosched:pair=p") | {array: "cosched:group=q@eureka"}
+        await slurm.manager.cancel(array)
+        await slurm.wait_for(Ended, array)
+        assert {(await slurm.row(job)).state for job in tasks.values() if job != array} == {"PENDING"}
 
 
 async def test_a_comment_that_cannot_be_read_lets_the_job_start_alone_and_says_so(place: Place) -> None:

@@ -117,7 +117,7 @@ def test_the_tour_shows_what_matters():
 def test_what_slurm_refuses_is_quoted_as_it_is_said(lab):
     assert ARRAY in section(PAGE, "What users write")
     with pytest.raises(LabError, match=ARRAY):
-        lab["eureka"].cluster.sbatch("true", "--array=1-2", "--comment=cosched:pair=a")
+        lab["eureka"].cluster.sbatch("true", "--array=1-2", "--comment=cosched:mate=intrepid/1")
 
 
 def test_the_doctor_has_nothing_to_say_against_the_lines_of_slurm_conf(lab):

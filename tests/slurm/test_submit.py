@@ -198,10 +198,19 @@ def test_a_question_that_fails_after_sbatch_costs_nothing(
     assert (result.stdout, result.stderr) == (f"Submitted job {job} to intrepid\n", f"job {job} is not yours\n")
 
 
-@pytest.mark.parametrize(("line", "reason"), [("#SBATCH --array=1-2", ARRAY), ("#SBATCH hetjob", HET)])
-def test_jobs_that_cannot_have_a_mate_are_refused_one(unsubmitted: Any, script: Any, line: str, reason: str) -> None:
-    assert unsubmitted(*PAIR, script(line)) == f"job.sh: {reason}"
-    assert unsubmitted(script("#SBATCH --comment=cosched:pair=x", line)) == f"job.sh: {reason}"
+@pytest.mark.parametrize(
+    ("line", "comment", "reason"),
+    [("#SBATCH --array=1-2", "cosched:mate=eureka/5", ARRAY), ("#SBATCH hetjob", "cosched:pair=x", HET)],
+)
+def test_jobs_that_cannot_have_a_mate_are_refused_one(
+    unsubmitted: Any, script: Any, line: str, comment: str, reason: str
+) -> None:
+    assert unsubmitted(script(f"#SBATCH --comment={comment}", line)) == f"job.sh: {reason}"
+
+
+def test_an_array_may_name_a_pair(submitted: Any, script: Any) -> None:
+    job = submitted("--hold", *PAIR, script("#SBATCH --array=1-2"))
+    assert (job["ArrayTaskId"], job["Comment"]) == ("1-2", "cosched:pair=run7")
 
 
 def test_arrays_and_heterogeneous_jobs_without_a_mate_are_submitted(submitted: Any, script: Any) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cosched.core.protocol import Domain, JobId
+from cosched.core.protocol import Domain, JobId, array_of
 
 MOST = 10_000  # of one peer; those that were not asked for the longest are forgotten first
 
@@ -45,6 +46,16 @@ class AskedEarly:
             self._forget(caller)
         return caller
 
+    def take_others(self, of: PairName, tasks: Collection[int]) -> list[JobId]:
+        """Return the jobs that have asked for other tasks of an array of this name, and forget that."""
+        asked = [(pair, caller, array_of(pair.name)) for pair, caller in self._callers.items()]
+        others = [
+            caller for pair, caller, task in asked if task and (pair.owner, task[0]) == of and task[1] not in tasks
+        ]
+        for caller in others:
+            self._forget(caller)
+        return others
+
     def _forget(self, caller: JobId) -> None:
         pair = self._pairs.pop(caller, None)
         if pair is not None:
@@ -67,3 +78,8 @@ class EarlyCallers:
         """Return the peer's job that has asked for it, and forget that; None: none has."""
         asked = self._asked.get((peer, of_group))
         return None if asked is None else asked.take(name)
+
+    def take_others(self, peer: Domain, of: PairName, tasks: Collection[int], *, of_group: bool) -> list[JobId]:
+        """Return the peer's jobs that have asked for other tasks of an array of this name, and forget that."""
+        asked = self._asked.get((peer, of_group))
+        return [] if asked is None else asked.take_others(of, tasks)

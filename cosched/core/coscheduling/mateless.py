@@ -18,18 +18,24 @@ from cosched.core.protocol import (
     Lookup,
     MateJobId,
     MateProblem,
+    array_of,
     named_id,
 )
 
 
 class Mateless(NamedTuple):
-    """Such a job, which names others on these domains; `name`: of its pair or group, empty if it has none."""
+    """Such a job, which names others on these domains; `name`: of its pair or group, empty if it has none.
+
+    `tasks`: those of an array that are jobs of their own, named NAME[TASK]: only whoever asks for NAME, or for another
+    task, hears that there is no mate.
+    """
 
     owner: str
     peers: Sequence[Domain]
     name: str
     of_group: bool
     problem: MateProblem
+    tasks: frozenset[int] | None = None
 
 
 Key = tuple[str, str, bool]  # owner, name, whether it is a group's
@@ -49,14 +55,18 @@ class MatelessJobs:
     def __contains__(self, job: JobId) -> bool:
         return job in self._jobs
 
-    def add(self, job: JobId, of: Mateless) -> dict[Domain, JobId]:
-        """Note such a job. Return the jobs of peers that have asked for it."""
+    def add(self, job: JobId, of: Mateless) -> list[tuple[Domain, JobId]]:
+        """Note such a job. Return the jobs of peers that have asked for it, or for a task that it has not."""
         self.drop(job)
         self._jobs[job] = of
         self._by_name.setdefault(_key(of), {})[job] = None
         name = PairName(of.owner, of.name)
-        early = {peer: self.early.take(peer, name, of_group=of.of_group) for peer in of.peers}
-        return {peer: caller for peer, caller in early.items() if caller is not None}
+        early: list[tuple[Domain, JobId]] = []
+        for peer in of.peers:
+            caller = self.early.take(peer, name, of_group=of.of_group)
+            others = self.early.take_others(peer, name, of.tasks or (), of_group=of.of_group)
+            early += [(peer, each) for each in ([] if caller is None else [caller]) + others]
+        return early
 
     def drop(self, job: JobId) -> None:
         """The job has ended."""
@@ -72,15 +82,29 @@ class MatelessJobs:
         if answer.found is Found.UNSUBMITTED or answer.problem is MateProblem.UNKNOWN:
             for job in self._found(owner, request):
                 of = self._jobs.get(job)
-                if of is not None and of.owner == owner and peer in of.peers:
+                if of is not None and of.owner == owner and peer in of.peers and not _has(of, request):
                     return MateJobId(Found.NO_PAIR, None, of.problem)
         return answer
 
     def _found(self, owner: str, request: Lookup) -> Collection[JobId]:
         if (id := named_id(request)) is not None:
             return (id,)
-        name = request.group if isinstance(request, GetMember) else request.pair
-        return self._by_name.get((owner, name or "", isinstance(request, GetMember)), ())
+        name, of_group = _name(request), isinstance(request, GetMember)
+        task = array_of(name)
+        return [
+            *self._by_name.get((owner, name, of_group), ()),
+            *(self._by_name.get((owner, task[0], of_group), ()) if task else ()),
+        ]
+
+
+def _name(request: Lookup) -> str:
+    return (request.group if isinstance(request, GetMember) else request.pair) or ""
+
+
+def _has(of: Mateless, request: Lookup) -> bool:
+    """Whether it is an array that has the task that is asked for, though it may not be known yet."""
+    task = array_of(_name(request))
+    return task is not None and of.tasks is not None and task[1] in of.tasks
 
 
 def _key(of: Mateless) -> Key:

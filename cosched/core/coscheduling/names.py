@@ -22,6 +22,7 @@ from cosched.core.protocol import (
     MateJobId,
     MateProblem,
     Named,
+    array_of,
     named_group,
     named_mate,
 )
@@ -228,9 +229,12 @@ class Names:
         if owner == NOBODY:
             return no_pair(MateProblem.UNKNOWN)
         answer = self._member(peer, request) if isinstance(request, GetMember) else self._mate(peer, request, owner)
-        if answer.job is not None or not self.mateless:
+        if answer.job is not None:
             return answer
-        return self.mateless.instead(answer, peer, owner, request)
+        if answer is UNSUBMITTED and isinstance(request, GetMateJobId) and (task := array_of(request.pair or "")):
+            alone = self.taken(named_mate(peer, task[0]), owner) is not None
+            return no_pair(MateProblem.ARRAY) if alone else self.mateless.instead(answer, peer, owner, request)
+        return self.mateless.instead(answer, peer, owner, request) if self.mateless else answer
 
     def _mate(self, peer: Domain, request: GetMateJobId, owner: str) -> MateJobId:
         """A job that names no id yet takes the caller's, and one that names nobody is adopted if that may be."""

@@ -13,6 +13,7 @@ from cosched.adapters.batch_system import (
     Appeared,
     BatchReport,
     BatchSystem,
+    Divided,
     Freed,
     Gone,
     Known,
@@ -187,8 +188,8 @@ class Offers(Work[SystemOrder, BatchReport]):
         match report:
             case Appeared():
                 self._appeared(report)
-            case Refused() | Gone():
-                self._starts_alone(report)
+            case Refused() | Divided() | Gone():
+                self._mateless(report)
             case Relinked():
                 self._relinked(report)
             case Offered():
@@ -211,22 +212,27 @@ class Offers(Work[SystemOrder, BatchReport]):
         if self._slots is not None:
             self._slots.freed()
 
-    def _starts_alone(self, job: Refused | Gone) -> None:
-        """A job starts alone, or has ended. If it can have no mate, those who wait for it hear that."""
-        mateless = self._domain.core.names.mateless
+    def _mateless(self, job: Refused | Divided | Gone) -> None:
+        """A job starts alone, an array is none by its own id, or they have ended. Who waits for them hears of it."""
         if isinstance(job, Gone):
-            mateless.drop(job.job_id)
+            self._domain.core.names.mateless.drop(job.job_id)
             return
-        self._jobs.refused(job.job_id, job.reason)
-        if job.named is None or job.problem is None:
+        if isinstance(job, Refused):
+            self._jobs.refused(job.job_id, job.reason)
+        problem, tasks = (MateProblem.ARRAY, job.tasks) if isinstance(job, Divided) else (job.problem, None)
+        if job.named is None or problem is None:
             return
         named = self._meant(job.named)
         peers = [peer for meant in named.others for peer in meant.split(ANY_OF) if peer in self._coupled.peers]
-        of = Mateless(job.owner, peers, named.name, not named.is_pair, job.problem)
-        waiting = mateless.add(job.job_id, of) | {peer: mate for peer, mate in named.ids if peer in peers}
-        for peer, member in waiting.items():
-            told = TellMember(member, job.job_id, 1)
-            self._tasks.run(self._announcer.tell(peer, told, lambda: job.job_id in mateless))
+        of = Mateless(job.owner, peers, named.name, not named.is_pair, problem, tasks)
+        self._tell_waiting(job.job_id, of, {peer: mate for peer, mate in named.ids if peer in peers})
+
+    def _tell_waiting(self, job: JobId, of: Mateless, named: Mapping[Domain, JobId]) -> None:
+        """Note a job that can have no mate, and tell those that wait for it, and those that it names."""
+        mateless = self._domain.core.names.mateless
+        for peer, member in [*mateless.add(job, of), *named.items()]:
+            told = TellMember(member, job, 1)
+            self._tasks.run(self._announcer.tell(peer, told, lambda: job in mateless))
 
     def _appeared(self, job: Appeared) -> None:
         if job.named is None:

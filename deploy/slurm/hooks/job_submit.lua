@@ -131,8 +131,9 @@ end
 
 -- Returns why a job of this kind cannot have a mate, or nil.
 local function hindrance(job)
-    if job.array_inx ~= nil then
-        return "a job array cannot have a mate: its tasks start one by one"
+    local comment = " " .. (job.comment or "")
+    if job.array_inx ~= nil and (comment:find("%scosched:mate=") or comment:find("%s" .. ADOPTABLE)) then
+        return "a job array names its tasks' mates by pair=NAME, those of the same numbers in another array, and no single job"
     end
     if (job.het_job_offset or COMPONENTS) < COMPONENTS then
         return "a heterogeneous job cannot have a mate: its components start one by one"

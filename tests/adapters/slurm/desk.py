@@ -11,6 +11,7 @@ from cosched.adapters.slurm.register import Register
 ROW = JobRow(
     job_id="7",
     array=None,
+    task=None,
     het=None,
     state="PENDING",
     reason="Priority",

@@ -163,7 +163,9 @@ def test_what_sbatch_says_line_by_line() -> None:
     assert commands.parse_said(said) == ["one", "two", "three", "Try \udcff"]
 
 
-@pytest.mark.parametrize("job_id", ["", "0", "-1", "1_2", "1,2", "5 ", "5\n", "٥", "99999999999", "--help"])
+@pytest.mark.parametrize(
+    "job_id", ["", "0", "-1", "1_", "_2", "1_2_3", "1,2", "5 ", "5\n", "٥", "99999999999", "--help"]
+)
 def test_only_ids_get_into_a_command(job_id: str) -> None:
     for command in (commands.cancel, lambda job: commands.set_start(job, 0), lambda job: commands.details(["1", job])):
         with pytest.raises(UnknownJobError):

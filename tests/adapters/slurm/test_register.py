@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from cosched.adapters.batch_system import Gone, JobOutlook, Offered, Refused, Resized
+from cosched.adapters.batch_system import Divided, Gone, JobOutlook, Offered, Refused, Resized
 from cosched.adapters.manager import End, Ended, Started
 from cosched.adapters.slurm.batch_job import Phase
 from cosched.adapters.slurm.states import SECOND
@@ -355,26 +355,43 @@ def test_a_job_without_a_mate_is_asked_about_once() -> None:
     assert desk.reports == []
 
 
-@pytest.mark.parametrize(("array", "het", "name"), [("12_3", None, "12"), (None, "12+1", "12")])
-def test_tasks_and_components_start_at_once_and_are_refused_once(array: str, het: str, name: str) -> None:
+def test_components_start_at_once_and_are_refused_once() -> None:
     desk = Desk()
     for job_id in ("12", "13"):
-        assert desk.book.offered(replace(OFFER, job_id=job_id, array=array, het=het))
+        assert desk.book.offered(replace(OFFER, job_id=job_id, het="12+1"))
     assert [verb for verb, *_ in desk.told] == ["start", "start"]
     (refused,) = desk.reports
     assert isinstance(refused, Refused)
-    assert (refused.job_id, refused.named) == (name, desk.book._named(ROW))
-    assert refused.problem == ("array" if array else "heterogeneous")
+    assert (refused.job_id, refused.named, refused.problem) == ("12", desk.book._named(ROW), "heterogeneous")
 
 
-def test_an_array_is_refused_before_its_tasks_are_offered() -> None:
-    desk = Desk()
+def test_the_tasks_of_an_array_are_jobs_with_mates_once_they_are_parted() -> None:
+    desk, last, first = Desk(), replace(ROW, array="7", task=1), replace(ROW, job_id="8", array="7", task=0)
     desk.look(replace(ROW, array="7"))
-    desk.look(replace(ROW, array="7"), replace(ROW, job_id="8", array="7"))
+    assert (desk.book.arrays.undivided, desk.reports) == ({"7": "cosched:pair=p"}, [])
+    assert not desk.book.offered(replace(OFFER, job_id="8", array="7_0"))
+    desk.book.learn(first)
+    assert not desk.book.tell_arrays(), "not all of its tasks are known"
+    desk.book.arrays.undivided.clear()
+    desk.look(last, replace(first, state="CONFIGURING"))
+    assert desk.book.tell_arrays()
+    assert desk.kinds == ["Appeared", "Offered", "Appeared", "Divided"]
+    named = named_mate("", "p")
+    assert [each.named for each in desk.reports] == [named_mate("", name) for name in ("p[0]", "p[0]", "p[1]", "p")]
+    assert desk.reports[-1] == Divided("7", "ann", named, frozenset({0, 1}))
+    assert not desk.book.tell_arrays()
+    desk.look(replace(last, state="COMPLETED"), replace(first, state="COMPLETED"))
+    assert desk.reports[-1] == Gone("7")
+
+
+def test_an_array_that_names_one_job_is_refused_before_its_tasks_are_offered() -> None:
+    desk, row = Desk(), replace(ROW, comment="cosched:mate=eureka/5")
+    desk.look(replace(row, array="7"))
+    desk.look(replace(row, array="7"), replace(row, job_id="8", array="7", task=0))
     assert desk.kinds == ["Refused"]
-    desk.look(replace(ROW, state="COMPLETED", array="7"), replace(RUNNING, job_id="8", array="7"))
+    desk.look(replace(row, state="COMPLETED", array="7"), replace(RUNNING, job_id="8", array="7", task=0))
     assert desk.kinds == ["Refused"]
-    desk.look(replace(ROW, state="COMPLETED", array="7"))
+    desk.look(replace(row, state="COMPLETED", array="7"))
     assert desk.reports[1:] == [Gone("7")]
 
 
