@@ -51,6 +51,7 @@ class Appeared:
     name: str = ""
     time_limit: int = 0  # seconds; 0: none
     account: str = ""  # the one that the batch system charges; empty: none
+    queue: str = ""  # or its partition; empty: there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,7 @@ class Offered:
     can_yield: bool  # False: it can only hold, since the manager would cancel it
     number: int
     account: str = ""  # as of Appeared
+    queue: str = ""  # as of Appeared, now that nodes are chosen
 
 
 @dataclass(frozen=True, slots=True)

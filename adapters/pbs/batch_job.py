@@ -35,6 +35,7 @@ class BatchJob:
     name: str = ""
     time_limit: int = 0
     account: str = ""
+    queue: str = ""
     phase: Phase = Phase.QUEUED
     expected: int | None = None  # when PBS expects to start it while it waits
     comment: str = ""  # why it waits, in PBS's words

@@ -186,7 +186,7 @@ class Register:
         """Report the job's offer, if it has one."""
         if job.phase is Phase.OFFERED:
             told = job.job_id, job.submitted, job.nodes, job.vnodes, job.owner, job.named
-            self._report(Offered(*told, can_yield=True, number=job.number, account=job.account))
+            self._report(Offered(*told, can_yield=True, number=job.number, account=job.account, queue=job.queue))
 
     # Looks at the queue
 
@@ -233,7 +233,8 @@ class Register:
         if named is None:
             self._others.add(row.job_id)
             return None
-        job = BatchJob(row.job_id, row.owner, named, row.nodes, row.submitted_at, row.name, row.walltime, row.account)
+        of = row.name, row.walltime, row.account, row.queue
+        job = BatchJob(row.job_id, row.owner, named, row.nodes, row.submitted_at, *of)
         self._add(job)
         self._follow(job, row)
         return job
@@ -247,7 +248,7 @@ class Register:
 
     def _follow(self, job: BatchJob, row: JobRow) -> None:
         job.submitted, job.time_limit = row.submitted_at, row.walltime
-        job.expected, job.comment, job.account = row.expected, row.comment, row.account
+        job.expected, job.comment, job.account, job.queue = row.expected, row.comment, row.account, row.queue
         named = self._named(row.job_id, row.owner, row.resources, row.array)
         if named != job.named:
             self.relink(job, named)
@@ -338,9 +339,10 @@ def known(job: BatchJob) -> Known:
     return Known(*_told(job), offered=job.phase is Phase.OFFERED, running=running, end=job.end, began=began)
 
 
-def _told(job: BatchJob) -> tuple[str, int, int, str, Named | None, str, int, str]:
+def _told(job: BatchJob) -> tuple[str, int, int, str, Named | None, str, int, str, str]:
     """Return the fields of Appeared."""
-    return job.job_id, job.submitted, job.nodes, job.owner, job.named, job.name, job.time_limit, job.account
+    known = job.job_id, job.submitted, job.nodes, job.owner, job.named
+    return *known, job.name, job.time_limit, job.account, job.queue
 
 
 def lines(rows: Iterable[JobRow]) -> dict[str, str]:

@@ -41,6 +41,7 @@ class BatchJob:
     time_limit: int = 0  # seconds; 0: none
     account: str = ""
     task: int | None = None  # its number, if it is one of an array
+    partitions: str = ""  # in which it may run, or that in which it runs
     phase: Phase = Phase.QUEUED
     reason: str = ""  # why it waits, by squeue
     expected: int | None = None  # when Slurm's backfilling expects to start it while it waits

@@ -382,7 +382,7 @@ def _known(job: BatchJob) -> Known:
     offered, running = job.phase in (Phase.CHOSEN, Phase.OFFERED), job.phase is Phase.RUNNING
     submitted = job.job_id, job.first_submitted, job.nodes, job.owner, job.named, job.name, job.time_limit, job.account
     began = round(job.started * SECOND) if running and job.started is not None else None
-    return Known(*submitted, offered, running, job.end, began)
+    return Known(*submitted, job.partitions, offered, running, job.end, began)
 
 
 def _make(domain: str, directory: Path, settings: Mapping[str, object]) -> SlurmManager:  # noqa: ARG001

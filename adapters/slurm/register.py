@@ -92,11 +92,12 @@ class Register:
         job = self.jobs[row.job_id] = BatchJob(
             row.job_id, row.user, named, row.nodes, row.can_yield, row.submitted_at, row.submitted_at, row.restarts,
             name=row.name, time_limit=row.time_limit, account=row.account, task=row.task,
+            partitions=row.partitions,
             phase=Phase.CHOSEN if states.stage(row.state) is Stage.CHOSEN else Phase.QUEUED,
         )  # fmt: skip
         job.changed, job.told_nodes = self._clock(), row.nodes
         told = row.job_id, row.submitted_at, row.nodes, row.user, named, row.name, row.time_limit, row.account
-        self._report(Appeared(*told))
+        self._report(Appeared(*told, row.partitions))
         self._follow(job, row)
         if offer is not None:
             self._take_offer(job, offer)
@@ -141,7 +142,7 @@ class Register:
         if now is not Stage.BETWEEN:  # on a requeue Slurm counts the restart first, and notes the submission later
             job.submitted, job.restarts = row.submitted_at, row.restarts
         job.reason, job.eligible = row.reason, float(row.eligible_at or 0)
-        job.nodes, job.can_yield, job.account = row.nodes, row.can_yield, row.account
+        job.nodes, job.can_yield, job.account, job.partitions = row.nodes, row.can_yield, row.account, row.partitions
         job.expected = row.started_at if now is Stage.QUEUED else None
         if job.phase is Phase.ENDED:
             return
@@ -286,8 +287,8 @@ class Register:
             on = job.offer.nodes, job.offer.nodelist
             job.told_nodes = job.offer.nodes
             of = job.owner, job.named
-            told = Offered(job.job_id, job.submitted, *on, *of, job.can_yield, job.number, job.account)
-            self._report(told)
+            by = job.account, job.partitions
+            self._report(Offered(job.job_id, job.submitted, *on, *of, job.can_yield, job.number, *by))
 
     def _keeps_its_mate(self, job: BatchJob, offer: Offer) -> bool:
         """Return whether the job's present comment still names a mate; if not, let the job start."""

@@ -8,8 +8,10 @@ from datetime import timedelta
 from cosched.client.fields import duration, plain, word_if_any, words
 from cosched.client.view import View
 from cosched.v1 import job_pb2
+from cosched.validation.durations import span
 
 IF_REQUEUED = words(job_pb2.IfRequeued, "IF_REQUEUED_")
+_THEN = {None: "is queued again", "continue": "runs on", "requeue": "is queued again", "end": "is cancelled"}
 
 
 class Terms(View[job_pb2.Terms]):
@@ -26,6 +28,15 @@ class Terms(View[job_pb2.Terms]):
     if_requeued = word_if_any(IF_REQUEUED, "continue, requeue or end; None: as its domain is configured.")
     together_for = duration("Within so long after its start it is queued again with others; None: always.")
 
+    def __str__(self) -> str:
+        parts = [f"ends with {' and '.join(self.ends_with)}"] if self.ends_with else []
+        if self.fail_together:
+            parts.append("fails if another fails")
+        if self.if_requeued or self.together_for:
+            within = f", within {span(self.together_for.total_seconds())} of its start" if self.together_for else ""
+            parts.append(f"{_THEN[self.if_requeued]} if another is queued again{within}")
+        return "; ".join(parts)
+
 
 def make_terms(
     ends_with: Sequence[str], fail_together: bool, if_requeued: str | None, together_for: float | timedelta | None
@@ -38,6 +49,6 @@ def make_terms(
     choice = None if if_requeued is None else f"IF_REQUEUED_{if_requeued.upper()}"
     terms = job_pb2.Terms(ends_with=ends_with, fail_together=fail_together, if_requeued=choice)
     if together_for is not None:
-        span = together_for if isinstance(together_for, timedelta) else timedelta(seconds=together_for)
-        terms.together_for.FromTimedelta(span)
+        within = together_for if isinstance(together_for, timedelta) else timedelta(seconds=together_for)
+        terms.together_for.FromTimedelta(within)
     return terms

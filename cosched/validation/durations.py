@@ -23,6 +23,16 @@ def span(seconds: float) -> str:
     return f"{rest} s"
 
 
+def clock(seconds: int) -> str:
+    """Format seconds as `M:SS`, `H:MM:SS` or `D-HH:MM:SS`."""
+    minutes, second = divmod(max(seconds, 0), 60)
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    if days:
+        return f"{days}-{hour:02}:{minute:02}:{second:02}"
+    return f"{hour}:{minute:02}:{second:02}" if hour else f"{minute}:{second:02}"
+
+
 def parse_seconds(text: str) -> int:
     """Parse `90`, `90s`, `20m`, `12h`, `3d` or `2w` to whole seconds; ValueError for anything else.
 

@@ -7,10 +7,10 @@ A domain that is not named has none: its job starts at that instant.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from cosched.core.protocol import LONGEST_OFFSET
-from cosched.validation.durations import parse_offset, span
+from cosched.validation.durations import clock, parse_offset, span
 
 Windows = Mapping[str, tuple[int, int]]
 
@@ -49,3 +49,18 @@ def wrong_instant(at: int, now: int) -> str | None:
 def those_apart(windows: Windows) -> dict[str, tuple[int, int]]:
     """Return the windows but those of jobs that start at the common instant all the same."""
     return {domain: window for domain, window in windows.items() if window != (0, 0)}
+
+
+def windows_in_words(windows: Mapping[str, tuple[timedelta, timedelta]]) -> str:
+    """Say which jobs do not start with the others, and how much later; empty if there are none."""
+    apart = ", ".join(f"{domain} {_span(*window)}" for domain, window in windows.items())
+    return apart and f"after the others start {apart}"
+
+
+def _span(first: timedelta, last: timedelta) -> str:
+    low, high = _signed(first), _signed(last)
+    return low if low == high else f"{low} to {high}"
+
+
+def _signed(offset: timedelta) -> str:
+    return f"{'-' if offset < timedelta() else '+'}{clock(int(abs(offset).total_seconds()))}"

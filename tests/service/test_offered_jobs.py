@@ -26,6 +26,8 @@ from cosched.core.protocol import (
 )
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, Scheme
 from cosched.core.story import Why
+from cosched.service.domain.malleable import said_of
+from cosched.service.domain.offered_jobs import Told
 from cosched.service.domain.story import KINDS, Noted
 from tests.service.job_records import queued
 from tests.service.offered_site import NOW, Site, site, store
@@ -64,10 +66,10 @@ def test_what_is_known_is_on_record(site, store):
     assert (kept.state, kept.mate, kept.job.generation) == (JobState.HOLDING, named_mate("b", "1", "1"), 1)
 
 
-def test_the_account_of_a_job_is_that_of_its_last_offer(site, store):
+def test_the_account_and_the_queue_of_a_job_are_those_of_its_last_offer(site, store):
     site.submit(1)
-    site.offered.offered("1", 4, can_yield=True, number=1, account="climate")
-    assert store.job(1).account == "climate"
+    site.offered.offered("1", 4, can_yield=True, number=1, told=Told("climate", '{"queue":"debug"}'))
+    assert (store.job(1).account, said_of(store.job(1))) == ("climate", {"queue": "debug"})
 
 
 def test_an_id_that_is_given_again_is_a_new_job(site, store):

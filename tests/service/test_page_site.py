@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import grpc
 import pytest
 
 from cosched.core.job import JobState
+from cosched.core.protocol import Terms
+from cosched.core.settings import OnMemberRequeued
 from cosched.service.page import nodes
 from cosched.service.wire.errors import Refusal
 from cosched.v1 import cluster_pb2
@@ -106,6 +109,30 @@ async def test_filters_are_in_the_address(full: PageSide, query: str, of: str, v
     links = re.findall(r'<th scope="col"[^>]*><a href="([^"]*)"', shown.text)
     assert len(links) == 10
     assert all(f"{query}&amp;sort=" in link for link in links), "what is chosen stays when the order changes"
+
+
+async def test_jobs_of_a_queue_are_chosen_where_a_batch_system_tells_it(tmp_path: Path) -> None:
+    with closing(filled(tmp_path, 40, 20)) as world:
+        side = await known(world)
+        assert "Queue" not in words(await side.get("/jobs", "op"))
+        for id in (20, 40):
+            side.domain.jobs[str(id)].columns = f'{{"queue": "q{id}"}}'
+        side.forget()
+        shown = await side.get("/jobs?queue=q40", "op")
+        assert ids(shown) == [40]
+        assert "Queue all q20 q40" in words(shown)
+        assert " Queue q40 " in words(await side.get("/jobs/40", "op"))
+
+
+async def test_what_a_job_does_when_others_end_is_among_its_facts(tmp_path: Path) -> None:
+    with closing(filled(tmp_path, 40, 20)) as world:
+        side = await known(world)
+        group = side.domain.jobs["40"].job.group
+        assert group is not None
+        group.terms = Terms(("b",), True, OnMemberRequeued.REQUEUE, 600)
+        said = words(await side.get("/jobs/40", "op"))
+        then = "ends with b; fails if another fails; is queued again if another is queued again, within 10 min"
+        assert f"If others end {then} of its start" in said
 
 
 async def test_pages_of_the_table_keep_what_is_chosen(full: PageSide) -> None:

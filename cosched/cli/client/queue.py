@@ -10,12 +10,12 @@ import click
 
 from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.client.explain import explained
-from cosched.cli.client.time_limits import clock
 from cosched.cli.client.wording import CODES, STATE_CODES, kept_until, local_time
 from cosched.cli.output.plain_text import cut, printable, table
 from cosched.cli.output.terminal import show_json, show_text
 from cosched.client.node_names import fold
 from cosched.plain_json import json_value
+from cosched.validation.durations import clock
 
 if TYPE_CHECKING:
     from cosched.client import Client, Estimate, Explanation, Job, Mate

@@ -11,7 +11,6 @@ from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.client.explain import explained, facts
 from cosched.cli.client.jobs import JobOrGroup
 from cosched.cli.client.members import Members, members
-from cosched.cli.client.time_limits import clock
 from cosched.cli.client.wording import (
     expected,
     gap_found,
@@ -21,13 +20,13 @@ from cosched.cli.client.wording import (
     mate_found,
     mate_missed,
     meaning,
-    terms_in_words,
     windows_found,
 )
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_json, show_text
 from cosched.client.node_names import fold
 from cosched.plain_json import json_value
+from cosched.validation.durations import clock
 from cosched.validation.group_names import names_job
 
 if TYPE_CHECKING:
@@ -129,10 +128,10 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "exit code", "" if job.exit_code is None else str(job.exit_code)
     for mate in job.mates:
         yield "mate", _mate(mate, ended=job.ended_at is not None)
-        yield "then", terms_in_words(mate.terms)
+        yield "then", str(mate.terms or "")
     if job.group is not None:
         yield "group", _group(job.group)
-        yield "then", terms_in_words(job.group.terms)
+        yield "then", str(job.group.terms or "")
     yield "adoptable", "yes: a job that names it by its id may have it" if job.adoptable else ""
     yield "holds", _holds(job.holds)
 

@@ -40,16 +40,6 @@ def _parse_clock(text: str) -> int:
     return int(match["days"] or 0) * DAY + sum(part * unit for part, unit in zip(parts, units, strict=True))
 
 
-def clock(seconds: int) -> str:
-    """Format seconds as `M:SS`, `H:MM:SS` or `D-HH:MM:SS`."""
-    minutes, second = divmod(max(seconds, 0), MINUTE)
-    hours, minute = divmod(minutes, 60)
-    days, hour = divmod(hours, 24)
-    if days:
-        return f"{days}-{hour:02}:{minute:02}:{second:02}"
-    return f"{hour}:{minute:02}:{second:02}" if hour else f"{minute}:{second:02}"
-
-
 class TimeLimit(click.ParamType[int]):
     """A time limit as an option, converted to seconds."""
 

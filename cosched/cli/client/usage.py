@@ -13,13 +13,12 @@ from cosched.cli.client.explain import explained, title_width
 from cosched.cli.client.jobs import JobOrGroup
 from cosched.cli.client.members import one_of
 from cosched.cli.client.spans import Span
-from cosched.cli.client.time_limits import clock
 from cosched.cli.client.wording import local_time
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable, table
 from cosched.cli.output.terminal import show_json, show_text
 from cosched.plain_json import json_value
-from cosched.validation.durations import span
+from cosched.validation.durations import clock, span
 
 if TYPE_CHECKING:
     from cosched.client import Cost, Explanation, Outlook, Usage

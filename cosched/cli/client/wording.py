@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from cosched.cli.client.time_limits import clock
 from cosched.core.story import Why
 from cosched.reasons import STARTING, WHY, in_words
-from cosched.validation.durations import span
+from cosched.validation.durations import clock, span
+from cosched.validation.group_windows import windows_in_words
 from cosched.wrong_mates import wrong_mate
 
 if TYPE_CHECKING:
-    from cosched.client import Estimate, Group, Job, Mate, Outlook, Terms
+    from cosched.client import Estimate, Group, Job, Mate, Outlook
 
 FRESH = 40  # seconds for which the state of a mate is told without its age
 STATE_CODES = {
@@ -42,13 +42,6 @@ REASONS = {
     "Yielded": "it let other jobs go first",
     "Cancelling": "it is to be cancelled; its resource manager has not ended it yet",
     "JobHeldUser": "it was submitted on hold; cosched release lets it be scheduled",
-}
-
-IF_REQUEUED = {
-    None: "is queued again",
-    "continue": "runs on",
-    "requeue": "is queued again",
-    "end": "is cancelled",
 }
 
 
@@ -94,19 +87,8 @@ def _known(status: str | None, heard_at: datetime | None) -> str:
 
 def windows_found(group: Group) -> str:
     """Say when the jobs of a group start, if that was given, and those that do not start with the others."""
-    apart = [f"{domain} {_span(*window)}" for domain, window in group.windows.items()]
-    parts = [f"starts at {local_time(group.at)}"] if group.at is not None else []
-    parts += [f"after the others start {', '.join(apart)}"] if apart else []
-    return "".join(f"; {part}" for part in parts)
-
-
-def _span(first: timedelta, last: timedelta) -> str:
-    low, high = int(first.total_seconds()), int(last.total_seconds())
-    return f"{_signed(low)}" if low == high else f"{_signed(low)} to {_signed(high)}"
-
-
-def _signed(seconds: int) -> str:
-    return f"{'-' if seconds < 0 else '+'}{clock(abs(seconds))}"
+    at = f"starts at {local_time(group.at)}" if group.at is not None else ""
+    return "".join(f"; {part}" for part in (at, windows_in_words(group.windows)) if part)
 
 
 def group_found(group: Group) -> str:
@@ -117,19 +99,6 @@ def group_found(group: Group) -> str:
     if missing:
         parts.append(f"{'no job' if known else 'its group has no job'} on {' and '.join(missing)} yet")
     return ", ".join(parts)
-
-
-def terms_in_words(terms: Terms | None) -> str:
-    """Say what a job does when others end, or are queued again; empty: as its domain has it."""
-    if terms is None:
-        return ""
-    parts = [f"ends with {' and '.join(terms.ends_with)}"] if terms.ends_with else []
-    if terms.fail_together:
-        parts.append("fails if another fails")
-    if terms.if_requeued or terms.together_for:
-        within = f", within {span(terms.together_for.total_seconds())} of its start" if terms.together_for else ""
-        parts.append(f"{IF_REQUEUED[terms.if_requeued]} if another is queued again{within}")
-    return "; ".join(parts)
 
 
 def expected(estimate: Estimate) -> str:

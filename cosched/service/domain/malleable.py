@@ -13,6 +13,7 @@ from cosched.service.store import JobRecord
 from cosched.workload.column import LEAST_NODES
 
 APPLICATION, PROBLEM_SIZE = "application", "problem_size"  # what it runs, where the domain chooses nodes for that
+QUEUE = "queue"  # of a batch system, or its partition
 NODELIST = "nodelist"  # and on which nodes it must run, joined by commas: of any scheduler that gives nodes by name
 OF_NODES = frozenset({NODELIST, APPLICATION, PROBLEM_SIZE})  # what a domain reads, whatever its scheduler does
 

@@ -6,6 +6,7 @@ The core decides as ever; here is no queue of ours (`core.scheduling.external`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from cosched.core.batch_reports import BatchReports
 from cosched.core.events import Linked, Unlinked
@@ -17,6 +18,13 @@ from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.story import Noted
 from cosched.service.domain.turns import in_turn
 from cosched.service.store import JobRecord
+
+
+class Told(NamedTuple):
+    """What may have changed since a job appeared: who is charged for it, and what is on record of its queue."""
+
+    account: str
+    columns: str | None
 
 
 class OfferedJobs:
@@ -77,11 +85,11 @@ class OfferedJobs:
             self.domain.records.set_reason(job, Why.MATE_UNKNOWN)
 
     @in_turn
-    def offered(self, job: JobId, nodes: int, *, can_yield: bool, number: int, account: str | None = None) -> None:
-        """The manager has chosen the job and its nodes: the paper's RunJob. `account`: who pays; None: as before."""
+    def offered(self, job: JobId, nodes: int, *, can_yield: bool, number: int, told: Told | None = None) -> None:
+        """The manager has chosen the job and its nodes: the paper's RunJob. `told`: None: as before."""
         record, now = self.domain.jobs.get(job), self._journal.now
-        if record is not None and account is not None and record.account != account:
-            record.account = account
+        if record is not None and told is not None and told != (record.account, record.columns):
+            record.account, record.columns = told
             self._journal.save(record)
         self._decisions.do(self._reports.offered(job, nodes, now, can_yield=can_yield, number=number))
         self._has_size(job)

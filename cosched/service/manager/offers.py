@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -45,7 +46,8 @@ from cosched.core.protocol import Domain, JobId, MateProblem, Named, TellMember,
 from cosched.service.domain import story
 from cosched.service.domain.changes import Preempt, SystemOrder
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.offered_jobs import OfferedJobs
+from cosched.service.domain.malleable import QUEUE
+from cosched.service.domain.offered_jobs import OfferedJobs, Told
 from cosched.service.manager.cancelling import Cancellations
 from cosched.service.manager.launches import known_mates
 from cosched.service.manager.runner import Work, tell_end
@@ -194,7 +196,8 @@ class Offers(Work[SystemOrder, BatchReport]):
                 self._relinked(report)
             case Offered():
                 job, number = report.job_id, report.number
-                jobs.offered(job, report.nodes, can_yield=report.can_yield, number=number, account=report.account)
+                told = Told(report.account, _columns(report.queue))
+                jobs.offered(job, report.nodes, can_yield=report.can_yield, number=number, told=told)
             case Withdrawn():
                 jobs.withdrawn(report.job_id)
             case Resized():
@@ -293,6 +296,7 @@ class Offers(Work[SystemOrder, BatchReport]):
             nodes=job.nodes,
             time_limit=job.time_limit,
             account=job.account,
+            columns=_columns(job.queue),
             submitted_at=min(clock.from_wall(job.submitted_at), clock.now()),
             job=queued_job(job.job_id, job.owner, self._domain.name, named),
             reason=story.WAITS_IN_QUEUE,
@@ -368,3 +372,8 @@ class Offers(Work[SystemOrder, BatchReport]):
         if state is JobState.RUNNING:
             return record.preempted_at is not None  # else it was to start
         return not known.offered and state in (JobState.READY, JobState.HOLDING)
+
+
+def _columns(queue: str) -> str | None:
+    """Return what is put on record of a job's queue."""
+    return json.dumps({QUEUE: queue}) if queue else None

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from cosched.client import Explanation, Job
+from cosched.service.domain.malleable import QUEUE, said_of
 from cosched.service.manager.plans import Plan
 from cosched.service.page import sentences, words
 from cosched.service.page.listing import STATES, Listing, Sums, matching
@@ -44,9 +45,15 @@ class Asked:
     state: str = ""
     user: str = ""
     account: str = ""
+    queue: str = ""
     pair: str = ""  # the name of a pair or group; ANY: of all jobs with mates
     sort: str = ""  # a column, after - if the other way round; empty: what keeps nodes first, then by the queue
     first: int = 0
+
+    @property
+    def chooses(self) -> bool:
+        """Whether it asks for some jobs only."""
+        return bool(self.find or self.state or self.user or self.account or self.queue or self.pair)
 
     def but(self, **changed: str | int) -> str:
         """Return the address of the same with some changes, from the first line on."""
@@ -95,8 +102,7 @@ class JobList:
     asked: Asked
     counts: Sequence[Count]
     columns: Sequence[Column]
-    users: Sequence[str]  # to choose from; also the accounts
-    accounts: Sequence[str]
+    choices: Sequence[tuple[str, str, Sequence[str]]]  # what can be chosen: key, name and values; no values: nothing
     lines: Sequence[Line]
     all_lines: int
     complete: bool  # else a batch system has jobs that this domain does not know
@@ -108,7 +114,11 @@ class JobLists:
     def __init__(self, described: Described, listing: Listing) -> None:
         self._described = described
         self._listing = listing
-        self._account = described.domain.records.charges.account
+        self._chosen_by: Mapping[str, tuple[str, Callable[[JobRecord], str]]] = {
+            "user": ("User", lambda record: record.owner),
+            "account": ("Account", described.domain.records.charges.account),
+            "queue": ("Queue", lambda record: said_of(record).get(QUEUE, "")),
+        }
 
     async def jobs(self, viewer: Viewer, asked: Asked) -> JobList:
         """Return the jobs that the viewer may see, and that are what is asked for."""
@@ -121,7 +131,7 @@ class JobLists:
         lines = [self._line(record, Explanation(told), now) for record, told in zip(shown, explained, strict=True)]
         return JobList(
             now, asked, list(_counts(listed.sums)), list(_columns(asked.sort)),
-            _choices(record.owner for record in visible), _choices(map(self._account, visible)), lines, len(found),
+            [(key, name, _choices(map(of, visible))) for key, (name, of) in self._chosen_by.items()], lines, len(found),
             described.domain.scheduler.capabilities.all_jobs,
         )  # fmt: skip
 
@@ -139,8 +149,7 @@ class JobLists:
     def _chosen(self, records: Sequence[JobRecord], asked: Asked) -> list[JobRecord]:
         wanted: list[tuple[str, Callable[[JobRecord], Any]]] = [
             (asked.state, lambda record: record.state.name.lower()),
-            (asked.user, lambda record: record.owner),
-            (asked.account, self._account),
+            *((getattr(asked, key), of) for key, (_, of) in self._chosen_by.items()),
             (asked.pair, lambda record: asked.pair if asked.pair == ANY and record.paired else record.group_name),
         ]
         tests = [(value, of) for value, of in wanted if value]

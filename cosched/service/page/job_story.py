@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from cosched.client import Event, Explanation, Job
+from cosched.client import Event, Explanation, Group, Job, Mate
 from cosched.client.folding import folded, unfolded
+from cosched.service.domain.malleable import QUEUE
 from cosched.service.page import sentences, words
 from cosched.service.page.overview import Lane, lanes_of, others, starts
 from cosched.service.page.page_api import MAX_EVENTS, Described
@@ -15,6 +16,7 @@ from cosched.service.page.peers_told import PeersTold, Told, as_allowed
 from cosched.service.page.timeline import FUTURE, Axis, Bar
 from cosched.service.page.viewers import Viewer
 from cosched.service.store import JobRecord
+from cosched.validation.group_windows import windows_in_words
 
 NEAR = 1.6  # percent of the time line
 DECISIVE = ("started", "ended", "warning", "news")  # shown of several that are near
@@ -196,7 +198,15 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "State", sentences.STATES.get(job.state, job.state)
     yield "Nodes", str(job.nodes)
     yield "Time limit", words.span(job.time_limit.total_seconds()) if job.time_limit is not None else ""
-    yield "Says", ", ".join(f"{name} {text}" for name, text in sorted(job.columns.items()))
+    yield "Queue", job.columns.get(QUEUE, "")
+    yield "Says", ", ".join(f"{name} {text}" for name, text in sorted(job.columns.items()) if name != QUEUE)
+    named: Mate | Group
+    for named in (job.group,) if job.group is not None else job.mates:
+        yield "If others end", str(named.terms or "")
+        yield "May go on alone", "yes" if named.or_alone else ""
+    if job.group is not None:
+        yield "Starts apart", windows_in_words(job.group.windows)
+        yield "Starts at", words.clock(job.group.at)
     yield "Submitted", words.clock(job.submitted_at)
     yield "First ready", words.clock(job.ready_at)
     yield "Slot", words.clock(job.slot)

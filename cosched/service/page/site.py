@@ -30,6 +30,7 @@ from cosched.service.wire.fields import number
 
 TEMPLATES = Path(__file__).with_name("templates")
 MAX_FIND = 256
+FILTERS = ("state", "user", "account", "queue", "pair", "sort")
 MAX_FIRST = 1_000_000
 
 
@@ -75,7 +76,7 @@ class Site:
     async def jobs(self, request: Request) -> Response:
         """Show all jobs of this domain that have not ended, or go to the one that is looked for."""
         question, asked = _question(request), request.query_params
-        wanted = {key: asked.get(key, "").strip()[:MAX_FIND] for key in ("state", "user", "account", "pair", "sort")}
+        wanted = {key: asked.get(key, "").strip()[:MAX_FIND] for key in FILTERS}
         find = question.find.removeprefix(f"{self._here}:")
         if find and not any(wanted.values()) and (hit := await self._lists.hit(request.state.viewer, find)) is not None:
             return RedirectResponse(f"jobs/{hit}", 303)

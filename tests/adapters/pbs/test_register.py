@@ -11,7 +11,7 @@ from cosched.adapters.manager import End, Ended
 from cosched.adapters.pbs.batch_job import BatchJob, Phase
 from cosched.adapters.pbs.commands import JobRow
 from cosched.adapters.pbs.hook_server import Asked
-from cosched.adapters.pbs.register import NAMESAKE, TAKEN, WAITS, Register
+from cosched.adapters.pbs.register import NAMESAKE, TAKEN, WAITS, Register, known
 from cosched.core.protocol import MateProblem, named_mate
 from tests.instructions import instructions
 
@@ -151,6 +151,16 @@ def test_a_place_is_that_among_the_jobs_of_its_queue_that_wait_as_qstat_lists_th
     elsewhere = replace(others[0], job_id="6", queue="express")
     book.see([others[0], runs, held, elsewhere, replace(ROW, queue="workq"), others[1]], 99.0)
     assert book.outlooks() == {"7": JobOutlook(place=2, queued=3)}
+
+
+def test_a_job_appears_with_its_queue_and_is_offered_with_that_in_which_it_waits_now(
+    book: Register, reports: list[BatchReport]
+) -> None:
+    book.learn(replace(ROW, queue="workq"))
+    book.see([replace(ROW, queue="express")], 99.0)
+    book.asked(ASKED)
+    assert [report.queue for report in reports if isinstance(report, Appeared | Offered)] == ["workq", "express"]
+    assert known(book.jobs["7"]).queue == "express"
 
 
 def test_an_offer_names_the_account_by_the_hook_s_word_or_else_by_qstat_s(

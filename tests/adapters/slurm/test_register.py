@@ -27,6 +27,14 @@ def test_a_job_is_reported_once(desk: Desk) -> None:
     assert desk.kinds == ["Appeared"]
 
 
+def test_a_job_appears_with_its_partitions_and_is_offered_with_that_in_which_it_was_chosen() -> None:
+    desk = Desk()
+    desk.look(replace(ROW, partitions="debug,batch"))
+    desk.look(replace(ROW, partitions="batch"))
+    desk.book.offered(OFFER)
+    assert [report.queue for report in desk.reports] == ["debug,batch", "batch"]
+
+
 def test_an_offer_of_an_unknown_job_waits_until_it_is_known() -> None:
     desk = Desk()
     assert not desk.book.offered(OFFER)

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from cosched.cli.client.directives import read_directives
 from cosched.cli.client.spans import Span
 from cosched.cli.client.submit import directive
-from cosched.cli.client.time_limits import LONGEST, clock, parse_time_limit
+from cosched.cli.client.time_limits import LONGEST, parse_time_limit
 from cosched.cli.output.plain_text import cut, printable, table
 from cosched.client.node_names import fold
 from cosched.errors import InputError
+from cosched.validation.durations import clock
 
 
 @pytest.mark.parametrize(
