@@ -19,6 +19,7 @@ from cosched.service.store.damage import (
     note_boot,
     same_boot,
 )
+from cosched.service.store.earlier import is_too_old, take_up
 from cosched.service.store.errors import StoreError
 from cosched.service.store.log import Log
 from cosched.service.store.schema import APPLICATION_ID, DOMAIN, MIGRATIONS, is_newer
@@ -125,6 +126,8 @@ def _check_contents(database: Database, path: Path, domain: str) -> None:
         raise StoreError(path, "is a database of another program")
     if is_newer(database):
         raise StoreError(path, "was made by a newer version of cosched")
+    if is_too_old(database):
+        raise StoreError(path, "was made by a version of cosched that is too old to be taken up")
     (owner,) = database.execute("SELECT value FROM meta WHERE key = ?", (DOMAIN,)).fetchone() or (None,)
     if owner != domain:
         raise StoreError(path, f"is the database of the domain {owner}, not of {domain}")
@@ -152,7 +155,11 @@ def _upgraded(path: Path) -> Database:
     try:
         for setting in _SETTINGS:
             database.execute(f"PRAGMA {setting}")
+        take_up(database)
         MIGRATIONS.apply(database)
+    except ValueError as error:
+        database.close()
+        raise StoreError(path, f"what is kept of its jobs: {error}", damaged=True) from None
     except BaseException:
         database.close()
         raise
