@@ -79,7 +79,7 @@ def test_a_queued_job_hears_that_its_mate_has_started_alone_while_its_service_wa
     assert [start[:2] for start in noted(pair.folder)] == [("a", "1"), ("b", "2")]
 
 
-def test_an_older_peer_that_cannot_tell_costs_no_more_than_one_check(make_service):
+def test_a_peer_that_cannot_tell_costs_no_more_than_one_check(make_service):
     """It answers UNIMPLEMENTED to news, and tells none: a job that holds asks now and then, and one call is made."""
     with ScriptedPeer("b") as peer:
         peer.answers |= {"GetMateStatus": QUEUING, "TryStartMate": wire.TryStartMateResponse(started=False)}

@@ -1,4 +1,4 @@
-"""Two domains measure how far their clocks are apart, and show it; an older peer's clock stays unknown."""
+"""Two domains measure how far their clocks are apart, and show it; without its answer a clock stays unknown."""
 
 import math
 import re

@@ -132,7 +132,7 @@ def test_a_job_starts_at_its_slot_by_the_answer_of_its_mate_s_domain(make_meetin
     assert peer.calls("StartJob") == []
 
 
-# An older peer
+# A peer without slots
 
 
 def settled_without_slots(service: Service, peer: ScriptedPeer) -> Job:
@@ -153,18 +153,17 @@ def start_together(service: Service, peer: ScriptedPeer, client: Client, job: Jo
     assert whys(service, job) == ["its mate could start"]
 
 
-OLDER = {  # how it answers that the mate cannot start yet
+WITHOUT = {  # how it answers that the mate cannot start yet
     "without slots": b"",
-    "with slots of pairs alone": b"\x10\x01",  # the field mate_ready
     "without the calls": NOT_YET.SerializeToString(),
 }
 
 
-@pytest.mark.parametrize("peer_is", soaked(["with slots of pairs alone", *OLDER], 1))
+@pytest.mark.parametrize("peer_is", WITHOUT)
 def test_a_peer_that_cannot_agree_on_slots_is_asked_as_ever_and_nothing_starts_alone(make_service, peer_is):
     """If it said that its mate may have a slot, UNIMPLEMENTED would be a refusal, not a fault."""
     with ScriptedPeer("b") as peer:
-        peer.answers["TryStartMate"] = wire.TryStartMateResponse.FromString(OLDER[peer_is])
+        peer.answers["TryStartMate"] = wire.TryStartMateResponse.FromString(WITHOUT[peer_is])
         service = make_service("a", scheme="meet")
         service.add_peer("b", peer.address)
         service.start()
@@ -174,5 +173,3 @@ def test_a_peer_that_cannot_agree_on_slots_is_asked_as_ever_and_nothing_starts_a
             start_together(service, peer, client, job)
         assert "PeerRefused" not in service.log
         assert "ProposeGroupStart to b" not in service.log
-        told = "b is of an older version: its jobs and ours get no slots with each other"
-        assert service.log.count(told) == (peer_is == "with slots of pairs alone")

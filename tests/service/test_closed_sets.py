@@ -15,7 +15,7 @@ from cosched.core.protocol import (
 )
 from cosched.core.timers import TIMER_EVENTS
 from cosched.service.domain.late_answers import SUPERSEDED, Late
-from cosched.service.peers.outcomes import OF_OLDER
+from cosched.service.peers.outcomes import OF_PAIRS_ONLY
 from tests.core.driver import DomainA
 
 OF_ALGORITHM_1 = {GetMateJobId, GetMateStatus, TryStartMate, StartJob}  # which all domains know
@@ -29,8 +29,10 @@ def test_it_is_known_what_every_late_call_is_told_when_a_later_one_is_answered()
     assert set(SUPERSEDED) == set(get_args(Late))
 
 
-def test_it_is_known_what_an_older_domain_means_by_not_knowing_a_call():
-    assert set(OF_OLDER) == set(get_args(Request)) - OF_ALGORITHM_1 - {TellMember}, "it is not told again: PeerClient"
+def test_it_is_known_what_a_domain_means_by_not_knowing_a_call():
+    assert set(OF_PAIRS_ONLY) == set(get_args(Request)) - OF_ALGORITHM_1 - {TellMember}, (
+        "it is not told again: PeerClient"
+    )
 
 
 def test_every_timer_tells_an_event():

@@ -60,7 +60,7 @@ async def test_of_a_peer_that_does_not_answer_nothing_is_known():
         assert world.view().takes_groups is None
 
 
-async def test_an_older_peer_answers_the_calls_for_groups_as_one_that_takes_none():
+async def test_a_peer_that_does_not_know_the_calls_for_groups_takes_none():
     async with a_world(direct=True) as world:
         for request, answer in UNKNOWN_THERE.items():
             assert await world.call(request) == answer

@@ -289,7 +289,7 @@ async def test_a_goodbye_that_nobody_hears_is_not_waited_for() -> None:
             await world.peers.tell(goodbye, ["eureka"], HASTY)
 
 
-async def test_an_older_peer_that_does_not_know_the_call_is_no_fault() -> None:
+async def test_a_peer_that_does_not_know_the_call_is_no_fault() -> None:
     hello = wire.TellPresenceRequest(domain="intrepid", presence=wire.PRESENCE_SERVING)
     async with a_world() as world:
         await world.connect()

@@ -87,7 +87,7 @@ class Announcer:
         return await self._peers.call(peer, question)
 
     async def tell(self, peer: Domain, news: TellMember, still: Callable[[], bool]) -> None:
-        """Tell the peer this until it has heard it, or it is `still` so no longer; an older one is not told."""
+        """Tell the peer this until it has heard it, or it is `still` so no longer; not if it does not know the call."""
         pause = AGAIN
         while still():
             try:

@@ -79,7 +79,7 @@ class Gaps:
     async def _measured(self, job: JobId, record: JobRecord, group: Membership) -> Gap | None:
         """Return the gap once all others have begun; at last that to those that have; None: none has."""
         told: dict[Domain, Began | None] = {}  # None: it will not begin
-        ordered: dict[Domain, Began] = {}  # of those whose domains tell, by an older version, nothing else
+        ordered: dict[Domain, Began] = {}  # of those whose domains tell nothing else
         for pause in PAUSES:
             await asyncio.sleep(pause)
             if record.ran_from is None:  # it was queued again

@@ -44,7 +44,7 @@ _REFUSALS = frozenset(
     }
 )
 
-OF_OLDER: dict[type, Reply] = {  # what a domain answers that does not know the calls for groups
+OF_PAIRS_ONLY: dict[type, Reply] = {  # what a domain means that answers UNIMPLEMENTED: it takes no groups
     GetMember: MateJobId(Found.NO_PAIR, None, MateProblem.NO_GROUPS),
     ProposeGroupStart: GroupProposed(Vote.NO),
     SettleGroupStart: Settled(False),

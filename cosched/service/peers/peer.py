@@ -29,16 +29,14 @@ from cosched.core.protocol import (
     Reply,
     Request,
     TellMember,
-    TryStartMate,
 )
 from cosched.service.configuration_sections import Peer
 from cosched.service.peers.clock_offset import ClockOffset
-from cosched.service.peers.outcomes import OF_OLDER, CallError, failure, is_lost, one_line
+from cosched.service.peers.outcomes import OF_PAIRS_ONLY, CallError, failure, is_lost, one_line
 from cosched.service.peers.peer_line import Line
 from cosched.service.peers.peer_view import PeerView
 from cosched.service.wire.fields import FieldError
 from cosched.service.wire.news_messages import read_heard, write_news
-from cosched.service.wire.pair_messages import knows_older_slots
 from cosched.service.wire.tls import PeerCredentials
 from cosched.service.wire.tls_probe import speaks_tls
 from cosched.service.wire.translation import ON_WIRE, read_clock
@@ -90,7 +88,6 @@ class PeerClient:
         self._problem = ""
         self._refuses_calls = False  # heartbeats succeed all the same
         self._takes_groups: bool | None = None
-        self._has_older_slots = False  # that has been said
         self._takes_news = True  # as far as is known since the connection was made
         self.clocks = ClockOffset()
 
@@ -118,7 +115,7 @@ class PeerClient:
         return await self._made(lambda deadline: self._call(request, deadline))
 
     async def tell_members(self, news: Sequence[TellMember]) -> Sequence[MemberTold]:
-        """See PeerClients. An older version is not told: its jobs learn what has changed when they ask."""
+        """See PeerClients. A peer that does not know the call is not told: its jobs learn by their questions."""
         if not self._takes_news:
             return [MemberTold(True)] * len(news)
         return await self._made(lambda deadline: self._tell_members(news, deadline))
@@ -158,34 +155,32 @@ class PeerClient:
         def read(answer: Any) -> Reply:
             reply: Reply = call.read_reply(answer, self._peer.name)
             call.check(request, reply)
-            if type(request) is TryStartMate and not self._has_older_slots:
-                self._look_at_slots(answer)
             return reply
 
         answer = (self._order if once else self._ask)(message, deadline)
-        return await self._read(answer, read, OF_OLDER.get(type(request)), mutating=mutating)
+        return await self._read(answer, read, OF_PAIRS_ONLY.get(type(request)), mutating=mutating)
 
     async def _tell_members(self, news: Sequence[TellMember], deadline: float) -> Sequence[MemberTold]:
         told: list[MemberTold] = []
         for message in write_news(news, self._here, self._peer.name):
-            of_older = [MemberTold(True)] * len(message.news)
+            untold = [MemberTold(True)] * len(message.news)
             read = partial(read_heard, number=len(message.news))
-            heard = await self._read(self._ask(message, deadline), read, of_older, mutating=False)
-            self._takes_news = heard is not of_older
+            heard = await self._read(self._ask(message, deadline), read, untold, mutating=False)
+            self._takes_news = heard is not untold
             told += heard
         return told
 
     async def _read(
-        self, answer: Awaitable[Any], read: Callable[[Any], Told], of_older: Told | None, *, mutating: bool
+        self, answer: Awaitable[Any], read: Callable[[Any], Told], if_unknown: Told | None, *, mutating: bool
     ) -> Told:
-        """Return the answer as it is read; `of_older`: that of a version that does not know the call. CallError."""
+        """Return the answer as it is read; `if_unknown`: that of a peer that does not know the call. CallError."""
         try:
             if (message := await answer) is None:
                 raise FieldError("the message", "cannot be read")
             return read(message)
         except AioRpcError as error:
-            if error.code() is StatusCode.UNIMPLEMENTED and of_older is not None:
-                return of_older
+            if error.code() is StatusCode.UNIMPLEMENTED and if_unknown is not None:
+                return if_unknown
             failed = failure(error, mutating)
             if error.code() is StatusCode.DEADLINE_EXCEEDED and await self._is_alive():
                 failed = CallError(Failure.SLOW if mutating else Failure.BUSY, failed.problem)
@@ -193,12 +188,6 @@ class PeerClient:
             failed = CallError(Failure.REFUSED, f"its answer breaks the protocol: {error}")
         self._refuses_calls = failed.failure is Failure.REFUSED
         raise failed
-
-    def _look_at_slots(self, answer: Any) -> None:
-        self._has_older_slots = knows_older_slots(answer)
-        if self._has_older_slots:
-            said = "%s is of an older version: its jobs and ours get no slots with each other"
-            _LOG.warning(said, self._peer.name)
 
     async def _order(self, message: Any, deadline: float) -> Any:
         """Send a call that must not be repeated, once, on a connection that stands. AioRpcError: it was sent, or may
@@ -328,12 +317,12 @@ class PeerClient:
 
     async def tell(self, presence: TellPresenceRequest, timeout: float) -> None:
         """See PeerClients."""
-        with suppress(AioRpcError, CallError, TimeoutError):  # older peers do not know it
+        with suppress(AioRpcError, CallError, TimeoutError):  # not all peers know it
             async with asyncio.timeout(timeout):
                 await self._ask(presence, self._loop.time() + timeout)
 
-    async def ask(self, question: Any, kind: type[Told], older: str) -> Told:
-        """Ask what changes nothing, and expect this kind of answer; `older`: what its version does, if that is older.
+    async def ask(self, question: Any, kind: type[Told], lacks: str) -> Told:
+        """Ask what changes nothing, and expect this kind of answer; `lacks`: what one does that does not know it.
 
         CallError.
         """
@@ -341,7 +330,7 @@ class PeerClient:
             answer = await self._ask(question, self._loop.time() + self._timeout)
         except AioRpcError as error:
             if error.code() is StatusCode.UNIMPLEMENTED:
-                raise CallError(Failure.REFUSED, f"its version {older}") from error
+                raise CallError(Failure.REFUSED, f"its version {lacks}") from error
             raise failure(error, mutating=False) from error
         if not isinstance(answer, kind):
             raise CallError(Failure.REFUSED, "its answer cannot be read")
@@ -371,7 +360,7 @@ class PeerClient:
             await self.compare_clocks()
 
     async def compare_clocks(self) -> None:
-        """Compare clocks. It is no fault if there is no answer: older peers do not know the call, nor groups."""
+        """Compare clocks. It is no fault if there is no answer: not all peers know the call, nor groups."""
         asked = self.clocks.steady()
         try:
             answer = await self._ask(CompareClocksRequest(), self._loop.time() + self._timeout)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
-from google.protobuf.unknown_fields import UnknownFieldSet
 
 from cosched.core import protocol as core
 from cosched.core.protocol import Domain
@@ -35,7 +34,6 @@ from cosched.service.wire.message_parts import (
 )
 from cosched.v1 import coscheduling_pb2 as wire
 
-_MATE_READY = 2  # the field of TryStartMateResponse by which pairs alone agreed on slots
 _ENDED_BY_OF = {value: by for by, value in ENDED_BY.items()}
 _STATUS_OF = {value: status for status, value in STATUS.items()}
 
@@ -77,11 +75,6 @@ def _read_mate_status(message: wire.GetMateStatusResponse, _: Domain) -> core.Ma
     if message.runs < 0:
         raise FieldError("runs", "is less than 0")
     return core.MateStatus(status, generation, started_at, message.may_book, message.runs, ended_at, by)
-
-
-def knows_older_slots(answer: wire.TryStartMateResponse) -> bool:
-    """Whether a peer that answers so agrees on slots by calls of pairs alone, which have ended."""
-    return any(field.field_number == _MATE_READY for field in UnknownFieldSet(answer))
 
 
 def _write_start(reply: core.MutatingReply) -> Fields:
