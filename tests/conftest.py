@@ -12,7 +12,12 @@ from tests import tiers
 
 # Before tests of any folder import them, so that their assertions tell what they have seen.
 pytest.register_assert_rewrite(
-    "tests.live.coupled", "tests.pbs.coupled", "tests.service.group_histories", "tests.slurm.coupled_checks"
+    "cosched.conformance.adapters",
+    "cosched.conformance.schedulers",
+    "tests.live.coupled",
+    "tests.pbs.coupled",
+    "tests.service.group_histories",
+    "tests.slurm.coupled_checks",
 )
 
 # The same examples at every run, so that what passes here passes elsewhere; others: --hypothesis-profile=default.

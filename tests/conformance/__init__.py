@@ -1,13 +1,7 @@
-"""What every `BatchSystem` promises: one set of tests, for each batch system that we have. A new adapter starts here.
+"""What every `BatchSystem` promises (`cosched.conformance.adapters`), for each batch system that we have.
 
-To add one:
-
-1. Read `cosched.adapters.batch_system`, and memory.py beside this file: a batch system and its adapter in 250 lines.
-2. Write a `World` (worlds.py): how a test submits, deletes and requeues jobs of four nodes, and sees their states. What
-   the system cannot do (its nodes cannot break, it has no process to kill) stays NotImplementedError: skipped.
-3. Name it in the fixture of conftest.py; a real system has the mark `soak`, and is skipped where it is not installed.
-   A double that answers as was recorded (recorded_pbs.py) keeps the adapter tested everywhere.
-4. `pytest tests/conformance -k NAME`, with `-m soak` for a real one, until all passes.
+memory.py is a batch system and its adapter in 250 lines; worlds.py has the `World` of each. A double that answers as
+was recorded (recorded_pbs.py) keeps an adapter tested where its system is not installed.
 
 Which tests stand for what, in test_promises.py and test_group_promises.py:
 

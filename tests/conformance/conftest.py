@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from cosched.adapters import watch
 from cosched.adapters.pbs import held_nodes, hook_server, manager
+from cosched.conformance.adapters.conftest import world
 from deploy.pbs.lab import is_installed
 from deploy.slurm.lab.programs import missing_programs
 from tests.conformance.recorded_pbs import RecordedServer
-from tests.conformance.worlds import NODES, Memory, PbsSite, RealPbs, RealSlurm, RecordedPbs, World, serving, slurm
+from tests.conformance.worlds import NODES, Memory, PbsSite, RealPbs, RealSlurm, RecordedPbs, World, slurm
+
+__all__ = ["world"]
 
 
 @pytest.fixture(
@@ -46,11 +49,3 @@ def system(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         with pytest.MonkeyPatch.context() as patch, PbsSite() as cluster:
             patch.setattr(held_nodes, "LOST_AFTER", 5.0)
             yield RealPbs(cluster)
-
-
-@pytest.fixture
-async def world(system: World) -> AsyncIterator[World]:
-    """A batch system whose nodes are all free, and are all free again at the end."""
-    yield system
-    async with serving(system):
-        await system.clear()

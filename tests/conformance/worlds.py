@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,77 +15,13 @@ from cosched.adapters.pbs.words import words
 from cosched.adapters.slurm.comments import ADOPTABLE, word
 from cosched.adapters.slurm.manager import SlurmManager
 from cosched.adapters.slurm.settings import read_settings as read_slurm_settings
-from cosched.core.protocol import Named, named_group, named_mate
+from cosched.conformance.adapters.reporting import until
+from cosched.conformance.adapters.worlds import NODES, Others, World, named
 from deploy.pbs.lab import PbsCluster, install_hook
 from deploy.slurm.lab import clear
-from tests.adapters.reporting import PATIENCE, Reporting, until
 from tests.conformance import memory
 from tests.conformance.recorded_pbs import RecordedPrograms, RecordedServer
 from tests.slurm.managed import clusters
-
-NODES = 4
-Others = Sequence[str]  # domains
-
-
-def named(pair: str | None, others: Others) -> Named | None:
-    """What a job of this pair, or of a group with these other domains, names."""
-    if pair is None:
-        return None
-    return named_group(pair, tuple(others)) if others else named_mate("", pair)
-
-
-class World(ABC):
-    """A batch system of four nodes. What blocks, real commands for example, runs in a thread."""
-
-    @abstractmethod
-    async def submit(
-        self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "", others: Others = (),
-        *, adoptable: bool = False, held: bool = False,
-    ) -> str:  # fmt: skip
-        """A user submits a job that sleeps; its id. `others`: the job is in a group with jobs on these domains.
-
-        `held`: its user holds it back.
-        """
-
-    @abstractmethod
-    async def delete(self, job: str) -> None:
-        """A user deletes a job."""
-
-    @abstractmethod
-    async def state(self, job: str) -> str:
-        """Whether the batch system shows a job as queued (with nodes or without), running or ended."""
-
-    @abstractmethod
-    async def requeue(self, job: str) -> None:
-        """An administrator ends a running job, which is then queued again."""
-
-    @abstractmethod
-    def manager(self, **settings: object) -> BatchSystem:
-        """Make a manager; at most one is open at a time."""
-
-    @abstractmethod
-    async def clear(self) -> None:
-        """Delete all jobs, and wait until all nodes are free and none is kept for anybody."""
-
-    async def told(self, job: str, variable: str) -> str | None:
-        """The value of a variable by which a job that runs finds its mates."""
-        raise NotImplementedError
-
-    async def lose_nodes(self, job: str) -> None:
-        """Nodes that are kept for a job break."""
-        raise NotImplementedError
-
-    async def mend_nodes(self) -> None:
-        """Mend them."""
-        raise NotImplementedError
-
-    async def kill(self, job: str) -> None:
-        """End the batch system's own process by SIGKILL, once it has this job on record."""
-        raise NotImplementedError
-
-    async def revive(self) -> None:
-        """Start it again, and wait until it answers."""
-        raise NotImplementedError
 
 
 class Memory(World):
@@ -301,15 +235,3 @@ class PbsSite:
     def __exit__(self, *error: object) -> None:
         self._cluster.__exit__(None, None, None)
         self._folder.cleanup()
-
-
-def serving(world: World, **settings: object) -> Reporting[BatchSystem]:
-    """A service's view: a manager that is open, and its reports."""
-    return Reporting(world.manager(**settings))
-
-
-async def becomes(world: World, job: str, *states: str) -> None:
-    """Wait until the batch system shows a job in one of these states."""
-    async with asyncio.timeout(PATIENCE):
-        while await world.state(job) not in states:
-            await asyncio.sleep(0.05)

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from cosched.adapters.pbs.manager import PbsManager
 from cosched.adapters.pbs.settings import read_settings
+from cosched.conformance.adapters.reporting import PATIENCE, Reporting
 from deploy.pbs.lab import PbsCluster
-from tests.adapters.reporting import PATIENCE, Reporting
 
 _T = TypeVar("_T")
 

@@ -3,10 +3,10 @@
 import pytest
 
 from cosched.client.explanations import Estimate, how_good
+from cosched.conformance.instructions import instructions
 from cosched.service.planning.estimates import KEEP, LEADS, NEAREST, OWN, TOGETHER, Estimates, cut
 from cosched.service.store import Store
 from cosched.v1 import explain_pb2
-from tests.instructions import instructions
 
 NOW = 10_000_000
 HOUR = 3600

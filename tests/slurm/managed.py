@@ -14,9 +14,9 @@ from cosched.adapters.slurm.batch_job import BatchJob
 from cosched.adapters.slurm.commands import JobRow, details, parse_rows, queue
 from cosched.adapters.slurm.manager import SlurmManager
 from cosched.adapters.slurm.settings import read_settings
+from cosched.conformance.adapters.reporting import PATIENCE, Reporting
 from deploy.slurm.lab import Cluster, Lab, LabError
 from deploy.slurm.lab.configuration import Options
-from tests.adapters.reporting import PATIENCE, Reporting
 from tests.slurm.cosched_hooks import Site, site
 
 PAIR = "--comment=cosched:pair=p"

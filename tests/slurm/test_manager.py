@@ -11,9 +11,9 @@ import pytest
 from cosched.adapters.batch_system import Appeared, Offered, Refused, Relinked, Withdrawn
 from cosched.adapters.manager import End, Ended, ManagerError, NoRequeueError
 from cosched.adapters.slurm.batch_job import Phase
+from cosched.conformance.adapters.reporting import PATIENCE
 from cosched.core.protocol import named_mate
 from deploy.slurm.lab import Cluster, clear
-from tests.adapters.reporting import PATIENCE
 from tests.slurm.cosched_hooks import Site
 from tests.slurm.managed import BUSY, Counted, Managed, clusters, rows
 

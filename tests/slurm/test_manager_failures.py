@@ -8,8 +8,8 @@ import pytest
 
 from cosched.adapters.batch_system import Offered, Withdrawn
 from cosched.adapters.manager import Ended
+from cosched.conformance.adapters.reporting import PATIENCE
 from deploy.slurm.lab import Cluster, clear
-from tests.adapters.reporting import PATIENCE
 from tests.slurm.cosched_hooks import Site, site
 from tests.slurm.managed import Managed, clusters, rows
 from tests.slurm.versions import config_of

@@ -12,8 +12,8 @@ from cosched.adapters.pbs.batch_job import BatchJob, Phase
 from cosched.adapters.pbs.commands import JobRow
 from cosched.adapters.pbs.hook_server import Asked
 from cosched.adapters.pbs.register import NAMESAKE, TAKEN, WAITS, Register, known
+from cosched.conformance.instructions import instructions
 from cosched.core.protocol import MateProblem, named_mate
-from tests.instructions import instructions
 
 HERE, THERE = "(a1:ncpus=1)+(a2:ncpus=1)", "(a3:ncpus=1)+(a4:ncpus=1)"
 ASKED = Asked("7", array=False, vnodes=HERE, owner="ann", name="", requestor="Scheduler", resources={"pair": "p"})

@@ -6,10 +6,12 @@ import importlib.util
 import sys
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from random import Random
 from types import ModuleType
 
+from cosched.conformance.schedulers.subject import NODES, Subject
 from cosched.core.allocation import Malleable
 from cosched.core.scheduling.fluid.settings import FluidSettings, Harvesting
 from cosched.core.scheduling.heterogeneous.jobs import Classed, Priority
@@ -28,7 +30,6 @@ from cosched.schedulers.fluid import FLUID
 from cosched.schedulers.heterogeneous import HETEROGENEOUS
 from cosched.schedulers.molding import MOLDING
 
-NODES = 8
 POOLS = ("flat", "partitioned:4x2")
 EXAMPLE = Path(__file__).resolve().parents[3] / "docs" / "examples" / "example_scheduler.py"
 
@@ -125,3 +126,6 @@ def columns(name: str, random: Random, nodes: int) -> object:
 def of_size(name: str, nodes: int) -> object:
     """What a job says that needs so many nodes, if its kind asks for that."""
     return Classed(str(nodes)) if name.startswith("heterogeneous") else {}
+
+
+SUBJECTS = {name: Subject(made, partial(columns, name), partial(of_size, name)) for name, made in SCHEDULERS.items()}

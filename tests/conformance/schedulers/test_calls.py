@@ -1,23 +1,17 @@
-"""Whatever a scheduler is told, and however late: what must always hold does, and a restart changes nothing."""
+"""Each kind of scheduler keeps its promises: see `cosched.conformance`."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.conformance.schedulers.kinds import SCHEDULERS
-from tests.conformance.schedulers.waiting import Waiting
+from cosched.conformance.schedulers.test_calls import test_answers_may_be_late_and_anything_happens_meanwhile
+from tests.conformance.schedulers.kinds import SUBJECTS
 from tests.tiers import seeds
 
-CASES, STEPS = 4, 40
+__all__ = ["test_answers_may_be_late_and_anything_happens_meanwhile"]
 
 
-@pytest.mark.parametrize("seed", seeds(1, 200))
-@pytest.mark.parametrize("name", SCHEDULERS)
-def test_answers_may_be_late_and_anything_happens_meanwhile(name, seed):
-    """ "If something else changes in the domain meanwhile, the iteration is abandoned and another begins"
-    (coscheduling.md)"""
-    for case in range(CASES):
-        waiting = Waiting(name, (seed, case))
-        for _ in range(STEPS):
-            waiting.step()
-        waiting.finish()
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give it each scheduler, with its seeds."""
+    metafunc.parametrize("seed", seeds(1, 200))
+    metafunc.parametrize("subject", SUBJECTS.values(), ids=SUBJECTS)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from cosched import sim
+from cosched.conformance.schedulers.waiting import plain
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import Start
 from cosched.core.job import JobState
@@ -34,7 +35,6 @@ from cosched.sim.world import DomainSetup
 from cosched.workload.allocations import AllocationEnd, Allocations
 from cosched.workload.pairing import Pairing
 from tests.conformance.schedulers.kinds import HETEROGENEOUS_SETTINGS, SLOW, columns, example
-from tests.conformance.schedulers.waiting import plain
 from tests.sim import fluid_exact
 from tests.sim.exact import ref_domain, setup_of, some_jobs
 

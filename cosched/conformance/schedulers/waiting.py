@@ -13,6 +13,7 @@ from math import ceil
 from random import Random
 from typing import Any
 
+from cosched.conformance.schedulers.subject import Subject
 from cosched.core.allocation import Allocation
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import NOT_HOLDABLE, MayBeEarlier, NodesLost, Ready, Requeued
@@ -26,7 +27,6 @@ from cosched.core.scheduling.scheduler import (
     OpenScheduler,
 )
 from cosched.core.scheduling.starts import Starts
-from tests.conformance.schedulers.kinds import SCHEDULERS, columns
 
 QUEUED, READY, HOLDING, RUNNING = JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING
 
@@ -39,10 +39,10 @@ def plain(kept: Mapping[str, Any]) -> Mapping[str, Any]:
 class Waiting:
     """A scheduler, and what is known of its jobs by what it was told and has said."""
 
-    def __init__(self, kind: str, seed: object) -> None:
+    def __init__(self, subject: Subject, seed: object) -> None:
         self.random, self.now = Random(str(seed)), 0
-        self.kind = kind
-        self.scheduler = SCHEDULERS[kind]()
+        self.subject = subject
+        self.scheduler: Any = subject.open()
         self.states: dict[str, JobState] = {}
         self.kept: set[str] = set()  # ready, since their groups are asked
         self.holdable: set[str] = set()
@@ -121,7 +121,7 @@ class Waiting:
         self.submitted += 1
         draw, job = self.random, str(self.submitted)
         nodes, asked = self.scheduler.rounded(draw.randint(1, 8)), draw.randint(1, 20)
-        owner, paired, says = draw.choice("ab"), draw.random() < 0.8, columns(self.kind, draw, nodes)
+        owner, paired, says = draw.choice("ab"), draw.random() < 0.8, self.subject.columns(draw, nodes)
         self.scheduler.submit(ClusterJob(job, nodes, asked, self.now, paired, owner=owner, columns=says))
         self.states[job] = QUEUED
 
@@ -231,7 +231,7 @@ class Waiting:
 
     def restart(self) -> None:
         """What is kept of all jobs is all that the next life knows; and it decides as the one that goes on."""
-        old, self.scheduler = self.scheduler, SCHEDULERS[self.kind]()
+        old, self.scheduler = self.scheduler, self.subject.open()
         self.scheduler.recall(plain(old.kept_of_domain()))
         self.scheduler.enter(self.now)
         self.counted |= old.starts.take_changed()

@@ -1,0 +1,1 @@
+"""What batch systems promise."""
