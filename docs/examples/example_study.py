@@ -5,10 +5,13 @@ Tang et al. (2011), IV-E: "Another option is to increase the priority of the job
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from cosched.sim.reports.figures.bars import Panel, grouped_bars
+from cosched.sim.reports.page import Section
+from cosched.sim.studies import design
 from cosched.sim.studies.cases import StudyCase, replayed
 from cosched.sim.studies.design import Asked, Design, Experiment, Found
 from cosched.sim.studies.paper import Beside, Claim
@@ -76,6 +79,15 @@ def sooner(found: Found) -> Verdict:
     return positive([(f"boost {place[1]:g}", found.difference(none, place, SYNC)) for place in others], " min")
 
 
+def sections(found: Found) -> Iterator[Section]:
+    """Yield a figure, and the tables that a study has without sections of its own."""
+    series = {measure: [found.mean(place, measure) for _, place in found.places] for measure in (SYNC, WAIT)}
+    panel = Panel("Both machines yield", "minutes", "boost", [f"{boost:g}" for boost in BOOSTS], series)
+    caption = "Means over months with 95 % intervals."
+    yield Section("Figure", figures=[grouped_bars("boosts", "Waits by the boost", caption, [panel])])
+    yield from design.sections(found, (SYNC, WAIT))
+
+
 def beside(found: Found) -> Beside:
     """Return the paper's numbers, of which there are none here, and its claims beside ours."""
     quote = "increase the priority of the job after it yields each time"
@@ -94,6 +106,7 @@ STUDY = Study(
         measures=(SYNC, WAIT),
         compared=compared,
         values=values,
+        sections=sections,
         paper=beside,
     ).work,
     times=("seconds", "half a minute"),

@@ -58,6 +58,8 @@ def test_a_study_of_a_package_of_its_own(example, tmp_path, monkeypatch):
     assert page.startswith("# A boost after each yield\n\n**Not for conclusions: a quick run, with 3 replications.**\n")
     assert all(f"* **{name}.** " in page for name in FIRST)
     assert "| A boost brings mates together sooner | IV-E | " in page
+    assert "Waits by the boost: see figures/boosts.svg" in page
+    assert "0.2" in (tmp_path / "figures" / "boosts.csv").read_text()
     assert "<dt>Asked</dt>" in (tmp_path / "report.html").read_text()
     assert {path.name for path in (tmp_path / "tables").iterdir()} == {
         "averages.csv", "comparisons.csv", "paper.csv", "claims.csv"
