@@ -76,7 +76,7 @@ NO_TERMS = Terms()
 
 def array_of(name: str) -> tuple[str, int] | None:
     """Return the name and the number of which an array's task makes its own, NAME[TASK]; None: it is no task's."""
-    match = _TASK.fullmatch(name)
+    match = _TASK.fullmatch(name) if name.endswith("]") else None
     return None if match is None else (match[1], int(match[2]))
 
 
