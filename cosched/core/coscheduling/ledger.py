@@ -193,9 +193,7 @@ class Ledger:
     calls_before: int = 0
     jobs: dict[JobId, PairedJob] = field(default_factory=dict)
     changed: dict[JobId, None] = field(default_factory=dict)  # jobs that may have changed, in order
-    moved: dict[JobId, JobState] = field(
-        default_factory=dict
-    )  # jobs that run, or run no more; their states before
+    moved: dict[JobId, JobState] = field(default_factory=dict)  # jobs that run, or run no more; their states before
     wanted: dict[JobId, None] = field(default_factory=dict)  # members of groups of which others hold, or held
     telling: dict[JobId, None] = field(default_factory=dict)  # jobs of which others have not acknowledged something
     held_nodes: int = 0

@@ -92,7 +92,7 @@ class OpenCluster(OpenIteration):
     @property
     def awaited(self) -> JobId | None:
         """The job at which the open iteration waits."""
-        if not self._is_open(0) or (row := self._offered_row(0)) == NONE:
+        if not self._is_open(0) or (row := int(self._offered_row(0))) == NONE:
             return None
         return self._job[row]
 
