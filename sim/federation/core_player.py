@@ -323,7 +323,8 @@ class CorePlayer:
             self._restarts[row] = self._now
         assert start.allocation is not None
         self._allocate(start.job, start.allocation)
-        self._tell_start(start)
+        if start.job in self._core.jobs:
+            self._tell_start(start)
 
     def _resize(self, resized: SizeChanged) -> None:
         self._elastic = True
