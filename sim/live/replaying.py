@@ -9,6 +9,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from cosched.adapters.replay.time import SharedTime
+from cosched.core.settings import OnMemberRequeued
 from cosched.errors import InputError
 from cosched.sim.configuration import ReplayConfig
 from cosched.sim.federation.conductor import Conductor
@@ -19,6 +20,7 @@ from cosched.sim.replaying import Replay, setup_of
 from cosched.sim.results.outcomes import domain_result
 from cosched.sim.results.result import DomainResult, ReplayResult
 from cosched.validation.schemes import SchemeChoice
+from cosched.workload.terms_columns import COLUMNS
 
 
 class LiveReplay(Replay):
@@ -46,6 +48,13 @@ class LiveReplay(Replay):
         if self.pairing.groups and self.pairing.dropped:
             said = "groups are known by their rows' numbers, and rows were dropped: remove those of jobs left out"
             raise InputError("--pairs", None, f"--live: {said}")
+        if self.pairing.terms:
+            said = f"leave out its columns {', '.join(COLUMNS)}, or --live"
+            raise InputError("--pairs", None, f"services in lock-step end no job for another one: {said}")
+        for domain in config.domains:
+            if domain.on_member_requeued is not OnMemberRequeued.CONTINUE:
+                said = f"domain {domain.name}: services in lock-step queue no job again for another one"
+                raise InputError("--live", None, f"{said}: leave out on_member_requeued")
         self._tell = doing
 
     def run(self, schemes: Sequence[SchemeChoice] | None = None) -> ReplayResult:
