@@ -41,7 +41,7 @@ class Record:
         data["reason"] = one_line(self.reason)
         files.write_json(f"{folder}/{NAME}", data, settle=settle)
         if settle:
-            files.sync_folder(os.path.dirname(folder))
+            files.sync_folder(os.path.join(folder, os.pardir))
 
 
 def read(folder: str) -> Record | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from cosched.adapters.local import files, jobfile
@@ -136,9 +137,15 @@ class Spool:
         return next((line for line in reversed(lines) if line.strip()), "")
 
     def remove(self, job_id: str) -> None:
-        """Remove a job's folder; do nothing if there is none. OSError."""
+        """Remove a job's folder; do nothing if there is none. OSError.
+
+        What a launch is read from goes first. A second supervisor may wait in the folder for the first one to end; it
+        must not start the job since the record of its end is gone already.
+        """
         old = self.root / f".old-{job_id}"
         shutil.rmtree(old, ignore_errors=True)
+        with suppress(FileNotFoundError):
+            os.unlink(f"{self.folder(job_id)}/{jobfile.NAME}")
         try:
             os.rename(self.folder(job_id), old)
         except FileNotFoundError:

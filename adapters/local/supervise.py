@@ -165,10 +165,13 @@ def _tell_started() -> None:
         os.write(1, STARTED)
 
 
-def _recovered(folder: str) -> JobFile | None:
+def _recovered() -> JobFile | None:
+    """Recover the launch of this folder, whatever has its name by now: the job may have been launched again."""
     while True:
         try:
-            return recover(folder)
+            return recover(os.curdir)
+        except FileNotFoundError:  # it is forgotten
+            return None
         except OSError as error:
             if error.errno not in files.SHORTAGES:
                 raise
@@ -181,7 +184,7 @@ def main(folder: str) -> int:
     Call it in that folder, with SIGNALS blocked.
     """
     files.lock(LOCK, wait=True)  # held while this process lives; a second supervisor waits here for the first
-    job = _recovered(folder)
+    job = _recovered()
     if job is None:
         return 0
     supervisor = Supervisor(folder, job)

@@ -4,19 +4,24 @@ import asyncio
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from cosched.adapters.local import record
+from cosched.adapters.local.jobfile import JobFile
+from cosched.adapters.local.process import ForkServer
 from cosched.adapters.local.processes import Identity, boot, identify, myself
 from cosched.adapters.local.record import Record
+from cosched.adapters.local.recovery import recover
+from cosched.adapters.local.spool import Spool
 from cosched.adapters.manager import End, Ended, ManagerError, Started
 from tests.adapters.machine import Machine, children, fork_server, lives, machine, ours
 from tests.waiting import until
@@ -136,6 +141,60 @@ async def test_a_launch_on_record_is_carried_out_once(place: Path) -> None:
             kinds = [type(report) for report in again.told]
             assert kinds in ([Started, Ended], [Ended], [])
             assert (place / f"count{job}").read_text() == "x\n"
+
+
+@asynccontextmanager
+async def second_supervisor(here: Machine, job: str) -> AsyncIterator[None]:
+    """One of a service that did not find the first one on record: it waits for that one, and goes on after the block."""
+    forks = ForkServer(here.manager.settings.spool)
+    forks.begin()
+    process = forks.start(job)
+    server = forks._process.pid
+    await until(lambda: children(server))
+    [waits] = children(server)
+    await until(lambda: f"-> POSIX  ADVISORY  WRITE {waits} " in Path("/proc/locks").read_text())
+    os.kill(waits, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(waits, signal.SIGCONT)
+    await until(lambda: process.exited)
+    await forks.close()
+
+
+async def test_a_supervisor_that_has_waited_in_vain_leaves_the_next_launch_alone(place: Path) -> None:
+    """A job that was preempted has been launched again meanwhile, in a folder of the same name."""
+    async with machine(place) as here:
+        await here.launch("1", *FOREVER)
+        await here.started("1")
+        async with second_supervisor(here, "1"):
+            await here.manager.preempt("1")
+            await here.ended("1")
+            await here.manager.forget("1")
+            here.told.clear()
+            await here.launch("1", *FOREVER)
+            await here.started("1")
+        assert here.record("1").how is None
+        await here.manager.cancel("1")
+        assert (await here.ended("1")).how is End.CANCELLED
+
+
+def test_a_launch_that_is_being_forgotten_can_be_started_no_more(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever of its folder is removed first."""
+    spool = Spool(place / "jobs", place)
+    spool.open()
+    job = JobFile(
+        job_id="1", token="0" * 32, boot=boot(), arguments=["true"], script=False, environment={}, directory="/",
+        output="out", error=None, walltime=60, grace=0, uid=None, groups=[], slots=[0], group=None, nice=0,
+    )  # fmt: skip
+    spool.commit(job, None)
+    ended = Record(boot(), None, None)
+    ended.ended, ended.how = 1, "exited"
+    ended.write(spool.folder("1"))
+    monkeypatch.setattr(shutil, "rmtree", lambda path, **_: (Path(path) / record.NAME).unlink(missing_ok=True))
+    spool.remove("1")
+    assert recover(str(place / "jobs" / ".old-1")) is None
+    spool.close()
 
 
 async def test_kill_9_of_the_supervisor(place: Path) -> None:

@@ -1,7 +1,8 @@
-"""`python -m tests.bench.news [ROUNDS]`: from an owner's command's answer to what follows on the other domain.
+"""`python -m tests.bench.news [ROUNDS] [slurm]`: from an owner's command's answer to what follows on the other domain.
 
 A job holds on one local domain for its mate on the other, which queues. The mate is cancelled, unlinked, or replaced,
-or it was cancelled and the holder waits in vain for another in its place. At the end: what an idle holder costs.
+or it was cancelled and the holder waits in vain for another in its place. At the end: what an idle holder costs. With
+`slurm`, both domains are real clusters of it, and owners use scancel.
 """
 
 import re
@@ -15,13 +16,17 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from cosched.client import Client, Job
+from deploy.slurm.lab import CoupledLab
 from tests.live.services import Pair, fill, free_port, noted, script_that_notes
+from tests.live.workloads import Work
+from tests.slurm.coupled_checks import START, Served
 from tests.waiting import wait_until
 
 ROUNDS = 100
 ASKED = 1.0  # seconds, the median
 WATCHED = 95  # seconds for which an idle holder is watched: three checks
 HOLD_CHECK = 30  # seconds, the default
+NODES, LONG = 3, 36_000  # of each cluster; seconds for which one is taken
 PATIENCE = 1  # seconds for another in the place of one that was cancelled, where that is waited for
 
 
@@ -83,6 +88,58 @@ class Holder:
         return after
 
 
+class SlurmHolder(Holder):
+    """Two real clusters of Slurm; the nodes of the second are taken."""
+
+    def __init__(self, coupled: Served, a: Client, b: Client) -> None:
+        self.a, self.b, self.coupled = a, b, coupled
+        self._number = 0
+        blocker, cluster = coupled.submit(coupled.there, Work(None, NODES, LONG)), coupled.there.cluster
+        coupled.until(lambda: "RUNNING" in cluster.squeue("-h", "-j", blocker, "-o", "%T"), "its nodes to be taken")
+
+    def held(self) -> tuple[Job, Job]:
+        self._number += 1
+        work, coupled = Work(f"p{self._number}", 1, 0), self.coupled
+        mate = coupled.submit(coupled.there, work)
+        holder = coupled.submit(coupled.here, work)
+        coupled.until_job(coupled.here, holder, lambda job: (job.state, job.mates[0].id) == ("holding", mate), "holds")
+        return self.a.job(holder), self.b.job(mate)
+
+    def started(self, job: Job) -> float:
+        notes = self.coupled.notes(self.coupled.here)
+        lines = lambda: notes.read_text().splitlines() if notes.exists() else []  # noqa: E731
+        return wait_until(lambda: next((float(at) for id, _, at in map(str.split, lines()) if id == job.id), None))
+
+    def cancel(self) -> float:
+        holder, mate = self.held()
+        self.coupled.there.cluster.scancel(mate.id)
+        return self._until_start(holder)
+
+    def replaced(self) -> float:
+        holder, mate = self.held()
+        script = self.coupled.there.cluster.jobs / "other.sh"
+        script.write_text("#!/bin/sh\ntrue\n")
+        folder = ("--parsable", "--chdir", str(script.parent))
+        other = self.coupled.there.service.run("submit", *folder, "--in-place-of", mate.id, str(script)).strip()
+        answered = time.time()
+        while self.a.job(holder).mates[0].id != other:
+            time.sleep(0.005)
+        after = time.time() - answered
+        self.b.cancel(other, final=True)
+        self.started(holder)
+        return after
+
+
+@contextmanager
+def slurm_holders() -> Iterator[SlurmHolder]:
+    """The clusters; whose owner's cancellations are for good."""
+    with CoupledLab(options={"nodes": NODES}, services=False, **START) as lab:
+        served = Served(lab)
+        served.serve(("hold", "yield"), successor_patience=0)
+        with Client(served.here.service.server) as a, Client(served.there.service.server) as b:
+            yield SlurmHolder(served, a, b)
+
+
 @contextmanager
 def holders(folder: Path, **settings: object) -> Iterator[Holder]:
     """The domains, with these settings of their coscheduling."""
@@ -115,8 +172,19 @@ def report(what: str, measure: Callable[[], float], rounds: int) -> None:
     print(f"{what:>10} {median:7.3f} {max(seconds):7.3f}{'' if median < ASKED else '  MISSED'}", flush=True)
 
 
-def main(rounds: int = ROUNDS) -> None:
+def main(rounds: int = ROUNDS, manager: str = "local") -> None:
     """Measure, and print a table."""
+    if manager == "slurm":
+        print(f"\nNews between clusters of Slurm: seconds until it has an effect, median and worst of {rounds}")
+        with slurm_holders() as holder:
+            for measure in (holder.cancel, holder.unlink):
+                report(measure.__name__, measure, rounds)
+            holder.coupled.serve(("hold", "yield"), successor_patience=600, successor_hold=600)
+            report("replaced", holder.replaced, rounds)
+            holder.coupled.serve(("hold", "yield"), successor_patience=PATIENCE, successor_hold=PATIENCE)
+            report("alone", holder.alone, rounds)
+            holder.coupled.lab.clear()
+        return
     print(f"\nNews between local domains: seconds until it has an effect, median and worst of {rounds}")
     with tempfile.TemporaryDirectory() as folder:
         with holders(Path(folder) / "now") as holder:
@@ -133,4 +201,5 @@ def main(rounds: int = ROUNDS) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:])))
+    numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
+    sys.exit(main(*numbers or [ROUNDS], *(word for word in sys.argv[1:] if not word.isdigit())))
