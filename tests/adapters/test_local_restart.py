@@ -145,7 +145,7 @@ async def test_a_launch_on_record_is_carried_out_once(place: Path) -> None:
 
 @asynccontextmanager
 async def second_supervisor(here: Machine, job: str) -> AsyncIterator[None]:
-    """One of a service that did not find the first one on record: it waits for that one, and goes on after the block."""
+    """One of a service that did not find the first one on record; it waits for that, and goes on after the block."""
     forks = ForkServer(here.manager.settings.spool)
     forks.begin()
     process = forks.start(job)

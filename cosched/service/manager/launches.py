@@ -336,8 +336,10 @@ class Launches(Work[LauncherOrder, Report]):
                 continue
             if self._launcher.may_have_forgotten:  # it may have run: do not run it twice
                 self._domain.end(job, JobState.FAILED, HOST_RESTARTED)
-            else:
+            elif self.resizes is not None:
                 await self._launch(record)  # its launch was recorded here, but not carried out yet
+            else:
+                self._tasks.run(self._launch(record))  # it may have to wait until a run has ended
         if self.resizes is not None:
             await self.resizes.settle()
             self._tasks.run(self.resizes.watch())
