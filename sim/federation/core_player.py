@@ -24,7 +24,7 @@ from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What
 from cosched.sim.batch_domain import ENDS
 from cosched.sim.federation.mates_only import MatesOnly
-from cosched.sim.federation.player import EVENTS, Advanced, JobOutcome, Phase, Results, in_columns
+from cosched.sim.federation.player import Advanced, JobOutcome, Phase, Results, in_columns
 from cosched.sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
 from cosched.sim.link import Link, Untold
 from cosched.sim.telling import RESIZED, Story, told_of_call
@@ -125,8 +125,11 @@ class CorePlayer:
         self._timers_fired, link = False, self._link
         while True:
             self._enter(now)
-            for phase in EVENTS:
-                self._phases[phase]()
+            self._complete()
+            if self.has_timer(now):
+                self._fire_timers(of_slots=False)
+                self._fire_timers(of_slots=True)
+            self._submit()
             self._deliver()
             if link.changed:
                 return Advanced(now, link.take_changed(), None, self._timers_fired)

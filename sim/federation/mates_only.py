@@ -17,7 +17,7 @@ from cosched.core.scheduling.scheduler import OpenScheduler
 
 
 class MatesOnly(PolicyDomain):
-    """One domain. Jobs without mates, to which only its scheduler does anything, need not be `Submitted` to it."""
+    """One domain. Jobs without mates need not be `Submitted` to it if only its scheduler does anything to them."""
 
     def __init__(self, coscheduler: Coscheduler, scheduler: OpenScheduler) -> None:
         super().__init__(coscheduler, scheduler)

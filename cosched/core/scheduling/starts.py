@@ -21,7 +21,11 @@ class Starts(NamedTuple):
 
     def plus(self, other: Starts) -> Starts:
         """Both together."""
-        return Starts(*map(sum, zip(self, other, strict=True)))
+        return Starts(self.started + other.started, self.before_turn + other.before_turn, self.pushed + other.pushed)
+
+    def minus(self, other: Starts) -> Starts:
+        """These without the others."""
+        return self.plus(Starts(-other.started, -other.before_turn, -other.pushed))
 
 
 @dataclass(slots=True)
@@ -77,7 +81,9 @@ class RecentStarts:
         if now // HOUR == self._hour:
             return
         self._hour = now // HOUR
-        kept = [(*key, starts) for key, starts in self._by_hour.items() if key[1] > self._hour - WEEK]
-        self._by_hour.clear()
-        self._sums.clear()
-        self.recall(kept)
+        for owner, hour in [key for key in self._by_hour if key[1] <= self._hour - WEEK]:
+            left = self._sums[owner].minus(self._by_hour.pop((owner, hour)))
+            if left.started:
+                self._sums[owner] = left
+            else:
+                del self._sums[owner]

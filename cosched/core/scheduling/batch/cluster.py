@@ -32,7 +32,7 @@ class Cluster:
         self._start, self._hold = direct(answers.start), direct(answers.hold)
         self._pass_over, self._release = direct(answers.pass_over), direct(answers.release)
         self._try_start, self._try_ready = direct(answers.try_start), direct(answers.try_ready)
-        self._requeue = direct(answers.requeue)
+        self._requeue, self._finish = direct(answers.requeue), direct(loop.finish)
         self._size, self._requested = tables.jobs["nodes"].item, tables.jobs["requested"].item
         self._state = tables.jobs["state"].item
         self._configure(settings)
@@ -124,7 +124,7 @@ class Cluster:
 
     def finish(self, row: int, now: int, how: JobState) -> None:
         """A job that has nodes ends in the final state `how`; its nodes are free."""
-        loop.finish(self.tables, self.index, row, now, int(how))
+        self._finish(self.tables, self.index, row, now, int(how))
 
     def reschedule(self) -> None:
         """Run an iteration at this instant."""
@@ -171,7 +171,7 @@ class Cluster:
         if self.state(row) is JobState.HOLDING:
             self._requeue(self.tables, self.index, row)
         else:
-            loop.finish(self.tables, self.index, row, now, int(JobState.FAILED))
+            self._finish(self.tables, self.index, row, now, int(JobState.FAILED))
         return self.state(row)
 
     def bring_back(self, nodes: int) -> None:

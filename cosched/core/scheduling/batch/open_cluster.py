@@ -43,7 +43,7 @@ class OpenCluster(OpenIteration):
         self._row: dict[JobId, int] = {}
         self._job: list[JobId] = []  # by row
         self._owner: dict[JobId, str] = {}  # where that matters
-        self._iterate = direct(iteration.iterate)
+        self._iterate, self._enqueue = direct(iteration.iterate), direct(ordering.enqueue)
         self._make(FIRST_ROWS)
 
     # Jobs in
@@ -274,7 +274,7 @@ class OpenCluster(OpenIteration):
         self._row[job.id] = row
         self._write(row, job)
         if job.state is JobState.QUEUED:
-            ordering.enqueue(self._tables, 0, row)
+            self._enqueue(self._tables, 0, row)
             return
         occupancy.occupy(self._tables, 0, job.nodes, int(self._tables.jobs[row]["block"]), job.expected)
 
