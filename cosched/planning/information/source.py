@@ -21,11 +21,15 @@ class SourceError(Exception):
 
 
 class Reading(NamedTuple):
-    """A value that a source knows."""
+    """A value that a source knows, of a machine or of a link.
 
-    kind: str  # of KINDS or LINK_KINDS
+    Of machines: `speed` in MHz, `cpu`, the share that a new process gets (0 to 1), and free `memory` in MB of 2^20
+    bytes. Of links: `bandwidth` in Mb/s of 10^6 bits, and `latency` in seconds.
+    """
+
+    kind: str
     of: str | Pair  # a machine by its name, or a link by those of its ends
-    value: float  # in the units of `grid`
+    value: float
     at: float | None = None  # when it was measured, in seconds since 1970; None: it does not age
 
 
