@@ -41,10 +41,12 @@ _NOT_SAID = "{domain} knows no such pair: {mate} is not there, has ended, or is 
 
 _OF_GROUPS: Mapping[str, str] = {
     MateProblem.OTHER_DOMAINS: "the job on {domain} names other domains: all jobs of a group name the same ones",
-    MateProblem.OTHER_WINDOWS: "the job on {domain} gives other windows or another instant: a group has one of each",
+    MateProblem.OTHER_WINDOWS: (
+        "the job on {domain} has other --window or --at than this one: all jobs of a group give the same"
+    ),
     MateProblem.NO_SLOTS: (
-        "{domain} gives no slots, which jobs need that start apart (--window), or at a given instant (--at): that is "
-        'scheme = "meet", or slots = true, of its [coscheduling]'
+        'slots are off on {domain}: --window and --at need them (scheme = "meet", or slots = true, in its '
+        "[coscheduling])"
     ),
     MateProblem.UNKNOWN: _NOBODY,
     MateProblem.NOT_WAITING: _NOBODY,

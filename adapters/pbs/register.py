@@ -30,7 +30,7 @@ from cosched.core.protocol import MateProblem, Named
 
 WAITS = "waits for its mate (cosched)"
 STEPS_BACK = "lets other jobs go first (cosched)"
-NAMESAKE = "whether another job with its mate or group has ended is looked at (cosched)"
+NAMESAKE = "checking whether an earlier job with this mate or group has ended (cosched)"
 TAKEN = "its nodes have just been taken (cosched)"
 _CYCLE = 10.0  # seconds: no scheduling cycle takes longer, or little is lost
 _LOG = logging.getLogger(__name__)

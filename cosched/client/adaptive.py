@@ -46,7 +46,7 @@ class AdaptiveJob:
         """By default it is the job of this process, and its domain is COSCHED_SERVER. ValueError outside of any job."""
         job = job or os.environ.get("COSCHED_JOB_ID")
         if not job:
-            raise ValueError("this is no job of cosched: COSCHED_JOB_ID is not set")
+            raise ValueError("not inside a job of cosched: COSCHED_JOB_ID is not set")
         self.id = job
         self.nodes = self.using = tuple(filter(None, os.environ.get("COSCHED_NODELIST", "").split(",")))
         self.least: int | None = None

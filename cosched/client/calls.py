@@ -405,5 +405,5 @@ def enums(words: Iterable[str], known: Mapping[int, str], prefix: str) -> list[s
     given = [words] if isinstance(words, str) else list(words)
     for word in given:
         if word not in known.values():
-            raise ValueError(f"{word!r} is none of {', '.join(known.values())}")
+            raise ValueError(f"{word!r} is not one of {', '.join(known.values())}")
     return [prefix + word.upper() for word in given]

@@ -32,7 +32,7 @@ class SlurmJob:
         """By default it is the job of this process. ValueError outside of any job; ClientError if it does not run."""
         job = job or os.environ.get("SLURM_JOB_ID", "")
         if not job.isdecimal():
-            raise ValueError("this is no job of Slurm: SLURM_JOB_ID is not set")
+            raise ValueError("not inside a job of Slurm: SLURM_JOB_ID is not set")
         self.id, self._timeout = job, timeout
         self.nodes = self._present()
 

@@ -45,7 +45,7 @@ def make_terms(
     if not (ends_with or fail_together or if_requeued is not None or together_for is not None):
         return None
     if if_requeued is not None and if_requeued not in IF_REQUEUED.values():
-        raise ValueError(f"{if_requeued!r} is none of {', '.join(IF_REQUEUED.values())}")
+        raise ValueError(f"{if_requeued!r} is not one of {', '.join(IF_REQUEUED.values())}")
     choice = None if if_requeued is None else f"IF_REQUEUED_{if_requeued.upper()}"
     terms = job_pb2.Terms(ends_with=ends_with, fail_together=fail_together, if_requeued=choice)
     if together_for is not None:

@@ -192,7 +192,7 @@ def check_ends(path: str, catalogue: Catalogue, machines: Iterable[Listed]) -> N
         for key, end in zip(("from", "to"), link.pair, strict=True):
             if end not in ends:
                 raise InputError(
-                    path, f"link.{number}.{key}", f"{end!r} is no machine and no segment that is listed here"
+                    path, f"link.{number}.{key}", f"{end!r} is not a machine or a segment that is listed here"
                 )
 
 

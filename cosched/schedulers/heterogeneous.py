@@ -52,13 +52,13 @@ class HeterogeneousKeys(Settings):
         if getattr(self, "scheduler", None) != HeterogeneousKind.name:
             return self
         if self.on_failure != "stop" and self.algorithm != "pjs":
-            raise KeyedError(("on_failure",), f"has no meaning with algorithm={self.algorithm}: leave it out")
+            raise KeyedError(("on_failure",), f"algorithm={self.algorithm} does not use it: remove it")
         for key in ("site", "times"):
             if getattr(self, key) is None:
                 raise KeyedError((key,), f"missing: give {key}=FILE, see docs/heterogeneous.md")
         up, nodes = self.rules().nodes, getattr(self, "nodes", None)
         if nodes not in (None, up):
-            raise KeyedError(("nodes",), f"of the site {up} machines are up, not {nodes}: leave it out")
+            raise KeyedError(("nodes",), f"{up} machines of the site are up, not {nodes}: remove it")
         return self
 
     def rules(self) -> HeterogeneousSettings:

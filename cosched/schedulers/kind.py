@@ -209,4 +209,4 @@ class SchedulerKind(ABC):
 def _own_text(column: Column, text: str) -> str:
     if own := column.write(column.read_named(text)):
         return own
-    raise ValueError(f"{column.asked}: {shown(text)} says nothing of the job: leave it out")
+    raise ValueError(f"{column.asked}: {shown(text)} says nothing: remove it")

@@ -106,10 +106,10 @@ class MoldingKeys(Settings):
             raise KeyedError(("backfill",), f"conservative {others}: sizing={self.sizing} reserves one job")
         for key in OF_FIGURE_2 if self.sizing != "scojo_p" else ():
             if getattr(self, key) != MoldingKeys.model_fields[key].default:
-                raise KeyedError((key,), f"has no meaning with sizing={self.sizing}: leave it out")
+                raise KeyedError((key,), f"sizing={self.sizing} does not use it: remove it")
         if self.sizes != ANY and (self.sizing == "none" or self.speedup != "simple"):
             why = "sizing=none" if self.sizing == "none" else "speedup=downey"
-            raise KeyedError(("sizes",), f"has no meaning with {why}: leave it out")
+            raise KeyedError(("sizes",), f"{why} does not use it: remove it")
         self.expected_by_file()
         if self.prediction == TRAINED and not _is_drawn(getattr(self, "trace", None)):
             raise KeyedError(
@@ -267,7 +267,7 @@ class MoldingKind(SchedulerKind):
     def submitted(self, keys: MoldingKeys, said: Mapping[str, str]) -> Mapping[str, str]:
         for name in CURVE if keys.speedup != "downey" else ():
             if name in said:
-                raise ValueError(f"{name}: the speed-up of jobs here is that of the simple curve: leave it out")
+                raise ValueError(f"{name}: jobs here have the simple speed-up curve, which does not use it: remove it")
         moldable(*super().read(said).values(), needs_curve=keys.speedup == "downey")
         return said
 

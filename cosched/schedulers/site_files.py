@@ -97,7 +97,7 @@ class SiteFile(Settings):
         known, served = {of.name for of in self.interconnects}, {of.interconnect for of in self.clusters}
         for row, cluster in enumerate(self.clusters):
             if cluster.interconnect not in {None, *known}:
-                reason = f"{cluster.interconnect} is no interconnect: describe it under [[interconnects]]"
+                reason = f"{cluster.interconnect} is not an interconnect: describe it under [[interconnects]]"
                 raise KeyedError(("clusters", row, "interconnect"), reason)
         for row, link in enumerate(self.interconnects):
             if link.name not in served:
@@ -110,13 +110,13 @@ class SiteFile(Settings):
         machines = {name for of in self.machines for name in of.names}
         for name in self.down:
             if name not in machines:
-                raise KeyedError(("down",), f"{name} is no machine")
+                raise KeyedError(("down",), f"{name} is not a machine of the site")
         if machines <= {*self.down}:
             raise KeyedError(("down",), "no machine is left")
         for row, cluster in enumerate(self.clusters):
             for name in cluster.members:
                 if name not in machines:
-                    reason = f"{name} is no machine: name it, with its class, under [[machines]]"
+                    reason = f"{name} is not a machine: name it, with its class, under [[machines]]"
                     raise KeyedError(("clusters", row, "members"), reason)
                 if cluster.members.count(name) > 1:
                     raise KeyedError(("clusters", row, "members"), f"{name} occurs twice")

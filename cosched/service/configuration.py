@@ -118,7 +118,7 @@ class Configuration(Settings):
             for key, holders in known.items():
                 value = getattr(peer, key)
                 if value in holders:
-                    raise KeyedError(("peer", number, key), f"{value} is that of {holders[value]}")
+                    raise KeyedError(("peer", number, key), f"{value} is already used by {holders[value]}")
                 if value is not None:
                     holders[value] = f"peer {peer.name}"
         return self

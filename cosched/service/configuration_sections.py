@@ -97,7 +97,7 @@ def _proxy(value: str) -> str:
 
 def _header(value: str) -> str:
     if not _HEADER.fullmatch(value):
-        raise ValueError(f"{shown(value)} is no name of an HTTP header, such as X-Remote-User")
+        raise ValueError(f"{shown(value)} is not the name of an HTTP header, such as X-Remote-User")
     return value
 
 

@@ -1,1 +1,1 @@
-"""Accepted connections, whoever listens: how many, how often, and of whom."""
+"""Limits on accepted connections: how many, how often, and from whom."""

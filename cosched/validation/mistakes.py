@@ -117,7 +117,7 @@ _REASONS = {
     "greater_than_equal": "{value} is below {ge}",
     "greater_than": "{value} is not above {gt}",
     "less_than_equal": "{value} is above {le}",
-    "string_pattern_mismatch": "{value} is no name: 1 to 64 letters, digits, '_', '-' or '.' are",
+    "string_pattern_mismatch": "{value} is not a name: use 1 to 64 letters, digits, '_', '-' or '.'",
     "too_short": "at least {min_length} needed",
     "too_long": "there are {actual_length}, at most {max_length} are allowed",
 }

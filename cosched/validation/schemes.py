@@ -75,7 +75,7 @@ def checked_budget(value: Decimal) -> Decimal:
 def checked_share(value: Decimal) -> Decimal:
     """Return a share of a mate budget that can be used; ValueError."""
     if not 0 <= value <= 1:
-        raise ValueError(f"{value} is not between 0 and 1; 1 is no bound")
+        raise ValueError(f"{value} is not between 0 and 1 (1: unlimited)")
     return _rounded(value)
 
 

@@ -70,7 +70,7 @@ class Exact(Estimate):
 
 
 def estimate(values: Sequence[float], intervals: int = 1) -> Estimate:
-    """Return a mean and, of two values or more, its interval by Student's t, as one of so many that hold together."""
+    """Return a mean and, of two values or more, its interval by Student's t, as one of so many simultaneous ones."""
     if len(values) < 2:
         return Estimate(values[0])
     return Estimate(float(np.mean(values)), float(half_width(float(np.std(values, ddof=1)), len(values), intervals)))

@@ -70,7 +70,7 @@ class Found(Measured):
 
     @cached_property
     def compared(self) -> list[Comparison]:
-        """All comparisons, with intervals that hold together."""
+        """Return all comparisons, with simultaneous (Bonferroni) intervals."""
         return self.comparisons(asked for each in self.experiments for asked in self.asked(each))
 
     @property

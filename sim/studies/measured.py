@@ -53,7 +53,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """Whether the first place is better or worse, by the intervals that hold together."""
+        """Whether the first place is better or worse, by the simultaneous intervals."""
         return verdict_of(self.difference)
 
 

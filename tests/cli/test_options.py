@@ -166,7 +166,7 @@ def test_the_same_from_a_file_names_the_file_and_the_dotted_key(toml):
     [
         ("a", "--domain a:trace: missing"),
         ("a,trac=x.swf", "--domain a:trac: no such key; did you mean trace?"),
-        ("a b,trace=x", "--domain a b:name: 'a b' is no name: 1 to 64 letters"),
+        ("a b,trace=x", "--domain a b:name: 'a b' is not a name: use 1 to 64 letters"),
     ],
 )
 def test_a_domain_needs_a_name_and_a_trace(domain, reason):

@@ -146,7 +146,7 @@ MISTAKES = {
     "a machine twice": (ONE + ONE, "machine.'a.x': listed twice"),
     "a link to nobody": (
         ONE + '[[link]]\nfrom = "a.x"\nto = "b.y"\nbandwidth = 1\n',
-        "link.1.to: 'b.y' is no machine and no segment that is listed here",
+        "link.1.to: 'b.y' is not a machine or a segment that is listed here",
     ),
     "a link twice": (ONE + 2 * (LINK + "latency = 1\n"), "link: the link from a.x to a.x is listed twice"),
     "a link without values": (ONE + LINK, "link.1: has neither bandwidth nor latency"),
@@ -179,7 +179,7 @@ MISTAKES = {
     "a domain twice": (2 * '[[domain]]\nname = "mira"\n', "domain.mira: listed twice"),
     "no name of a domain": (
         '[[domain]]\nname = "a b"\n',
-        "domain.'a b'.name: 'a b' is no name: 1 to 64 letters, digits, '_', '-' or '.' are",
+        "domain.'a b'.name: 'a b' is not a name: use 1 to 64 letters, digits, '_', '-' or '.'",
     ),
     "no TOML": ("speed\n", "1: not valid TOML: Expected '=' after a key in a key/value pair"),
 }  # fmt: skip

@@ -65,7 +65,7 @@ def test_what_a_job_does_when_others_end_is_asked_for_and_shown(client, domain):
     shown = client.job(17).mates[0].terms
     assert (shown.ends_with, shown.fail_together, shown.if_requeued) == (("eureka",), True, "requeue")
     assert shown.together_for == timedelta(minutes=10)
-    with pytest.raises(ValueError, match="'again' is none of continue, requeue, end"):
+    with pytest.raises(ValueError, match="'again' is not one of continue, requeue, end"):
         client.submit(SCRIPT, pair="run7", if_requeued="again")
 
 
@@ -300,7 +300,7 @@ def test_a_job_that_is_none(client, job):
 
 
 def test_an_unknown_state(client):
-    with pytest.raises(ValueError, match="'waiting' is none of queued, ready"):
+    with pytest.raises(ValueError, match="'waiting' is not one of queued, ready"):
         client.jobs(states=["waiting"])
 
 

@@ -129,10 +129,10 @@ def test_windows_that_cannot_be_are_refused_at_submission(make_federation):
     def said(service, *words: str) -> str:
         return service.run("submit", "--group", "run7", *words, str(script)).stderr
 
-    assert "c gives no slots, which jobs need that start apart" in said(a, "--with", "b,c", "--within", "5m")
-    assert "c gives no slots, which jobs need that start apart" in said(c, "--with", "a", "--start-after", "a:1m")
+    assert "slots are off on c: --window and --at need them" in said(a, "--with", "b,c", "--within", "5m")
+    assert "slots are off on c: --window and --at need them" in said(c, "--with", "a", "--start-after", "a:1m")
     a.run("submit", "--group", "run7", "--with", "b", "--window", "b:10", str(script))
-    other = "the job on a gives other windows or another instant: a group has one of each"
+    other = "the job on a has other --window or --at than this one: all jobs of a group give the same"
     assert other in said(b, "--with", "a", "--start-after", "a:20")
     assert noted(federation.folder) == []
 

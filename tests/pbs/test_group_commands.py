@@ -129,7 +129,7 @@ def test_a_group_is_shown_while_it_waits(run: Run, coupled: Coupled) -> None:
         (["--with=eureka,mira"], "mira is not coupled with 'mira'"),
         (["--with=eureka,eureka"], "is named twice: a group has one job on each domain"),
         (["--with=" + ",".join(f"d{n}" for n in range(16))], "a group has at most 16 members"),
-        (["--with=eureka,polaris", "--window=eureka:60..120"], "mira gives no slots, which jobs need that start apart"),
+        (["--with=eureka,polaris", "--window=eureka:60..120"], "slots are off on mira: --window and --at need them"),
     ],
 )
 def test_a_group_that_cannot_be_is_refused(run: Run, coupled: Coupled, arguments: list[str], said: str) -> None:

@@ -259,7 +259,7 @@ def test_a_mistake_in_domain(refusal: Refusal, line: str, reason: str) -> None:
         ),
         ('mate_budget = "half"', "coscheduling.mate_budget: 'half' is not a number"),
         ("mate_budget = true", "coscheduling.mate_budget: a number is expected, not true"),
-        ("mate_budget_share = 1.1", "coscheduling.mate_budget_share: 1.1 is not between 0 and 1; 1 is no bound"),
+        ("mate_budget_share = 1.1", "coscheduling.mate_budget_share: 1.1 is not between 0 and 1 (1: unlimited)"),
         ("mate_budget_share = -0.1", "coscheduling.mate_budget_share: -0.1 is not between 0 and 1"),
         ("mate_budget_share = 0.1234567", "coscheduling.mate_budget_share: 0.1234567 has more than 6 digits after"),
         ('mate_budget_share = "half"', "coscheduling.mate_budget_share: 'half' is not a number"),
@@ -299,7 +299,7 @@ def test_a_mistake_in_coscheduling(refusal: Refusal, line: str, reason: str) -> 
     ("change", "reason"),
     [
         (('name = "eureka"\n', ""), "peer.1.name: missing"),
-        (("eureka", "a b"), "peer.a b.name: 'a b' is no name".replace("a b.", "'a b'.")),
+        (("eureka", "a b"), "peer.a b.name: 'a b' is not a name".replace("a b.", "'a b'.")),
         (('address = "127.0.0.1:7702"\n', ""), "peer.eureka.address: missing"),
         (("7702", "0"), "peer.eureka.address: '127.0.0.1:0' has no port that can be reached"),
         (("spiffe:", "/"), "peer.eureka.identity: '///site/cosched/eureka' is not a URI such as spiffe://site/"),
@@ -311,7 +311,7 @@ def test_a_mistake_in_coscheduling(refusal: Refusal, line: str, reason: str) -> 
             "peer.eureka.other_owners: 'root' is not 'same' or 'nobody'",
         ),
         (("identity =", "adopt = 1\nidentity ="), "peer.eureka.adopt: 1 is neither true nor false"),
-        (('name = "eureka"', 'name = "intrepid"'), "peer.intrepid.name: intrepid is that of this domain"),
+        (('name = "eureka"', 'name = "intrepid"'), "peer.intrepid.name: intrepid is already used by this domain"),
         (("[[peer]]", "[peer]"), "peer: each peer is a table under a line [[peer]]"),
         (("[[peer]]", "[[peers]]"), "peers: no such key; did you mean peer?"),
     ],
@@ -331,11 +331,11 @@ def test_the_default_peer_is_one_of_the_peers(refusal: Refusal) -> None:
 @pytest.mark.parametrize(
     ("other", "reason"),
     [
-        (PEER, "peer.eureka.name: eureka is that of peer eureka"),
-        (PEER.replace('"eureka"', '"mira"'), "peer.mira.address: 127.0.0.1:7702 is that of peer eureka"),
+        (PEER, "peer.eureka.name: eureka is already used by peer eureka"),
+        (PEER.replace('"eureka"', '"mira"'), "peer.mira.address: 127.0.0.1:7702 is already used by peer eureka"),
         (
             PEER.replace('"eureka"', '"mira"').replace("7702", "7703"),
-            "peer.mira.identity: spiffe://site/cosched/eureka is that of peer eureka",
+            "peer.mira.identity: spiffe://site/cosched/eureka is already used by peer eureka",
         ),
     ],
 )
@@ -382,7 +382,7 @@ def test_two_peers_that_are_one(refusal: Refusal, other: str, reason: str) -> No
         (PAGE + 'show = "everything"', "page.show: 'everything' is not 'own', 'domain' or 'all'"),
         (PAGE + 'proxies = ["proxy"]', "page.proxies.1: 'proxy' is no address or network, such as 127.0.0.1"),
         (PAGE + 'user_header = "User"', "page.user_header: has no effect without proxies or a socket"),
-        (PAGE + 'proxies = ["::1"]\nuser_header = "a b"', "page.user_header: 'a b' is no name of an HTTP header"),
+        (PAGE + 'proxies = ["::1"]\nuser_header = "a b"', "page.user_header: 'a b' is not the name of an HTTP header"),
         (PAGE + "tls = true", "page.tls: users have no certificates: set tls.user_identity in [tls]"),
         (PAGE + 'histroy = "7d"', "page.histroy: no such key; did you mean history?"),
         (PAGE + 'history = "1m"', "page.history: '1m' is below 3600"),

@@ -272,7 +272,7 @@ async def test_a_size_above_the_machine_is_refused_in_one_line(tmp_path: Path, n
     [
         ("least", "0", "least: 0 is below 1: a job has a node, or more"),
         ("least", "-2", "least: -2 is below 1: a job has a node, or more"),
-        ("least", "-1", "least: '-1' says nothing of the job: leave it out"),
+        ("least", "-1", "least: '-1' says nothing: remove it"),
         ("least", "65", "least: 65 is more than its nodes, 64"),
         ("resize_s", "16777216", "resize_s: 16777216 is not a time from 0 s to less than 16,777,216 s"),
         ("resize_s", "-0.5", "resize_s: -1 is not a time from 0 s to less than 16,777,216 s"),

@@ -36,7 +36,7 @@ def test_a_submission_says_whether_the_job_is_moldable(said, expected):
 @pytest.mark.parametrize(
     ("keys", "said", "reason"),
     [
-        (SIMPLE, CURVE, "downey_a: the speed-up of jobs here is that of the simple curve: leave it out"),
+        (SIMPLE, CURVE, "downey_a: jobs here have the simple speed-up curve, which does not use it: remove it"),
         (DOWNEY, {"moldable": "1"}, "downey_a: missing, which says"),
         (DOWNEY, CURVE | {"downey_a": "nan"}, "downey_a: 'nan' is not a number"),
         (SIMPLE, {"moldable": "yes"}, "moldable: 'yes' is neither 0 nor 1"),
@@ -102,8 +102,8 @@ def test_sizes_are_shares_of_what_jobs_ask_for(sizes, asked, bounds):
         ({"sizes": "0.4..1"}, "the first must be from 0.5 to 1"),
         ({"sizes": "1..nan"}, "two shares expected|the second from the first to 2"),
         ({"sizes": "0.8..0.7"}, "the second from the first to 2"),
-        ({"sizes": "0.5..1", "sizing": "none"}, "has no meaning with sizing=none"),
-        ({"sizes": "0.5..1", "speedup": "downey"}, "has no meaning with speedup=downey"),
+        ({"sizes": "0.5..1", "sizing": "none"}, "sizing=none does not use it"),
+        ({"sizes": "0.5..1", "speedup": "downey"}, "speedup=downey does not use it"),
     ],
 )
 def test_sizes_that_are_refused(keys, reason):

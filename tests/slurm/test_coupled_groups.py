@@ -122,4 +122,4 @@ def test_one_command_submits_the_jobs_of_all_clusters_or_none(coupled: Coupled, 
 
     refused = run("submit", "--group=late", *to, "--window=mira:60..120")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert "gives no slots, which jobs need that start apart" in refused.stderr
+    assert "--window and --at need them" in refused.stderr

@@ -57,7 +57,7 @@ def _given(server: str | None, until: float | None) -> tuple[str, dict[str, list
     from cosched.adapters.slurm.hostlists import expand
 
     if (job := own_id()) is None:
-        raise click.UsageError("this is no job: call it in the script of one")
+        raise click.UsageError("not inside a job: run this in the script of one")
     with connected(server, job) as client:
         own = client.domain().name
         found = client.find_mates(job, host=socket.gethostname(), nodelist=own_nodelist())

@@ -47,7 +47,7 @@ def mates(
     """
     inside = own_id()
     if job is None and inside is None:
-        raise click.UsageError("this is no job: name one by its ID")
+        raise click.UsageError("not inside a job: name one by its ID")
     until = None if timeout is None else time.monotonic() + timeout
     with connected(server, job or "") as client:
         if job is None:

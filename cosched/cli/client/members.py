@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Members:
-    """The group of this name: its jobs, each with a client of its domain; what of it is not known."""
+    """A group by name: its jobs, each with a client of its domain, and the domains that did not answer."""
 
     name: str
     jobs: list[tuple[Client, Job]]

@@ -39,7 +39,7 @@ class NodeCount(click.ParamType[int | NodeRange]):
             return value
         match = _PATTERN.fullmatch(value)
         if match is None:
-            self.fail(f"{value!r} is no number of nodes, such as 8, nor a range of them, such as 4-16", param, ctx)
+            self.fail(f"{value!r} is not a number of nodes, such as 8, or a range, such as 4-16", param, ctx)
         least, most = int(match[1]), int(match[2] or match[1])
         if least < 1:
             self.fail(f"{least} is below 1", param, ctx)

@@ -43,7 +43,7 @@ class States(click.ParamType[tuple[str, ...]]):
         for state in states:
             if state not in words:
                 known = ", ".join(f"{code} ({word})" for word, code in STATE_CODES.items())
-                self.fail(f"{state!r} is none of {known}", param, ctx)
+                self.fail(f"{state!r} is not one of {known}", param, ctx)
         return tuple(words[state] for state in states)
 
 

@@ -73,7 +73,7 @@ class Links:
         return [] if job.group is None else self.telling.tell_news(job, job.group.jobs, now)
 
     def _part(self, job: PairedJob, now: int) -> list[Effect]:
-        """Those with which the job was to start wait for it no longer."""
+        """Detach the job from its mates."""
         job.wanted, job.in_doubt, job.alone, job.problem, job.call = False, False, False, "", None
         if job.group is None:
             return []

@@ -2,8 +2,8 @@
 
 If anything else changes meanwhile, it is given up and another begins; its job keeps its nodes. The instant of an
 iteration lasts as long as that is open: yields and releases hold on. An answer that comes late, and is a yield, makes
-another iteration due, in which those that have yielded before are passed over, too: else yields alone would keep
-iterations going without end where answers take long.
+another iteration due, in which those that have yielded before are passed over, too: otherwise slow answers that are all
+yields would loop for ever.
 """
 
 from __future__ import annotations

@@ -171,7 +171,7 @@ class RunTimes:
         return Prediction(max(1, requested), Source.REQUESTED)
 
     def pairs(self) -> list[Pair]:
-        """Those of which runs, or stated times, are known, or runs on resources of the same kind; in order."""
+        """Return the pairs with a measured, a stated or a same-kind time, sorted."""
         alike = {pair for kind in self._of_kind for pair in self._pairs_of(kind)}
         return sorted(self._of_pair.keys() | self._stated.keys() | self._given.keys() | alike)
 

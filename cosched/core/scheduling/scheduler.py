@@ -281,7 +281,7 @@ class OpenScheduler(Scheduler, Protocol):
         """What a batch system behind it is to be told since the last time, once that is on record."""
 
     def take_changed(self) -> Sequence[JobId]:
-        """The jobs of which more is to be kept since the last time, though nothing was told of them."""
+        """Return the jobs whose kept state has changed since the last time without an effect."""
 
     def in_order(self, now: int) -> Sequence[JobId]:
         """The queued jobs in the order of their turns, for people who wait; empty: nobody can say it."""

@@ -49,7 +49,7 @@ class AdaptiveApi(ApiFor[Adaptive], AdaptiveServiceServicer):
         record = self._own_job(self._identify(context), request.job)
         job, sizing = str(record.id), self._sizing(record)
         if not 0 <= request.acknowledged <= sizing.generation:
-            raise FieldError("acknowledged", f"{request.acknowledged} is no set that job {job} was told")
+            raise FieldError("acknowledged", f"job {job} was never given node set {request.acknowledged}")
         if request.HasField("past"):
             self.domain.sizes.keep(job, _checked(request.past))
         if request.acknowledged == sizing.generation and not sizing.settled:

@@ -71,7 +71,7 @@ def answered(work: Method[_Api, _Message, Reply]) -> Method[_Api, _Message, Repl
             _LOG.exception("a fault of the service, in %s", call)
             metrics.request(call, "INTERNAL", time.perf_counter() - began)
             fault = blamed(error, api.domain.kind)
-            said = "a fault of this domain" if fault is None else fault.short
+            said = f"internal error: see the log of {api.domain.name}" if fault is None else fault.short
             await abort(context, Refusal(grpc.StatusCode.INTERNAL, "INTERNAL", said))
         metrics.request(call, "OK", time.perf_counter() - began)
         return reply

@@ -114,7 +114,7 @@ class JsonApi:
         viewer, asked = request.state.viewer, request.query_params
         by = asked.get("by", "user")
         if by not in USAGE_BY.values():
-            raise _RefusedError(400, f"by: is none of {', '.join(USAGE_BY.values())}")
+            raise _RefusedError(400, f"by: must be one of {', '.join(USAGE_BY.values())}")
         if by != "user" and not self._policy.sees_all(viewer):
             raise _RefusedError(403, "you may see your own usage only: by=user")
         question = usage_pb2.ListUsageRequest(by=f"USAGE_BY_{by.upper()}")
@@ -203,14 +203,14 @@ def _answering(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
 def _states(words: list[str]) -> list[JobState]:
     unknown = [word for word in words if word not in STATES]
     if unknown:
-        raise _RefusedError(400, f"state: is none of {', '.join(STATES)}")
+        raise _RefusedError(400, f"state: must be one of {', '.join(STATES)}")
     return [STATES[word] for word in words] or list(ACTIVE)
 
 
 def _whole(text: str, name: str, most: int = 1 << 62) -> int:
     value = number(text)
     if value is None or value > most:
-        raise _RefusedError(400, f"{name}: is no number from 0 to {most}")
+        raise _RefusedError(400, f"{name}: must be a whole number from 0 to {most}")
     return value
 
 

@@ -116,7 +116,7 @@ def _checked(job_ids: Iterable[str]) -> list[str]:
     if len(jobs) > MAX_JOBS:
         raise FieldError("job_ids", f"has more than {MAX_JOBS} entries")
     if any(number(job) is None for job in jobs):
-        raise FieldError("job_ids", "has what is no job's number")
+        raise FieldError("job_ids", "contains an invalid job id")
     return jobs
 
 

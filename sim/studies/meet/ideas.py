@@ -28,7 +28,7 @@ WORDS = words_of(__file__)
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A rule at a load of Eureka: its differences from meet by measure, as intervals that hold together."""
+    """A rule at a load of Eureka: its differences from meet by measure, with simultaneous intervals."""
 
     rule: str
     load: float

@@ -109,4 +109,4 @@ def test_waiting_ends_with_the_jobs(cosched, domain, member):
 
 
 def test_what_is_no_job_has_no_mates(cosched):
-    assert "this is no job: name one by its ID" in cosched("mates", exit_code=2).stderr
+    assert "not inside a job: name one by its ID" in cosched("mates", exit_code=2).stderr

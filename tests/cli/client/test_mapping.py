@@ -56,7 +56,7 @@ ASKED = ("map", "--machines", "grid.toml", "--application", "jacobi", "--size", 
 def test_a_job_is_told_its_part(machines, cosched, domain, tmp_path, monkeypatch):
     machines(1)
     monkeypatch.chdir(tmp_path)
-    assert "this is no job" in cosched(*ASKED, exit_code=2).stderr
+    assert "not inside a job" in cosched(*ASKED, exit_code=2).stderr
     monkeypatch.setenv("COSCHED_JOB_ID", "17")
     monkeypatch.setenv("COSCHED_NODELIST", "n[1-2]")
     domain.domain.name = "a"

@@ -127,7 +127,7 @@ def test_filters(cosched, domain):
 
 def test_an_unknown_state(cosched):
     result = cosched("queue", "--state", "Q", exit_code=2)
-    assert "'q' is none of PD (queued), RD (ready)" in " ".join(result.stderr.split())
+    assert "'q' is not one of PD (queued), RD (ready)" in " ".join(result.stderr.split())
 
 
 @pytest.mark.usefixtures("domain")

@@ -203,7 +203,7 @@ def test_the_best_size_of_a_range_follows_from_run_times(cosched, script, domain
     [
         (["--nodes", "16-4"], "16-4 ends before it begins: 4 is less than 16"),
         (["--nodes", "0-4"], "0 is below 1"),
-        (["--nodes", "4-"], "'4-' is no number of nodes, such as 8, nor a range of them, such as 4-16"),
+        (["--nodes", "4-"], "'4-' is not a number of nodes, such as 8, or a range, such as 4-16"),
         (["--nodes", "4-16"], "--nodes 4-16 needs --best N, the size for which --time is given, or --run-times on all"),
         (["--nodes", "4-5", "--run-times", "4:9 5:10"], "cosched: --run-times: 10 s on 5 nodes are more than 9 s on 4"),
         (
@@ -303,7 +303,7 @@ def test_a_later_directive_wins(asked, script):
 @pytest.mark.parametrize(
     ("directive", "problem"),
     [
-        ("--nodes=none", "Invalid value for '-N' / '--nodes': 'none' is no number of nodes"),
+        ("--nodes=none", "Invalid value for '-N' / '--nodes': 'none' is not a number of nodes"),
         ("--nodes=0", "Invalid value for '-N' / '--nodes': 0 is below 1"),
         ("--time=1:99", "Invalid value for '-t' / '--time': '1:99' has a part that is too large"),
         ("--mate=3", "Invalid value for '--mate': '3' is not DOMAIN:ID"),

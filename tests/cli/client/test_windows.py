@@ -135,7 +135,7 @@ def test_jobs_of_a_batch_system_have_windows_if_it_gives_slots():
     assert options["windows"] == {"here": (-300, 300), "polaris": (-300, 300)}
     assert options["at"] == 4_070_908_800
     assert "windows" not in batch_options()
-    with pytest.raises(InputError, match=r"^--group: group run7: mira gives no slots, which jobs need that start"):
+    with pytest.raises(InputError, match=r"^--group: group run7: slots are off on mira: --window and --at need them"):
         batch_options("--within", "5m", slots=False)
 
 

@@ -130,7 +130,7 @@ def test_sensing_predicts_and_measures():
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
-        (lambda: Phase(1, 1, 1, topology="torus"), "topology: 'torus' is none of 1-D, ring, tree, broadcast"),
+        (lambda: Phase(1, 1, 1, topology="torus"), "topology: 'torus' is not one of 1-D, ring, tree, broadcast"),
         (lambda: Phase(1, -1, 1), "comp: -1 is not a number from 0 on"),
         (lambda: Phase(1, 1, 1, iterations=0), "iterations: 0 is not 1 or more"),
         (lambda: Requirements(0), "1 processor or more"),

@@ -59,7 +59,7 @@ class Phase:
     def __post_init__(self) -> None:
         """Check the values."""
         if self.topology not in TOPOLOGIES:
-            raise ValueError(f"topology: {self.topology!r} is none of {', '.join(TOPOLOGIES)}")
+            raise ValueError(f"topology: {self.topology!r} is not one of {', '.join(TOPOLOGIES)}")
         for name in ("numDEs", "comp", "arch", "comm"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise ValueError(f"{name}: {getattr(self, name)} is not a number from 0 on")
