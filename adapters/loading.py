@@ -51,7 +51,7 @@ def _installed(path: tuple[str, ...]) -> Mapping[str, EntryPoint]:  # noqa: ARG0
 
 
 def load_batch_system(kind: str) -> BatchSystemFactory | None:
-    """Return the factory of this kind of batch system; None if it is no batch system, or cannot be loaded here."""
+    """Return the factory of this kind of batch system; None if it is not a batch system, or cannot be loaded here."""
     try:
         factory = load_manager(kind)
     except SettingError:

@@ -72,7 +72,7 @@ def check_rights(server: Mapping[str, object], service: Account) -> Finding:
     if service.uid == 0 or not users.isdisjoint((service.name, "*")):
         return ok("rights", f"{service.name} may take nodes offline and start jobs")
     line = f"qmgr -c 'set server operators += {service.name}@{server.get('server_host', '*')}'"
-    found = f"{service.name} is no operator of PBS: it can take no node offline and start no job"
+    found = f"{service.name} is not an operator of PBS: it can take no node offline and start no job"
     return problem("rights", found, "make it one", SHELL, line)
 
 

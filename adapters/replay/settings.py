@@ -3,7 +3,7 @@
     trace = "FILE"           job log; also format, skip_bad, columns, timezone, runs, partition_limit, nodes,
                              procs_per_node, cut, load, scale, overrun, as for a replay
     pairs = "FILE"           CSV: a column for each domain, a row of two job ids for each pair
-    off = ["NAME", ...]      other domains that do not coschedule, though pairs name them: their jobs are no mates
+    off = ["NAME", ...]      other domains that do not coschedule, though pairs name them: their jobs are not mates
     clock = "real"           the wall clock, from `start` on `speed` times as fast
     start = INSTANT          when the trace's time 0 is or was (past events happen at once); the same in all domains
     speed = 60               seconds of the trace in one second (1)
@@ -108,7 +108,7 @@ def _instant(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
-        raise SettingError("start", f"{text[:64]!a} is no instant such as 2026-01-31T12:00:00Z") from None
+        raise SettingError("start", f"{text[:64]!a} is not an instant such as 2026-01-31T12:00:00Z") from None
 
 
 def _speed(value: object) -> float:

@@ -187,7 +187,7 @@ def _instant(text: str) -> int:
     """Seconds since 1970 of a date with a time, of the local time zone if it names none. ValueError."""
     moment = datetime.fromisoformat(text) if "T" in text else None
     if moment is None or moment.microsecond:
-        raise ValueError(f"{text!r} is no instant such as 2026-11-23T18:00")
+        raise ValueError(f"{text!r} is not an instant such as 2026-11-23T18:00")
     return int(moment.astimezone().timestamp())
 
 

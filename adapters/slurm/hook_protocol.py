@@ -110,7 +110,7 @@ def job_id_from(fields: Fields) -> str:
 
 
 def instant(at: float) -> dict[str, str]:
-    """Return the field `at` for an instant, in seconds since 1970. ValueError if it is no instant."""
+    """Return the field `at` for an instant, in seconds since 1970. ValueError if it is not an instant."""
     if not 0 <= at < 1e11:  # false for a NaN too
         raise ValueError(f"not an instant: {at}")
     return {"at": f"{at:.9f}"}
@@ -118,7 +118,7 @@ def instant(at: float) -> dict[str, str]:
 
 def _number(fields: Fields, key: str) -> int:
     if not _NUMBER.fullmatch(fields.get(key, "")):
-        raise LineError(f"{key} is no number")
+        raise LineError(f"{key} is not a number")
     return int(fields[key])
 
 

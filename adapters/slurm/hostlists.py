@@ -51,4 +51,4 @@ def _numbers(text: str, most: int) -> Iterator[str]:
 
 
 def _unreadable(text: str) -> ManagerError:
-    return ManagerError(f"Slurm names the nodes {text[:200]!a}, which is no list of nodes")
+    return ManagerError(f"Slurm names the nodes {text[:200]!a}, which is not a list of nodes")

@@ -106,7 +106,7 @@ class Register:
         """Report the arrays of which more tasks are jobs of their own; return whether there are any."""
         told = self.arrays.untold()
         for array in told:
-            self._refused.add(array.job_id)  # by its own id it is no job that has a mate
+            self._refused.add(array.job_id)  # by its own id it is not a job that has a mate
             self._report(array)
         return bool(told)
 

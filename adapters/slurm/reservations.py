@@ -84,7 +84,7 @@ def new_name(job_id: str, generation: int) -> str:
 
 
 def whose(name: str) -> tuple[str, int] | None:
-    """Return the job and the generation that a name of `new_name` is for; None: it is no reservation of ours."""
+    """Return the job and the generation that a name of `new_name` is for; None: it is not a reservation of ours."""
     match = _OURS.fullmatch(name)
     return None if match is None else (match[1], int(match[2]))
 

@@ -322,7 +322,7 @@ def job_ref(job: JobLike) -> JobRef:
     if not colon:
         domain, job_id = "", domain
     if not job_id or (colon and not domain):
-        raise ValueError(f"{job!r} is no job: ID or DOMAIN:ID expected")
+        raise ValueError(f"{job!r} is not a job: ID or DOMAIN:ID expected")
     return JobRef(domain=domain, job_id=job_id)
 
 
@@ -338,7 +338,7 @@ def mate_name(mate: JobLike | None, pair: str | None, pair_domain: str) -> MateN
         raise ValueError("the domain of a pair needs the name of the pair")
     ref = job_ref(mate)  # type: ignore[arg-type]  # not None, since pair is
     if not ref.domain:
-        raise ValueError(f"{mate!r} is no mate: DOMAIN:ID expected")
+        raise ValueError(f"{mate!r} is not a mate: DOMAIN:ID expected")
     return MateName(job=ref)
 
 
@@ -392,7 +392,7 @@ def _script(script: str | bytes | Path) -> bytes:
     if isinstance(script, bytes):
         return script
     if script and "\n" not in script and not script.startswith("#!"):
-        raise ValueError(f"{script!r} is no script; if it is the name of a file, give a Path")
+        raise ValueError(f"{script!r} is not a script; if it is the name of a file, give a Path")
     return script.encode()
 
 

@@ -192,7 +192,7 @@ class PolicyDomain:
         return ready
 
     def _check(self, told: Ready | MayBeEarlier) -> None:
-        """NonsenseError: it is no turn of a job, or of one that can have no slot."""
+        """NonsenseError: it is not a turn of a job, or of one that can have no slot."""
         known = self.coscheduler.jobs.get(told.job) if type(told) in TURNS else None
         if known is None or (type(told) is MayBeEarlier and known.group is None):
             raise nonsense.nonsense("next", None if known is None else known.id, told)

@@ -75,7 +75,7 @@ NO_TERMS = Terms()
 
 
 def array_of(name: str) -> tuple[str, int] | None:
-    """Return the name and the number of which an array's task makes its own, NAME[TASK]; None: it is no task's."""
+    """Return the name and the number of which an array's task makes its own, NAME[TASK]; None: it is not a task's."""
     match = _TASK.fullmatch(name) if name.endswith("]") else None
     return None if match is None else (match[1], int(match[2]))
 
@@ -433,7 +433,7 @@ def named_id(request: Request) -> JobId | None:
 
 
 def call_number(request_id: str) -> int:
-    """The last part of a request id; 0 if that is no number (the id of another implementation)."""
+    """The last part of a request id; 0 if that is not a number (the id of another implementation)."""
     number = request_id.rpartition("/")[2]
     return int(number) if number.isdecimal() else 0
 

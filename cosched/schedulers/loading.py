@@ -47,7 +47,7 @@ def kind_of_batch_systems() -> SchedulerKind:
 
 
 def check_columns(kind: SchedulerKind, names: Iterable[str]) -> None:
-    """ValueError: one of these is no column that this kind reads of a submission; it names the kinds that do."""
+    """ValueError: one of these is not a column that this kind reads of a submission; it names the kinds that do."""
     known = {column.asked for column in kind.columns()}
     for name in names:
         others = [other.title for other in kinds().values() if name in {column.asked for column in other.columns()}]
@@ -59,7 +59,7 @@ def check_columns(kind: SchedulerKind, names: Iterable[str]) -> None:
 
 
 def _is_missing(name: str) -> InputError:
-    return InputError(GROUP, name, "is no installed entry point: install this version of cosched again")
+    return InputError(GROUP, name, "is not an installed entry point: install this version of cosched again")
 
 
 def kind_told_by(facts: Mapping[str, object]) -> SchedulerKind:

@@ -118,7 +118,7 @@ class MoldingKeys(Settings):
         return self
 
     def expected_by_file(self) -> Future | None:
-        """Return what the FILE of `prediction` expects; None: it is no file."""
+        """Return what the FILE of `prediction` expects; None: it is not a file."""
         if self.prediction in (OFF, TRAINED, PAST):
             return None
         try:

@@ -135,7 +135,7 @@ class Configuration(Settings):
     def _peers_are_secured(self) -> Self:
         for number, peer in enumerate(self.peers):
             if self.domain.plaintext and not is_loopback(peer.address):
-                reason = f"{peer.address} is no loopback address, and plaintext is on"
+                reason = f"{peer.address} is not a loopback address, and plaintext is on"
                 raise KeyedError(("peer", number, "address"), reason)
             if not self.domain.plaintext and peer.identity is None:
                 raise KeyedError(("peer", number, "identity"), "missing: which certificate is this domain's?")

@@ -91,7 +91,7 @@ def _proxy(value: str) -> str:
     try:
         ip_network(value)
     except ValueError:
-        raise ValueError(f"{shown(value)} is no address or network, such as 127.0.0.1 or 10.1.0.0/24") from None
+        raise ValueError(f"{shown(value)} is not an address or network, such as 127.0.0.1 or 10.1.0.0/24") from None
     return value
 
 
@@ -127,7 +127,7 @@ class DomainSection(Settings):
     @model_validator(mode="after")
     def _plaintext_stays_here(self) -> Self:
         if self.plaintext and not is_loopback(self.listen):
-            raise ValueError(f"listen: {self.listen} is no loopback address, and plaintext is on")
+            raise ValueError(f"listen: {self.listen} is not a loopback address, and plaintext is on")
         return self
 
 
@@ -206,7 +206,7 @@ class Events(Settings):
     @classmethod
     def _can_be_run(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if value and not os.path.isabs(value[0]):
-            raise ValueError(f"{shown(value[0])} is no absolute path")
+            raise ValueError(f"{shown(value[0])} is not an absolute path")
         if value and not os.access(value[0], os.X_OK):
             raise ValueError(f"{shown(value[0])} is not a program that this user may run: {why_not_run(value[0])}")
         return value

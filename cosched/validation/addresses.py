@@ -23,7 +23,7 @@ def parse_address(text: str) -> tuple[str, int]:
         raise ValueError(f"{shown(text)} is not HOST:PORT, such as 127.0.0.1:7701 or [::1]:7701")
     host = match["host"] if match["six"] is None else match["six"]
     if not (_is_ipv6(host) if match["six"] is not None else _is_host(host)):
-        raise ValueError(f"{shown(text)} is not HOST:PORT: {shown(host)} is no host")
+        raise ValueError(f"{shown(text)} is not HOST:PORT: {shown(host)} is not a host")
     return host, int(match["port"])
 
 

@@ -70,7 +70,7 @@ def parse_instant(text: str, now: datetime) -> int:
             moment = datetime.fromisoformat(text)
             moment = moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)
     except ValueError:
-        raise ValueError(f"{text!r} is no instant such as 2026-11-23T18:00, 18:00 or +2h") from None
+        raise ValueError(f"{text!r} is not an instant such as 2026-11-23T18:00, 18:00 or +2h") from None
     if moment.microsecond:
         raise ValueError(f"{text!r} is not of whole seconds")
     return int(moment.timestamp())

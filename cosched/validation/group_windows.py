@@ -28,7 +28,7 @@ def wrong_windows(windows: Windows, domains: Collection[str]) -> tuple[str, str]
     """Say of which domain the window is wrong, and why; None if none is. `domains`: of all jobs of the group."""
     for domain, (first, last) in windows.items():
         if domain not in domains:
-            return domain, "is no domain of the group"
+            return domain, "is not a domain of the group"
         if first > last:
             return domain, f"has a window that ends before it begins: {first}..{last} s"
         if max(-first, last) > LONGEST_OFFSET:

@@ -32,7 +32,7 @@ FITTED_MODELS = {"sdsc": SDSC}
 VARIANTS = ("sessions", "swing", "large", "spread")  # what may be varied of a model
 DAY_S = 86_400
 MOST_DAYS = 10**6
-MOST = 1e300  # larger fractions are no floats
+MOST = 1e300  # larger fractions are not floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cosched.workload.column import UNKNOWN as UNKNOWN
 
 Ints = NDArray[np.int64]
-Values = NDArray[Any]  # int64; object, if what a column has is no whole number
+Values = NDArray[Any]  # int64; object, if what a column has is not a whole number
 JobIds = NDArray[np.int64] | NDArray[np.str_]
 
 LEAST = "min"  # the column of the fewest nodes (in a TraceLog processors) that a job runs on

@@ -141,7 +141,7 @@ class LublinTrace:
         low, med, hi = self._stages
         kind, stage, x = rng.random((3, self.jobs))
         x = np.where(stage < self.prob, low + (med - low) * x, med + (hi - med) * x)
-        # Rounded up, x may be above the machine where that is no power of two.
+        # Rounded up, x may be above the machine where that is not a power of two.
         power = np.minimum(np.floor(x + 0.5), math.floor(math.log2(self.nodes)))
         size = np.floor(2 ** np.where(kind < self.serial + self.pow2, power, x) + 0.5)
         return np.where(kind < self.serial, 1, size).astype(np.int64)

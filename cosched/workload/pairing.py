@@ -218,7 +218,7 @@ def _check_several(workloads: Sequence[Workload], option: str) -> None:
 
 def _check_sizes(sizes: range, domains: int) -> None:
     if not 2 <= sizes.start < sizes.stop <= min(MAX_MEMBERS, domains) + 1:
-        said = f"{sizes.start} to {sizes.stop - 1} jobs are no group of {domains} domains"
+        said = f"{sizes.start} to {sizes.stop - 1} jobs are not a group of {domains} domains"
         raise InputError("--group-size", None, f"{said}; give 2 to {min(MAX_MEMBERS, domains)}")
 
 

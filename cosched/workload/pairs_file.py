@@ -20,14 +20,14 @@ from cosched.workload.traces.opening import StrPath, numbered, read_blocks, sour
 LONGEST_NUMBER = 18
 LONGEST_INSTANT = 10
 AT = "at"  # the column of instants
-BESIDE = (AT, *COLUMNS)  # the columns that are no domains
+BESIDE = (AT, *COLUMNS)  # the columns that are not domains
 _WINDOW = re.compile(r"([+-]?\d{1,9})\.\.([+-]?\d{1,9})")
 
 
 def pairs_from_file(
     path: StrPath, names: Sequence[str], workloads: Sequence[Workload], slots: Collection[str] | None = None
 ) -> Pairing:
-    """Read a CSV file: its header names policy domains, its rows are job ids; an empty cell is no member.
+    """Read a CSV file: its header names policy domains, its rows are job ids; an empty cell is not a member.
 
     `names` and `workloads` list the domains in the same order; a domain need not have a column. '-' is standard
     input. A row that names a job left out in cleaning is dropped, but still counted in the numbering.
@@ -165,7 +165,7 @@ def _columns(header: str, names: Sequence[str], source: str, line: int) -> list[
         raise InputError(source, line, str(error)) from None
     for number, name in enumerate(columns):
         if name not in known:
-            raise InputError(source, line, f"column {shown(name)} is no domain: {expected}")
+            raise InputError(source, line, f"column {shown(name)} is not a domain: {expected}")
         if name in columns[:number]:
             raise InputError(source, line, f"the column {shown(name)} occurs twice")
     return [known[name] for name in columns]

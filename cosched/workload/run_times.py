@@ -50,7 +50,7 @@ def read_runs(path: str) -> list[dict[str, str]] | None:
         except (ValueError, AttributeError):
             wrong = True
         if wrong:
-            raise InputError(path, line, f"is no row of the table runs: {','.join(OF_RUNS)}")
+            raise InputError(path, line, f"is not a row of the table runs: {','.join(OF_RUNS)}")
     return rows
 
 

@@ -56,7 +56,7 @@ def _of_jobs(column: str, cell: str, domains: Sequence[Domain]) -> dict[Domain, 
     for word in cell.split():
         domain, colon, text = word.rpartition(":")
         if colon and domain not in domains:
-            raise ValueError(f"{column}: {shown(domain)} is no domain of a job of this row: {', '.join(domains)}")
+            raise ValueError(f"{column}: {shown(domain)} is not a domain of a job of this row: {', '.join(domains)}")
         for of in (domain,) if colon else domains:
             value = COLUMNS[column](column, text, domains)
             if column == "ends_with":  # of several
@@ -69,7 +69,7 @@ def _of_jobs(column: str, cell: str, domains: Sequence[Domain]) -> dict[Domain, 
 
 def _ends_with(column: str, text: str, domains: Sequence[Domain]) -> tuple[Domain, ...]:
     if text not in domains:
-        raise ValueError(f"{column}: {shown(text)} is no domain of a job of this row: {', '.join(domains)}")
+        raise ValueError(f"{column}: {shown(text)} is not a domain of a job of this row: {', '.join(domains)}")
     return (text,)
 
 

@@ -149,7 +149,7 @@ def read(
 
 
 def drawn(trace: str, seed: int) -> TraceLog:
-    """Draw the jobs of a trace that is no file; InputError."""
+    """Draw the jobs of a trace that is not a file; InputError."""
     from cosched.workload.generated import parse_generated, read_generated
 
     try:

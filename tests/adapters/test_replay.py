@@ -63,7 +63,7 @@ async def opened(manager: ReplayManager, *jobs: str) -> ReplayManager:
         ({"time": "nowhere"}, "time", "cannot be used"),
         ({"time": "t.csv", "off": "b"}, "off", "must be a list of names"),
         ({"clock": "real"}, "start", "missing: when is time 0"),
-        (real(start="soon"), "start", "is no instant such as"),
+        (real(start="soon"), "start", "is not an instant such as"),
         (real(start=datetime(2026, 1, 1)), "start", "with a time zone"),
         (real(speed=0), "speed", "above 0"),
     ],

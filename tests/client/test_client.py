@@ -295,7 +295,7 @@ def test_a_missing_script(client):
 
 @pytest.mark.parametrize("job", ["", ":17", "eureka:"])
 def test_a_job_that_is_none(client, job):
-    with pytest.raises(ValueError, match="is no job"):
+    with pytest.raises(ValueError, match="is not a job"):
         client.job(job)
 
 

@@ -30,7 +30,7 @@ CASES = {
         "a1-b1-c1",
         WAITED,
     ),
-    # c1 is no member: "those left out do not count".
+    # c1 is not a member: "those left out do not count".
     "a domain that does not coschedule": Case(
         "a1 (0, 50, 50, 6), a0 (0, 100, 100, 6), b1 (10, 50, 50, 6), b2 (20, 300, 300, 6), c1 (10, 50, 50, 6)",
         "a1-b1-c1",

@@ -24,9 +24,9 @@ def corrections(*wanted):
     [
         ([("", "m", 1)], "corrections[0].job_class: must have 1 to 256 characters, has 0"),
         ([("c", "m\n", 1)], "corrections[0].resource: has a character that is not printable"),
-        ([("c", "m", 0)], "corrections[0].stated: is no whole number of seconds from 1 to 1000000000"),
-        ([("c", "m", 1.5)], "corrections[0].stated: is no whole number of seconds from 1 to 1000000000"),
-        ([("c", "m", 5), ("c", "n", 10**9 + 1)], "corrections[1].stated: is no whole number of seconds from 1 to"),
+        ([("c", "m", 0)], "corrections[0].stated: is not a whole number of seconds from 1 to 1000000000"),
+        ([("c", "m", 1.5)], "corrections[0].stated: is not a whole number of seconds from 1 to 1000000000"),
+        ([("c", "m", 5), ("c", "n", 10**9 + 1)], "corrections[1].stated: is not a whole number of seconds from 1 to"),
         ([("c", "m", 5), ("c", "m", None)], "corrections[1]: is about the same job class and resource as 0"),
         ([("c", str(number), 5) for number in range(10_001)], "corrections: are more than 10,000"),
     ],
@@ -45,7 +45,7 @@ def test_wrong_corrections_are_refused_and_named(wanted, why):
         ({"histogram": {5: -1}}, "runs[0].histogram: has no runs, or impossible ones"),
         ({"total": 10}, "runs[0].total: and squares are not those of the runs in the histogram"),
         ({"squares": "10"}, "runs[0].total: and squares are not those of the runs in the histogram"),
-        ({"squares": "-1"}, "runs[0].squares: is no decimal number"),
+        ({"squares": "-1"}, "runs[0].squares: is not a decimal number"),
     ],
 )
 def test_runs_that_there_cannot_be_are_refused_and_named(changed, why):

@@ -64,7 +64,7 @@ def test_a_group_is_read_and_one_of_two_domains_is_a_pair():
             "group.domains[15]: is one too many: a group has at most 16 members, with the job itself",
         ),
         (parted(("a", 0, 1), ("a", 0, 1)), "group.windows[1].domain: is named twice"),
-        (parted(("c", 0, 1), ("d", 0, 1)), "group.windows: 'd' is no domain of the group"),
+        (parted(("c", 0, 1), ("d", 0, 1)), "group.windows: 'd' is not a domain of the group"),
         (parted(("a", 2, 1)), "group.windows: 'a' has a window that ends before it begins: 2..1 s"),
         (parted(("a", 0, 604801)), "group.windows: 'a' has a window more than 7 days from the others: 0..604801 s"),
         (

@@ -60,7 +60,7 @@ def test_ours(monkeypatch):
 @pytest.mark.parametrize(
     ("installed", "said"),
     [
-        ({}, "cosched.schedulers:batch: is no installed entry point: install this version of cosched again"),
+        ({}, "cosched.schedulers:batch: is not an installed entry point: install this version of cosched again"),
         ({**OURS, "gone": "no_such_module:KIND"}, "scheduler gone: cannot be loaded: No module named 'no_such_module'"),
         ({**OURS, "bare": "tests.sim.test_kinds:Bare.unfinished"}, "scheduler bare:keys: is missing in tests.sim."),
         ({**OURS, "mine": "tests.sim.test_kinds:BROKEN"}, "scheduler mine: cannot be loaded: broken"),
@@ -90,7 +90,7 @@ def test_a_batch_system_has_a_kind_that_no_key_chooses(monkeypatch):
     assert list(loading.kinds.__wrapped__()) == ["batch", "fluid"]
     assert loading.kind_of_batch_systems.__wrapped__().name == "external"
     monkeypatch.setattr(loading, "installed", lambda: OURS_ALONE)
-    with pytest.raises(InputError, match=r"cosched\.schedulers:external: is no installed entry point"):
+    with pytest.raises(InputError, match=r"cosched\.schedulers:external: is not an installed entry point"):
         loading.kind_of_batch_systems.__wrapped__()
 
 

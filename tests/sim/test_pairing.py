@@ -204,5 +204,5 @@ def test_all_jobs_may_be_in_groups():
 
 @pytest.mark.parametrize(("count", "sizes"), [(3, range(2, 5)), (20, range(2, 18)), (3, range(1, 3)), (3, range(3, 3))])
 def test_groups_that_the_domains_do_not_allow(count, sizes):
-    with pytest.raises(InputError, match=r"^--group-size: .* are no group of \d+ domains; give 2 to \d+$"):
+    with pytest.raises(InputError, match=r"^--group-size: .* are not a group of \d+ domains; give 2 to \d+$"):
         groups_at_random(months(count), "0.5", sizes, 1)

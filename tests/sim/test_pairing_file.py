@@ -173,9 +173,9 @@ def test_text_ids_are_text(read):
 WRONG_FILES = {
     "no header": ("", 1, "no header line: expected the names of domains (intrepid, eureka, mira)"),
     "only blank lines": ("\n \n", 1, "no header line"),
-    "ids for a header": ("10,9\n20,8\n", 1, "column '10' is no domain: expected"),
-    "unknown domain": ("\nintrepid,theta\n", 2, "column 'theta' is no domain"),
-    "unnamed column": ("intrepid,eureka,\n10,9,\n", 1, "column '' is no domain"),
+    "ids for a header": ("10,9\n20,8\n", 1, "column '10' is not a domain: expected"),
+    "unknown domain": ("\nintrepid,theta\n", 2, "column 'theta' is not a domain"),
+    "unnamed column": ("intrepid,eureka,\n10,9,\n", 1, "column '' is not a domain"),
     "column twice": ("intrepid,eureka,intrepid\n", 1, "the column 'intrepid' occurs twice"),
     "unknown job": ("intrepid,eureka\n10,9\n11,8\n", 3, "intrepid has no job '11'"),
     "not a number": ("intrepid,eureka\n10,9.0\n", 2, "eureka has no job '9.0'"),
@@ -309,8 +309,8 @@ def test_what_jobs_do_is_written_as_it_was_read(read, domains, tmp_path):
 @pytest.mark.parametrize(
     ("cells", "reason"),
     [
-        ("mars,,,", "ends_with: 'mars' is no domain of a job of this row: intrepid, eureka"),
-        ("mira:eureka,,,", "ends_with: 'mira' is no domain of a job of this row: intrepid, eureka"),
+        ("mars,,,", "ends_with: 'mars' is not a domain of a job of this row: intrepid, eureka"),
+        ("mira:eureka,,,", "ends_with: 'mira' is not a domain of a job of this row: intrepid, eureka"),
         ("eureka:intrepid intrepid:eureka,,,", "the jobs on eureka, intrepid would end with each other, in a circle"),
         ("eureka:eureka,,,", "the jobs on eureka would end with each other, in a circle"),
         (",maybe,,", "fail_together: 'maybe' is not yes or no"),

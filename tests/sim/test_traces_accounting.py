@@ -122,7 +122,7 @@ def test_a_stamp_of_another_time_zone_does_not_move_the_origin():
         ("exec_host=n1/0*4+n2/0*4 Resource_List.select=2:ncpus=4", "nodes", 2),
         ("exec_host=n1/0-3+n2/0-3 Resource_List.nodes=2:ppn=4", "nodes", 2),
         ("exec_host=n1/0*4 Resource_List.ncpus=4", "nodes", 1),
-        # A chunk in parentheses: parts of a host are no hosts.
+        # A chunk in parentheses: parts of a host are not hosts.
         ("exec_vnode=(n1:ncpus=4:mem=1kb)+(n2:ncpus=4) Resource_List.nodect=2", "nodes", 2),
         ("exec_vnode=(n1[0]:ncpus=4+n1[1]:ncpus=4)+(n1[1]:ncpus=8) Resource_List.nodect=2", "nodes", 1),
         ("exec_host=mom/0*0+mom/1*0 exec_vnode=(x1:ncpus=2)+(x2:ncpus=2) Resource_List.nodect=2", "nodes", 2),

@@ -112,7 +112,7 @@ def test_an_option_that_means_nothing_for_a_log_is_refused(tmp_path, option, val
 
 
 def test_an_unknown_format():
-    with pytest.raises(ValueError, match="'xml' is no trace format; there are swf, accounting, sacct, csv"):
+    with pytest.raises(ValueError, match="'xml' is not a trace format; there are swf, accounting, sacct, csv"):
         read_trace("x", "xml")
 
 

@@ -30,7 +30,7 @@ def site(wanted: str | None, as_csv: bool, as_json: bool, server: str | None) ->
     with connected(server) as client:
         tables = client.site()
     if wanted is not None and wanted not in tables:
-        raise InputError(wanted, None, f"is no table of the site: name one of {', '.join(tables)}")
+        raise InputError(wanted, None, f"is not a table of the site: name one of {', '.join(tables)}")
     chosen = {name: rows for name, rows in tables.items() if name == wanted or (as_json and wanted is None)}
     if as_json:
         show_json(chosen)

@@ -37,7 +37,7 @@ class Answers:
     def known(self, peer: Domain, request: MutatingRequest) -> MutatingReply | None:
         """The answer to a retry, or to a late copy of an earlier call; None: this call is new.
 
-        A call of another kind that has the id of the last one is no retry, and changes nothing.
+        A call of another kind that has the id of the last one is not a retry, and changes nothing.
         """
         last_id, answer = self.last.get((peer, request.caller), ("", None))
         if answer is None:

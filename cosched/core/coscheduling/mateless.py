@@ -1,6 +1,6 @@
 """Jobs here that name others, and can have no mate: arrays and heterogeneous jobs of batch systems.
 
-They are no jobs of the domain: their resource manager starts them alone. Who asks for one hears why there is no mate.
+They are not jobs of the domain: their resource manager starts them alone. Who asks for one hears why there is no mate.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def nodes_of_pbs(printed: bytes) -> Iterator[Reading]:
 def _mb(size: str) -> float:
     found = _SIZE.fullmatch(size)
     if found is None:
-        raise ValueError(f"{size!r} is no size of memory")
+        raise ValueError(f"{size!r} is not a size of memory")
     words = 8 if found[3].lower() == "w" else 1
     return int(found[1]) * words * 2.0 ** (10 * " kmgt".index(found[2].lower() or " ")) / MB
 

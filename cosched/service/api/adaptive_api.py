@@ -123,7 +123,7 @@ def _checked(told: job_pb2.Iterations) -> Iterations:
         raise FieldError("past.number", "is less than 1")
     for name in TIMES:
         if not 0 <= getattr(told, name) < math.inf:
-            raise FieldError(f"past.{name}", "is no time in seconds")
+            raise FieldError(f"past.{name}", "is not a time in seconds")
     return Iterations(told.number, told.exec_time, told.exec_time_comp, told.exec_time_comm)
 
 

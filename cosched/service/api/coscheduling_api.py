@@ -230,7 +230,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         return found is None or not names.is_for(peer, request, found)
 
     def _warn_of_no_mate(self, asked: Asked) -> None:
-        """Log that the job is no mate of the caller's job: the peer makes a mistake, or somebody spies."""
+        """Log that the job is not a mate of the caller's job: the peer makes a mistake, or somebody spies."""
         if getattr(asked.request, "job", None) == PROBE:
             return
         name = type(asked.request).__name__

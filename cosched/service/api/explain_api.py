@@ -75,7 +75,7 @@ class ExplainApi(ApiFor[Explained], ExplainServiceServicer):
         if ref.domain not in ("", self.domain.name):
             raise WrongDomainError(f"{field}.domain", f"is not {self.domain.name}")
         if number(ref.job_id) is None:
-            raise FieldError(f"{field}.job_id", "is no number")
+            raise FieldError(f"{field}.job_id", "is not a number")
         return ref.job_id
 
     async def _record(self, job: JobId) -> JobRecord | None:

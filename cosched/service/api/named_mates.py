@@ -66,7 +66,7 @@ class NamedMates:
             raise FieldError("group.at", why)
         for window in named.windows:
             if window.domain not in (own, *named.others):
-                raise FieldError("group.windows", f"{window.domain!r} is no domain of the group")
+                raise FieldError("group.windows", f"{window.domain!r} is not a domain of the group")
         if (named.windows or named.at is not None) and not self._domain.core.settings.slots:
             said = wrong_member(own, named.name, MateProblem.NO_SLOTS)
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_SLOTS", said, {"domain": own})

@@ -53,7 +53,7 @@ class OwnedJobs:
     def check_owner(request: UserRequest, record: JobRecord) -> None:
         """Raise Refusal if the caller may not change this job."""
         if request.user != record.owner and not request.caller.operator:
-            raise not_owner(f"job {record.id} is {record.owner}'s, and {request.user} is no operator")
+            raise not_owner(f"job {record.id} is {record.owner}'s, and {request.user} is not an operator")
 
 
 def wrong_state(record: JobRecord, what: str) -> Refusal:

@@ -27,7 +27,7 @@ class UserRequest:
 
     @property
     def user(self) -> str:
-        """The user's name; Refusal if the caller is no user of this domain."""
+        """The user's name; Refusal if the caller is not a user of this domain."""
         if self.caller.user is None:
             said = f"only known users may change something, not {self.caller.via}: use the domain's Unix socket"
             raise Refusal(grpc.StatusCode.PERMISSION_DENIED, "USER_UNKNOWN", said)
@@ -35,7 +35,7 @@ class UserRequest:
 
 
 def checked_reader(domain: LiveDomain, caller: Caller) -> Caller:
-    """Return a caller who may read; Refusal if it is no user of this domain."""
+    """Return a caller who may read; Refusal if it is not a user of this domain."""
     if caller.user is None and not caller.plaintext:
         domain.metrics.denied("USER_UNKNOWN").inc()
         domain.sparing_log.warning((caller.via, "USER_UNKNOWN"), "refused: %s is not a user", caller.via)

@@ -146,7 +146,7 @@ def _checked_sums(field: str, told: run_times_pb2.LearnedRuns) -> Runs:
         raise FieldError(f"{field}.histogram", "has no runs, or impossible ones")
     least = sum(value * times for value, times in histogram.items())
     if not (told.squares.isascii() and told.squares.isdecimal() and len(told.squares) <= MAX_NAME):
-        raise FieldError(f"{field}.squares", "is no decimal number")
+        raise FieldError(f"{field}.squares", "is not a decimal number")
     if not least <= told.total <= LONGEST * count or count * int(told.squares) < told.total**2:
         raise FieldError(f"{field}.total", "and squares are not those of the runs in the histogram")
     return Runs(count, told.total, int(told.squares), histogram)
@@ -165,6 +165,6 @@ def checked(corrections: Iterable[run_times_pb2.RunTimeCorrection]) -> dict[Pair
             raise FieldError(field, f"is about the same job class and resource as {[*checked].index(pair)}")
         stated = correction.stated if correction.HasField("stated") else None
         if stated is not None and (stated.nanos or not 1 <= stated.seconds <= LONGEST):
-            raise FieldError(f"{field}.stated", f"is no whole number of seconds from 1 to {LONGEST}")
+            raise FieldError(f"{field}.stated", f"is not a whole number of seconds from 1 to {LONGEST}")
         checked[pair] = None if stated is None else stated.seconds
     return checked

@@ -89,7 +89,7 @@ class ReplayApi(ReplayServiceServicer):
     def _check_caller(self, context: Context) -> None:
         caller = self._identify(context)
         if not caller.operator:
-            raise Refusal(grpc.StatusCode.PERMISSION_DENIED, "NOT_OWNER", f"{caller.via} is no operator")
+            raise Refusal(grpc.StatusCode.PERMISSION_DENIED, "NOT_OWNER", f"{caller.via} is not an operator")
 
 
 def _allocation(columns: Sequence[Any]) -> wire.PastAllocation:

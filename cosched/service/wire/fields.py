@@ -74,7 +74,7 @@ def check_job_of(field: str, ref: JobRef, domain: Domain) -> JobId:
 
 
 def number(text: str) -> int | None:
-    """Return the number of a job or a page; None if the text is no number, or too large for a database."""
+    """Return the number of a job or a page; None if the text is not a number, or too large for a database."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
 
 

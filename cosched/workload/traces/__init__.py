@@ -67,7 +67,7 @@ def read_trace(
     format do not have. ValueError if there is no such format.
     """
     if format is not None and format not in FORMATS:
-        raise ValueError(f"{format!r} is no trace format; there are {', '.join(FORMATS)}")
+        raise ValueError(f"{format!r} is not a trace format; there are {', '.join(FORMATS)}")
     name = source_name(path)
     notes = Notes(name, options.skip_bad)
     with contextlib.closing(read_blocks(path, notes=notes)) as blocks:

@@ -42,7 +42,7 @@ def read_accounting(
     exec_vnode or exec_host if these name all chunks, else Resource_List.nodect, else the nodes of .nodes or .select.
     Otherwise they are processors (.ncpus): `header["Unit"]` says which. Times count from the earliest submission,
     `header["UnixStartTime"]`. A job without an end has no run time. There is one row a job, in the order of first
-    mention; with runs='all' one a run. Arrays are no jobs, their subjobs are. InputError names the line of a record
+    mention; with runs='all' one a run. Arrays are not jobs, their subjobs are. InputError names the line of a record
     that cannot be read.
     """
     notes = notes or Notes(source, options.skip_bad)
@@ -242,7 +242,7 @@ def _hosts(fields: dict[str, str], chunks: int) -> int:
     """Count the hosts that a job of so many chunks ran on; UNKNOWN if the record does not name them all.
 
     '(n1:ncpus=4+n1[1]:ncpus=4)+(n2:ncpus=8)' is two chunks on two hosts, as n1[1] is a part of n1; 'n1/0*4+n1/1*4' is
-    two on one. Cobalt writes ranges and blocks of nodes, which are no hosts.
+    two on one. Cobalt writes ranges and blocks of nodes, which are not hosts.
     """
     vnodes, hosts = (fields.get(key, "").strip('"') for key in ("exec_vnode", "exec_host"))
     if known(vnodes) and vnodes.count("(") >= chunks:

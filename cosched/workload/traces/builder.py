@@ -123,7 +123,7 @@ class LogBuilder:
 
 
 def _array(column: Sequence[Any]) -> Values:
-    """Return a column; what is no number stays as it is."""
+    """Return a column; what is not a number stays as it is."""
     return np.fromiter(column, np.int64 if isinstance(column, array) else object, len(column))
 
 

@@ -78,7 +78,7 @@ def test_a_group_says_when_it_starts() -> None:
         ("cosched:pair=a cosched:at=2026-11-23T18:00", "which need cosched:group=NAME@DOMAIN+DOMAIN"),
         ("cosched:mate=mira/5 cosched:window=mira:5m", "which need cosched:group=NAME@DOMAIN+DOMAIN"),
         ("cosched:at=2026-11-23T18:00", "the comment has cosched:at=2026-11-23T18:00, which has no effect without"),
-        ("cosched:group=a@mira cosched:at=18:00", "'18:00' is no instant such as 2026-11-23T18:00"),
+        ("cosched:group=a@mira cosched:at=18:00", "'18:00' is not an instant such as 2026-11-23T18:00"),
         ("cosched:group=a@mira cosched:window=5m", "'5m' is not DOMAIN:FROM..TO, such as mira:0..10m"),
         ("cosched:group=a@mira cosched:window=mira:soon", "'soon' is not a duration such as 90, 20m, 12h or 3d"),
         ("cosched:group=a@b cosched:window=b:1 cosched:window=b:2", "two cosched:at=, or two cosched:window= of one"),

@@ -13,7 +13,7 @@ from tests.client.fake_domain import EPOCH
 
 @pytest.fixture(autouse=True)
 def nowhere_else(monkeypatch):
-    """No other domain has a known address, and this is no job."""
+    """No other domain has a known address, and this is not a job."""
     for name in ("COSCHED_DOMAINS", "COSCHED_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID"):
         monkeypatch.delenv(name, raising=False)
 

@@ -71,7 +71,7 @@ def test_how_a_number_without_a_unit_is_read_is_said(words, said, capsys):
     [
         ("--window mira:5m..1m", "--group: mira has a window that ends before it begins: 300..60 s"),
         ("--within 8d", "--group: mira has a window more than 7 days from the others: -691200..691200 s"),
-        ("--window theta:1m", "--group: theta is no domain of the group"),
+        ("--window theta:1m", "--group: theta is not a domain of the group"),
         (
             "--window mira:1m --window polaris:1m --window here:1m",
             "--group: mira has a window, as all others have: they count from a job without one",
@@ -195,7 +195,7 @@ def test_an_instant_is_a_date_with_a_time_or_the_next_such_time_or_some_time_fro
 
 @pytest.mark.parametrize("text", ["noon", "25:00", "+soon", "2026-13-01T00:00", "-2h", ""])
 def test_what_is_no_instant_is_refused(text):
-    with pytest.raises(click.UsageError, match=r"is no instant such as 2026-11-23T18:00, 18:00 or \+2h"):
+    with pytest.raises(click.UsageError, match=r"is not an instant such as 2026-11-23T18:00, 18:00 or \+2h"):
         asked("--at", text)
 
 
