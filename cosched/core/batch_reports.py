@@ -64,7 +64,7 @@ class BatchReports:
     # Tries, which take a while
 
     def proposed_start(self, job: JobId) -> float | None:
-        """When a job that is tried could start with its mate, as the peer has proposed it; None: at once."""
+        """Return when a job that is tried could start with its mate, as the peer has proposed it; None: at once."""
         tried = self._scheduler.trying.get(job)
         return None if tried is None or isinstance(tried, TryReady) else tried.start_at
 
@@ -99,7 +99,7 @@ class BatchReports:
         return self.offered(job, self._scheduler.job(job).nodes, now, can_yield=True, number=number)
 
     def gives_way(self, job: JobId, wall: int) -> bool:
-        """Whether a try that takes long is to end now, for a job that comes first; `wall`: see `crossing`."""
+        """Return whether a try that takes long is to end now, for a job that comes first; `wall`: see `crossing`."""
         tried = self._jobs.get(job)
         ledger = self._policy.coscheduler.ledger
         return tried is not None and job in self._scheduler.trying and gives_way(ledger, tried, wall)
@@ -114,7 +114,7 @@ class SlotReports:
         self._scheduler = scheduler
 
     def quoted(self, asked: Quote, at: int | None, now: int) -> list[Change]:
-        """When the job could have a slot."""
+        """Return when the job could have a slot."""
         return self._tell(asked, Quoted(asked.job, at, asked.for_peer), now, yes=at is not None)
 
     def booked(self, asked: Book, booked: bool, now: int) -> list[Change]:

@@ -200,7 +200,7 @@ class PolicyDomain:
             nonsense.allocation("next", told.job, told.allocation)
 
     def free_places(self) -> list[str]:
-        """The names of the nodes that no job has; none if nodes have no names here."""
+        """Return the names of the nodes that no job has; none if nodes have no names here."""
         return [] if self.places is None else self.places.free(self._taken(self.places))
 
     def _taken(self, places: Places) -> Iterator[str]:
@@ -310,7 +310,7 @@ class PolicyDomain:
                 assert_never(effect)
 
     def is_paired(self, job: JobId) -> bool:
-        """Whether the job waits for a mate: not if it has none, or coscheduling is off."""
+        """Return whether the job waits for a mate: not if it has none, or coscheduling is off."""
         return self.coscheduler.jobs[job].group is not None and self.coscheduler.ledger.enabled
 
 

@@ -47,5 +47,5 @@ TRANSITIONS: dict[JobState, frozenset[JobState]] = {
 
 
 def may_become(old: JobState, new: JobState) -> bool:
-    """Whether a job in state `old` may enter state `new`."""
+    """Return whether a job in state `old` may enter state `new`."""
     return new in TRANSITIONS[old]

@@ -118,7 +118,7 @@ class Named(NamedTuple):
         return self.ids[0][1] if self.is_pair and self.ids else None
 
     def with_mate(self, mate: JobId | None) -> Named:
-        """The same mate, whose id is this."""
+        """Return the same mate, whose id is this."""
         return self._replace(ids=() if mate is None else ((self.peer, mate),))
 
 
@@ -135,7 +135,7 @@ def named_group(
     at: int | None = None,
     ids: tuple[tuple[Domain, JobId], ...] = (),
 ) -> Named:
-    """The group of this name."""
+    """Return the group of this name."""
     return Named(others, name, ids, or_alone, windows=windows, at=at)
 
 
@@ -426,14 +426,14 @@ Reply = MateJobId | MateStatus | MutatingReply | GroupReply | MemberTold
 
 
 def named_id(request: Request) -> JobId | None:
-    """The mate, or the member, that a question names by its id and by nothing else."""
+    """Return the mate, or the member, that a question names by its id and by nothing else."""
     if isinstance(request, GetMember):
         return request.member
     return request.mate if isinstance(request, GetMateJobId) and request.pair is None else None
 
 
 def call_number(request_id: str) -> int:
-    """The last part of a request id; 0 if that is not a number (the id of another implementation)."""
+    """Return the last part of a request id; 0 if that is not a number (the id of another implementation)."""
     number = request_id.rpartition("/")[2]
     return int(number) if number.isdecimal() else 0
 

@@ -96,7 +96,7 @@ class Allocations:
         return self.pass_over(job, now, why, **detail)
 
     def would_hold(self, job: PairedJob, now: int) -> bool:
-        """Whether the job would hold now; leaves the hold's end in `held_until`."""
+        """Return whether the job would hold now; leaves the hold's end in `held_until`."""
         return self._may_hold(job, self._scheme(job, now), now)
 
     def may_still_hold(self, job: PairedJob, now: int) -> bool:
@@ -156,7 +156,7 @@ class Allocations:
         return [Yield(job.id, self.boost(job))]
 
     def boost(self, job: PairedJob) -> float:
-        """The factor on the job's score, for its yields."""
+        """Return the factor on the job's score, for its yields."""
         return holds.yield_boost(self.ledger.settings, job.yields)
 
     def _scheme(self, job: PairedJob, now: int) -> Scheme:
@@ -170,12 +170,12 @@ class Allocations:
         return HOLD if 0 < settings.max_yields <= job.yields else settings.scheme
 
     def _gives_way(self, group: Membership, now: int) -> bool:
-        """Whether a group that comes before this one waits for nodes here: no other holds any then."""
+        """Return whether a group that comes before this one waits for nodes here: no other holds any then."""
         others = (self.ledger.jobs[id].group for id in self.ledger.wanted)
         return any(other is not None and other.rank < group.rank and now < other.wanted_until for other in others)
 
     def _may_hold(self, job: PairedJob, scheme: Scheme, now: int) -> bool:
-        """Whether the job would hold now, by scheme, cap and rule 5; leaves the hold's end in `held_until`."""
+        """Return whether the job would hold now, by scheme, cap and rule 5; leaves the hold's end in `held_until`."""
         if not job.cannot_yield and (scheme is not HOLD or self._is_capped(job, now)):
             return False
         job.held_until = self._release_time(job, job.generation + 1, now)
@@ -195,7 +195,7 @@ class Allocations:
         return holds.release_time(ledger.settings, ledger.domain, ledger.known_as(job.id), generation, since)
 
     def _reason(self, job: PairedJob, why: Why, now: int) -> Why:
-        """Why the job holds or yields. If a domain drains, that is why, whatever was said of the mate."""
+        """Return why the job holds or yields. If a domain drains, that is why, whatever was said of the mate."""
         if self.ledger.settled_by is not None:
             return Why.DRAINING
         if not self.peers.known or why is Why.PEER_AWAY:
@@ -280,7 +280,7 @@ class Allocations:
     # Timers
 
     def patience(self, job: PairedJob, since: int) -> list[Effect]:
-        """The timer of the job's patience with others that are not submitted, which began at `since`.
+        """Return the timer of the job's patience with others that are not submitted, which began at `since`.
 
         Where the instant of its group is given, patience ends with that.
         """

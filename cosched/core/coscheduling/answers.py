@@ -35,7 +35,7 @@ class Answers:
     _callers: dict[JobId, dict[tuple[Domain, JobId], None]] = field(default_factory=dict)  # the other way round
 
     def known(self, peer: Domain, request: MutatingRequest) -> MutatingReply | None:
-        """The answer to a retry, or to a late copy of an earlier call; None: this call is new.
+        """Return the answer to a retry, or to a late copy of an earlier call; None: this call is new.
 
         A call of another kind that has the id of the last one is not a retry, and changes nothing.
         """

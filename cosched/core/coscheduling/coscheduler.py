@@ -243,7 +243,7 @@ class Coscheduler:
 
     @staticmethod
     def _is_check(job: PairedJob, peer: Domain, request: Request) -> bool:
-        """Whether this is what a job asks while it holds, or runs.
+        """Return whether this is what a job asks while it holds, or runs.
 
         Before it ran it may have asked the very same, of which the answer is out of date by now.
         """
@@ -257,7 +257,7 @@ class Coscheduler:
         return (self.agreeing if of_slot else self.proposing).voted(job, event, now)
 
     def awaits(self, job: PairedJob, peer: Domain, request: Request) -> bool:
-        """Whether an answer to this request of the job, or that there is none, still matters."""
+        """Return whether an answer to this request of the job, or that there is none, still matters."""
         kind = type(request)
         if kind in QUESTIONS:
             return job.group is not None and job.group.asked.get(peer) == request

@@ -72,7 +72,7 @@ class Following:
         return self._ask(job, peer) if known and job.ending is None and self.may_follow(job, peer) else []
 
     def may_follow(self, job: PairedJob, peer: Domain) -> bool:
-        """Whether it may matter to the job what becomes of the member there."""
+        """Return whether it may matter to the job what becomes of the member there."""
         return membership(job).terms.follows(peer) or self._if_requeued(job) is not CONTINUE
 
     @staticmethod

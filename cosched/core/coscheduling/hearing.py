@@ -60,7 +60,7 @@ class Hearing:
 
     @staticmethod
     def _may_start(job: PairedJob) -> bool:
-        """Whether the job waits for an answer, or an outcome, by which it may start, and then follow others."""
+        """Return whether the job waits for an answer, or an outcome, by which it may start, and then follow others."""
         group = membership(job)
         undecided = job.call is not None or group.promise is not None or group.proposal is not None
         return job.state in WAITING and undecided

@@ -14,7 +14,7 @@ MAX_BOOST = 10.0**6
 
 
 def held_node_cap(settings: CoschedulingSettings, nodes: int) -> int:
-    """Nodes that may be held at once on a machine of `nodes` (Tang et al., IV-E2)."""
+    """Return the nodes that may be held at once on a machine of `nodes` (Tang et al., IV-E2)."""
     return int(Fraction(settings.max_held_fraction) * nodes)
 
 
@@ -37,12 +37,12 @@ def _ratio(jitter: Decimal) -> tuple[int, int]:
 
 
 def part_of(seconds: int, domain: Domain, job: JobId, number: int) -> int:
-    """A part of that time that looks random: it depends on the number alone, so each run has the same."""
+    """Return a part of that time that looks random: it depends on the number alone, so each run has the same."""
     return seconds * zlib.crc32(f"{domain}/{job}/{number}".encode()) >> 32
 
 
 def yield_boost(settings: CoschedulingSettings, yields: int) -> float:
-    """The factor on the score of a job that yielded so often (Tang et al., IV-E2: "increase the priority")."""
+    """Return the factor on the score of a job that yielded so often (Tang et al., IV-E2: "increase the priority")."""
     if not settings.yield_boost:
         return 1.0
     try:

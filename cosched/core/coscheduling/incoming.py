@@ -118,7 +118,7 @@ class Incoming:
         return None
 
     def _asked_who(self, peer: Domain, request: GetMateJobId | GetMember, now: int) -> list[Effect]:
-        """Which job here starts with the caller: it knows the caller from now on."""
+        """Return which job here starts with the caller: it knows the caller from now on."""
         job = self.names.find(peer, request)
         adopts = job is None or job.group is None
         known = None if job is None or job.group is None else job.group.jobs.get(peer)
@@ -191,7 +191,7 @@ class Incoming:
         return MateStatus(STATUS[job.state], generation, job.started_at, may_book, job.runs, job.ended_at, by)
 
     def _may_book(self, job: PairedJob) -> bool:
-        """Whether the job queues, has been ready once, and this domain gives slots."""
+        """Return whether the job queues, has been ready once, and this domain gives slots."""
         gives = self.ledger.settings.slots and self.ledger.settled_by is None
         return gives and job.state is QUEUED and job.ready_at is not None
 

@@ -147,7 +147,7 @@ class PairedJob:
         return self.proposes or (self.group is not None and self.group.by_slots_only)
 
     def about(self, peer: Domain) -> Detail:
-        """Which of the others is meant, for the job's story; a pair has one other."""
+        """Return which of the others is meant, for the job's story; a pair has one other."""
         return {} if self.group is not None and self.group.is_pair else {"peer": peer}
 
     @property
@@ -214,19 +214,19 @@ class Ledger:
         self._slot_share = Fraction(settings.slot_share)
 
     def kept_beside(self, job: JobId) -> int:
-        """How many nodes all other jobs hold, or keep for proposals."""
+        """Return how many nodes all other jobs hold, or keep for proposals."""
         if not self.booked:
             return self.held_nodes
         return self.held_nodes + sum(nodes for id, nodes in self.booked.items() if id != job)
 
     def gives_slot(self, job: PairedJob) -> bool:
-        """Whether the job may have a slot here. One that it has already may always move earlier."""
+        """Return whether the job may have a slot here. One that it has already may always move earlier."""
         may = self.slot_use.may_have_slot
         share = self._slot_share
         return self.settings.slots and (job.slot is not None or may(job.peers, job.owner, share, self.now))
 
     def next_slot(self, job: PairedJob) -> int:
-        """From when on the job may have a slot, after what earlier slots of its owner have kept."""
+        """Return from when on the job may have a slot, after what earlier slots of its owner have kept."""
         return self.slot_use.next_slot(job.peers, job.owner, self.now)
 
     def count_slot(self, job: PairedJob, *, ended: bool) -> None:
@@ -248,7 +248,7 @@ class Ledger:
         return FOREVER if self.settled_by is None else self.settled_by
 
     def take_changed(self) -> list[JobId]:
-        """The jobs that may have changed since the last time."""
+        """Return the jobs that may have changed since the last time."""
         changed = list(self.changed)
         self.changed.clear()
         return changed
@@ -259,7 +259,7 @@ class Ledger:
         return f"{self.domain}/{job.id}/{self.calls_before + job.calls}"
 
     def given_instant(self, job: PairedJob) -> int | None:
-        """The common instant of the job's group, if that is given."""
+        """Return the common instant of the job's group, if that is given."""
         at = None if job.group is None else job.group.at
         return None if at is None else self.from_wall(at)
 

@@ -122,14 +122,14 @@ def _is_same(before: Named, named: Named) -> bool:
 
 
 def _told(named: Named) -> Detail:
-    """How a job names those with which it starts, for its story."""
+    """Return how a job names those with which it starts, for its story."""
     if not named.is_pair:
         return {"group": named.name, "others": list(named.others)}
     return {"pair": named.pair, "mate": named.mate, "peer": named.others[0] or None}
 
 
 def _named(job: PairedJob) -> str | None:
-    """How the job named those with which it starts, for people; None: there were none."""
+    """Return how the job named those with which it starts, for people; None: there were none."""
     if not job.is_pair:
         return None if job.group is None else f"group {job.group.name}"
     return f"{job.pair}@{job.peer}" if job.pair is not None else f"{job.peer}:{job.mate}"

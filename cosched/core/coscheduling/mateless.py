@@ -102,7 +102,7 @@ def _name(request: Lookup) -> str:
 
 
 def _has(of: Mateless, request: Lookup) -> bool:
-    """Whether it is an array that has the task that is asked for, though it may not be known yet."""
+    """Return whether it is an array that has the task that is asked for, though it may not be known yet."""
     task = array_of(_name(request))
     return task is not None and of.tasks is not None and task[1] in of.tasks
 

@@ -116,7 +116,7 @@ class Agreement:
         return next(iter(self.requests.values())).request_id
 
     def awaits(self, peer: Domain, request: Request) -> bool:
-        """Whether this round still awaits the answer to this request. A copy of an answer does not count."""
+        """Return whether this round still awaits the answer to this request. A copy of an answer does not count."""
         return self.requests.get(peer) == request and peer not in self.told
 
 
@@ -224,7 +224,7 @@ class Membership:
         return self.windows.get(domain, (0, 0))
 
     def misses_window(self, domain: Domain, instant: int | None, at: int) -> bool:
-        """Whether the member there would start too late, if the group has windows around this common instant."""
+        """Return whether the member there would start too late, if the group has windows around this common instant."""
         return instant is not None and at > instant + self.window(domain)[1]
 
     @property
@@ -233,7 +233,7 @@ class Membership:
         return tuple(Window(domain, *self.windows[domain]) for domain in self.domains if domain in self.windows)
 
     def is_later(self, slot: int | None, at: int) -> bool:
-        """Whether a member that has this slot would get a later one. Slots may only move earlier."""
+        """Return whether a member that has this slot would get a later one. Slots may only move earlier."""
         return self.by_slots_only and slot is not None and at > slot
 
     @property
@@ -265,7 +265,7 @@ class Membership:
             self.bound = (*self.bound, peer)
 
     def is_bound(self, peer: Domain) -> bool:
-        """Whether it has heard so, if there is something to hear."""
+        """Return whether it has heard so, if there is something to hear."""
         return peer in self.bound or not self.terms.follows(peer)
 
     def closes_circle(self, peer: Domain, ends_with: tuple[Domain, ...]) -> bool:
@@ -330,5 +330,5 @@ class Membership:
 
 
 def all_but(peer: Domain, known: Mapping[Domain, Known]) -> Mapping[Domain, Known]:
-    """What is known of all others."""
+    """Return what is known of all others."""
     return {other: value for other, value in known.items() if other != peer}

@@ -90,7 +90,7 @@ class Names:
         return before
 
     def taken(self, named: Named, owner: str) -> JobId | None:
-        """The job here, not ended, that has this name of this owner, or this mate."""
+        """Return the job here, not ended, that has this name of this owner, or this mate."""
         return self._called(named, owner)[0]
 
     def _called(self, named: Named, owner: str) -> tuple[JobId | None, PairedJob | None]:
@@ -162,18 +162,18 @@ class Names:
     # What peers ask
 
     def owner_here(self, peer: Domain, owner: str) -> str:
-        """What a user of the peer is called here; NOBODY: no user here is this one."""
+        """Return what a user of the peer is called here; NOBODY: no user here is this one."""
         return owner if self.owners is SAME_NAMES else self.owners.here(peer, owner)
 
     def may_adopt(self, peer: Domain, *, adoptable: bool, held: bool) -> bool:
-        """Whether a job of the peer that names a job here, which names nobody, may have it start with itself.
+        """Return whether a job of the peer that names a job here, which names nobody, may have it start with itself.
 
         Its owner says so of the job (`adoptable`), or this domain of the peer; never while its owner holds it back.
         """
         return (adoptable or peer in self.adopting) and not held
 
     def may_hear_of(self, peer: Domain, job: PairedJob) -> bool:
-        """Whether the peer may hear of a job by its id: it names a job there, or may be adopted by one.
+        """Return whether the peer may hear of a job by its id: it names a job there, or may be adopted by one.
 
         The peer cannot tell all others from jobs that do not exist, whatever numbers it tries.
         """
@@ -186,12 +186,12 @@ class Names:
         return job.owner == self.owner_here(peer, request.owner) and self.may_hear_of(peer, job)
 
     def starts_with(self, peer: Domain, caller: JobId, job: JobId) -> bool:
-        """Whether the peer's job `caller`, which has asked for this id before, starts together with `job`."""
+        """Return whether the peer's job `caller`, which has asked for this id before, starts together with `job`."""
         local = self.ledger.jobs.get(job)
         return local is not None and local.group is not None and local.group.jobs.get(peer) == caller
 
     def is_mate(self, peer: Domain, caller: JobId, job: JobId) -> bool:
-        """Whether it does so as a mate, which may start the job by itself."""
+        """Return whether it does so as a mate, which may start the job by itself."""
         local = self.ledger.jobs.get(job)
         group = None if local is None else local.group
         return group is not None and group.is_pair and group.jobs.get(peer) == caller
@@ -222,7 +222,7 @@ class Names:
         return found if later is None or later.state.final else later.id
 
     def answer(self, peer: Domain, request: GetMateJobId | GetMember) -> MateJobId:
-        """Which job here starts with the caller."""
+        """Return which job here starts with the caller."""
         if not self.ledger.enabled:
             return no_pair(MateProblem.OFF)
         owner = self.owner_here(peer, request.owner)
@@ -293,7 +293,7 @@ class Names:
         return no_pair(MateProblem.OTHER_DOMAINS) if of_group else UNSUBMITTED
 
     def _problem(self, peer: Domain, request: GetMateJobId, local: PairedJob | None) -> MateProblem | None:
-        """Why the local job that was found (or else is named) cannot be the caller's mate; None: it can."""
+        """Return why the local job that was found (or else is named) cannot be the caller's mate; None: it can."""
         named = local or self.ledger.jobs.get(request.mate or "")
         if named is None or not self.is_for(peer, request, named):
             return MateProblem.UNKNOWN
@@ -341,7 +341,7 @@ class Names:
         return self.joins(job, peer, request)
 
     def _adopted(self, peer: Domain, request: GetMember) -> PairedJob | MateProblem:
-        """The job that the caller names by its id, a member from now on if it names nobody and may be adopted.
+        """Return the job that the caller names by its id, a member from now on if it names nobody and may be adopted.
 
         Else why it cannot be.
         """
@@ -363,7 +363,7 @@ class Names:
 
     @staticmethod
     def _key(job: PairedJob) -> Key | None:
-        """The name by which the job is found; None: it has none."""
+        """Return the name by which the job is found; None: it has none."""
         if job.group is None or not job.group.name:
             return None
         return job.peer, job.owner, job.group.name

@@ -75,12 +75,12 @@ class Peers:
     # What follows
 
     def expects(self, peer: Domain, now: int) -> bool:
-        """Whether the peer is away and its grace lasts: jobs wait for it."""
+        """Return whether the peer is away and its grace lasts: jobs wait for it."""
         end = self.grace_end(peer)
         return end is not None and now < end
 
     def away_for(self, peer: Domain, now: int) -> int | None:
-        """The seconds for which the peer has been away; None: it is not, or never was there."""
+        """Return the seconds for which the peer has been away; None: it is not, or never was there."""
         known = self.known.get(peer)
         return now - known.away_since if known is not None and known.away_since is not None else None
 
@@ -92,7 +92,7 @@ class Peers:
         return max(known.away_since + grace, known.back_by)
 
     def is_draining(self, peer: Domain, now: int) -> bool:
-        """Whether the peer makes no pairs now."""
+        """Return whether the peer makes no pairs now."""
         known = self.known.get(peer)
         return known is not None and now < known.drains_until
 

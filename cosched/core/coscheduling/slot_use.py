@@ -44,12 +44,12 @@ class SlotUse:
         self.changed = True
 
     def may_have_slot(self, peers: Iterable[Domain], owner: Owner, share: Fraction, now: int) -> bool:
-        """Whether the owner's job may have a slot with these peers."""
+        """Return whether the owner's job may have a slot with these peers."""
         bounded = share < NO_SLOT_BOUND
         return not bounded or self.next_slot(peers, owner, now) <= now
 
     def next_slot(self, peers: Iterable[Domain], owner: Owner, now: int) -> int:
-        """From when on that job may have one."""
+        """Return from when on that job may have one."""
         return max((self.until.get(key, now) - ALLOWANCE for key, _ in _keys(peers, owner)), default=now)
 
 

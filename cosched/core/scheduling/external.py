@@ -96,7 +96,7 @@ class ExternalScheduler(SchedulerBase):
         self._jobs[job.id] = job
 
     def job(self, job: JobId) -> ClusterJob:
-        """All that is known of a job."""
+        """Return all that is known of a job."""
         return self._jobs[job]
 
     def __contains__(self, job: JobId) -> bool:
@@ -112,7 +112,7 @@ class ExternalScheduler(SchedulerBase):
         return True
 
     def rounded(self, nodes: int) -> int:
-        """The nodes that a job of this size takes."""
+        """Return the nodes that a job of this size takes."""
         return nodes
 
     # What becomes of them
@@ -127,7 +127,7 @@ class ExternalScheduler(SchedulerBase):
         return Allocation(self._jobs[job].nodes)
 
     def has_from(self, job: JobId, start: int) -> Allocation:
-        """What a job has by the batch system's offer if it starts then."""
+        """Return what a job has by the batch system's offer if it starts then."""
         known = self._jobs[job]
         return Allocation(known.nodes, start, start + known.requested if known.requested else FOREVER)
 
@@ -197,7 +197,7 @@ class ExternalScheduler(SchedulerBase):
             self._jobs[job] = replace(self._jobs[job], wanted_until=until)
 
     def wanted(self, now: int) -> list[JobId]:
-        """The queued jobs whose mates hold nodes for them."""
+        """Return the queued jobs whose mates hold nodes for them."""
         jobs = self._jobs.values()
         return [job.id for job in jobs if job.state is JobState.QUEUED and job.wanted_until > now]
 
@@ -207,7 +207,7 @@ class ExternalScheduler(SchedulerBase):
         """It is `now`."""
 
     def next(self, now: int) -> Ready | MayBeEarlier | None:  # noqa: ARG002
-        """The next job that was offered."""
+        """Return the next job that was offered."""
         return self._offers.popleft() if self._offers else None
 
     def next_event(self, now: int) -> int | None:  # noqa: ARG002
@@ -226,7 +226,7 @@ class ExternalScheduler(SchedulerBase):
     # Numbers
 
     def used(self) -> dict[JobState, int]:
-        """Nodes of ready, holding and running jobs."""
+        """Return the nodes of ready, holding and running jobs."""
         jobs = self._jobs.values()
         return {state: sum(job.nodes for job in jobs if job.state is state) for state in WITH_NODES}
 

@@ -149,13 +149,13 @@ class ExternalMeetingScheduler(ExternalScheduler):
         self._proposing.discard(job)
 
     def may_start_before_turn(self, job: JobId, now: int) -> bool:
-        """Whether a wanted job may start before its turn, by its owner's share."""
+        """Return whether a wanted job may start before its turn, by its owner's share."""
         owner = self._jobs[job].owner
         under_way = sum(other.owner == owner for other in self._before_turn())
         return self.settings.mate_budget > 0 and self.starts.may_start_before_turn(owner, now, under_way)
 
     def _before_turn(self) -> Iterator[ClusterJob]:
-        """The jobs that have nodes before their turn, and no answer yet."""
+        """Return the jobs that have nodes before their turn, and no answer yet."""
         return (job for job in self._jobs.values() if "pushed" in job.kept and job.state is not JobState.RUNNING)
 
     def note_push(self, job: JobId, seconds: int | None) -> None:
@@ -170,7 +170,7 @@ class ExternalMeetingScheduler(ExternalScheduler):
     # Slots
 
     def slot(self, job: JobId) -> int | None:
-        """The instant that the job has; None: it has none."""
+        """Return the instant that the job has; None: it has none."""
         return self._jobs[job].kept.get("slot") if job in self._jobs else None
 
     def want(self, job: JobId, wanted: bool) -> None:
@@ -211,7 +211,7 @@ class ExternalMeetingScheduler(ExternalScheduler):
         return True
 
     def awaits(self, question: SlotOrder) -> bool:
-        """Whether the outcome of this order still counts: no later one of its kind was given."""
+        """Return whether the outcome of this order still counts: no later one of its kind was given."""
         return self._asked.get(_key(question)) is question
 
     def answered(self, question: SlotOrder, yes: bool) -> None:

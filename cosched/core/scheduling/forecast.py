@@ -34,7 +34,7 @@ class Playable(OpenScheduler, Protocol):
         """The same nodes and jobs once more, to be played on; an iteration that is open here begins anew there."""
 
     def with_nodes(self) -> list[JobId]:
-        """The jobs that have nodes, in the order in which they were submitted."""
+        """Return the jobs that have nodes, in the order in which they were submitted."""
 
     def shorten(self, most: int) -> None:
         """Forget all but the first jobs of the queue, as `in_order` has put them; of a `copy` only."""

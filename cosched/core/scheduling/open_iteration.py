@@ -62,7 +62,7 @@ class OpenIteration(SchedulerBase, ABC):
 
     @abstractmethod
     def _passes_over(self, now: int) -> bool:
-        """Whether some queued job has yielded at this instant."""
+        """Return whether some queued job has yielded at this instant."""
 
     # Iterations
 
@@ -144,11 +144,11 @@ class OpenIteration(SchedulerBase, ABC):
         return [job for job in changed if job in self] if changed else []
 
     def fits(self, nodes: int) -> bool:
-        """Whether a job of this size can run at all."""
+        """Return whether a job of this size can run at all."""
         return nodes <= self.nodes
 
     def rounded(self, nodes: int) -> int:
-        """The nodes that a job of this size takes; ValueError if it is larger than the machine."""
+        """Return the nodes that a job of this size takes; ValueError if it is larger than the machine."""
         if nodes > self.nodes:
             raise ValueError(f"{nodes} nodes wanted, the machine has {self.nodes}")
         return nodes

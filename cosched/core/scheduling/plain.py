@@ -65,14 +65,14 @@ class PlainScheduler(OpenIteration):
         return queued
 
     def _givers(self, job: PlainJob) -> list[PlainJob]:  # noqa: ARG002
-        """The running jobs (of `busy`) that would lose their nodes to this one, in that order.
+        """Return the running jobs (of `busy`) that would lose their nodes to this one, in that order.
 
         It is asked for each job that does not fit: so not all of `jobs` can be looked at.
         """
         return []
 
     def _choose(self, now: int) -> PlainJob | None:
-        """The next job that can have its nodes, if it has not yielded; its size is that on which it starts."""
+        """Return the next job that can have its nodes, if it has not yielded; its size is that on which it starts."""
         free = self.free - self._promised()
         for job in self._in_order(now):
             if job.passed_over != now + 1 and self._can_have(job, free):
@@ -80,7 +80,7 @@ class PlainScheduler(OpenIteration):
         return None
 
     def _at_once(self, job: PlainJob) -> int:
-        """How many nodes it has while it is ready; others give the rest when it starts."""
+        """Return how many nodes it has while it is ready; others give the rest when it starts."""
         return min(job.size, self.free)
 
     def _hold_limit(self, job: PlainJob) -> int:
@@ -133,7 +133,7 @@ class PlainScheduler(OpenIteration):
 
     @staticmethod
     def _to_keep(job: PlainJob) -> dict[str, int]:
-        """What is kept of a job beside what others keep of it."""
+        """Return what is kept of a job beside what others keep of it."""
         kept = {"size": job.size} if job.state in WITH_NODES and job.size != job.asked.nodes else {}
         return kept | ({"lacks": job.lacks} if job.state is READY and job.lacks else {})
 
@@ -155,14 +155,14 @@ class PlainScheduler(OpenIteration):
         return None
 
     def _in_order(self, now: int) -> list[PlainJob]:
-        """The queued jobs; after a release wanted ones come first, and the released last (coscheduling.md)."""
+        """Return the queued jobs; after a release wanted ones come first, and the released last (coscheduling.md)."""
         order = list(self._order(job for job in self.jobs.values() if job.state is QUEUED))
         if any(job.released == now for job in order):
             order.sort(key=lambda job: 0 if now < job.wanted_until else 2 if job.released == now else 1)
         return order
 
     def _promised(self) -> int:
-        """The nodes that others must give to jobs that are ready already."""
+        """Return the nodes that others must give to jobs that are ready already."""
         return sum(job.lacks for job in self.busy.values() if job.state is READY)
 
     def _can_have(self, job: PlainJob, free: int) -> bool:
@@ -203,7 +203,7 @@ class PlainScheduler(OpenIteration):
         return replace(self._allocation(job), start=now, expected=job.expected)
 
     def _allocation(self, job: PlainJob) -> Allocation:
-        """What it will have when it starts."""
+        """Return what it will have when it starts."""
         return Allocation(job.size)
 
     def _preempt(self, job: PlainJob) -> None:
@@ -267,7 +267,7 @@ class PlainScheduler(OpenIteration):
         return self._run(self.jobs[job], now)
 
     def _would_start(self, job: JobId, now: int) -> bool:
-        """Whether an iteration would start it, on its size, other paired jobs passed over."""
+        """Return whether an iteration would start it, on its size, other paired jobs passed over."""
         tried, free = self.jobs.get(job), self.free
         for other in self._in_order(now) if tried is not None else ():
             if other is tried:

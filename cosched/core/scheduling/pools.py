@@ -34,7 +34,7 @@ class Partitions:
         return [size * self.unit_nodes for size in (*powers, self.units)]
 
     def round_up(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The smallest block, in nodes, for each size in `nodes`; none may exceed the machine."""
+        """Return the smallest block, in nodes, for each size in `nodes`; none may exceed the machine."""
         import numpy as np
 
         sizes = np.array(self.sizes, np.int64)

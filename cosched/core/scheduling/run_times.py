@@ -116,7 +116,7 @@ class Runs:
         return None if variance is None else sqrt(variance * (1 + 1 / self.count))
 
     def quantile(self, share: float) -> int:
-        """The least value that so large a share (0 to 1) of the runs does not exceed; there must be a run."""
+        """Return the least value that so large a share (0 to 1) of the runs does not exceed; there must be a run."""
         wanted = max(1, ceil(share * self.count))
         for value in sorted(self.histogram):
             wanted -= self.histogram[value]
@@ -159,7 +159,7 @@ class RunTimes:
     # What is known
 
     def predict(self, pair: Pair, requested: int) -> Prediction:
-        """How long a job of the class would run on the resource, if it asks for `requested` seconds."""
+        """Return how long a job of the class would run on the resource, if it asks for `requested` seconds."""
         if (runs := self._of_pair.get(pair)) is not None:
             return Prediction(runs.mean, Source.RUNS, runs.count, runs.spread)
         if (stated := self._stated.get(pair)) is not None:
@@ -176,23 +176,23 @@ class RunTimes:
         return sorted(self._of_pair.keys() | self._stated.keys() | self._given.keys() | alike)
 
     def alike(self, pair: Pair) -> list[Pair]:
-        """Those that runs of this one say something of, and itself."""
+        """Return those that runs of this one say something of, and itself."""
         return [pair, *(other for other in self._pairs_of(self._kind(pair)) if other != pair)]
 
     def is_impossible(self, pair: Pair) -> bool:
-        """Whether the site's file says where jobs can run, and that they cannot here."""
+        """Return whether the site's file says where jobs can run, and that they cannot here."""
         return bool(self._given) and pair not in self._given
 
     def runs(self, pair: Pair) -> Runs:
-        """The runs of a job class on a resource."""
+        """Return the runs of a job class on a resource."""
         return self._of_pair.get(pair, Runs())
 
     def stated(self, pair: Pair) -> int | None:
-        """The time that the site states."""
+        """Return the time that the site states."""
         return self._stated.get(pair, self._given.get(pair))
 
     def by_origin(self) -> Iterator[tuple[Origin, Runs]]:
-        """All runs, by their origins."""
+        """Return all runs, by their origins."""
         for of_pair in self._runs.values():
             yield from of_pair.items()
 
@@ -245,7 +245,7 @@ class RunTimes:
         self.version += 1
 
     def take_changed(self) -> Changed:
-        """What is to be kept since the last time."""
+        """Return what is to be kept since the last time."""
         changed = Changed(
             {origin: deepcopy(self._runs.get(origin.pair, {}).get(origin)) for origin in self._changed_runs},
             {pair: self._stated.get(pair) for pair in self._changed_stated},

@@ -82,7 +82,7 @@ class ClusterJob:
     nodelist: tuple[str, ...] = ()  # the names of nodes that it must have; only where it takes `nodelists`
 
     def to_keep(self) -> dict[str, Any]:
-        """What is to be kept over a restart, as plain values; what has its default is left out."""
+        """Return what is to be kept over a restart, as plain values; what has its default is left out."""
         kept: dict[str, Any] = {}
         for name, default in _KEPT.items():
             if (value := getattr(self, name)) != default:
@@ -110,7 +110,7 @@ class Scheduler(Protocol):
     """
 
     def next(self, now: int) -> Ready | MayBeEarlier | None:
-        """The next job that is ready, or has its turn; None: nothing is left to do, or an answer is awaited."""
+        """Return the next job that is ready, or has its turn; None: nothing is left to do, or an answer is awaited."""
 
     def start(self, job: JobId, now: int) -> Allocation:
         """Start a job that has nodes (ready or holding), on what is returned."""
@@ -186,7 +186,7 @@ class MeetingScheduler(Scheduler, Protocol):
         """Whether a mate has asked for this job, perhaps before its submission. `try_start` asks for it too."""
 
     def quote(self, effect: Quote, now: int) -> Quoted | None:
-        """The earliest instant at which a queued or ready job fits in the plan; its own slot does not count."""
+        """Return the earliest instant at which a queued or ready job fits in the plan; its own slot does not count."""
 
     def book(self, effect: Book, now: int) -> Booked | None:
         """Give a job this slot, if it is what `quote` would tell now."""
@@ -230,10 +230,10 @@ class OpenScheduler(Scheduler, Protocol):
         """How many nodes nobody but this running job can have, as its manager says."""
 
     def kept_free(self) -> int:
-        """How many nodes are free, and must stay so, for jobs that are ready or hold; of one that lags."""
+        """Return how many nodes are free, and must stay so, for jobs that are ready or hold; of one that lags."""
 
     def counts(self) -> Mapping[str, Any]:
-        """What it has counted so far, by name; for `SchedulerKind.facts`."""
+        """Return what it has counted so far, by name; for `SchedulerKind.facts`."""
 
     def takes_up(self, job: ClusterJob) -> bool:
         """Whether it can take up a job that a scheduler of another kind has given nodes to, with what that has kept."""
@@ -248,7 +248,7 @@ class OpenScheduler(Scheduler, Protocol):
         """The job ended, or was cancelled, in the final state `how`; its nodes are free."""
 
     def job(self, job: JobId) -> ClusterJob:
-        """All that is known of a job."""
+        """Return all that is known of a job."""
 
     def __contains__(self, job: JobId) -> bool: ...
 
@@ -262,10 +262,10 @@ class OpenScheduler(Scheduler, Protocol):
         """After a restart, before any job is submitted: what `kept_of_domain` has told last."""
 
     def fits(self, nodes: int) -> bool:
-        """Whether a job of this size can run at all."""
+        """Return whether a job of this size can run at all."""
 
     def rounded(self, nodes: int) -> int:
-        """The nodes that a job of this size takes; ValueError if it is larger than the machine."""
+        """Return the nodes that a job of this size takes; ValueError if it is larger than the machine."""
 
     def enter(self, now: int) -> None:
         """It is `now`."""
@@ -275,19 +275,19 @@ class OpenScheduler(Scheduler, Protocol):
         """The job for whose answer an iteration waits."""
 
     def next_event(self, now: int) -> int | None:
-        """When the scheduler wants to go on though nothing happens; None: never."""
+        """Return when the scheduler wants to go on though nothing happens; None: never."""
 
     def take_orders(self) -> Sequence[Order]:
-        """What a batch system behind it is to be told since the last time, once that is on record."""
+        """Return what a batch system behind it is to be told since the last time, once that is on record."""
 
     def take_changed(self) -> Sequence[JobId]:
         """Return the jobs whose kept state has changed since the last time without an effect."""
 
     def in_order(self, now: int) -> Sequence[JobId]:
-        """The queued jobs in the order of their turns, for people who wait; empty: nobody can say it."""
+        """Return the queued jobs in the order of their turns, for people who wait; empty: nobody can say it."""
 
     def used(self) -> dict[JobState, int]:
-        """Nodes of ready, holding and running jobs."""
+        """Return the nodes of ready, holding and running jobs."""
 
     @property
     def free(self) -> int:

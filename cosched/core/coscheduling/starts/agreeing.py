@@ -83,11 +83,11 @@ class Agreeing:
 
     @staticmethod
     def _first(agreement: Agreement, group: Membership, domain: Domain) -> int:
-        """The first instant at which the member there may start."""
+        """Return the first instant at which the member there may start."""
         return max(agreement.since, agreement.instant + group.window(domain)[0])
 
     def _planned(self, job: PairedJob, *, books: bool) -> Agreement | None:
-        """The agreement for which our scheduler has planned; None: that one is over."""
+        """Return the agreement for which our scheduler has planned; None: that one is over."""
         agreement = None if job.group is None else job.group.agreement
         counts = job.state is READY or (job.state is QUEUED and job.slot is not None)
         if agreement is None or not agreement.planning or agreement.books is not books or not counts:
@@ -96,7 +96,7 @@ class Agreeing:
         return agreement
 
     def quoted(self, job: PairedJob, event: Quoted, now: int) -> list[Effect]:
-        """The earliest instant at which the job can start."""
+        """Return the earliest instant at which the job can start."""
         agreement = self._planned(job, books=False)
         if agreement is None:
             return [EndTurn(job.id)]
@@ -137,7 +137,7 @@ class Agreeing:
         return [Call(peer, job.id, request) for peer, request in agreement.requests.items()]
 
     def voted(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
-        """The earliest instant at which another member can start; too late, if that round is over."""
+        """Return the earliest instant at which another member can start; too late, if that round is over."""
         agreement, request, answer = membership(job).agreement, event.request, event.answer
         if agreement is None or not agreement.awaits(event.peer, request):
             return []
@@ -275,7 +275,7 @@ class Agreeing:
         return [*self.slots.confirm(job), *propose(self.ledger, job, group.partners, now, slot=group.slot)]
 
     def _before(self, job: PairedJob, now: int) -> int:
-        """The instant before which the common one must be, or there is no point in a move."""
+        """Return the instant before which the common one must be, or there is no point in a move."""
         if job.slot is None:
             given = self.ledger.given_instant(job)
             return now + MOST_AHEAD if given is None else given + 1

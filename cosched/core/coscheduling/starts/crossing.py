@@ -10,7 +10,7 @@ from cosched.core.protocol import TryStartMate
 
 
 def gives_way(ledger: Ledger, tried: PairedJob, wall: int) -> bool:
-    """Whether the try of a job, which takes long, is to end, since a job of ours that comes first is in its way.
+    """Return whether the try of a job, which takes long, is to end, since a job of ours that comes first is in its way.
 
     That job has nodes, and the peer tries its mate. There the caller's job may be in the way of that try: both would
     go on for nothing. Both domains put the two pairs in the same order, a new one each minute. `wall`: the present
@@ -22,7 +22,7 @@ def gives_way(ledger: Ledger, tried: PairedJob, wall: int) -> bool:
 
 
 def _waits_for_try(job: PairedJob, tried: PairedJob) -> bool:
-    """Whether a job has nodes, and waits for a try by which that of the other job may be held up.
+    """Return whether a job has nodes, and waits for a try by which that of the other job may be held up.
 
     Two pairs hold each other up only if they have the same peer. Groups may do so in a circle of several domains.
     """

@@ -210,7 +210,7 @@ class Gathering:
         return self.ledger.note(job, What.WRONG_MATE, **self._problem(job, job.peer))
 
     def _stops(self, group: Membership, left: Sequence[Domain]) -> bool:
-        """Whether those that are left do not start without the lost ones."""
+        """Return whether those that are left do not start without the lost ones."""
         stops = self.ledger.settings.on_member_lost is not OnMemberLost.START or (group.at is not None and not left)
         return stops and not group.or_alone
 
@@ -265,7 +265,7 @@ class Gathering:
     def _lacks(
         self, job: PairedJob, peer: Domain, told: MateStatus | MateJobId | Failure, now: int
     ) -> list[Effect] | None:
-        """What the job does while it has to wait for this member; None: it need not wait for it."""
+        """Return what the job does while it has to wait for this member; None: it need not wait for it."""
         if isinstance(told, Failure):
             return self._unreachable(job, peer, told, now)
         if isinstance(told, MateJobId) and told.found is not Found.UNSUBMITTED:
@@ -284,7 +284,7 @@ class Gathering:
 
     @staticmethod
     def _problem(job: PairedJob, peer: Domain) -> Detail:
-        """Which of the others cannot be had, and why, for the job's story."""
+        """Return which of the others cannot be had, and why, for the job's story."""
         if job.is_pair:
             return {"problem": job.problem, "peer": peer, "pair": job.pair, "mate": job.mate}
         return {"problem": job.problem, "peer": peer, "group": membership(job).name}

@@ -111,7 +111,7 @@ class Promises:
         )
 
     def _vote(self, job: PairedJob, peer: Domain, request: ProposeGroupStart, now: int) -> Vote | None:
-        """The answer, if it needs no nodes; None: the job is to be booked."""
+        """Return the answer, if it needs no nodes; None: the job is to be booked."""
         group, number = membership(job), call_number(request.request_id)
         refuses = self.ledger.settled_by is not None or not self.ledger.enabled or job.ending is not None
         if refuses or number <= group.void.get(peer, 0):
@@ -142,7 +142,7 @@ class Promises:
 
     @staticmethod
     def _starts_later(job: PairedJob, now: int) -> bool:
-        """Whether the job has a slot that comes after the first of its group, and is still to come."""
+        """Return whether the job has a slot that comes after the first of its group, and is still to come."""
         return membership(job).by_slots_only and job.slot is not None and job.slot > now
 
     @staticmethod

@@ -46,7 +46,7 @@ class Proposing:
         return self.agreeing.agree(job, others[0], now)
 
     def _may_book(self, job: PairedJob, others: Iterable[Domain]) -> bool:
-        """Whether all may have slots, by what these others have said of themselves."""
+        """Return whether all may have slots, by what these others have said of themselves."""
         told = [membership(job).told.get(peer) for peer in others]
         ready = all(isinstance(status, MateStatus) and status.may_book for status in told)
         return ready and self.ledger.gives_slot(job) and not job.will_hold
@@ -72,7 +72,7 @@ class Proposing:
 
     @staticmethod
     def awaiting(job: PairedJob, peer: Domain, request: Request) -> Proposal | None:
-        """The proposal to which this request belongs, if that is undecided."""
+        """Return the proposal to which this request belongs, if that is undecided."""
         proposal = membership(job).proposal
         return proposal if proposal is not None and proposal.requests.get(peer) == request else None
 

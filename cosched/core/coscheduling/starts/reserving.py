@@ -55,7 +55,7 @@ class Reserving:
         return [*self._give_way(job, now), Quote(job.id, _from(request, now), for_peer=True)]
 
     def _vote(self, job: PairedJob, peer: Domain, request: ProposeGroupStart) -> Vote | None:
-        """The answer, if it needs no instant."""
+        """Return the answer, if it needs no instant."""
         group = membership(job)
         gives = self.ledger.enabled and self.ledger.gives_slot(job) and self.ledger.settled_by is None
         if not gives or group.has_begun or job.ending is not None or self._is_void(job, peer, request):
@@ -136,6 +136,6 @@ class Reserving:
 
 
 def _from(request: ProposeGroupStart, now: int) -> int:
-    """The first instant that is asked for."""
+    """Return the first instant that is asked for."""
     assert request.not_before is not None
     return max(request.not_before, now)

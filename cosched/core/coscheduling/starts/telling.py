@@ -111,7 +111,7 @@ class Telling:
             self.ledger.telling.pop(job.id, None)
 
     def _pause(self, job: PairedJob, now: int) -> int:
-        """The seconds until it is told again: fewer at first."""
+        """Return the seconds until it is told again: fewer at first."""
         settings = self.ledger.settings
         told: list[Untold | News] = [*job.untold.values(), *job.news.values()]
         fresh = any(now < each.since + settings.peer_patience for each in told)
@@ -138,7 +138,7 @@ class Telling:
         return [Call(peer, job.id, each.request) for job, each in told]
 
     def started(self, peer: Domain, request: GetProposal) -> SettleGroupStart | None:
-        """The start of which that member has not heard, if it asks for its proposal."""
+        """Return the start of which that member has not heard, if it asks for its proposal."""
         job = self.ledger.jobs.get(request.job)
         told = job.untold.get(peer) if job is not None else None
         if told is None or not told.request.start:

@@ -97,15 +97,15 @@ class Cluster:
         self._release(self.tables, self.index, row, now)
 
     def state(self, row: int) -> JobState:
-        """The job's state."""
+        """Return the job's state."""
         return JobState(self._state(row))
 
     def has(self, row: int) -> Allocation:
-        """What a ready job has."""
+        """Return what a ready job has."""
         return Allocation(self._size(row))
 
     def has_from(self, row: int, start: int) -> Allocation:
-        """What a job has that starts then."""
+        """Return what a job has that starts then."""
         return Allocation(self._size(row), start, start + self._requested(row))
 
     def cancel(self, row: int, now: int) -> None:

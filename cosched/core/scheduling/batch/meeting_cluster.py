@@ -85,7 +85,7 @@ class MeetingCluster(Cluster):
         return None if pushed == NONE else pushed
 
     def quote(self, row: int, not_before: int, now: int) -> int | None:
-        """The earliest instant from `not_before` on at which a job could start by the plan; None: never.
+        """Return the earliest instant from `not_before` on at which a job could start by the plan; None: never.
 
         At the job's own turn, ready or not, that is the plan of the open iteration. Any other job must be queued, and
         has its place in the order of the queue: it delays no reservation of those before it.
@@ -110,7 +110,7 @@ class MeetingCluster(Cluster):
             self.reschedule()
 
     def slot(self, row: int) -> int | None:
-        """The job's slot."""
+        """Return the job's slot."""
         return int(self.tables.slots[row]["slot"]) - 1 if self.tables.slots[row]["slot"] else None
 
     def claim(self, row: int, now: int) -> bool:

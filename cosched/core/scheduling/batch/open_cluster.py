@@ -62,7 +62,7 @@ class OpenCluster(OpenIteration):
         return int(partitions.round_up(np.array([nodes]))[0]) if partitions else nodes
 
     def job(self, job: JobId) -> ClusterJob:
-        """All that is known of a job."""
+        """Return all that is known of a job."""
         return self._read(self._row[job])
 
     def __contains__(self, job: JobId) -> bool:
@@ -192,7 +192,7 @@ class OpenCluster(OpenIteration):
     # Numbers
 
     def used(self) -> dict[JobState, int]:
-        """Nodes of ready, holding and running jobs."""
+        """Return the nodes of ready, holding and running jobs."""
         jobs = self._tables.jobs[: len(self._job)]
         return {state: int(jobs["nodes"][jobs["state"] == state].sum()) for state in WITH_NODES}
 
@@ -202,11 +202,11 @@ class OpenCluster(OpenIteration):
         return int(self._record["free"])
 
     def jobs(self) -> list[JobId]:
-        """All jobs that are here, in the order in which they were submitted."""
+        """Return all jobs that are here, in the order in which they were submitted."""
         return list(self._row)
 
     def in_order(self, now: int) -> list[JobId]:
-        """The queued jobs, in the order in which an iteration would look at them now; of a `copy` only."""
+        """Return the queued jobs, in the order in which an iteration would look at them now; of a `copy` only."""
         ordering.drop_left(self._tables, 0)
         ordering.put_in_order(self._tables, 0, now)
         base, queued = int(self._record["base"]), int(self._record["queued"])
@@ -214,7 +214,7 @@ class OpenCluster(OpenIteration):
         return [self._job[row] for row in rows]
 
     def with_nodes(self) -> list[JobId]:
-        """The jobs that have nodes, in the order in which they were submitted."""
+        """Return the jobs that have nodes, in the order in which they were submitted."""
         rows = np.isin(self._tables.jobs["state"][: len(self._job)], WITH_NODES).nonzero()[0].tolist()
         return [self._job[row] for row in rows]
 
@@ -312,7 +312,7 @@ class OpenCluster(OpenIteration):
         )
 
     def _own(self, row: int) -> dict[str, Any]:
-        """What is kept of a job beside what all schedulers know."""
+        """Return what is kept of a job beside what all schedulers know."""
         kept: dict[str, Any] = {}
         if self.settings.partitions and (block := int(self._tables.jobs[row]["block"])) != NONE:
             kept["block"] = block  # the first unit of its nodes

@@ -247,7 +247,7 @@ class OpenMeetingCluster(OpenCluster):
         self._record["marked"] = 1
 
     def _is_here(self, nodes: int, block: int) -> bool:
-        """Whether the machine, which may have been larger, has these nodes."""
+        """Return whether the machine, which may have been larger, has these nodes."""
         partitions = self.settings.partitions
         return nodes <= self.nodes and (partitions is None or block * partitions.unit_nodes + nodes <= self.nodes)
 

@@ -97,7 +97,7 @@ class FluidCluster(OpenIteration):
         self._changed = True
 
     def job(self, job: JobId) -> ClusterJob:
-        """All that is known of a job. One that gathers its nodes is queued: after a restart it begins anew."""
+        """Return all that is known of a job. One that gathers its nodes is queued: after a restart it begins anew."""
         known, late = self._rows.read(job), self._gathering.late(job)
         if job in self._gathering:
             kept = {name: value for name, value in known.kept.items() if name != "share"}
@@ -153,7 +153,7 @@ class FluidCluster(OpenIteration):
         return Ready(self._offered, least, FOREVER if may_hold else NOT_HOLDABLE)
 
     def _least(self, row: int, start: int = 0) -> Allocation:
-        """What a job has at least when it starts."""
+        """Return what a job has at least when it starts."""
         return Allocation(int(self._rows.jobs["least"][row]), start)
 
     def _abandon(self) -> None:
@@ -293,7 +293,7 @@ class FluidCluster(OpenIteration):
         return False
 
     def _can_start(self, job: JobId, now: int) -> bool:
-        """Whether an iteration would start it, other paired jobs passed over, and it can be had alone."""
+        """Return whether an iteration would start it, other paired jobs passed over, and it can be had alone."""
         rows, row = self._rows, self._rows[job]
         if rows.jobs["state"][row] != JobState.QUEUED or not promises.would_start(rows.copied(), row, now):
             return False

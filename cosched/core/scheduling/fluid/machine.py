@@ -40,7 +40,7 @@ class FluidJobs:
     tables: Mapping[int, Table] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        """The number of jobs."""
+        """Return the number of jobs."""
         return len(self.submit)
 
 

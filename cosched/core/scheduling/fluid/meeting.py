@@ -97,7 +97,7 @@ class FluidMeetingCluster(FluidCluster):
         return Claimed(job, self._least(self._rows[job]) if claimed else None, effect.for_peer)
 
     def _is_due(self, job: JobId, now: int) -> bool:
-        """Whether the slot of a queued job has come, and it could be had."""
+        """Return whether the slot of a queued job has come, and it could be had."""
         record = self._rows.jobs[self._rows[job]]
         if not 0 < int(record["slot"]) <= now + 1:
             return False

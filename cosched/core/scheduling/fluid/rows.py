@@ -163,7 +163,7 @@ class Rows:
         self._use(state)
 
     def _queues(self, row: int) -> bool:
-        """Whether it is a job that has not left the queue for good."""
+        """Return whether it is a job that has not left the queue for good."""
         return bool(self.jobs["state"][row] < LEFT_QUEUE)
 
     # Jobs by their ids
@@ -175,11 +175,11 @@ class Rows:
         return self._row[job]
 
     def id(self, row: int) -> JobId:
-        """The job of this row."""
+        """Return the job of this row."""
         return self._job[row].id
 
     def read(self, job: JobId) -> ClusterJob:
-        """All that is known of a job."""
+        """Return all that is known of a job."""
         row = self._row[job]
         record = self.jobs[row]
         state = JobState(int(record["state"]))
@@ -197,7 +197,7 @@ class Rows:
     # What kernels need and tell
 
     def copied(self) -> Fluid:
-        """A copy of the state, for a dry run; no harvest is planned there."""
+        """Return a copy of the state, for a dry run; no harvest is planned there."""
         state, copy, machine = self.state, self._copy, self.machine
         copy.machine[:] = state.machine
         copy.machine["planned_for"] = NONE
@@ -207,13 +207,13 @@ class Rows:
         return copy
 
     def take_log(self) -> Iterator[tuple[int, ...]]:
-        """What kernels have noted since the last time: see `state.LOG`."""
+        """Return what kernels have noted since the last time: see `state.LOG`."""
         count = int(self.machine["logged"])
         self.machine["logged"] = 0
         return map(tuple, self.state.log[:count].tolist())
 
     def rate(self, row: int, procs: int) -> Fraction:
-        """How many seconds of its run time on `ideal` the job does in a second."""
+        """Return how many seconds of its run time on `ideal` the job does in a second."""
         return Fraction(self._speed(row, procs), self.unit(row))
 
     def ends_by(self, row: int) -> int:
@@ -224,7 +224,7 @@ class Rows:
         return int(record["start"]) - (-job.requested * self.unit(row) // self._speed(row, job.columns.least))
 
     def unit(self, row: int) -> int:
-        """The work that the job does in a second on `ideal`."""
+        """Return the work that the job does in a second on `ideal`."""
         return self._speed(row, int(self.jobs["ideal"][row]))
 
     def _speed(self, row: int, procs: int) -> int:
@@ -232,7 +232,7 @@ class Rows:
 
 
 def _own(record: np.void, state: JobState) -> dict[str, Any]:
-    """What is kept of a job beside what all schedulers know; `share`: the fields of a Share."""
+    """Return what is kept of a job beside what all schedulers know; `share`: the fields of a Share."""
     kept: dict[str, Any] = {"share": [int(record[name]) for name in OF_SHARE]} if state in WITH_NODES else {}
     if record["slot"]:
         kept["slot"] = int(record["slot"]) - 1

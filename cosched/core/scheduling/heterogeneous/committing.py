@@ -149,7 +149,7 @@ class Committing(PlainScheduler):
         return says
 
     def _whose(self, job: PlainJob) -> tuple[str, str]:
-        """Its class and its owner, by which it is known where it may run, and for how long."""
+        """Return its class and its owner, by which it is known where it may run, and for how long."""
         return self._says(job).job_class, job.asked.owner
 
     def _priority(self, job: PlainJob) -> Priority:
@@ -159,7 +159,7 @@ class Committing(PlainScheduler):
         return Priority.MEDIUM if promoted else priority
 
     def _is_low(self, job: PlainJob) -> bool:
-        """Whether jobs of high priority may take its machines; not if it has started with mates."""
+        """Return whether jobs of high priority may take its machines; not if it has started with mates."""
         low = self._site.preemptive and self._priority(job) is Priority.LOW
         return low and not (job.state is RUNNING and job.asked.paired)
 
@@ -170,7 +170,7 @@ class Committing(PlainScheduler):
         return commitment
 
     def _members(self, job: PlainJob) -> Sequence[int]:
-        """The machines of its commitment."""
+        """Return the machines of its commitment."""
         return self._plan.members(self._commitment(job))
 
     def _settle(self, job: PlainJob, now: int) -> None:

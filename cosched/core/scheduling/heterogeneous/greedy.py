@@ -57,7 +57,7 @@ def max_min(call: Call) -> list[Placement]:
 
 
 def sjs(call: Call) -> list[Placement]:
-    """The better of min-min and max-min; if they are equal, min-min."""
+    """Return the better of min-min and max-min; if they are equal, min-min."""
     made = schedules(call)
     placing.better(made, FIRM, UNREACHED)
     return placements(made)

@@ -167,7 +167,7 @@ class HeterogeneousMeeting(Heterogeneous):
                 yield _Fit(at + seconds, place, at, False, resource)
 
     def _free_beside(self, job: PlainJob, now: int) -> Ints:
-        """When each machine is available but for this job. A job that holds may start at the end of its hold."""
+        """Return when each machine is available but for this job. A job that holds may start at the end of its hold."""
         free = np.full(self._resources.machines, now, np.int64)
         for commitment in self._plan:
             if commitment.job != job.asked.id:
@@ -178,7 +178,7 @@ class HeterogeneousMeeting(Heterogeneous):
         return free
 
     def _keeps_slots(self, members: Sequence[int], own: Commitment) -> bool:
-        """Whether the commitment, as it is planned, is in nobody's slot."""
+        """Return whether the commitment, as it is planned, is in nobody's slot."""
         return all(own.end <= of.slot or of.until <= own.start for of in self._booked_on(members, own.job))
 
     def _commit_to(self, job: PlainJob, fit: _Fit, now: int) -> None:
@@ -197,12 +197,12 @@ class HeterogeneousMeeting(Heterogeneous):
     # Turns, beside slots
 
     def _booked_on(self, members: Sequence[int], but: JobId) -> Iterator[Commitment]:
-        """The commitments with slots on these machines."""
+        """Return the commitments with slots on these machines."""
         for machine in members if self._booked else ():
             yield from (of for of in self._plan.lines[machine] if of.slot and of.job != but)
 
     def _next_slot(self, members: Sequence[int], but: JobId) -> int:
-        """The first slot on these machines that is not past; FOREVER: none is."""
+        """Return the first slot on these machines that is not past; FOREVER: none is."""
         slots = (of.slot for of in self._booked_on(members, but) if of.slot >= self._now)
         return min(slots, default=FOREVER)
 

@@ -175,7 +175,7 @@ class Plan:
                     ends[machine] = end
 
     def is_old(self, now: int) -> bool:
-        """Whether something is not as planned: a job is beyond its expected end, or should have begun."""
+        """Return whether something is not as planned: a job is beyond its expected end, or should have begun."""
         firsts = (line[0] for line in self.lines if line)
         late = ((first.end if first.has_machines else first.start) < now for first in firsts)
         return self.loose or bool(self._ready) or any(late)

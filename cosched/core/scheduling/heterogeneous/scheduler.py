@@ -55,7 +55,7 @@ class Heterogeneous(Committing):
         return ready
 
     def _choose(self, now: int) -> PlainJob | None:
-        """The earliest commitment that is the first on all its machines."""
+        """Return the earliest commitment that is the first on all its machines."""
         found: dict[JobId, PlainJob] = {}
         for machine in list(self._touched):
             job = self._first(machine, now)
@@ -101,14 +101,14 @@ class Heterogeneous(Committing):
             self._events.append(Gathered(job, 0, in_vain=True))
 
     def _may_start(self, id: JobId, members: Sequence[int], seconds: int, now: int) -> bool:  # noqa: ARG002
-        """Whether the job may start now, and run for so long, for all that is promised."""
+        """Return whether the job may start now, and run for so long, for all that is promised."""
         return True
 
     def _has_turn(self, job: PlainJob, now: int) -> bool:
         return job.passed_over != now + 1
 
     def _first(self, machine: int, now: int) -> PlainJob | None:
-        """The job that may have the machine now; a job that waits for a mate may though a low one runs there."""
+        """Return the job that may have the machine now; a job that waits for a mate may though a low one runs there."""
         line = self._plan.lines[machine]
         waiting = (self.jobs[of.job] for of in line if not of.has_machines)
         waiting = (job for job in waiting if self._has_turn(job, now))
@@ -124,17 +124,17 @@ class Heterogeneous(Committing):
         return 2 if job.released == now else 0 if wanted else 1
 
     def _gives_way(self, commitment: Commitment, job: PlainJob) -> bool:
-        """Whether the job may be ready though this one has a machine of it, which it takes when it starts."""
+        """Return whether the job may be ready though this one has a machine of it, which it takes when it starts."""
         return commitment.is_low and not commitment.is_ready and self._takes(job)
 
     def _takes(self, job: PlainJob) -> bool:
-        """Whether the job takes machines from low ones only when it starts."""
+        """Return whether the job takes machines from low ones only when it starts."""
         preempts = self._site.preemptive and job.asked.paired and self._priority(job) is Priority.HIGH
         id = job.asked.id
         return preempts and not self._vain.waits(id, self._now, asked=id == self._asked)
 
     def _givers(self, job: PlainJob) -> list[PlainJob]:
-        """Those that have its machines."""
+        """Return those that have its machines."""
         having = (of for machine in self._members(job) for of in self._plan.having(machine))
         others = {of.job for of in having if of.job != job.asked.id}
         return sorted((self.jobs[id] for id in others), key=lambda other: other.number)
@@ -260,7 +260,7 @@ class Heterogeneous(Committing):
         return min(able, key=lambda of: self._seconds(job, of), default=None)
 
     def _lets_pass(self, line: list[Commitment], job: PlainJob, now: int) -> bool:
-        """Whether all before the job give way to it, or are passed over as they wait for mates."""
+        """Return whether all before the job give way to it, or are passed over as they wait for mates."""
         for of in takewhile(lambda of: of.job != job.asked.id, line):
             other = self.jobs[of.job]
             behind = other.asked.paired or other.released == now

@@ -89,7 +89,7 @@ class Site:
         return size if link is None else f"{size}, {link.bandwidth} Mbit/s, {link.latency} s"
 
     def may_use(self, user: str, what: Restricted, name: str) -> bool:
-        """Whether the user may; one without a name, as in a replay, may use everything."""
+        """Return whether the user may; one without a name, as in a replay, may use everything."""
         return not user or user in self.users.get((what, name), (user,))
 
     def closed_to(self, user: str) -> frozenset[int]:

@@ -32,7 +32,7 @@ def site_tables(settings: HeterogeneousSettings) -> SiteTables:
 
 
 def _queue(settings: HeterogeneousSettings, queue: Priority) -> Row:
-    """Its name, its algorithm, and whether its jobs take the machines of others, or may lose their own."""
+    """Return its name, its algorithm, and whether its jobs take the machines of others, or may lose their own."""
     preemptive = settings.site.preemptive
     return (
         queue.name.lower(), settings.algorithm.value, preemptive and queue is Priority.HIGH,

@@ -94,7 +94,7 @@ class Molding(PlainScheduler):
         self._machine.queue(job.asked.id, queued=state is QUEUED)
 
     def _running(self, now: int) -> Iterator[Running]:
-        """The jobs that have nodes; a ready one is about to start."""
+        """Return the jobs that have nodes; a ready one is about to start."""
         for id, job in self.busy.items():
             yield Running(id, job.nodes, now + self._duration(job) if job.state is READY else job.expected)
 
@@ -149,7 +149,7 @@ class Molding(PlainScheduler):
 
     @staticmethod
     def _has_turn(job: PlainJob, tried: JobId, now: int) -> bool:
-        """Whether a job has its turn in a dry run for another one."""
+        """Return whether a job has its turn in a dry run for another one."""
         return job.asked.id == tried or not (job.asked.paired or job.passed_over == now + 1)
 
     def copy(self) -> Self:

@@ -276,6 +276,6 @@ class MoldingTrace:
         return Sizes(started, rows["start"][started], rows["size"][started], np.full(len(started), NONE, np.int64))
 
     def counts(self) -> dict[str, int]:
-        """How many jobs have started on fewer nodes than N_opt, and on more."""
+        """Return how many jobs have started on fewer nodes than N_opt, and on more."""
         sizes, ideal = self.state.jobs["size"], self.state.jobs["ideal"]
         return {"shrunk": int((sizes < ideal).sum()), "expanded": int((sizes > ideal).sum())}

@@ -41,7 +41,7 @@ class Program:
 
 
 def compile_expression(text: str) -> Program:
-    """The program of `text`; ValueError names the place where it is not an expression."""
+    """Return the program of `text`; ValueError names the place where it is not an expression."""
     parser = _Parser(text, _tokens(text))
     parser.sum(0)
     if parser.peek():
