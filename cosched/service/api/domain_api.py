@@ -279,7 +279,7 @@ class _Wanted:
     kinds: frozenset[int]
 
     def has(self, event: EventRecord) -> bool:
-        """Whether the event is wanted."""
+        """Return whether the event is wanted."""
         return (not self.jobs or event.job in self.jobs) and (not self.kinds or event.kind in self.kinds)
 
 

@@ -67,7 +67,7 @@ class Calls:
         self._decisions.hear(call.peer, failed)
 
     def _awaiting(self, call: Call) -> PairedJob | None:
-        """The job that awaits the answer to this call; None: nobody does any more."""
+        """Return the job that awaits the answer to this call; None: nobody does any more."""
         job = self._core.jobs.get(call.job)
         if job is None:
             return None

@@ -119,7 +119,7 @@ class Charges:
         self._held[account, hour] += cost.held
 
     def account(self, record: JobRecord) -> str:
-        """The job's account: the batch system's, or else its owner's; empty: none."""
+        """Return the job's account: the batch system's, or else its owner's; empty: none."""
         return record.account or self.accounts.of_owner.get(record.owner, "")
 
     def used(self, account: str, now: int) -> int:
@@ -135,7 +135,7 @@ class Charges:
         return present + sum(held for (whose, _), held in self._held.items() if whose == account)
 
     def may_hold(self, job: JobId, now: int) -> bool:
-        """Whether the budget of the job's account, if it has one, lets the job begin a hold."""
+        """Return whether the budget of the job's account, if it has one, lets the job begin a hold."""
         if not self.accounts.budgets or (record := self._jobs.get(job)) is None:
             return True
         account = self.account(record)
@@ -143,7 +143,7 @@ class Charges:
         return budget is None or self.used(account, now) < budget
 
     def _pair(self, record: JobRecord) -> str:
-        """The name of the job's pair or group; of a pair without a name both ids, the same on both domains."""
+        """Return the name of the job's pair or group; of a pair without a name both ids, the same on both domains."""
         name = record.group_name
         if name is not None or None in record.mates.values():
             return name or ""

@@ -156,7 +156,7 @@ class Decisions:
     # Peers
 
     def presence(self, peer: Domain) -> tuple[Noted, int | None]:
-        """What is known of a peer, as a kind of event, and until when that is expected to last."""
+        """Return what is known of a peer, as a kind of event, and until when that is expected to last."""
         peers = self._core.peers
         if (until := peers.grace_end(peer)) is not None:
             return Noted.PEER_AWAY, until

@@ -65,7 +65,7 @@ class Draining:
         self._decisions.feed(Resumed())
 
     def unsettled(self) -> list[JobId]:
-        """The jobs that have nodes and wait for their mates, or whose nodes are just being given back."""
+        """Return the jobs that have nodes and wait for their mates, or whose nodes are just being given back."""
         waiting = (JobState.READY, JobState.HOLDING)
         wait = {job for job, record in self._jobs.items() if record.state in waiting and record.paired}
         return sorted(wait | self._decisions.giving_back, key=int)

@@ -29,9 +29,9 @@ class Holdings:
             del self._jobs[job.owner], self._bytes[job.owner]
 
     def jobs(self, owner: str) -> int:
-        """How many jobs of this owner have not ended."""
+        """Return how many jobs of this owner have not ended."""
         return self._jobs[owner]
 
     def script_bytes(self, owner: str) -> int:
-        """What their scripts take."""
+        """Return what their scripts take."""
         return self._bytes[owner]

@@ -41,7 +41,7 @@ class LateAnswers:
         self._news: defaultdict[tuple[Domain, TellMember], list[asyncio.Future[MemberTold]]] = defaultdict(list)
 
     async def of(self, peer: Domain, request: Late) -> Reply:
-        """The answer to this call, when it has been given."""
+        """Return the answer to this call, when it has been given."""
         told: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         waiting = request, told
         calls = self._waiting[peer, request.caller]
@@ -54,7 +54,7 @@ class LateAnswers:
                 self._waiting.pop((peer, request.caller), None)
 
     async def of_news(self, peer: Domain, news: Collection[TellMember]) -> dict[TellMember, MemberTold]:
-        """The answers to what a peer tells, when they have all been given."""
+        """Return the answers to what a peer tells, when they have all been given."""
         loop = asyncio.get_running_loop()
         told: dict[TellMember, asyncio.Future[MemberTold]] = {request: loop.create_future() for request in news}
         for request, future in told.items():
@@ -82,7 +82,7 @@ class LateAnswers:
 
 
 def reply_to(call: Late, answer: Answer) -> Reply | None:
-    """What a call that waits is told when one of the same job is answered; None: its own answer comes later."""
+    """Return what a call that waits is told when one of the same job is answered; None: its own answer comes later."""
     answered = answer.request
     assert isinstance(answered, Late)
     if call.request_id == answered.request_id and type(call) is type(answered):

@@ -119,12 +119,12 @@ class LiveDomain:
         return self.jobs[job].name
 
     def _held_back(self, job: JobId) -> bool:
-        """Whether its user holds the job back, or it is adopted in a batch system's queue alone (`Queue`)."""
+        """Return whether its user holds the job back, or it is adopted in a batch system's queue alone (`Queue`)."""
         record = self.jobs.get(job)
         return record is not None and (record.user_hold or not self.scheduler.capabilities.all_jobs)
 
     def state(self, job: JobId) -> JobState | None:
-        """The job's state; None: it is not known here, or has ended."""
+        """Return the job's state; None: it is not known here, or has ended."""
         return self.core.jobs[job].state if job in self.jobs else None
 
     # Jobs in

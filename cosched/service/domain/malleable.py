@@ -38,7 +38,7 @@ def names_in(columns: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def is_sized(record: JobRecord) -> bool:
-    """Whether the size of the job may change while it runs."""
+    """Return whether the size of the job may change while it runs."""
     return LEAST_NODES in said_of(record)
 
 

@@ -65,7 +65,7 @@ class OfferedJobs:
         self.domain.enqueue(record)
 
     def _taken(self, named: Named, owner: str) -> str | None:
-        """Why a new job of this owner cannot have the mate or the group that it names; None if it can."""
+        """Return why a new job of this owner cannot have the mate or the group that it names; None if it can."""
         taken = self._core.names.taken(named, owner)
         if taken is None:
             return None

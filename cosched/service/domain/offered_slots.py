@@ -32,25 +32,25 @@ class OfferedSlots:
     # What the manager must know of other jobs
 
     def paired(self) -> list[JobId]:
-        """The jobs that wait for their mates."""
+        """Return the jobs that wait for their mates."""
         return [job.id for job in self._core.jobs.values() if job.state is JobState.QUEUED and job.peers]
 
     def ready(self) -> list[JobId]:
-        """Those that have been ready."""
+        """Return those that have been ready."""
         return [job for job in self.paired() if self._core.jobs[job].ready_at is not None]
 
     def on_record(self) -> dict[JobId, SlotOnRecord]:
-        """The slots of all jobs, as the manager is to have them."""
+        """Return the slots of all jobs, as the manager is to have them."""
         to_wall = self._journal.clock.to_wall
         jobs = self._core.jobs.values()
         return {job.id: SlotOnRecord(to_wall(job.slot), job.slot_generation) for job in jobs if job.slot is not None}
 
     def has_slot(self, job: JobId) -> bool:
-        """Whether the job has a slot."""
+        """Return whether the job has a slot."""
         return self.scheduler.slot(job) is not None
 
     def may_start_before_turn(self, job: JobId) -> bool:
-        """Whether the manager may start a wanted job before its turn."""
+        """Return whether the manager may start a wanted job before its turn."""
         return job in self.scheduler and self.scheduler.may_start_before_turn(job, self._journal.now)
 
     # What has come of orders, and what happens

@@ -28,7 +28,7 @@ class Presence:
         self._journal = records.journal
 
     def expected(self) -> list[Domain]:
-        """The peers that are away and waited for."""
+        """Return the peers that are away and waited for."""
         return [peer for peer in self._peers.known if self._peers.expects(peer, self._journal.clock.now())]
 
     def stopped(self, peer: Domain) -> tuple[int | None, int | None]:

@@ -157,7 +157,7 @@ class Records:
                 self.core.forget(paired)
 
     def booked_nodes(self) -> int:
-        """Nodes that queued jobs have booked for their slots."""
+        """Return the nodes that queued jobs have booked for their slots."""
         return sum(least_of(record) for record in self.jobs.values() if record.slot is not None)
 
     # The story
@@ -206,7 +206,7 @@ class Records:
                 self.set_reason(effect.job, Waits.BATCH_SYSTEM)
 
     def _is_awaited(self, started: Record) -> bool:
-        """Whether a batch system has yet to begin the job, which was told to start."""
+        """Return whether a batch system has yet to begin the job, which was told to start."""
         return self._batch_system and started.why is not Why.STARTED_UNASKED
 
     def began(self, job: JobId, at: float) -> None:
@@ -233,7 +233,7 @@ class Records:
             self.journal.note(record.job.id, story.Noted.APART, **detail)
 
     def is_refused(self, job: JobId) -> bool:
-        """Whether the job waits since its mate's domain refuses this one, and that was told."""
+        """Return whether the job waits since its mate's domain refuses this one, and that was told."""
         return self._why_yielded.get(job) is Why.PEER_REFUSED
 
     def set_reason(self, job: JobId, reason: str) -> None:

@@ -148,7 +148,7 @@ def _recover(domain: LiveDomain, record: JobRecord, script_bytes: int) -> None:
 
 
 def _why_never(domain: LiveDomain, record: JobRecord) -> str | None:
-    """Why a queued job can never run, as the domain is now; None: it can."""
+    """Return why a queued job can never run, as the domain is now; None: it can."""
     if not domain.scheduler.fits(least_of(record)):
         return f"larger than the machine, which has {domain.scheduler.nodes} nodes now"
     try:

@@ -151,7 +151,7 @@ def kept_for(domain: str, job: str) -> str:
 
 
 def is_told(record: Record, last_why: Why | None, *, of_pair: bool) -> bool:
-    """Whether this is worth an event; `last_why` is why the job yielded last."""
+    """Return whether this is worth an event; `last_why` is why the job yielded last."""
     if of_pair and record.what in NOT_TOLD_OF_PAIRS:
         return False
     if record.what is What.PEER_REFUSED:
@@ -177,7 +177,7 @@ def reason(record: Record) -> str | None:
 
 
 def tells_of_common_start(what: str, detail: StoredDetail) -> bool:
-    """Whether what is stored tells that a job has started with its mate; the reason may end with a name."""
+    """Return whether what is stored tells that a job has started with its mate; the reason may end with a name."""
     return what == What.STARTED and str(detail.get("why", "")).startswith(tuple(TOGETHER))
 
 
@@ -188,7 +188,7 @@ def text(what: str, detail: StoredDetail, clock_time: Callable[[int], str]) -> s
 
 
 def utc(seconds: int) -> str:
-    """An instant for people, of seconds since 1970."""
+    """Return an instant for people, of seconds since 1970."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(" ").replace("+00:00", " UTC")
 
 

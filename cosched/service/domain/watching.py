@@ -34,7 +34,7 @@ class Watchers:
 
     @contextmanager
     def watch(self) -> Iterator[Watcher]:
-        """A new one for the time of the block."""
+        """Return a new one for the time of the block."""
         watcher = Watcher()
         self._watchers.add(watcher)
         try:

@@ -49,7 +49,7 @@ class _Connection:
         return [value for kind, value in self._certificate.get("subjectAltName", ()) if kind == "URI"]
 
     def has_expired(self) -> bool:
-        """Whether the viewer's certificate has."""
+        """Return whether the viewer's certificate has."""
         until = self._certificate.get("notAfter")
         return until is not None and ssl.cert_time_to_seconds(until) < time.time()
 
@@ -139,7 +139,7 @@ class PageServer:
         return {"ssl": self._context[1], "ssl_handshake_timeout": HANDSHAKE}
 
     def _make_room(self, origin: str) -> bool:
-        """Whether there is room for one more, perhaps since an idle one ends for it."""
+        """Return whether there is room for one more, perhaps since an idle one ends for it."""
         self._forget_ended()
         of_origin = [one for one in self._connections if one.origin == origin]
         if not self._viewers.believed(origin) and len(of_origin) >= max(4, self._most // OF_ORIGIN):

@@ -61,7 +61,7 @@ class Queue:
         self._launcher.check(replace(spec_of(record, script), nodes=least_of(record)))
 
     def leaves_end_to_manager(self, record: JobRecord) -> bool:
-        """Whether only the manager can end this active job."""
+        """Return whether only the manager can end this active job."""
         return record.state is JobState.RUNNING or record.preempted_at is not None
 
     async def look(self, age: float = FRESH) -> None:
@@ -78,7 +78,7 @@ class Queue:
         return True
 
     def must_adopt(self, job: JobId) -> bool:  # noqa: ARG002
-        """Whether the domain knows this job only after it names a mate (`adopt`)."""
+        """Return whether the domain knows this job only after it names a mate (`adopt`)."""
         return False
 
     async def adopt(self, job: JobId, named: Named, owner: str) -> None:
@@ -154,7 +154,7 @@ class BatchQueue(Queue):
         return answered
 
     def _is_settled(self, peer: Domain, question: Lookup) -> bool:
-        """Whether the job is known, and names others or was unlinked from this one."""
+        """Return whether the job is known, and names others or was unlinked from this one."""
         found = self._domain.core.names.find(peer, question)
         return found is not None and (found.group is not None or found.is_parted_from(peer, question.caller))
 

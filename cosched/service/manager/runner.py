@@ -66,7 +66,7 @@ class Runner:
             _LOG.warning("job %s: %s", order.job, error)
 
     async def cancelled(self, job: JobId, patience: float) -> bool:
-        """Whether the manager takes an order to end a job within `patience` seconds."""
+        """Return whether the manager takes an order to end a job within `patience` seconds."""
         return await self._cancellations.taken(job, patience)
 
     async def reconcile(self, found: Mapping[str, Any], running: Collection[JobId]) -> None:

@@ -33,7 +33,7 @@ class Connected(Protocol):
     origin: str  # an address, or SOCKET
 
     def uris(self) -> list[str]:
-        """The URIs in the certificate of whoever connected; none without one."""
+        """Return the URIs in the certificate of whoever connected; none without one."""
 
 
 class Viewers:
@@ -47,7 +47,7 @@ class Viewers:
         self._operators = frozenset(operators)
 
     def believed(self, origin: str) -> bool:
-        """Whether connections from there are those of the site's proxy."""
+        """Return whether connections from there are those of the site's proxy."""
         if origin == SOCKET:
             return True
         address = ip_address(origin.partition("%")[0])
@@ -61,7 +61,7 @@ class Viewers:
         return None if self._known else Viewer(None, False, connection.origin)
 
     def through_proxy(self, headers: Collection[tuple[bytes, bytes]]) -> bool:
-        """Whether a request carries the header with which a proxy names users."""
+        """Return whether a request carries the header with which a proxy names users."""
         return any(key == self._header for key, _ in headers)
 
     def _told(self, connection: Connected, headers: Collection[tuple[bytes, bytes]]) -> str | None:
@@ -80,13 +80,13 @@ class Policy:
     show: str
 
     def sees(self, viewer: Viewer, owner: str) -> bool:
-        """Whether a viewer of this domain's page may see the jobs of this owner, with their names."""
+        """Return whether a viewer of this domain's page may see the jobs of this owner, with their names."""
         return self.sees_all(viewer) or viewer.name == owner
 
     def sees_all(self, viewer: Viewer) -> bool:
-        """Whether a viewer of this domain's page may see all its jobs."""
+        """Return whether a viewer of this domain's page may see all its jobs."""
         return self.show != "own" or viewer.operator
 
     def tells(self, viewer: str, owner: str) -> bool:
-        """Whether the pages of other domains may show their viewer of this name the jobs of this owner."""
+        """Return whether the pages of other domains may show their viewer of this name the jobs of this owner."""
         return self.show == "all" or (bool(viewer) and viewer == owner)

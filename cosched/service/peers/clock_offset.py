@@ -40,7 +40,7 @@ class Comparison:
         return self.half_trip + DRIFT * (now - self.at)
 
     def contradicts(self, later: Comparison) -> bool:
-        """Whether one of the clocks must have been set between the two comparisons."""
+        """Return whether one of the clocks must have been set between the two comparisons."""
         return abs(self.ahead - later.ahead) > self.uncertainty(later.at) + later.half_trip
 
 

@@ -17,7 +17,7 @@ from cosched.service.peers.agreed_start import AgreedStart
 
 
 def _instants_of(message: type) -> Mapping[str, Instant]:
-    """The fields of a message that are instants, and what they are."""
+    """Return the fields of a message that are instants, and what they are."""
     hints = get_type_hints(message, include_extras=True).items()
     return {field: kind for field, hint in hints for kind in get_args(hint) if isinstance(kind, Instant)}
 
@@ -59,7 +59,7 @@ class Instants:
         return self._agreed.group_proposal(call.peer, self.others(call.job)) if at_once else None
 
     def others(self, job: JobId) -> tuple[Domain, ...]:
-        """The domains of a job's mate, or of the other members of its group."""
+        """Return the domains of a job's mate, or of the other members of its group."""
         known = self._domain.core.jobs.get(job)
         return known.peers if known is not None else ()
 
@@ -68,7 +68,7 @@ class Instants:
         return _translated(call.request, self._sent, call)
 
     def told(self, asked: Asked) -> Asked:
-        """A peer's request as this domain is to read it, with a start that we can keep to."""
+        """Return a peer's request as this domain is to read it, with a start that we can keep to."""
         return Asked(asked.peer, _translated(asked.request, self._told, asked))
 
     def answered(self, reply: Reply) -> Reply:
@@ -107,5 +107,5 @@ def _translated(message: _Told, by: Translations, about: Any = None) -> _Told:
 
 
 def _not_before(request: Request) -> int | None:
-    """From when on the request asks for an instant; None: it does not."""
+    """Return from when on the request asks for an instant; None: it does not."""
     return getattr(request, "not_before", None)

@@ -35,7 +35,7 @@ class Coupled:
 
 
 def names(record: JobRecord, wanted: Named) -> bool:
-    """Whether the job already names this mate, or this group, with the same choice about starting alone."""
+    """Return whether the job already names this mate, or this group, with the same choice about starting alone."""
     named = record.named
     return wanted == named or (named.is_pair and wanted == named.with_mate(None))
 
@@ -74,6 +74,6 @@ async def until_settled(domain: LiveDomain, job: JobId) -> None:
 
 
 def mate_may_start(domain: LiveDomain, job: JobId) -> bool:
-    """Whether a call is under way, or unanswered, that may have started the job's mate."""
+    """Return whether a call is under way, or unanswered, that may have started the job's mate."""
     paired = domain.core.jobs.get(job)
     return paired is not None and type(paired.call) in (TryStartMate, StartJob)

@@ -92,7 +92,7 @@ def _reason(error: AioRpcError) -> str:
 
 
 def is_lost(error: AioRpcError) -> bool:
-    """Whether there was no connection, or it broke, so that the peer itself did not answer."""
+    """Return whether there was no connection, or it broke, so that the peer itself did not answer."""
     return error.code() is StatusCode.UNAVAILABLE and error_info(error) is None
 
 

@@ -337,7 +337,7 @@ class PeerClient:
         return answer
 
     async def _is_alive(self) -> bool:
-        """Whether it answers health checks, even though it has not answered a call."""
+        """Return whether it answers health checks, even though it has not answered a call."""
         try:
             await self._is_serving()
         except CallError as error:
@@ -345,7 +345,7 @@ class PeerClient:
         return True
 
     async def _is_serving(self) -> bool:
-        """Whether it says that it serves, and is neither stopping nor stalled; CallError."""
+        """Return whether it says that it serves, and is neither stopping nor stalled; CallError."""
         try:
             answer = await self._ask(HealthCheckRequest(), self._loop.time() + self._timeout)
         except AioRpcError as error:

@@ -99,7 +99,7 @@ class Reasons:
         return self._in_queue(record, plan)
 
     def _waits_for_nodes(self, record: JobRecord, plan: Plan) -> bool:
-        """Whether a job that has yielded could not start now anyway."""
+        """Return whether a job that has yielded could not start now anyway."""
         at = plan.starts.get(str(record.id))
         return record.state is JobState.QUEUED and at is not None and at > plan.made_at
 
@@ -303,7 +303,7 @@ class Reasons:
     # Parts
 
     def _would_hold(self, record: JobRecord) -> int:
-        """How many nodes: those that the plan chooses for it, if it does, or the fewest on which it runs."""
+        """Return how many nodes: those that the plan chooses for it, if it does, or the fewest on which it runs."""
         size = self._plan.sizes.get(str(record.id))
         return least_of(record) if size is None else size.nodes
 
@@ -325,7 +325,7 @@ class Reasons:
         return known.group.told if known is not None and known.group is not None else {}
 
     def _hold(self, record: JobRecord) -> tuple[int, Timestamp | None]:
-        """The nodes that it holds, and until when."""
+        """Return the nodes that it holds, and until when."""
         if record.state is not JobState.HOLDING:
             return 0, None
         until = record.job.held_until

@@ -79,7 +79,7 @@ def _sums(path: Path) -> Iterator[str]:
 
 
 def same_boot(lock: BinaryIO) -> bool:
-    """Whether the machine has not been started since `note_boot`; `lock` is the locked file."""
+    """Return whether the machine has not been started since `note_boot`; `lock` is the locked file."""
     return bool(os.pread(lock.fileno(), 100, 0) == _BOOT.read_bytes())
 
 

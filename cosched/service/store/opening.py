@@ -140,7 +140,7 @@ def _check_pages(database: Database, path: Path) -> None:
 
 
 def _was_left_open(path: Path) -> bool:
-    """Whether the last service did not close the database, because it was killed or the machine stopped."""
+    """Return whether the last service did not close the database, because it was killed or the machine stopped."""
     log = beside(path, "-wal")
     return log.exists() and log.stat().st_size > 0
 

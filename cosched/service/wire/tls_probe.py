@@ -47,7 +47,7 @@ async def probe(material: Material, address: str, timeout: float, identity: str 
 
 
 async def speaks_tls(address: str, timeout: float) -> bool:
-    """Whether HOST:PORT answers a client that begins with TLS within `timeout` seconds, even by a refusal."""
+    """Return whether HOST:PORT answers a client that begins with TLS within `timeout` seconds, even by a refusal."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.set_alpn_protocols(["h2"])
