@@ -54,7 +54,7 @@ class Account:
             return False
 
     def may_with(self, about: os.stat_result, wanted: int) -> bool:
-        """Whether the user may do this with a file of this owner, group and mode."""
+        """Return whether the user may do this with a file of this owner, group and mode."""
         mode = about.st_mode
         if self.uid == _ROOT:
             return bool(not wanted & EXECUTE or stat.S_ISDIR(mode) or mode & 0o111)

@@ -20,7 +20,7 @@ _MATE = re.compile(r"[A-Za-z0-9_.-]{1,64}:[!-~]{1,128}")
 
 
 def is_job_id(text: str) -> bool:
-    """Whether the local manager accepts this text as the id of a job."""
+    """Return whether the local manager accepts this text as the id of a job."""
     return _JOB_ID.fullmatch(text) is not None
 
 

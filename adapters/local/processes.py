@@ -24,12 +24,12 @@ class Identity:
         self.start = start
 
     def alive(self) -> bool:
-        """Whether it exists and has not ended."""
+        """Return whether it exists and has not ended."""
         about = look(self.pid)
         return about is not None and about.start == self.start and not about.ended
 
     def known(self) -> bool:
-        """Whether it exists, maybe as a zombie: then no other process has its number."""
+        """Return whether it exists, maybe as a zombie: then no other process has its number."""
         about = look(self.pid)
         return about is not None and about.start == self.start
 

@@ -56,7 +56,7 @@ def give_up(folder: str, why: str) -> None:
 
 
 def cancelled(folder: str) -> bool:
-    """Whether somebody has asked to cancel the job."""
+    """Return whether somebody has asked to cancel the job."""
     return os.path.lexists(os.path.join(folder, CANCEL))
 
 

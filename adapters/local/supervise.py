@@ -117,7 +117,7 @@ class Supervisor:
                 return number
 
     def _exited(self) -> bool:
-        """Whether the first process has ended. Reap the job's other processes that have ended."""
+        """Return whether the first process has ended. Reap the job's other processes that have ended."""
         while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT | os.WNOHANG)) and ended.si_pid != self.pid:
             os.waitpid(ended.si_pid, 0)
         # Do not reap it yet: as a zombie it keeps its number, and its group's, from being reused.

@@ -70,5 +70,5 @@ class BatchJob:
         return self.number if self.phase is Phase.OFFERED else 0
 
     def keeps(self, vnodes: str) -> bool:
-        """Whether it is offered, and on these nodes."""
+        """Return whether it is offered, and on these nodes."""
         return self.phase is Phase.OFFERED and self.vnodes == vnodes

@@ -81,7 +81,7 @@ def account(name: str, project: str) -> str:
 
 
 def is_array(text: str) -> bool:
-    """Whether this id is that of a job array or of its subjob."""
+    """Return whether this id is that of a job array or of its subjob."""
     return "[" in text
 
 
@@ -89,7 +89,7 @@ def is_array(text: str) -> bool:
 
 
 def queue() -> list[str]:
-    """All jobs that have not ended."""
+    """Return all jobs that have not ended."""
     return ["qstat", "-f", "-F", "json"]
 
 
@@ -99,7 +99,7 @@ def history(*job: str) -> list[str]:
 
 
 def nodes() -> list[str]:
-    """All nodes."""
+    """Return all nodes."""
     return ["pbsnodes", "-a", "-v", "-F", "json"]
 
 
@@ -149,7 +149,7 @@ def put_online(nodes: Sequence[str]) -> list[str]:
 
 
 def show_server() -> list[str]:
-    """The server and its settings."""
+    """Return the server and its settings."""
     return ["qstat", "-B", "-f", "-F", "json"]
 
 
@@ -159,7 +159,7 @@ def listed(kind: str, name: str = "") -> list[str]:
 
 
 def hook_settings(hook: str) -> list[str]:
-    """The configuration of a hook."""
+    """Return the configuration of a hook."""
     return ["qmgr", "-c", f"export hook {hook} application/x-config default"]
 
 

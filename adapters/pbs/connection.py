@@ -36,7 +36,7 @@ class Connection:
         self._broken = False
 
     def can(self, argv: Sequence[str]) -> bool:
-        """Whether the helper knows this command."""
+        """Return whether the helper knows this command."""
         return _KNOWN.match(" ".join(argv)) is not None and not self._broken
 
     async def run(self, argv: Sequence[str], failure: Failure, fine: Collection[int] = (0,)) -> bytes:

@@ -100,7 +100,7 @@ class Register:
         return job.finding if job is not None else {}
 
     def keeps_nodes(self) -> bool:
-        """Whether nodes are kept for a job."""
+        """Return whether nodes are kept for a job."""
         return bool(self._offered)
 
     def _keeper(self, asked: Asked) -> BatchJob | None:
@@ -289,7 +289,7 @@ class Register:
     # Mates
 
     def names_no_mate(self, job_id: str) -> bool:
-        """Whether this is a queued job that names no mate at present."""
+        """Return whether this is a queued job that names no mate at present."""
         job = self.jobs.get(job_id)
         return job_id in self._others if job is None else job.named is None and job.phase is Phase.QUEUED
 

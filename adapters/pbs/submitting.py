@@ -88,7 +88,7 @@ def _qsub(argv: Sequence[str], script: bytes, directory: str | None, environment
 
 
 def _names_mate(job_id: str, environment: Mapping[str, str]) -> bool:
-    """Whether the job names a mate, perhaps by a line of its script: PBS has read that."""
+    """Return whether the job names a mate, perhaps by a line of its script: PBS has read that."""
     shown = subprocess.run(commands.history(job_id), capture_output=True, check=False, env=environment)
     rows = commands.parse_jobs(shown.stdout) if shown.returncode == 0 else []
     return any(row.resources.keys() - {ADOPTABLE} for row in rows)

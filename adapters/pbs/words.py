@@ -44,7 +44,7 @@ def find(resources: Mapping[str, str]) -> Named | None:
 
 
 def is_adoptable(resources: Mapping[str, str]) -> bool:
-    """Whether a job that names nobody lets any of its owner's jobs that names it have it."""
+    """Return whether a job that names nobody lets any of its owner's jobs that names it have it."""
     return resources.get(ADOPTABLE, "").lower() in TRUE
 
 

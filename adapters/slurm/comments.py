@@ -81,7 +81,7 @@ def of_task(named: Named, task: int | None) -> Named:
 
 
 def is_of_task(named: Named, task: int | None) -> bool:
-    """Whether a job can name this mate that is a task of this number of an array, or none (None)."""
+    """Return whether a job can name this mate that is a task of this number of an array, or none (None)."""
     return (array_of(named.name) or ("", None))[1] == task
 
 
@@ -100,7 +100,7 @@ def _terms(words: Sequence[str]) -> Terms:
 
 
 def is_adoptable(comment: str) -> bool:
-    """Whether a comment lets any of the owner's jobs that names this one have it."""
+    """Return whether a comment lets any of the owner's jobs that names this one have it."""
     return ADOPTABLE in _words(comment)
 
 
@@ -128,12 +128,12 @@ def add(comment: str, named: Named) -> str:
 
 
 def _words(comment: str) -> list[str]:
-    """The words of a comment that are for cosched."""
+    """Return the words of a comment that are for cosched."""
     return [word for word in _BLANKS.split(comment) if word.startswith(MARK)]
 
 
 def _joined(comment: str, added: str) -> str:
-    """The comment with these words at its end. CommentError: it is too long."""
+    """Return the comment with these words at its end. CommentError: it is too long."""
     joined = f"{comment} {added}" if comment else added
     if _bytes(joined) > MAX_COMMENT:
         raise CommentError(f"the comment is too long: Slurm takes {MAX_COMMENT} bytes, {MARK} included")
@@ -166,7 +166,7 @@ def _named(directive: str) -> Named:
 
 
 def _starts(named: Named, when: Sequence[str]) -> Named:
-    """The group with the windows and the instant of these words. CommentError."""
+    """Return the group with the windows and the instant of these words. CommentError."""
     if named.mate is not None or not all(named.others):
         raise CommentError(f"the comment has {WINDOW} or {AT}, which need {_GROUP}")
     try:
@@ -184,7 +184,7 @@ def _starts(named: Named, when: Sequence[str]) -> Named:
 
 
 def _instant(text: str) -> int:
-    """Seconds since 1970 of a date with a time, of the local time zone if it names none. ValueError."""
+    """Return the seconds since 1970 of a date with a time, of the local time zone if it names none. ValueError."""
     moment = datetime.fromisoformat(text) if "T" in text else None
     if moment is None or moment.microsecond:
         raise ValueError(f"{text!r} is not an instant such as 2026-11-23T18:00")
@@ -192,7 +192,7 @@ def _instant(text: str) -> int:
 
 
 def _group(value: str) -> Named:
-    """The group, or the pair, of this value. CommentError."""
+    """Return the group, or the pair, of this value. CommentError."""
     try:
         return read_group(value)
     except ValueError as error:

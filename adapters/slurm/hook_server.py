@@ -69,7 +69,7 @@ class HookServer:
         await self._socket.close()
 
     def offered(self) -> Mapping[str, Offer]:
-        """The offers whose hooks wait now, by job id."""
+        """Return the offers whose hooks wait now, by job id."""
         return dict(self._offers)
 
     def start(self, job_id: str, at: float | None = None, finding: Fields | None = None) -> bool:

@@ -370,7 +370,7 @@ class SlurmManager(WatchedQueue, MeetingSystem):
 
 
 def _can_name(row: JobRow) -> bool:
-    """Whether a job can be given a mate now."""
+    """Return whether a job can be given a mate now."""
     return stage(row.state) is Stage.QUEUED and row.array is None and row.het is None
 
 

@@ -104,14 +104,14 @@ class Plan:
         return {job.job_id for job in self._jobs.values() if job.queued}
 
     def is_free(self, job_id: str, at: int, nodes: Collection[str]) -> bool:
-        """Whether the job, which is queued or ready on nodes of its own, could have these nodes from `at` on."""
+        """Return whether the job, which is queued or ready on nodes of its own, could have these nodes from `at` on."""
         job = self._jobs.get(job_id)
         asked = None if job is None else (job.count, job.limit, at, nodes, job.wants.asks)
         found = None if asked is None else self._profile(job).earliest(*asked)
         return found is not None and found.at <= max(at, self.now)
 
     def leaves_to_slurm(self, job_id: str) -> bool:
-        """Whether we cannot tell where the job may run, or for how long."""
+        """Return whether we cannot tell where the job may run, or for how long."""
         job = self._jobs.get(job_id)
         return job is None or bool(self.unplanned(job_id))
 
@@ -237,7 +237,7 @@ def _is_in_reservation_of_others(job: MachineJob) -> bool:
 
 
 def _is_for(job: MachineJob, reservation: Reservation) -> bool:
-    """Whether the reservation is a slot of the job's, or one that was booked for it a moment ago."""
+    """Return whether the reservation is a slot of the job's, or one that was booked for it a moment ago."""
     owner = whose(reservation.name)
     return owner is not None and owner[0] == job.job_id
 

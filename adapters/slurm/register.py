@@ -72,7 +72,7 @@ class Register:
         return [r.job_id for r in rows if r.job_id not in self.jobs and self._others.get(r.job_id) != r.submitted_at]
 
     def names_no_mate(self, job_id: str) -> bool:
-        """Whether this is a queued job that names no mate at present."""
+        """Return whether this is a queued job that names no mate at present."""
         job = self.jobs.get(job_id)
         return job_id in self._others if job is None else job.named is None and job.phase is Phase.QUEUED
 
@@ -179,7 +179,7 @@ class Register:
             self._report(Resized(job.job_id, nodes))
 
     def _is_unlaunched(self, job: BatchJob, row: JobRow) -> bool:
-        """Whether Slurm will not launch a job that it shows as running.
+        """Return whether Slurm will not launch a job that it shows as running.
 
         Hooks are killed when slurmctld is stopped: by Slurm 25.05.7, 25.11.4 and later, and by systemd with any
         version. Slurm takes this for permission to start, and saves the job as running, but never launches it on the
@@ -191,7 +191,7 @@ class Register:
         return job.killed == row.restarts or gave_up or self._was_killed_unseen(job, row)
 
     def _was_killed_unseen(self, job: BatchJob, row: JobRow) -> bool:
-        """Whether the hook was killed while no service was connected."""
+        """Return whether the hook was killed while no service was connected."""
         return job.offer is None and job.phase is not Phase.RUNNING and self._waits(row)
 
     def _note_unlaunched(self, job: BatchJob, row: JobRow) -> None:

@@ -179,12 +179,12 @@ class Sequences:
                     await self._slurm.set_start(job.job_id, 0)
 
     def begins_later(self, job: BatchJob) -> bool:
-        """Whether its user has set a begin time that is still ahead."""
+        """Return whether its user has set a begin time that is still ahead."""
         by_us = abs(job.eligible - job.kept_back) <= _CLOCK_TICKS
         later = job.eligible > time.time() + _CLOCK_TICKS
         return later and not by_us and not self._kept_back_by_slurm(job)
 
     def _kept_back_by_slurm(self, job: BatchJob) -> bool:
-        """Whether Slurm keeps the job back because of its requeue."""
+        """Return whether Slurm keeps the job back because of its requeue."""
         delay = job.eligible - job.submitted
         return job.restarts > 0 and abs(delay - self._requeue_delay) <= _CLOCK_TICKS

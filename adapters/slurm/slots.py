@@ -200,7 +200,7 @@ class Slots:
         return [job_id for job_id in given if job_id not in jobs or jobs[job_id].phase not in _WAITING]
 
     def is_for_one_try(self, job_id: str) -> bool:
-        """Whether the slot is one of `start_wanted`, which ends when the job yields."""
+        """Return whether the slot is one of `start_wanted`, which ends when the job yields."""
         slot = self._slots.get(job_id)
         return slot is not None and slot.at == NOW
 

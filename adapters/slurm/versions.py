@@ -33,7 +33,7 @@ def requeue_delay(config: Config) -> int:
 
 
 def takes_requeue_delay(config: Config) -> bool:
-    """Whether SchedulerParameters has the option requeue_delay."""
+    """Return whether SchedulerParameters has the option requeue_delay."""
     return (version_of(config) or (0, 0, 0)) >= _DELAY_OPTION_SINCE
 
 
@@ -43,7 +43,7 @@ def restarts_on_reconfigure(config: Config) -> bool:
 
 
 def kills_hooks(config: Config) -> bool:
-    """Whether a slurmctld that is stopped or reconfigured kills hooks, and counts their jobs as started.
+    """Return whether a slurmctld that is stopped or reconfigured kills hooks, and counts their jobs as started.
 
     Since 25.05.7 and 25.11.4 Slurm ends all scripts before it saves its state for the last time.
     """

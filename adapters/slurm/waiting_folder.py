@@ -48,7 +48,7 @@ class WaitingFolder:
             raise SettingError("waiting_folder", reason) from error
 
     def waits(self, row: JobRow) -> bool:
-        """Whether the hook of the job's present turn has noted that it waits, and has not let the job start."""
+        """Return whether the hook of the job's present turn has noted that it waits, and has not let the job start."""
         note = None if self._folder is None else _read(self._folder / row.job_id)
         return note is not None and note[0] == row.restarts and note[1] >= row.submitted_at
 

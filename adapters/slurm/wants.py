@@ -48,7 +48,7 @@ class Wants:
     uncounted: str = ""
 
     def suited(self, name: str, node: Node) -> bool:
-        """Whether the job may run on a node, once that has room."""
+        """Return whether the job may run on a node, once that has room."""
         return (
             (not self.required or name in self.required)
             and name not in self.excluded

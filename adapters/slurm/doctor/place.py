@@ -81,7 +81,7 @@ def address_of(host: str) -> str:
 
 
 def is_here(host: str) -> bool:
-    """Whether a name or address is this host's, which is so if a socket can be bound to it."""
+    """Return whether a name or address is this host's, which is so if a socket can be bound to it."""
     if host.partition(".")[0] == socket.gethostname().partition(".")[0]:
         return True
     with suppress(OSError, UnicodeError):

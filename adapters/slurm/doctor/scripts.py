@@ -64,7 +64,7 @@ def check_script(role: Role, script: Path, runner: Account, usual: Path) -> Find
 
 
 def is_gone(path: Path, user: Account) -> bool:
-    """Whether there is no such file for this user, from whom no closed folder hides it."""
+    """Return whether there is no such file for this user, from whom no closed folder hides it."""
     barrier = user.barrier(path, READ)
     return barrier is not None and not os.path.lexists(barrier)
 
@@ -74,7 +74,7 @@ def _does(role: Role, text: bytes) -> bool:
 
 
 def others_can_change(about: os.stat_result, user: Account) -> bool:
-    """Whether anybody except root and this user may write a file of this owner and mode."""
+    """Return whether anybody except root and this user may write a file of this owner and mode."""
     return about.st_uid not in (_ROOT, user.uid) or bool(stat.S_IMODE(about.st_mode) & _OTHERS_WRITE)
 
 
