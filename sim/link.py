@@ -42,7 +42,7 @@ class Link:
         self._callees[domain] = callee
 
     def call(self, peer: Domain, asked: Asked, now: int) -> Reply:
-        """The peer's answer."""
+        """Return the peer's answer."""
         self._called.add(peer)
         reply = self._callees[peer].answer(peer, asked, now)
         if has_changed(asked.request, reply):
@@ -63,7 +63,7 @@ class Link:
                 self.changed[domain] = None
 
     def take_changed(self) -> list[Domain]:
-        """The domains in which a call has changed the schedule since the last time."""
+        """Return the domains in which a call has changed the schedule since the last time."""
         changed = list(self.changed)
         self.changed.clear()
         return changed

@@ -45,7 +45,7 @@ class VainQuestions:
                         self._others[row] = others, len(rows) > 2
 
     def in_vain(self, row: int) -> bool:
-        """Whether this ready job would ask in vain, as it has done before."""
+        """Return whether this ready job would ask in vain, as it has done before."""
         asked = self._others.get(row)
         if asked is None:
             return False

@@ -123,7 +123,7 @@ def _told(event: ScriptedEvent, ids: Mapping[str, Sequence[object]]) -> dict[str
 
 
 def is_text(script: str) -> bool:
-    """Whether `script` holds the lines of a script, not the name of a file."""
+    """Return whether `script` holds the lines of a script, not the name of a file."""
     return "\n" in script
 
 

@@ -276,7 +276,7 @@ class World:
     # Results
 
     def rows(self, domain: int) -> Any:
-        """The records of a domain's jobs, in trace order."""
+        """Return the records of a domain's jobs, in trace order."""
         first = self.first[domain]
         return self.tables.jobs[first : first + len(self.domains[domain].workload)]
 

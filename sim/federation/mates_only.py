@@ -24,14 +24,14 @@ class MatesOnly(PolicyDomain):
         self._began: dict[JobId, int] = {}  # when each running job that the rules do not know has begun its last run
 
     def began(self, job: JobId) -> int:
-        """When this job, which runs, has begun its last run."""
+        """Return when this job, which runs, has begun its last run."""
         known = self.coscheduler.jobs.get(job)
         began = self._began[job] if known is None else known.started_at
         assert began is not None
         return began
 
     def state(self, job: JobId) -> JobState:
-        """The state of a job that the rules do not know, and that has not ended."""
+        """Return the state of a job that the rules do not know, and that has not ended."""
         return JobState.RUNNING if job in self._began else JobState.QUEUED
 
     def _next(self, now: int, changes: list[Change]) -> Ready | MayBeEarlier | None:

@@ -101,7 +101,7 @@ class Player(Protocol):
         """The next known instant at which something happens here; None if nothing does."""
 
     def has_timer(self, now: int) -> bool:
-        """Whether a timer is due now. After the phase TIMERS: whether one of a slot is."""
+        """Return whether a timer is due now. After the phase TIMERS: whether one of a slot is."""
 
     @property
     def has_submissions(self) -> bool:

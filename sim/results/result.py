@@ -240,7 +240,7 @@ class ReplayResult:
         return {"with_windows": count} if count else {}
 
     def summary(self) -> dict[str, Any]:
-        """The content of summary.json, without version, command and seed."""
+        """Return the content of summary.json, without version, command and seed."""
         return {
             "timing": self.timing,
             "stalled": self.stalled,
@@ -300,7 +300,7 @@ class ReplayResult:
         return polars.DataFrame(columns)
 
     def _has_names(self, key: str) -> bool:
-        """Whether some scheduler has given nodes by name, or has a name for all nodes of a job."""
+        """Return whether some scheduler has given nodes by name, or has a name for all nodes of a job."""
         had = (domain.allocations for domain in self.domains.values())
         return any(each is not None and bool(getattr(each, key).any()) for each in had)
 

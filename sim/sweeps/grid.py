@@ -42,7 +42,7 @@ class Sweep(Collection[Case]):
     folder: Path = Path()  # file names in the grid are relative to it
 
     def __len__(self) -> int:
-        """The number of cases."""
+        """Return the number of cases."""
         return self.replications * math.prod(map(len, self.grid.values()))
 
     def __iter__(self) -> Iterator[Case]:
@@ -52,7 +52,7 @@ class Sweep(Collection[Case]):
                 yield self.case(dict(zip(self.grid, values, strict=True)), replication)
 
     def __contains__(self, case: object) -> bool:
-        """Whether this is one of the cases."""
+        """Return whether this is one of the cases."""
         return any(case == one for one in self)
 
     @property

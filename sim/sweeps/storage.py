@@ -52,7 +52,7 @@ class Store:
             yield cls(folder)
 
     def __contains__(self, key: str) -> bool:
-        """Whether the case had measures when the folder was opened."""
+        """Return whether the case had measures when the folder was opened."""
         number = np.uint64(int(key, 16))
         at = int(np.searchsorted(self._done, number))
         return at < len(self._done) and bool(self._done[at] == number)

@@ -42,7 +42,7 @@ _ACTIONS = {
 
 
 def recorded(run: Run) -> bool:
-    """Whether the run recorded holds and yields."""
+    """Return whether the run recorded holds and yields."""
     return all(domain.holds is not None and domain.yields is not None for domain in run.domains)
 
 

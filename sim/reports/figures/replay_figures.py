@@ -46,6 +46,6 @@ def workload_figures(run: Run) -> list[Figure]:
 
 
 def _any_has(run: Run, *columns: str) -> bool:
-    """Whether any job has a value in all of these columns."""
+    """Return whether any job has a value in all of these columns."""
     known = polars.all_horizontal(polars.col(columns).is_not_null())
     return any(domain.jobs.select(known.any()).item() for domain in run.domains)

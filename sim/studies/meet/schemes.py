@@ -39,10 +39,10 @@ def _off(domain: Mapping[str, Any]) -> Settings:
 
 
 def everybody_meets(schemes: str) -> bool:
-    """Whether all machines meet."""
+    """Return whether all machines meet."""
     return set(schemes) == {"M"}
 
 
 def of_the_paper(schemes: str) -> bool:
-    """Whether all machines hold or yield."""
+    """Return whether all machines hold or yield."""
     return schemes != BASE and set(schemes) <= set("HY")

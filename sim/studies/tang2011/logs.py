@@ -104,7 +104,7 @@ def cut_months(logs: Sequence[Log], replications: int, days: float, folder: Path
 
 
 def windows_overlap(logs: Sequence[Log], count: int, days: float) -> bool:
-    """Whether `count` windows of Intrepid's log share jobs, or those of Eureka's log at a high load do."""
+    """Return whether `count` windows of Intrepid's log share jobs, or those of Eureka's log at a high load do."""
     intrepid, eureka = logs
     work = int((eureka.jobs.run * eureka.jobs.nodes).sum())
     needed = max(LOADS) * eureka.nodes * days * DAY_S

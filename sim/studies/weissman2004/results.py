@@ -35,7 +35,7 @@ def of_user(application: str, beta: float, share: float, name: str, measure: str
 
 
 def chooses(name: str) -> bool:
-    """Whether jobs of a policy may have another size than their ideal."""
+    """Return whether jobs of a policy may have another size than their ideal."""
     return not name.startswith("IDEAL")
 
 
