@@ -73,7 +73,7 @@ class Attempts:
 
 
 def _somebody_listens(server: str) -> bool:
-    """Whether connections to this address are accepted, or wait until they are."""
+    """Return whether connections to this address are accepted, or wait until they are."""
     try:
         with _connected(server):
             return True

@@ -9,7 +9,7 @@ from typing import Any
 
 
 def instructions(act: Callable[[], object]) -> int:
-    """How many `act` takes; a call of compiled code is one."""
+    """Return how many `act` takes; a call of compiled code is one."""
     count = 0
 
     def see(frame: FrameType, event: str, _: object) -> Any:

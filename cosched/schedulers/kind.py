@@ -188,7 +188,7 @@ class SchedulerKind(ABC):
         return 0
 
     def plays_traces(self, settings: Any) -> bool:  # noqa: ARG002
-        """Whether `alone` plays a trace with these settings."""
+        """Return whether `alone` plays a trace with these settings."""
         return False
 
     def alone(self, settings: Any, jobs: Any) -> PlayedAlone:

@@ -63,7 +63,7 @@ class Pace:
         self._due_of_all = 0.0
 
     def allows(self, origin: str, now: float) -> bool:
-        """Whether this origin may come now, `now` in seconds; if so, it has."""
+        """Return whether this origin may come now, `now` in seconds; if so, it has."""
         due = max(self._due.get(origin, now), now)
         due_of_all = max(self._due_of_all, now)
         if due + 0.5 / OFTEN > now + BURST or due_of_all + 0.5 / OFTEN_OF_ALL > now + BURST:

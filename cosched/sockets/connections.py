@@ -55,7 +55,7 @@ class Connections:
         return len(self._standing)
 
     def admit(self, connection: Connection) -> bool:
-        """Whether to admit it. This may end a connection that no known caller has used."""
+        """Return whether to admit it. This may end a connection that no known caller has used."""
         room, origin = self._room, connection.origin
         if not connection.trusted and self._of_origin[origin] >= room.of_origin and not self._end_one(origin):
             return False
@@ -66,7 +66,7 @@ class Connections:
         return True
 
     def stands(self, connection: Connection) -> bool:
-        """Whether it was admitted and has not ended."""
+        """Return whether it was admitted and has not ended."""
         return connection in self._standing
 
     def keep(self, connection: Connection, keeper: Hashable, is_user: bool) -> bool:

@@ -17,7 +17,7 @@ class HostNames:
         self._names = {"localhost", socket.gethostname().lower(), socket.getfqdn().lower(), *also}
 
     def have(self, host: str) -> bool:
-        """Whether `host`, the value of the Host header, is a name of this host, or an address."""
+        """Return whether `host`, the value of the Host header, is a name of this host, or an address."""
         name = _PORT.sub("", host).strip("[]").lower()
         if name in self._names:
             return True

@@ -28,7 +28,7 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether `HOST:PORT` is on the loopback interface: localhost, 127.0.0.0/8, ::1."""
+    """Return whether `HOST:PORT` is on the loopback interface: localhost, 127.0.0.0/8, ::1."""
     host, _ = parse_address(address)
     try:
         return ip_address(host).is_loopback

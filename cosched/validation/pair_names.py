@@ -10,5 +10,5 @@ _NAME = re.compile(rf"[A-Za-z0-9_.:,+=@/-]{{1,{MOST}}}")
 
 
 def is_pair_name(text: str) -> bool:
-    """Whether a pair may have this name: it needs no quotes in a shell, and no blanks end it in a comment."""
+    """Return whether a pair may have this name: it needs no quotes in a shell, and no blanks end it in a comment."""
     return _NAME.fullmatch(text) is not None

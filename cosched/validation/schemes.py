@@ -42,7 +42,7 @@ class Meeting:
     mate_budget_share: Decimal = NO_BOUND
 
     def __bool__(self) -> bool:
-        """Whether they do at all."""
+        """Return whether they do at all."""
         return self.slots or self.mate_budget > 0
 
     @property

@@ -71,7 +71,7 @@ class GeneratedTrace:
 
 
 def is_generated(trace: object) -> bool:
-    """Whether a domain's trace is drawn rather than read from a file."""
+    """Return whether a domain's trace is drawn rather than read from a file."""
     return isinstance(trace, str) and trace.startswith((PREFIX, FITTED_PREFIX))
 
 

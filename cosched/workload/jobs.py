@@ -46,7 +46,7 @@ class TraceLog:
     local_times: str = ""
 
     def __len__(self) -> int:
-        """The number of jobs."""
+        """Return the number of jobs."""
         return len(self.job_id)
 
 
@@ -75,7 +75,7 @@ class Workload:
     remarks: tuple[str, ...] = ()
 
     def __len__(self) -> int:
-        """The number of jobs."""
+        """Return the number of jobs."""
         return len(self.job_id)
 
     @property

@@ -42,7 +42,7 @@ class Group(NamedTuple):
         return bool(self.windows) or self.at is not None
 
     def named_by(self, domain: int, names: Sequence[Domain]) -> Named:
-        """What the member in this domain names; `names` are those of all domains."""
+        """Return what the member in this domain names; `names` are those of all domains."""
         if _is_pair(self):
             [(one, _), (other, _)] = self.members
             return named_mate(names[one if other == domain else other], str(self.row))
@@ -70,7 +70,7 @@ class Pairing:
     terms: Mapping[tuple[int, int], Terms] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        """The number of pairs and groups."""
+        """Return the number of pairs and groups."""
         return len(self.row) + len(self.groups)
 
     @property

@@ -32,5 +32,5 @@ def exported(choice: str, environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _can_be_sent(text: str) -> bool:
-    """Whether the text is valid Unicode (invalid bytes were read as surrogates) and not too long."""
+    """Return whether the text is valid Unicode (invalid bytes were read as surrogates) and not too long."""
     return len(text) <= MAX_VARIABLE and not any("\ud800" <= character <= "\udfff" for character in text)

@@ -26,7 +26,7 @@ class JobId(click.ParamType[str]):
         self._anywhere = anywhere
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text as it is, checked."""
+        """Return the text as it is, checked."""
         domain, colon, job = value.partition(":")
         if (colon and not (domain and job)) or not value or (self._anywhere and not colon):
             self.fail(f"{value!r} is not {'DOMAIN:ID' if self._anywhere else 'ID or DOMAIN:ID'}", param, ctx)
@@ -39,7 +39,7 @@ class JobOrGroup(click.ParamType[str]):
     name = "job"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text as it is, checked."""
+        """Return the text as it is, checked."""
         if not names_job(value) and not is_pair_name(value):
             self.fail(f"{value!r} is neither ID or DOMAIN:ID nor a group, whose name is {ALLOWED}", param, ctx)
         return value
@@ -51,7 +51,7 @@ class PairName(click.ParamType[str]):
     name = "pair"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text as it is, checked."""
+        """Return the text as it is, checked."""
         if not is_pair_name(value):
             self.fail(f"{value!r} cannot be the name of a pair: {ALLOWED}", param, ctx)
         return value
@@ -63,7 +63,7 @@ class GroupName(click.ParamType[str]):
     name = "group"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text as it is, checked."""
+        """Return the text as it is, checked."""
         if why := wrong_group_name(value):
             self.fail(f"{value!r}: {why}", param, ctx)
         return value
@@ -75,7 +75,7 @@ class Members(click.ParamType[tuple[str, ...]]):
     name = "members"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """The members, checked."""
+        """Return the members, checked."""
         members = tuple(value.split(",")) if value else ()
         try:
             check_members(members)
@@ -90,7 +90,7 @@ class Destination(click.ParamType[tuple[str, str]]):
     name = "destination"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        """The domain, and the path."""
+        """Return the domain, and the path."""
         domain, _, script = value.partition(":")
         if not domain or not script:
             self.fail(f"{value!r} is not DOMAIN:SCRIPT", param, ctx)

@@ -74,12 +74,12 @@ def when_placed(client: Client, job: str, found: list[FoundMate], until: float |
 
 
 def own_id() -> str | None:
-    """The id of the job that this process belongs to; PBS writes 17.server."""
+    """Return the id of the job that this process belongs to; PBS writes 17.server."""
     return next((os.environ[name].partition(".")[0] for name in JOB_IDS if os.environ.get(name)), None)
 
 
 def own_nodelist() -> str:
-    """The nodes of the job that this process belongs to, as its batch system writes them; empty: not known."""
+    """Return the nodes of the job that this process belongs to, as its batch system writes them; empty: not known."""
     nodefile = os.environ.get("PBS_NODEFILE")
     if nodefile and Path(nodefile).exists():
         return ",".join(dict.fromkeys(Path(nodefile).read_text().split()))
@@ -87,7 +87,7 @@ def own_nodelist() -> str:
 
 
 def _missing(found: list[FoundMate]) -> list[str]:
-    """The mates that have not said where they are, and may yet; Failure if one was lost."""
+    """Return the mates that have not said where they are, and may yet; Failure if one was lost."""
     for mate in found:
         if mate.status in LOST:
             raise Failure(printable(f"{mate} does not run any more ({mate.status})"), FAILED)

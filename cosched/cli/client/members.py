@@ -58,7 +58,7 @@ def one_of(name: str, server: str | None) -> Iterator[tuple[Client, str]]:
 
 
 def _first(name: str, server: str | None, stack: ExitStack) -> tuple[Client, Job]:
-    """The job of the group in the domain that is asked, or else in one whose address is known."""
+    """Return the job of the group in the domain that is asked, or else in one whose address is known."""
     known, asked = _known(), ""
     if is_named(server) or not known:
         client = stack.enter_context(connected(server))
@@ -73,7 +73,7 @@ def _first(name: str, server: str | None, stack: ExitStack) -> tuple[Client, Job
 
 
 def _asked(domain: str, stack: ExitStack, name: str, id: str | None) -> tuple[Client | None, Job | None, str]:
-    """The group's job on that domain with a client, or why the domain does not tell."""
+    """Return the group's job on that domain with a client, or why the domain does not tell."""
     from cosched.client import ClientError
 
     try:
@@ -90,13 +90,13 @@ def _known() -> list[str]:
 
 
 def _last(client: Client, name: str) -> Job | None:
-    """The last job there of this group: of those that have not ended, if there are any."""
+    """Return the last job there of this group: of those that have not ended, if there are any."""
     found = client.jobs(group=name) or client.jobs(STATE_CODES, group=name)
     return found[-1] if found else None
 
 
 def _others(job: Job) -> list[tuple[str, str | None]]:
-    """The domains of the other members, and their ids as far as they are known."""
+    """Return the domains of the other members, and their ids as far as they are known."""
     if job.group is not None:
         return [(member.domain, member.id) for member in job.group.members]
     return [(mate.domain, mate.id) for mate in job.mates]

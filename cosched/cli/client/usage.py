@@ -115,7 +115,7 @@ def _cost(cost: Cost) -> str:
 
 
 def _skew(sides: Sequence[Outlook]) -> timedelta | None:
-    """How far apart the jobs started, by one clock if that was measured; None: not known of all."""
+    """Return how far apart the jobs started, by one clock if that was measured; None: not known of all."""
     if sides[0].gap is not None:
         return abs(sides[0].gap)
     starts = [side.started_at for side in sides if side.started_at]
@@ -128,7 +128,7 @@ def _charged(sides: Sequence[Outlook]) -> int:
 
 
 def _efficient(sides: Sequence[Outlook]) -> float | None:
-    """The share of the runs in runs and charges; None: not all have ended, or none has run for a second.
+    """Return the share of the runs in runs and charges; None: not all have ended, or none has run for a second.
 
     A job that has ended with its mate has used its nodes until then. One that has not started has used none.
     """

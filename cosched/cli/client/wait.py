@@ -48,7 +48,7 @@ def wait(names: tuple[str, ...], started: bool, timeout: int | None, as_json: bo
 
 
 def _wait(names: Sequence[str], server: str | None, done: Sequence[str], timeout: int | None) -> list[Job]:
-    """The jobs, once all are in one of these states; Failure after `timeout` seconds."""
+    """Return the jobs, once all are in one of these states; Failure after `timeout` seconds."""
     from cosched.client.waiting import pauses
 
     heard: float | None = None
@@ -67,7 +67,7 @@ def _wait(names: Sequence[str], server: str | None, done: Sequence[str], timeout
 
 
 def _look(names: Sequence[str], server: str | None, done: Sequence[str]) -> tuple[list[Job], list[str]]:
-    """The jobs as they are now, and what is still waited for, in words."""
+    """Return the jobs as they are now, and what is still waited for, in words."""
     jobs, left = [], []
     for name in names:
         if names_job(name):

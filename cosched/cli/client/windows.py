@@ -31,7 +31,7 @@ class Window(click.ParamType[tuple[str, tuple[int, int]]]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, tuple[int, int]]:
-        """The domain, and from when to when, in seconds."""
+        """Return the domain, and from when to when, in seconds."""
         if isinstance(value, tuple):
             return value
         try:
@@ -48,7 +48,7 @@ class Offset(click.ParamType[tuple[str, int]]):
     name = "offset"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        """The domain, and the seconds."""
+        """Return the domain, and the seconds."""
         if isinstance(value, tuple):
             return value
         domain, _, offset = value.rpartition(":")
@@ -68,7 +68,7 @@ class Instant(click.ParamType[int]):
     name = "instant"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The seconds."""
+        """Return the seconds."""
         if isinstance(value, int):
             return value
         try:

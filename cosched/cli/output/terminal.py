@@ -58,7 +58,7 @@ def show_text(text: str) -> None:
 
 
 def is_terminal(stream: Any) -> bool:
-    """Whether `stream` is a terminal."""
+    """Return whether `stream` is a terminal."""
     return stream is not None and stream.isatty()
 
 

@@ -40,11 +40,11 @@ class Reporting(Generic[_M]):
             self.more.set()
 
     def of(self, job: str) -> list[str]:
-        """The kinds of the reports about a job, in their order."""
+        """Return the kinds of the reports about a job, in their order."""
         return [type(report).__name__ for report in self.reports if report.job_id == job]
 
     def last(self, job: str) -> Any:
-        """The last report about a job."""
+        """Return the last report about a job."""
         return [report for report in self.reports if report.job_id == job][-1]
 
     async def told(self, job: str, *kinds: str) -> None:

@@ -286,7 +286,7 @@ class Waiting:
         self.check_starts()
 
     def most_booked(self) -> int:
-        """The nodes of slots at one instant, at most; jobs that can be resized have their least."""
+        """Return the nodes of slots at one instant, at most; jobs that can be resized have their least."""
         spans = []
         for job, start in self.slots.items():
             had = self.booked[job]

@@ -58,7 +58,7 @@ _IDS = frozenset(name.lower() for name in ID_COLUMNS)
 
 
 def is_id_column(name: str) -> bool:
-    """Whether a column of this name has the ids of jobs."""
+    """Return whether a column of this name has the ids of jobs."""
     return name.strip().lower() in _IDS
 
 

@@ -15,7 +15,7 @@ JSON_COLUMNS = ("JobIDRaw", "Submit", "Start", "End", "ElapsedRaw", "TimelimitRa
 
 
 def looks_like_json(first_line: str) -> bool:
-    """Whether a log that begins so is JSON."""
+    """Return whether a log that begins so is JSON."""
     return first_line.lstrip()[:1] == "{"
 
 

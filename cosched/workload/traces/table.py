@@ -101,7 +101,7 @@ class _Row:
             raise InputError(self._source, self.line, f"column {name}: {error}") from None
 
     def more(self, column: Column, size: int) -> Any:
-        """The value of a column for a scheduler, of a job of this size."""
+        """Return the value of a column for a scheduler, of a job of this size."""
         value = self.value(column.read, column.name)
         if column.name == LEAST and value > size > 0:
             said = f"column {LEAST}: {value} is above the size of the job, {size}"

@@ -35,7 +35,7 @@ def number(text: str) -> int | float:
 
 
 def is_number(text: str) -> bool:
-    """Whether `number` can parse the text."""
+    """Return whether `number` can parse the text."""
     return bool(_NUMBER.fullmatch(text)) and math.isfinite(float(text))
 
 
@@ -53,7 +53,7 @@ def seconds(text: str) -> int:
 
 
 def known(text: str) -> bool:
-    """Whether `text` is a value: not empty, Unknown, None, UNLIMITED, Partition_Limit or the like."""
+    """Return whether `text` is a value: not empty, Unknown, None, UNLIMITED, Partition_Limit or the like."""
     return text.strip().lower() not in _UNKNOWN_WORDS
 
 
@@ -85,7 +85,7 @@ def instants(text: str, zone: tzinfo = UTC) -> tuple[int, ...]:
 
 
 def is_local(text: str) -> bool:
-    """Whether `text` is a time that `instants` takes as one of its `zone`."""
+    """Return whether `text` is a time that `instants` takes as one of its `zone`."""
     try:
         return not _NUMBER.fullmatch(text) and datetime.fromisoformat(text).tzinfo is None
     except ValueError:
