@@ -19,7 +19,7 @@ from .local_domain import INSTANT, PEER, START, LocalDomain, Message, Outside, S
 
 Number = tuple[str, JobId, int]  # CALL or HOLD, of which job, and the number
 CALL, HOLD = "call", "hold"
-MADE_AGAIN = ("table", "others", "_rows", "_follow")
+MADE_AGAIN = ("table", "others", "_rows", "_of_answers")
 NUMBERED = re.compile(r"[AB]/(\w+)/(\d+)|(?<=, job=')(\w+)', caller='\w+', generation=(\d+)")
 Leaving = tuple[Message | JobId, ...]  # messages, and launches
 Outcome = tuple[int, Leaving]  # the domain after it, and what leaves
@@ -36,9 +36,7 @@ class _Pickler(pickle.Pickler):
 
 def _restore(core: Coscheduler, parts: dict[str, object]) -> None:
     vars(core).update(parts)
-    core.table, core.others, core._follow = core._transitions(), core._other_events(), core._answers()
-    kinds = {kind for _, kind in core.table}
-    core._rows = {kind: [core.table.get((state, kind)) for state in JobState] for kind in kinds}
+    core.make_tables()
 
 
 class Known(NamedTuple):

@@ -165,11 +165,7 @@ class Coscheduler:
         self.recovering = Recovering(
             ledger, names, allocations, asking, gathering, algorithm1, promises, telling, self.following, hearing
         )
-        self.table = self._transitions()
-        self.others = self._other_events()
-        self._of_answers = self._answers()
-        kinds = {kind for _, kind in self.table}
-        self._rows = {kind: [self.table.get((state, kind), _illegal) for state in JobState] for kind in kinds}
+        self.make_tables()
 
     @property
     def settings(self) -> CoschedulingSettings:
@@ -303,6 +299,14 @@ class Coscheduler:
         return self.allocations.yields(self.jobs[job], now)
 
     # The tables
+
+    def make_tables(self) -> None:
+        """Make the tables, which follow from the parts."""
+        self.table = self._transitions()
+        self.others = self._other_events()
+        self._of_answers = self._answers()
+        kinds = {kind for _, kind in self.table}
+        self._rows = {kind: [self.table.get((state, kind), _illegal) for state in JobState] for kind in kinds}
 
     def _transitions(self) -> Table:
         """(state of a job, kind of event) -> what happens.
