@@ -27,6 +27,7 @@ ASKED = 1.0  # seconds, the median
 WATCHED = 95  # seconds for which an idle holder is watched: three checks
 HOLD_CHECK = 30  # seconds, the default
 NODES, LONG = 3, 36_000  # of each cluster; seconds for which one is taken
+LOOKED_FOR = 10  # seconds, the same on clusters: so long that who looks sees it, as they may be slow to tell
 PATIENCE = 1  # seconds for another in the place of one that was cancelled, where that is waited for
 
 
@@ -181,7 +182,7 @@ def main(rounds: int = ROUNDS, manager: str = "local") -> None:
                 report(measure.__name__, measure, rounds)
             holder.coupled.serve(("hold", "yield"), successor_patience=600, successor_hold=600)
             report("replaced", holder.replaced, rounds)
-            holder.coupled.serve(("hold", "yield"), successor_patience=PATIENCE, successor_hold=PATIENCE)
+            holder.coupled.serve(("hold", "yield"), successor_patience=LOOKED_FOR, successor_hold=LOOKED_FOR)
             report("alone", holder.alone, rounds)
             holder.coupled.lab.clear()
         return
