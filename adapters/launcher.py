@@ -73,6 +73,11 @@ class Launcher(Manager[Report | None, Report], Protocol):
     """Whether a job is launched on the nodes that its specification names."""
 
     @property
+    def grace(self) -> float | None:
+        """The seconds after which nothing is left of a run that is ended; None: it is not known."""
+        return None
+
+    @property
     def node_names(self) -> Sequence[str]:
         """The names of all nodes, in the order in which they are used; empty: they have none."""
         return ()

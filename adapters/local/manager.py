@@ -55,6 +55,10 @@ class LocalManager(ElasticLauncher):
         return self.settings.slots
 
     @property
+    def grace(self) -> float:
+        return self.settings.grace
+
+    @property
     def node_names(self) -> Sequence[str]:
         return self.settings.node_names
 

@@ -275,8 +275,8 @@ class PolicyDomain:
         if allocation is not None:
             if self._elastic is not None:
                 self._take_events(self._elastic, now, left)
-            left.append(Start(effect.job, None, allocation))
-        self._tell(Tried(effect.job, allocation), now, left)
+            left.append(Start(effect.job, effect.start_at, allocation))
+        self._tell(Tried(effect.job, allocation, None if allocation is None else effect.start_at), now, left)
 
     # Slots. A scheduler that gives none refuses; None: it tells later
 

@@ -211,7 +211,9 @@ class Service:
             self.name, configuration.peers, timeout, credentials, self._peer_changed, self.domain.presence.answers
         )
         most = float(configuration.coscheduling.max_clock_offset)
-        self._agreed = AgreedStart(kind.start_lead, self.peers.clock_offset, most)
+        self._agreed = AgreedStart(
+            kind.start_lead, self.peers.clock_offset, most, waits=kind.waits, peer_waits=self.peers.waits_for_starts
+        )
         tasks = Tasks(self.fail)
         self.announcer = Announcer(self.domain, self.peers, tasks)
         coupled = Coupled(self._peer_names, configuration.coscheduling.default_peer or "")

@@ -397,14 +397,16 @@ class CompareClocksRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class CompareClocksResponse(_message.Message):
-    __slots__ = ("received_at", "sent_at", "takes_groups")
+    __slots__ = ("received_at", "sent_at", "takes_groups", "waits_for_starts")
     RECEIVED_AT_FIELD_NUMBER: _ClassVar[int]
     SENT_AT_FIELD_NUMBER: _ClassVar[int]
     TAKES_GROUPS_FIELD_NUMBER: _ClassVar[int]
+    WAITS_FOR_STARTS_FIELD_NUMBER: _ClassVar[int]
     received_at: _timestamp_pb2.Timestamp
     sent_at: _timestamp_pb2.Timestamp
     takes_groups: bool
-    def __init__(self, received_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., sent_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., takes_groups: _Optional[bool] = ...) -> None: ...
+    waits_for_starts: bool
+    def __init__(self, received_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., sent_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., takes_groups: _Optional[bool] = ..., waits_for_starts: _Optional[bool] = ...) -> None: ...
 
 class TellPresenceRequest(_message.Message):
     __slots__ = ("domain", "presence", "expected")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.core.protocol import FOREVER
-from cosched.service.peers.agreed_start import MAX_AHEAD, AgreedStart
+from cosched.service.peers.agreed_start import AHEAD, MAX_AHEAD, AgreedStart
 from cosched.service.peers.clock_offset import Offset
 
 NOW = 1_800_000_000.0
@@ -40,6 +40,41 @@ def test_a_domain_that_cannot_or_may_not_start_at_an_instant_never_agrees_on_one
     assert never.proposal("eureka", "j") is None
     assert never.accepted(NOW + 1, "j") is None
     assert never.heard("eureka", NOW + 1) is None
+
+
+def launcher(notice: float = 0.0, *, peer_waits: bool = True, most: float = 0.5) -> AgreedStart:
+    """A domain that launches jobs itself; the nodes of job j are others' for so many seconds from its start."""
+    made = AgreedStart(None, {"eureka": KNOWN}.get, most, lambda: NOW, waits=True, peer_waits=lambda _: peer_waits)
+    made.notice = lambda job: notice if job == "j" else 0.0
+    return made
+
+
+def test_a_domain_that_launches_jobs_proposes_an_instant_only_where_others_must_end_first():
+    assert launcher().proposal("eureka", "j") is None
+    assert launcher(6).proposal("eureka", "j") == pytest.approx(NOW + 6 + 0.25 + 2 * 0.001)
+    assert launcher(6).proposal("eureka", "k") is None
+    assert launcher(6, most=0).proposal("eureka", "j") is None
+
+
+def test_it_waits_for_an_instant_that_lies_ahead():
+    assert launcher().accepted(NOW + 5, "k") == launcher().settled(NOW + 5) == NOW + 5
+    assert launcher().accepted(NOW + AHEAD / 2, "k") is None, "it starts at once"
+    assert launcher().accepted(NOW + MAX_AHEAD + 1, "k") is None
+    assert launcher(most=0).accepted(NOW + 5, "k") is None
+    assert launcher().heard("eureka", NOW + 5 + KNOWN.ahead) == NOW + 5
+
+
+def test_a_job_whose_nodes_others_have_starts_later_also_if_its_mate_asks_first():
+    assert launcher(6).accepted(None, "j") == NOW + 6
+    assert launcher(6).accepted(NOW + 7, "j") == NOW + 7
+    assert launcher(6).accepted(None, "k") is None
+
+
+@pytest.mark.parametrize(("seconds", "peer_waits", "may"), [(8, True, True), (9.1, True, False), (8, False, False)])
+def test_others_are_ended_later_only_if_the_peer_waits_so_long(seconds, peer_waits, may):
+    assert launcher(peer_waits=peer_waits).can_be_ahead("eureka", seconds) is may
+    assert not launcher(most=0).can_be_ahead("eureka", seconds)
+    assert not launcher().can_be_ahead("mira", seconds)
 
 
 def test_nothing_is_proposed_to_a_domain_that_is_no_peer():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Protocol, runtime_checkable
@@ -155,6 +155,17 @@ class ElasticScheduler(Scheduler, Protocol):
 
         Starts are not among it.
         """
+
+
+@runtime_checkable
+class StopsLater(Protocol):
+    """One that lags, and may stop others only when a job starts whose mate has agreed on an instant after their end."""
+
+    def stop_later(self, may: Callable[[JobId], bool]) -> None:
+        """From now on jobs of which this is true are ready on nodes of others, whom they stop as they start."""
+
+    def stops_others(self, job: JobId) -> bool:
+        """Return whether the job is ready, and would stop others if it started."""
 
 
 @runtime_checkable

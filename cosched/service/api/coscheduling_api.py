@@ -98,6 +98,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         self._queue = queue
         self._peers = peers
         self._identify = identify
+        self._agreed = agreed
         self._instants = Instants(domain, agreed)
 
     # The calls that are in the table of `translation`
@@ -130,7 +131,8 @@ class CoschedulingApi(CoschedulingServiceServicer):
     async def CompareClocks(self, request: wire.CompareClocksRequest, context: Context) -> wire.CompareClocksResponse:  # noqa: ARG002
         """See the protocol."""
         received = time.time()
-        return write_clock(received, time.time(), takes_groups=self.domain.scheduler.capabilities.groups)
+        groups, waits = self.domain.scheduler.capabilities.groups, self._agreed.waits
+        return write_clock(received, time.time(), takes_groups=groups, waits=waits)
 
     @answered
     async def TellPresence(self, request: wire.TellPresenceRequest, context: Context) -> wire.TellPresenceResponse:

@@ -15,6 +15,7 @@ from cosched.core.protocol import JobId
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
 from cosched.core.scheduling.places import Places
+from cosched.core.scheduling.scheduler import StopsLater
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.domain.offered_slots import OfferedSlots
@@ -29,6 +30,8 @@ from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.linking import Coupled
 from cosched.service.tasks import Tasks
+
+TO_END = 1.0  # seconds that a manager may take beside its grace until nothing is left of a run
 
 
 class Around(NamedTuple):
@@ -52,6 +55,7 @@ class Kind(NamedTuple):
     )  # seconds of notice for a start at an exact instant; None: that is impossible
     connect: Callable[[Around], tuple[Runner, Queue]]  # connects a domain with its manager
     nodes: Places | None = None  # those on which it can launch jobs as we choose
+    waits: bool = False  # whether starts wait for an agreed instant though the manager cannot
 
 
 def kind_of(manager: ResourceManager) -> Kind:
@@ -59,7 +63,7 @@ def kind_of(manager: ResourceManager) -> Kind:
     if isinstance(manager, BatchSystem):
         return Kind(lambda: manager.start_lead, partial(_offers, manager))
     nodes = Places(manager.node_names, had=partial(_nodes_of, manager)) if manager.node_names else None
-    return Kind(None, partial(_launches, manager), nodes)
+    return Kind(None, partial(_launches, manager), nodes, waits=not isinstance(manager, PlayingLauncher))
 
 
 def _nodes_of(launcher: Launcher, job: JobId) -> Sequence[str]:
@@ -81,6 +85,17 @@ def _offers(system: BatchSystem, around: Around) -> tuple[Runner, Queue]:
     return Runner(domain, system, offers, tasks), BatchQueue(domain, system, coupled)
 
 
+def _ask_ahead(domain: LiveDomain, scheduler: StopsLater, agreed: AgreedStart, notice: float) -> None:
+    """Let a job ask its mate with an instant at which the runs that it stops have ended, where the two can agree."""
+
+    def may(job: JobId) -> bool:
+        known = domain.core.jobs.get(job)
+        return known is not None and known.is_pair and agreed.can_be_ahead(known.peer, notice)
+
+    scheduler.stop_later(may)
+    agreed.notice = lambda job: notice if scheduler.stops_others(job) else 0.0
+
+
 def _launches(launcher: Launcher, around: Around) -> tuple[Runner, Queue]:
     domain, tasks = around.domain, around.tasks
     resizes = None
@@ -88,5 +103,7 @@ def _launches(launcher: Launcher, around: Around) -> tuple[Runner, Queue]:
         resizes = Resizes(domain, launcher, around.resize_rules)
     if not isinstance(launcher, PlayingLauncher):
         domain.scheduler.lag()
+        if isinstance(domain.scheduler, StopsLater) and launcher.grace is not None:
+            _ask_ahead(domain, domain.scheduler, around.agreed, launcher.grace + TO_END)
     launches = Launches(domain, launcher, tasks, around.finding, resizes, around.tell)
     return Runner(domain, launcher, launches, tasks), Queue(launcher, partial(planned, domain))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -24,6 +25,7 @@ from cosched.service.domain.story import why_cancelled
 from cosched.service.manager.cancelling import Cancellations
 from cosched.service.manager.resizes import Resizes
 from cosched.service.manager.runner import Work, forget, tell_end
+from cosched.service.peers.agreed_start import MAX_AHEAD
 from cosched.service.store import JobRecord, JobScript, StoreError
 from cosched.service.tasks import Tasks
 
@@ -183,8 +185,11 @@ class Launches(Work[LauncherOrder, Report]):
     async def _launch(self, record: JobRecord) -> None:
         """Start a job, or end it as failed if it cannot start.
 
-        It waits while disk or descriptors are short, or while jobs that are to give up nodes for it have not answered.
+        It waits until an agreed instant, while disk or descriptors are short, or while jobs that are to give up nodes
+        for it have not answered.
         """
+        if (at := record.job.start_at) is not None:
+            await asyncio.sleep(min(at - time.time(), MAX_AHEAD))
         try:
             await self._try(record)
         except NoRoomError as error:
@@ -336,10 +341,10 @@ class Launches(Work[LauncherOrder, Report]):
                 continue
             if self._launcher.may_have_forgotten:  # it may have run: do not run it twice
                 self._domain.end(job, JobState.FAILED, HOST_RESTARTED)
-            elif self.resizes is not None:
+            elif self.resizes is not None and record.job.start_at is None:
                 await self._launch(record)  # its launch was recorded here, but not carried out yet
             else:
-                self._tasks.run(self._launch(record))  # it may have to wait until a run has ended
+                self._tasks.run(self._launch(record))  # it may have to wait, until a run has ended too
         if self.resizes is not None:
             await self.resizes.settle()
             self._tasks.run(self.resizes.watch())

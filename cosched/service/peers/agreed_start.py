@@ -14,6 +14,7 @@ from cosched.core.protocol import FOREVER, Domain, JobId
 from cosched.service.peers.clock_offset import Offset
 
 MAX_AHEAD = 10.0  # seconds; the protocol's limit
+AHEAD = 1.0  # seconds; a start that is so near is at once where the manager needs no notice
 
 
 class AgreedStart:
@@ -25,12 +26,19 @@ class AgreedStart:
         offset: Callable[[Domain], Offset | None],
         max_offset: float,
         wall: Callable[[], float] = time.time,
+        *,
+        waits: bool = False,
+        peer_waits: Callable[[Domain], bool] = lambda _: False,
     ) -> None:
         """`lead`: the seconds of notice that the manager needs for a start at an exact instant; None: it cannot.
         `offset`: how far a peer's clock is ahead of ours. `max_offset`: the largest offset and uncertainty, in seconds,
-        with which we agree on a start; 0: we never do.
+        with which we agree on a start; 0: we never do. `waits`: without a `lead`, starts wait for an instant that lies
+        `AHEAD`. `peer_waits`: whether a peer says that of itself.
         """
         self._lead = lead if max_offset > 0 else None
+        self.waits = max_offset > 0 and (waits or lead is not None)
+        self._peer_waits = peer_waits
+        self.notice: Callable[[JobId], float] = lambda _: 0.0  # seconds that a job's nodes may still be others'
         self._offset = offset
         self._max_offset = max_offset
         self._wall = wall
@@ -42,12 +50,18 @@ class AgreedStart:
         It is valid until the call is `over`. If the mates' domains ask each other at the same time, both keep to the
         later of their two proposals.
         """
-        offset = self._offset(peer)
-        if self._lead is None or offset is None or not self._is_small(offset):
+        offset, notice = self._offset(peer), self.notice(job)
+        if offset is None or not self._is_small(offset) or (self._lead is None and not (notice and self.waits)):
             return None
         round_trip = 2 * offset.uncertainty  # until the answer arrives
-        proposed = self._proposed[job] = self._wall() + round_trip + self._lead()
+        proposed = self._proposed[job] = self._wall() + round_trip + notice + (self._lead() if self._lead else 0.0)
         return proposed + offset.ahead
+
+    def can_be_ahead(self, peer: Domain, seconds: float) -> bool:
+        """Return whether `peer` would agree on a start that lies so far ahead."""
+        offset = self._offset(peer)
+        near = offset is not None and self._is_small(offset) and seconds + 2 * offset.uncertainty + AHEAD <= MAX_AHEAD
+        return self.waits and near and self._peer_waits(peer)
 
     def over(self, job: JobId) -> None:
         """Forget the proposal: its call has ended."""
@@ -80,15 +94,18 @@ class AgreedStart:
     def heard(self, peer: Domain, start_at: float | None) -> float | None:
         """Convert a start in an answer of `peer` to our clock. It may have passed if the answer comes late."""
         offset = self._offset(peer)
-        if self._lead is None or start_at is None or offset is None:
+        if not self.waits or start_at is None or offset is None:
             return None
         return self._unless_far(start_at - offset.ahead)
 
     def accepted(self, start_at: float | None, job: JobId) -> float | None:
         """Return when our `job` starts if a peer proposes this instant: then, or later if we need more time."""
-        if self._lead is None or start_at is None:
+        notice, now = self.notice(job) if self.waits else 0.0, self._wall()
+        if not notice and (start_at is None or not self.waits):
             return None
-        return self._unless_far(max(start_at, self._wall() + self._lead(), self._proposed.get(job, 0.0)))
+        earliest = now + notice + (self._lead() if self._lead else 0.0)
+        at = max(start_at or 0.0, earliest, self._proposed.get(job, 0.0))
+        return self._unless_far(at) if self._lead or at >= now + AHEAD else None
 
     # Groups
 
@@ -112,7 +129,7 @@ class AgreedStart:
 
     def settled(self, start_at: float | None) -> float | None:
         """Return when our job starts if its group starts then."""
-        return None if self._lead is None or start_at is None else self._unless_far(start_at)
+        return None if not self.waits or start_at is None else self._unless_far(start_at)
 
     def _earliest(self, peers: Collection[Domain], round_trips: int) -> float | None:
         """Return the earliest start by our clock, so many round trips to these peers from now."""

@@ -88,6 +88,7 @@ class PeerClient:
         self._problem = ""
         self._refuses_calls = False  # heartbeats succeed all the same
         self._takes_groups: bool | None = None
+        self.waits_for_starts = False
         self._takes_news = True  # as far as is known since the connection was made
         self.clocks = ClockOffset()
 
@@ -371,7 +372,7 @@ class PeerClient:
             pass
         else:
             if answer is not None:
-                self._takes_groups = answer.takes_groups
+                self._takes_groups, self.waits_for_starts = answer.takes_groups, answer.waits_for_starts
                 with suppress(FieldError):
                     self.clocks.add(asked, *read_clock(answer))
 

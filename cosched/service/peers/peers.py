@@ -108,6 +108,10 @@ class PeerClients:
         """Return how far this peer's wall clock is ahead of ours; None if it is unknown."""
         return self._peers[peer].clocks.now if peer in self._peers else None
 
+    def waits_for_starts(self, peer: Domain) -> bool:
+        """Return whether this peer starts jobs at agreed instants that lie ahead, as it said last."""
+        return peer in self._peers and self._peers[peer].waits_for_starts
+
     async def without_groups(self, peers: Collection[Domain]) -> list[Domain]:
         """Return those of the peers that take no members of groups. They are asked, unless they have said that they do.
 

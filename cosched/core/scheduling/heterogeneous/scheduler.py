@@ -6,7 +6,7 @@ is stopped needs time to end (`lag`), it stops others first, and is ready once n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import takewhile
@@ -21,7 +21,7 @@ from cosched.core.scheduling.heterogeneous.jobs import Priority
 from cosched.core.scheduling.heterogeneous.plan import Commitment
 from cosched.core.scheduling.heterogeneous.settings import HeterogeneousSettings
 from cosched.core.scheduling.in_vain import InVain
-from cosched.core.scheduling.plain import QUEUED, RUNNING, PlainJob
+from cosched.core.scheduling.plain import QUEUED, READY, RUNNING, PlainJob
 
 
 class Heterogeneous(Committing):
@@ -32,6 +32,7 @@ class Heterogeneous(Committing):
         self._stopped_others: set[JobId] = set()  # jobs with mates that have not started since
         self._vain = InVain()
         self._asked: JobId | None = None  # whose mate asks for it just now
+        self._stops_later: Callable[[JobId], bool] = lambda _: False
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
         """See Committing."""
@@ -83,12 +84,22 @@ class Heterogeneous(Committing):
         """
         if not self._lags or not job.asked.paired:
             return True
-        for giver in self._givers(job):
+        stops_later = self._asked is None and self._stops_later(job.asked.id)
+        for giver in () if stops_later else self._givers(job):
             runs = giver.state is RUNNING
             self._preempt(giver)
             if runs:
                 self._stopped_others.add(job.asked.id)
         return self._leaving_none(self._members(job))
+
+    def stop_later(self, may: Callable[[JobId], bool]) -> None:
+        """See StopsLater."""
+        self._stops_later = may
+
+    def stops_others(self, job: JobId) -> bool:
+        """See StopsLater."""
+        known = self.jobs.get(job)
+        return known is not None and known.state is READY and bool(self._givers(known))
 
     def _leaving_none(self, members: Sequence[int]) -> bool:
         return all(machines.isdisjoint(members) for machines in self._leaving.values())
