@@ -130,6 +130,11 @@ class Lives:
         """Seconds for which a job held while no other member lived, and no service was away."""
         return max((self._vain(hold) for ref in self._paired() for hold in self._holds(ref)), default=0.0)
 
+    def vainest(self) -> str:
+        """The stories of the job that held longest so, and of those with which it was to start."""
+        hold = max((hold for ref in self._paired() for hold in self._holds(ref)), key=self._vain)
+        return f"{hold}\n{self._all(self._members()[self.told.jobs[hold.job]])}\n{dict(self.seen.outages)}"
+
     def allowed(self, hold_check: float, successor_hold: float) -> float:
         """Seconds for which that may be: until the check, and the exchange, and for another in its place."""
         return hold_check + successor_hold + SLACK

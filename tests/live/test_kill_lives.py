@@ -41,5 +41,6 @@ def test_killed_services_lose_nothing_of_jobs_that_change_and_follow_each_other(
     lives.check_all_is_there_once()
     lives.check_no_half_of_those_that_are_queued_again_together()
     lives.check_jobs_end_with_those_that_they_follow()
-    assert lives.longest_vain_hold() <= lives.allowed(SETTINGS["hold_check"], SETTINGS["successor_hold"])
+    allowed = lives.allowed(SETTINGS["hold_check"], SETTINGS["successor_hold"])
+    assert lives.longest_vain_hold() <= allowed, lives.vainest()
     assert [service.faults() for service in lives.domains.services] == [[] for _ in names]
