@@ -72,6 +72,7 @@ from cosched.core.scheduling.scheduler import (
     GroupScheduler,
     MeetingScheduler,
     Scheduler,
+    planning,
 )
 from cosched.core.timers import TimerQueue
 
@@ -118,7 +119,7 @@ class PolicyDomain:
         self.timers = timers or TimerQueue()
         self._elastic = scheduler if isinstance(scheduler, ElasticScheduler) else None
         self._grouping = scheduler if isinstance(scheduler, GroupScheduler) else None
-        self._meeting = scheduler if isinstance(scheduler, MeetingScheduler) else None
+        self._meeting = planning(scheduler)
 
     def handle(self, event: Event, now: int) -> list[Change]:
         """Something happens at `now`; what follows for others. IllegalEvent, ValueError: nothing was changed."""

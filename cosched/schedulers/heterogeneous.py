@@ -96,9 +96,9 @@ class HeterogeneousKind(SchedulerKind):
         return settings
 
     def open(self, settings: HeterogeneousSettings) -> Heterogeneous:
-        from cosched.core.scheduling.heterogeneous.meeting import heterogeneous
+        from cosched.core.scheduling.heterogeneous.scheduler import Heterogeneous
 
-        return heterogeneous(settings)
+        return Heterogeneous(settings)
 
     def kernels(self) -> Mapping[str, Callable[[], None]]:
         from cosched.core.scheduling.heterogeneous import warming

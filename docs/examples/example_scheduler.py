@@ -30,7 +30,7 @@ class ExpressKeys(Settings):
 
 @dataclass(frozen=True)
 class ExpressSettings:
-    """A machine of `nodes` nodes; jobs of at most `express` s come first. No job is given a slot."""
+    """A machine of `nodes` nodes; jobs of at most `express` s come first. `slots`: whether jobs are given slots."""
 
     nodes: int
     express: int
@@ -40,11 +40,11 @@ class ExpressSettings:
 class Express(PlainScheduler):
     """The queue and the nodes; of each job, and of all, it keeps how often nodes were taken."""
 
-    capabilities = Capabilities(preempt=True)
+    capabilities = Capabilities(preempt=True, slots=True)
     keeps = PlainScheduler.keeps | {"preempted"}
 
     def __init__(self, settings: ExpressSettings) -> None:
-        super().__init__(settings.nodes)
+        super().__init__(settings.nodes, slots=settings.slots)
         self._express, self.preempted = settings.express, 0
 
     def _is_short(self, job: PlainJob) -> bool:
@@ -52,6 +52,10 @@ class Express(PlainScheduler):
 
     def _order(self, queued: Iterable[PlainJob]) -> Iterable[PlainJob]:
         return sorted(queued, key=self._is_short, reverse=True)
+
+    def _taker(self, job: PlainJob) -> bool:
+        """See PlainScheduler: all short jobs take nodes from the same ones."""
+        return self._is_short(job)
 
     def _givers(self, job: PlainJob) -> list[PlainJob]:
         """Those that were submitted last give first."""
@@ -86,9 +90,9 @@ class ExpressKind(SchedulerKind):
     capabilities = Express.capabilities
     without = ("mate_budget", "yield_boost")
 
-    def settings(self, keys: ExpressKeys, nodes: int, _: CoschedulingFields) -> ExpressSettings:
+    def settings(self, keys: ExpressKeys, nodes: int, coscheduling: CoschedulingFields) -> ExpressSettings:
         """See SchedulerKind."""
-        return ExpressSettings(nodes, keys.express)
+        return ExpressSettings(nodes, keys.express, coscheduling.meeting.slots)
 
     def open(self, settings: ExpressSettings) -> Express:
         """See SchedulerKind."""

@@ -42,5 +42,5 @@ class Named(PlainScheduler):
             chosen = [*job.asked.nodelist, *(name for name in self._free_names() if name not in job.asked.nodelist)]
             job.kept["where"] = where or sorted(chosen[:nodes])
 
-    def _allocation(self, job: PlainJob) -> Allocation:
-        return replace(super()._allocation(job), where=tuple(job.kept["where"]))
+    def allocation(self, job: PlainJob) -> Allocation:
+        return replace(super().allocation(job), where=tuple(job.kept["where"]))

@@ -23,8 +23,8 @@ from cosched.core.scheduling.scheduler import (
     ClusterJob,
     ElasticScheduler,
     GroupScheduler,
-    MeetingScheduler,
     OpenScheduler,
+    planning,
 )
 from cosched.core.scheduling.starts import Starts
 
@@ -84,7 +84,7 @@ class Waiting:
         return [self.start, self.release, self.ask_again, self.leave] if state is HOLDING else [self.leave]
 
     def of_slots(self) -> list[Callable[[str], None]]:
-        meets = isinstance(self.scheduler, MeetingScheduler)
+        meets = planning(self.scheduler) is not None
         return [self.quote, self.book, self.unbook, self.claim, self.want] if meets else []
 
     def iterate(self) -> None:
@@ -237,7 +237,7 @@ class Waiting:
         self.counted |= old.starts.take_changed()
         self.scheduler.starts.recall((*key, starts) for key, starts in self.counted.items())
         for job in self.states:
-            if job in self.wanted and isinstance(self.scheduler, MeetingScheduler):
+            if job in self.wanted and planning(self.scheduler) is not None:
                 self.scheduler.want(job, True)  # its mate asks again
             self.scheduler.submit(replace(known := old.job(job), kept=plain(known.kept)))
         self.kept.clear()
@@ -249,6 +249,8 @@ class Waiting:
             self.states[job] = self.scheduler.job(job).state
             if state is not RUNNING and self.states[job] is RUNNING:
                 self.runs(job)
+            elif "slot" not in self.scheduler.job(job).kept:  # it has started, and given its nodes to another
+                self.slots.pop(job, None)
 
     def decided(self, scheduler: OpenScheduler) -> list[object]:
         """What it does in an iteration, and then knows of its jobs. Every other job that is ready starts."""
@@ -304,7 +306,7 @@ class Waiting:
     def finish(self) -> None:
         """Answer and end everything: every job gets its turn."""
         for job in self.states:
-            if isinstance(self.scheduler, MeetingScheduler):
+            if planning(self.scheduler) is not None:
                 self.unbook(job)
         for _ in range(10 * len(self.states) + 10):
             self.now += 10

@@ -14,7 +14,7 @@ from cosched.core.effects import Claim
 from cosched.core.events import Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
-from cosched.core.scheduling.scheduler import ClusterJob, MeetingScheduler, OpenScheduler
+from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler, planning
 
 MOST = 1000  # jobs of the queue
 
@@ -61,7 +61,7 @@ class Forecast:
 
     def __init__(self, cluster: Playable, now: int) -> None:
         self.played = self._cluster = cluster.copy()
-        self._meets = self._cluster if isinstance(self._cluster, MeetingScheduler) else None
+        self._meets = planning(self._cluster)
         self._now = now
         self._ends: list[tuple[int, int, JobId]] = []
         self._slots: list[tuple[int, JobId]] = []

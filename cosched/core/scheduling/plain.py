@@ -5,58 +5,46 @@ Others are made of it: they say in which order jobs come, and which running jobs
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from copy import copy
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from dataclasses import replace
+from typing import Self
 
 from cosched.core.allocation import NOT_NOW, Allocation, Gathered, Given
-from cosched.core.events import NOT_HOLDABLE, NodesLost, Ready, Requeued
-from cosched.core.job import JobState
+from cosched.core.effects import Book, Claim, Quote
+from cosched.core.events import NOT_HOLDABLE, Booked, Claimed, NodesLost, Quoted, Ready, Requeued
+from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.open_iteration import OpenIteration
+from cosched.core.scheduling.plain_job import HOLDING as HOLDING
+from cosched.core.scheduling.plain_job import QUEUED as QUEUED
+from cosched.core.scheduling.plain_job import READY as READY
+from cosched.core.scheduling.plain_job import RUNNING as RUNNING
+from cosched.core.scheduling.plain_job import PlainJob as PlainJob
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
+from cosched.core.scheduling.slots import MOVES, SLOT, Slots, forget_slot
 from cosched.core.scheduling.starts import RecentStarts
 from cosched.core.story import Why
 
-QUEUED, READY, HOLDING, RUNNING = JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING
-
-
-@dataclass(slots=True)
-class PlainJob:
-    """A job, and what has become of it; instants in s, as in ClusterJob."""
-
-    asked: ClusterJob
-    state: JobState  # changed by `_become` alone
-    size: int  # the nodes on which it starts
-    number: int = 0  # in which order jobs were submitted
-    nodes: int = 0  # that it has
-    passed_over: int = 0
-    released: int = -1
-    wanted_until: int = 0
-    expected: int = FOREVER
-    kept: dict[str, Any] = field(default_factory=dict)  # what others keep of it: plain values
-
-    @property
-    def lacks(self) -> int:
-        """The nodes that others are to give when it starts."""
-        return self.size - self.nodes
-
 
 class PlainScheduler(OpenIteration):
-    """See `OpenScheduler`, `GroupScheduler` and `ElasticScheduler`."""
+    """See `OpenScheduler`, `GroupScheduler` and `ElasticScheduler`; with `slots` also `MeetingScheduler`."""
 
     keeps = frozenset({"lacks", "size"})
 
-    def __init__(self, nodes: int) -> None:
+    def __init__(self, nodes: int, *, slots: bool = False) -> None:
         super().__init__()
+        self.capabilities = replace(self.capabilities, slots=slots)
+        self.keeps = self.keeps | ({SLOT, MOVES} if slots else set())
         self.nodes = self.free = nodes
+        self.slots = Slots(self)
         self.jobs: dict[JobId, PlainJob] = {}  # in the order of their submission
         self.busy: dict[JobId, PlainJob] = {}  # those of them that are not queued, in any order
         self._submitted = 0
         self.starts = RecentStarts()  # none: nobody starts before their turn
         self._going = False  # an iteration is not over yet
         self._events: list[Requeued | NodesLost | Gathered] = []
+        self._given: dict[Hashable, int] = {}  # by `_taker`, until nodes change hands
 
     # What others say
 
@@ -71,11 +59,16 @@ class PlainScheduler(OpenIteration):
         """
         return []
 
+    def _taker(self, job: PlainJob) -> Hashable:
+        """What `_givers` depends on: jobs for which this is equal have the same ones."""
+        return job.asked.id
+
     def _choose(self, now: int) -> PlainJob | None:
         """Return the next job that can have its nodes, if it has not yielded; its size is that on which it starts."""
         free = self.free - self._promised()
         for job in self._in_order(now):
-            if job.passed_over != now + 1 and self._can_have(job, free):
+            has_turn = job.passed_over != now + 1 and self.slots.has_turn(job, now)
+            if has_turn and self._can_have(job, free):
                 return job
         return None
 
@@ -85,9 +78,9 @@ class PlainScheduler(OpenIteration):
 
     def _hold_limit(self, job: PlainJob) -> int:
         """Until when a ready job may hold (Ready)."""
-        return NOT_HOLDABLE if job.lacks else FOREVER
+        return NOT_HOLDABLE if job.lacks else self.slots.hold_limit(job, self._now)
 
-    def _duration(self, job: PlainJob) -> int:
+    def duration(self, job: PlainJob) -> int:
         """For how many seconds it is expected to run."""
         return job.asked.requested
 
@@ -102,7 +95,10 @@ class PlainScheduler(OpenIteration):
         self._submitted += 1
         of_job = job.passed_over, job.released, job.wanted_until, job.expected, kept
         known = PlainJob(job, job.state, size, self._submitted, 0, *of_job)
+        if not self.capabilities.slots:
+            forget_slot(known)
         self.jobs[job.id] = known
+        self.slots.submit(known)
         self._become(known, job.state)
         if job.state in WITH_NODES:
             self._give(known, nodes)
@@ -114,6 +110,7 @@ class PlainScheduler(OpenIteration):
         """See OpenScheduler."""
         self._interrupt()
         known = self.jobs.pop(job)
+        self.slots.drop(known)
         self._give(known, 0)
         self._become(known, how)
         self._changed = True
@@ -167,13 +164,23 @@ class PlainScheduler(OpenIteration):
 
     def _can_have(self, job: PlainJob, free: int) -> bool:
         """Whether the job can have its nodes: of `free` ones, which are promised to nobody, and of those who give."""
-        return job.size <= free or job.size <= free + sum(giver.nodes for giver in self._givers(job))
+        if job.size <= free:
+            return self.slots.lets_start(job, self._now)
+        taker = self._taker(job)
+        if taker not in self._given:
+            self._given[taker] = sum(giver.nodes for giver in self._givers(job))
+        enough = job.size <= free + self._given[taker]
+        return enough and self.slots.lets_start(job, self._now, self._givers(job))
+
+    def can_start(self, job: PlainJob) -> bool:
+        """Whether the job can have its nodes now."""
+        return self._can_have(job, self.free - self._promised())
 
     def _make_ready(self, job: PlainJob) -> Ready:
         self._give(job, self._at_once(job))
         self._become(job, READY)
         self._offered = job.asked.id
-        return Ready(job.asked.id, self._allocation(job), self._hold_limit(job))
+        return Ready(job.asked.id, self.allocation(job), self._hold_limit(job))
 
     def _abandon(self) -> None:
         self._offered, self._going = None, False
@@ -199,10 +206,11 @@ class PlainScheduler(OpenIteration):
                 self._preempt(giver)
         self._give(job, job.size)
         self._become(job, RUNNING)
-        job.expected = now + self._duration(job)
-        return replace(self._allocation(job), start=now, expected=job.expected)
+        self.slots.drop(job)
+        job.expected = now + self.duration(job)
+        return replace(self.allocation(job), start=now, expected=job.expected)
 
-    def _allocation(self, job: PlainJob) -> Allocation:
+    def allocation(self, job: PlainJob) -> Allocation:
         """Return what it will have when it starts."""
         return Allocation(job.size)
 
@@ -241,6 +249,7 @@ class PlainScheduler(OpenIteration):
         self._changed = True
 
     def _become(self, job: PlainJob, state: JobState) -> None:
+        self._nodes_changed()
         job.state = state
         if state in WITH_NODES:
             self.busy[job.asked.id] = job
@@ -248,8 +257,13 @@ class PlainScheduler(OpenIteration):
             self.busy.pop(job.asked.id, None)
 
     def _give(self, job: PlainJob, nodes: int) -> None:
+        self._nodes_changed()
         self.free -= nodes - job.nodes
         job.nodes = nodes
+
+    def _nodes_changed(self) -> None:
+        self._given.clear()
+        self.slots.renew()
 
     def take_events(self) -> list[Requeued | NodesLost | Gathered]:
         """See ElasticScheduler."""
@@ -272,7 +286,7 @@ class PlainScheduler(OpenIteration):
         for other in self._in_order(now) if tried is not None else ():
             if other is tried:
                 return self._can_have(tried, free - self._promised())
-            if not other.asked.paired and other.size <= free:
+            if not other.asked.paired and other.size <= free and self.slots.lets_start(other, now):
                 free -= other.size
         return False
 
@@ -281,7 +295,12 @@ class PlainScheduler(OpenIteration):
         if not self._would_start(job, now):
             return NOT_NOW
         self._keep(job, changed=self._changed)
-        ready = self._make_ready(self.jobs[job])
+        return self.make_ready_aside(self.jobs[job])
+
+    def make_ready_aside(self, job: PlainJob) -> Allocation:
+        """Make a queued job ready, for whose answer no iteration waits."""
+        self._interrupt()
+        ready = self._make_ready(job)
         self._offered = None
         return ready.allocation
 
@@ -301,6 +320,40 @@ class PlainScheduler(OpenIteration):
         if job in self.jobs:
             self.jobs[job].asked = replace(self.jobs[job].asked, paired=paired)
 
+    # Slots
+
+    def want(self, job: JobId, wanted: bool) -> None:
+        """See MeetingScheduler: nobody starts before their turn."""
+
+    def quote(self, effect: Quote, now: int) -> Quoted:
+        """See MeetingScheduler."""
+        return self.slots.quote(effect, now)
+
+    def book(self, effect: Book, now: int) -> Booked:
+        """See MeetingScheduler."""
+        return self.slots.book(effect, now)
+
+    def move_slot(self, job: JobId, moves: SlotMoves) -> None:
+        """See MeetingScheduler."""
+        self.slots.move(job, moves)
+
+    def unbook(self, job: JobId, now: int) -> None:
+        """See MeetingScheduler."""
+        self.slots.unbook(job, now)
+
+    def claim(self, effect: Claim, now: int) -> Claimed:
+        """See MeetingScheduler."""
+        return self.slots.claim(effect, now)
+
+    def end_turn(self, job: JobId) -> None:
+        """See MeetingScheduler: no iteration waits at such turns."""
+
+    def change_beside(self, job: JobId) -> None:
+        """An iteration is due, for which one that waits for this job's answer goes on."""
+        if self._offered != job:
+            self._interrupt()
+        self._changed = True
+
     # Copies, on which it is played what will come (Playable)
 
     def copy(self) -> Self:
@@ -308,6 +361,9 @@ class PlainScheduler(OpenIteration):
         other = copy(self)
         other.jobs = {id: replace(job, kept=dict(job.kept)) for id, job in self.jobs.items()}
         other.busy = {id: other.jobs[id] for id in self.busy}
+        other.slots, other._given = Slots(other), {}
+        for job in other.jobs.values():
+            other.slots.submit(job)
         other.starts, other._events = RecentStarts(), []
         other._kept, other._have_changed = dict(self._kept), {}
         other._abandon()

@@ -215,6 +215,12 @@ class MeetingScheduler(Scheduler, Protocol):
         """Go on after the turn (MayBeEarlier) of a queued job, if it is its turn."""
 
 
+def planning(scheduler: object) -> MeetingScheduler | None:
+    """Return a scheduler that plans ahead, with its settings; None: it does not, whatever it could do."""
+    able = getattr(scheduler, "capabilities", Capabilities(slots=True)).slots
+    return scheduler if able and isinstance(scheduler, MeetingScheduler) else None
+
+
 class OpenScheduler(Scheduler, Protocol):
     """The scheduler of a live domain, whose jobs come and go. `SchedulerBase` has what most need not say."""
 

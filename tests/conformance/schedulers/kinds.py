@@ -108,7 +108,9 @@ SCHEDULERS: Mapping[str, Callable[[], OpenScheduler]] = {
         for name, chosen in HETEROGENEOUS_SETTINGS.items()
     },
     "plain": lambda: PlainScheduler(NODES),
+    "plain-slots": lambda: PlainScheduler(NODES, slots=True),
     "express": lambda: example.EXPRESS.open(example.ExpressSettings(NODES, 10)),
+    "express-slots": lambda: example.EXPRESS.open(example.ExpressSettings(NODES, 10, slots=True)),
 }
 
 
@@ -120,7 +122,7 @@ def columns(name: str, random: Random, nodes: int) -> object:
         return random.choice([None, Moldable(), Moldable()])
     if name.startswith("heterogeneous"):
         return Classed(random.choice("1248"), random.choice(list(Priority)))
-    return {"steady": random.choice([0, 0, 1])} if name == "express" else {}
+    return {"steady": random.choice([0, 0, 1])} if name.startswith("express") else {}
 
 
 def of_size(name: str, nodes: int) -> object:

@@ -35,7 +35,7 @@ MEETING = [SCHEMES[0], (MEET, MEET), (MEET, HOLD), (YIELD, MEET), *SCHEMES[1:]]
 PAIRS = {
     "batch": MEETING,
     "fluid": MEETING,
-    "express": [SCHEMES[0], (YIELD, MEET), (HOLD, MEET), *SCHEMES[1:]],  # domain a gives no slots
+    "express": MEETING,
     "molding": SCHEMES,  # no domain gives slots
     "heterogeneous": MEETING,
     "external": MEETING,
@@ -50,7 +50,7 @@ MEETING_GROUPS = [OF_THREE[0], *MIXTURES, *OF_THREE[1:]]
 GROUPS = {
     "batch": MEETING_GROUPS,
     "fluid": MEETING_GROUPS,
-    "express": [OF_THREE[0], MIXTURES[1], *OF_THREE[1:]],
+    "express": MEETING_GROUPS,
     "molding": OF_THREE,
     "heterogeneous": MEETING_GROUPS,
     "external": MEETING_GROUPS,

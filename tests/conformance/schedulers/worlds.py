@@ -66,7 +66,7 @@ class ExpressNode(Node):
     kind = example.EXPRESS
 
     def _scheduler(self):
-        return example.EXPRESS.open(example.ExpressSettings(10, self.express))
+        return example.EXPRESS.open(example.ExpressSettings(10, self.express, self.settings.slots))
 
     def columns(self, record):
         return json.dumps({"steady": "yes"}) if record.id % 4 == 3 else None

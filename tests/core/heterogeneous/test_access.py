@@ -7,7 +7,6 @@ import re
 import pytest
 
 from cosched.core.scheduling.heterogeneous.jobs import Classed, Priority
-from cosched.core.scheduling.heterogeneous.meeting import heterogeneous
 from cosched.core.scheduling.heterogeneous.scheduler import Heterogeneous
 from cosched.core.scheduling.heterogeneous.settings import Algorithm, HeterogeneousSettings
 from cosched.core.scheduling.heterogeneous.site import Cluster, Machine, Restricted, Site
@@ -23,7 +22,7 @@ def opened(algorithm: Algorithm = Algorithm.PJS, **closed: str) -> Heterogeneous
     """All that is `closed` is for ann only."""
     users = {(Restricted[what], name): ANN for what, name in closed.items()}
     site = Site(MACHINES, (Cluster("ab", (0, 1), 2),), users=users)
-    return heterogeneous(HeterogeneousSettings(site, TIMES, algorithm))
+    return Heterogeneous(HeterogeneousSettings(site, TIMES, algorithm))
 
 
 def started(scheduler: Heterogeneous, *owners: str) -> list[str]:

@@ -10,7 +10,7 @@ from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import MayBeEarlier
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.scheduling.heterogeneous.jobs import Classed, Priority
-from cosched.core.scheduling.heterogeneous.meeting import HeterogeneousMeeting, heterogeneous
+from cosched.core.scheduling.heterogeneous.scheduler import Heterogeneous
 from cosched.core.scheduling.heterogeneous.settings import Algorithm, HeterogeneousSettings
 from cosched.core.scheduling.heterogeneous.site import Cluster, Machine, Site
 from cosched.core.scheduling.scheduler import ClusterJob
@@ -20,11 +20,9 @@ LOW, MEDIUM, HIGH = Priority.LOW, Priority.MEDIUM, Priority.HIGH
 
 
 @pytest.fixture
-def scheduler() -> HeterogeneousMeeting:
+def scheduler() -> Heterogeneous:
     site = Site((Machine("a", "x"), Machine("b", "x")), (Cluster("both", (0, 1), 2),), preemptive=True)
-    made = heterogeneous(HeterogeneousSettings(site, TIMES, Algorithm.MCT, slots=True))
-    assert isinstance(made, HeterogeneousMeeting)
-    return made
+    return Heterogeneous(HeterogeneousSettings(site, TIMES, Algorithm.MCT, slots=True))
 
 
 def submit(scheduler, job: str, says: str = "one", priority: Priority = MEDIUM, now: int = 0, *, paired=False) -> None:

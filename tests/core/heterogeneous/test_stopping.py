@@ -9,7 +9,6 @@ from cosched.core.effects import Book, Claim
 from cosched.core.events import Requeued
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.scheduling.heterogeneous.jobs import Classed, Priority
-from cosched.core.scheduling.heterogeneous.meeting import heterogeneous
 from cosched.core.scheduling.heterogeneous.scheduler import Heterogeneous
 from cosched.core.scheduling.heterogeneous.settings import Algorithm, HeterogeneousSettings
 from cosched.core.scheduling.heterogeneous.site import Machine, Site
@@ -20,7 +19,7 @@ LOW, HIGH = Priority.LOW, Priority.HIGH
 
 
 def a_site(*, lags: bool = True, slots: bool = False) -> Heterogeneous:
-    made = heterogeneous(HeterogeneousSettings(ONE, {("one", "a"): 30}, Algorithm.MCT, slots=slots))
+    made = Heterogeneous(HeterogeneousSettings(ONE, {("one", "a"): 30}, Algorithm.MCT, slots=slots))
     if lags:
         made.lag()
     return made

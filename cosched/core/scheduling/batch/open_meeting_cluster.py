@@ -21,6 +21,7 @@ from cosched.core.protocol import JobId
 from cosched.core.scheduling.batch.kernels import answers
 from cosched.core.scheduling.batch.meeting_cluster import MeetingCluster
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
+from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.primitives import occupancy, ordering
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
@@ -34,6 +35,7 @@ def open_cluster(settings: ClusterSettings) -> OpenCluster:
 class OpenMeetingCluster(OpenCluster):
     """The nodes and the queue of one live domain: `core.scheduling.scheduler.MeetingScheduler`."""
 
+    capabilities = Capabilities(slots=True)
     kind = MeetingCluster
     _cluster: MeetingCluster
 

@@ -9,6 +9,7 @@ from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import Booked, Claimed, Quoted
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
+from cosched.core.scheduling.capabilities import Capabilities
 from cosched.core.scheduling.fluid.cluster import FluidCluster
 from cosched.core.scheduling.fluid.kernels import booking, forecast, harvest, promises
 from cosched.core.scheduling.fluid.settings import FluidSettings
@@ -25,6 +26,8 @@ def fluid_cluster(settings: FluidSettings) -> FluidCluster:
 
 class FluidMeetingCluster(FluidCluster):
     """Processors, queue, running jobs and slots."""
+
+    capabilities = Capabilities(resize=True, slots=True)
 
     def submit(self, job: ClusterJob) -> None:
         """See FluidCluster."""

@@ -1,212 +1,279 @@
-"""The scheduler of a heterogeneous domain (docs/heterogeneous.md): how commitments start and are tried.
+"""The scheduler of a heterogeneous domain (docs/heterogeneous.md): a `core.scheduling.scheduler.MeetingScheduler`.
 
-A job with a mate takes the machines of others when it starts, and loses nothing if its mate refuses. Where a run that
-is stopped needs time to end (`lag`), it stops others first, and is ready once nothing is left of them.
+It holds its commitments, the lines in which they start, the machines that change hands, and the slots.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from itertools import takewhile
+from typing import Any
 
 from cosched.core.allocation import Allocation, Gathered
-from cosched.core.events import Ready
+from cosched.core.events import NodesLost, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
-from cosched.core.scheduling.heterogeneous.calls import CANNOT
-from cosched.core.scheduling.heterogeneous.committing import Committing
+from cosched.core.scheduling.heterogeneous.commitments import KEPT, PREEMPTED, Commitments
+from cosched.core.scheduling.heterogeneous.handover import LEAVING, Handover
 from cosched.core.scheduling.heterogeneous.jobs import Priority
-from cosched.core.scheduling.heterogeneous.plan import Commitment
-from cosched.core.scheduling.heterogeneous.settings import HeterogeneousSettings
-from cosched.core.scheduling.in_vain import InVain
-from cosched.core.scheduling.plain import QUEUED, READY, RUNNING, PlainJob
+from cosched.core.scheduling.heterogeneous.lines import Lines
+from cosched.core.scheduling.heterogeneous.settings import CAPABILITIES, HeterogeneousSettings
+from cosched.core.scheduling.heterogeneous.slots import MachineSlots
+from cosched.core.scheduling.heterogeneous.tables import site_tables
+from cosched.core.scheduling.plain import HOLDING, QUEUED, READY, RUNNING, PlainJob, PlainScheduler
+from cosched.core.scheduling.scheduler import ClusterJob
+
+COUNTED = ("preempted", "displaced", "parallel")
 
 
-class Heterogeneous(Committing):
-    """See Scheduler: a commitment starts when it is the first on all its machines, and these are free."""
+class Heterogeneous(PlainScheduler):
+    """See Scheduler: jobs are committed to machines that are not alike, and start there."""
+
+    capabilities = CAPABILITIES
+    keeps = PlainScheduler.keeps | KEPT | {LEAVING}
+    slots: MachineSlots
 
     def __init__(self, settings: HeterogeneousSettings) -> None:
-        super().__init__(settings)
-        self._stopped_others: set[JobId] = set()  # jobs with mates that have not started since
-        self._vain = InVain()
-        self._asked: JobId | None = None  # whose mate asks for it just now
-        self._stops_later: Callable[[JobId], bool] = lambda _: False
+        super().__init__(settings.nodes, slots=settings.slots)
+        site = self._site = settings.site
+        self.capabilities = replace(self.capabilities, preempt=site.preemptive)
+        self.site_tables = site_tables(settings)
+        self.commitments = Commitments(settings, self.note)
+        resources = self.commitments.resources
+        self.run_times = resources.run_times
+        self.slots = MachineSlots(self)
+        self._handover = Handover(resources.index, resources.names)
+        parts = self.commitments, self._handover, self.slots
+        self._lines = Lines(self.jobs, *parts, self._make_room, preemptive=site.preemptive)
+        self._counts = dict.fromkeys(COUNTED, 0)
+
+    def note(self, job: JobId) -> None:
+        """More is to be kept of a job."""
+        self._have_changed[job] = None
+
+    # Jobs in and out
+
+    def check(self, job: ClusterJob) -> None:
+        """See OpenScheduler."""
+        self.commitments.check(job)
+
+    def submit(self, job: ClusterJob) -> None:
+        """See OpenScheduler; ValueError if the job cannot run here."""
+        self.check(job)
+        super().submit(job)
+        known = self.jobs[job.id]
+        self._handover.take_up(job.id, known.kept)
+        if not self.commitments.submit(known, self._now):
+            self.slots.drop(known)
+
+    def learn(self, job: JobId, seconds: int) -> None:
+        """See OpenScheduler."""
+        self.commitments.learn(self.jobs[job], seconds)
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
-        """See Committing."""
+        """See OpenScheduler."""
         self._gives_back(job)
-        self._vain.forget(job)
+        self._handover.vain.forget(job)
+        self.commitments.plan.loose |= job in self.slots.booked
         super().leave(job, now, how)
+        self.commitments.leave(job, now)
+        self.commitments.touched.update(self._handover.left(job))
 
-    def reschedule(self, job: JobId | None = None) -> None:
-        """See Scheduler: what has changed for a job may be that its mate is there, or that it starts alone."""
-        if job is not None:
-            self._vain.forget(job)
-        super().reschedule(job)
+    def lag(self) -> None:
+        """See OpenScheduler: machines are free once nothing is left of a run that is stopped."""
+        self._handover.lags = True
+
+    def uses(self, job: JobId, nodes: int) -> None:
+        """See OpenScheduler; 0: nothing is left of the run of a job that was preempted."""
+        if not nodes and (machines := self._handover.left(job)):
+            self.commitments.touched.update(machines)
+            self.note(job)
+            self.reschedule()
+
+    def _to_keep(self, job: PlainJob) -> dict[str, Any]:  # type: ignore[override]
+        return {**super()._to_keep(job), **self._handover.kept(job.asked.id), **self.commitments.kept(job)}
+
+    def _order(self, queued: Iterable[PlainJob]) -> Iterable[PlainJob]:
+        return sorted(queued, key=self.commitments.place_in_order)
+
+    # Passes
+
+    def enter(self, now: int) -> None:
+        """See OpenScheduler."""
+        super().enter(now)
+        if self._site.quantum and (due := self.commitments.due) is not None and due <= now:
+            self.reschedule()
+
+    def next_event(self, now: int) -> int | None:
+        """See OpenScheduler."""
+        instants = [super().next_event(now), self.commitments.due]
+        return min((at for at in instants if at is not None and at > now), default=None)
+
+    def _begin(self, now: int) -> None:
+        super()._begin(now)
+        commitments = self.commitments
+        if (due := commitments.due) is not None and due <= now:
+            self._pass(now)
+        for job in {*commitments.set_back, *self.slots.booked}:  # what it kept from starting may start now
+            commitments.touched.update(commitments.members(self.jobs[job]))
+        self._lines.after_release = any(self.jobs[job].released == now for job in commitments.set_back)
+        if self._lines.after_release:
+            commitments.touched.update(range(commitments.resources.machines))
+
+    def _pass(self, now: int) -> None:
+        """Place the jobs of all queues, one after the other; what was set back is planned again."""
+        for priority, chosen in self.commitments.begin(self.jobs, now):
+            preempts = priority is Priority.HIGH and self._site.preemptive
+            for job, resource, start in self.commitments.place(chosen, now, preempts=preempts):
+                if preempts:
+                    self._take_from_low(job, resource, start, now)
+
+    def _take_from_low(self, job: PlainJob, resource: int, start: int, now: int) -> None:
+        """Low commitments that are in the way go back to their queue, and what runs is stopped.
+
+        A job that waits for a mate stops others only when it starts.
+        """
+        plan = self.commitments.plan
+        for commitment in plan.displaced(resource, start):
+            other = self.jobs[commitment.job]
+            if not commitment.has_machines:
+                self._counts["displaced"] += 1
+                self.commitments.to_queue(other, now)
+            elif job.asked.paired:
+                plan.loose = True  # until it starts it comes behind that one
+            else:
+                self._preempt(other)
+
+    def _preempt(self, job: PlainJob) -> None:
+        if job.state in (READY, HOLDING):  # a job is ready beside one that holds, and this starts first
+            self._events.append(NodesLost(job.asked.id))
+            self._kept.pop(job.asked.id, None)
+            self._queue(job)
+        else:
+            self._counts["preempted"] += 1
+            job.kept[PREEMPTED] = job.kept.get(PREEMPTED, 0) + 1
+            self._handover.ends(job.asked.id, self.commitments.members(job))
+            super()._preempt(job)
+        self.commitments.to_queue(job, self._now)
 
     # Starts
 
     def next(self, now: int) -> Ready | None:
         """See Scheduler. What was stopped is placed anew at once."""
         ready = super().next(now)
-        while self._lags and ready is None and self._changed and self._offered is None:
+        while self._handover.lags and ready is None and self._changed and self._offered is None:
             ready = super().next(now)
         return ready
 
+    def reschedule(self, job: JobId | None = None) -> None:
+        """See Scheduler: what has changed for a job may be that its mate is there, or that it starts alone."""
+        if job is not None:
+            self._handover.vain.forget(job)
+        super().reschedule(job)
+
     def _choose(self, now: int) -> PlainJob | None:
-        """Return the earliest commitment that is the first on all its machines."""
-        found: dict[JobId, PlainJob] = {}
-        for machine in list(self._touched):
-            job = self._first(machine, now)
-            if job is not None and job.asked.id in found:
-                continue
-            if job is None or not self._is_next(job, now):
-                self._touched.discard(machine)
-            else:
-                found[job.asked.id] = job
-        turn = {id: (self._turn(job, now), self._commitment(job).order) for id, job in found.items()}
-        chosen = found[min(turn, key=turn.__getitem__)] if turn else None
+        chosen = self._lines.next_job(now)
         if chosen is not None:
-            chosen.size = len(self._members(chosen))
+            chosen.size = len(self.commitments.members(chosen))
         return chosen
 
-    def _is_next(self, job: PlainJob, now: int) -> bool:
-        members = self._members(job)
-        is_first = all(self._first(member, now) is job for member in members)
-        return is_first and self._may_start(job.asked.id, members, self._duration(job), now) and self._are_left(job)
-
-    def _are_left(self, job: PlainJob) -> bool:
+    def _make_room(self, job: PlainJob) -> bool:
         """Whether the job's machines are free, or it takes them when it starts; else those who have them are stopped.
 
         A job without a mate starts anyway, and its launch waits.
         """
-        if not self._lags or not job.asked.paired:
+        if not self._handover.lags or not job.asked.paired:
             return True
-        stops_later = self._asked is None and self._stops_later(job.asked.id)
-        for giver in () if stops_later else self._givers(job):
-            runs = giver.state is RUNNING
+        for giver in () if self._handover.stops_later(job.asked.id) else self._givers(job):
+            if giver.state is RUNNING:
+                self._handover.stopped_for(job.asked.id)
             self._preempt(giver)
-            if runs:
-                self._stopped_others.add(job.asked.id)
-        return self._leaving_none(self._members(job))
+        return self._handover.none_leaves(self.commitments.members(job))
 
     def stop_later(self, may: Callable[[JobId], bool]) -> None:
         """See StopsLater."""
-        self._stops_later = may
+        self._handover.may_stop_later = may
 
     def stops_others(self, job: JobId) -> bool:
         """See StopsLater."""
         known = self.jobs.get(job)
         return known is not None and known.state is READY and bool(self._givers(known))
 
-    def _leaving_none(self, members: Sequence[int]) -> bool:
-        return all(machines.isdisjoint(members) for machines in self._leaving.values())
+    def is_free_for(self, job: PlainJob) -> bool:
+        """Whether the machines of a job, whose slot has come, are free, or it takes them when it starts."""
+        self._handover.asked, plan = job.asked.id, self.commitments.plan
+        having = (of for machine in self.commitments.members(job) for of in plan.having(machine))
+        is_free = all(self._lines.gives_way(of, job, self._now) for of in having) and self._make_room(job)
+        self._handover.asked = None
+        if is_free:
+            job.size = len(self.commitments.members(job))
+        return is_free
 
     def _gives_back(self, job: JobId) -> None:
         """The job does not start: if others were stopped for it, that was in vain."""
-        if job in self._stopped_others:
-            self._stopped_others.discard(job)
-            self._vain.count(job, self._now)
+        if self._handover.in_vain(job, self._now):
             self._events.append(Gathered(job, 0, in_vain=True))
 
-    def _may_start(self, id: JobId, members: Sequence[int], seconds: int, now: int) -> bool:  # noqa: ARG002
-        """Return whether the job may start now, and run for so long, for all that is promised."""
-        return True
-
-    def _has_turn(self, job: PlainJob, now: int) -> bool:
-        return job.passed_over != now + 1
-
-    def _first(self, machine: int, now: int) -> PlainJob | None:
-        """Return the job that may have the machine now; a job that waits for a mate may though a low one runs there."""
-        line = self._plan.lines[machine]
-        waiting = (self.jobs[of.job] for of in line if not of.has_machines)
-        waiting = (job for job in waiting if self._has_turn(job, now))
-        in_turn = sorted(waiting, key=lambda job: self._turn(job, now)) if self._after_release else waiting
-        first = next(iter(in_turn), None)
-        if first is None or not all(self._gives_way(of, first) for of in self._plan.having(machine)):
-            return None
-        return first
-
-    def _turn(self, job: PlainJob, now: int) -> int:
-        """After a release wanted jobs come first, and the released last, on all machines (coscheduling.md)."""
-        wanted = self._after_release and now < job.wanted_until
-        return 2 if job.released == now else 0 if wanted else 1
-
-    def _gives_way(self, commitment: Commitment, job: PlainJob) -> bool:
-        """Return whether the job may be ready though this one has a machine of it, which it takes when it starts."""
-        return commitment.is_low and not commitment.is_ready and self._takes(job)
-
-    def _takes(self, job: PlainJob) -> bool:
-        """Return whether the job takes machines from low ones only when it starts."""
-        preempts = self._site.preemptive and job.asked.paired and self._priority(job) is Priority.HIGH
-        id = job.asked.id
-        return preempts and not self._vain.waits(id, self._now, asked=id == self._asked)
-
     def _givers(self, job: PlainJob) -> list[PlainJob]:
-        """Return those that have its machines."""
-        having = (of for machine in self._members(job) for of in self._plan.having(machine))
-        others = {of.job for of in having if of.job != job.asked.id}
-        return sorted((self.jobs[id] for id in others), key=lambda other: other.number)
+        return self._lines.givers(job)
 
     def _at_once(self, job: PlainJob) -> int:
-        taken = {machine for giver in self._givers(job) for machine in self._members(giver)}
-        return len(set(self._members(job)) - taken)
+        members = self.commitments.members
+        taken = {machine for giver in self._givers(job) for machine in members(giver)}
+        return len(set(members(job)) - taken)
 
     def _make_ready(self, job: PlainJob) -> Ready:
         ready = super()._make_ready(job)
-        self._set_back.discard(job.asked.id)
-        self._settle(job, self._now)
+        self.commitments.set_back.discard(job.asked.id)
+        self.commitments.settle(job, self._now)
         return ready
 
     def _run(self, job: PlainJob, now: int) -> Allocation:
         for giver in self._givers(job):
             self._preempt(giver)
-        self._stopped_others.discard(job.asked.id)
-        self._vain.forget(job.asked.id)
+        self._handover.started(job.asked.id)
         self._counts["parallel"] += job.size > 1
-        self._homes.pop(job.asked.id, None)
-        self._queue_of.pop(job.asked.id, None)
-        self._set_back.discard(job.asked.id)
+        self.commitments.stays(job.asked.id)
         allocation = super()._run(job, now)
-        self._commitment(job).start = now
-        self._settle(job, now)
-        return replace(allocation, ends_by=now + max(job.asked.requested, self._duration(job)))
+        self.commitments.start(job, now)
+        return replace(allocation, ends_by=now + max(job.asked.requested, self.duration(job)))
 
-    def _duration(self, job: PlainJob) -> int:
-        return self._commitment(job).seconds
+    def duration(self, job: PlainJob) -> int:
+        """See PlainScheduler."""
+        return self.commitments.of(job).seconds
 
-    def _allocation(self, job: PlainJob) -> Allocation:
-        names, commitment = self._resources.names, self._commitment(job)
-        where = tuple(names[machine] for machine in self._members(job))
-        stated = self._resources.stated(self._says(job).job_class, commitment.resource)
+    def allocation(self, job: PlainJob) -> Allocation:
+        """See PlainScheduler."""
+        resources, commitment = self.commitments.resources, self.commitments.of(job)
+        where = tuple(resources.names[machine] for machine in self.commitments.members(job))
+        stated = resources.stated(self.commitments.says(job).job_class, commitment.resource)
         rate = Fraction(max(1, job.asked.requested), stated)
-        return Allocation(len(where), rate=rate, where=where, resource=names[commitment.resource])
+        return Allocation(len(where), rate=rate, where=where, resource=resources.names[commitment.resource])
 
     # Answers
 
     def hold(self, job: JobId, now: int, until: int) -> None:
         """See Scheduler."""
         super().hold(job, now, until)
-        self._settle(self.jobs[job], now)
+        self.commitments.settle(self.jobs[job], now)
 
     def ask_again(self, job: JobId) -> None:
         """See Scheduler."""
         super().ask_again(job)
-        self._settle(self.jobs[job], self._now)
+        self.commitments.settle(self.jobs[job], self._now)
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
         """See Scheduler."""
         super().pass_over(job, now, boost)
         self._gives_back(job)
-        self._note_set_back(self.jobs[job])
+        self.commitments.note_set_back(self.jobs[job])
 
     def release(self, job: JobId, now: int) -> None:
         """See Scheduler."""
         super().release(job, now)
         self._gives_back(job)
-        self._note_set_back(self.jobs[job])
+        self.commitments.note_set_back(self.jobs[job])
 
     def give_back(self, job: JobId, now: int) -> None:
         """See GroupScheduler."""
@@ -214,70 +281,35 @@ class Heterogeneous(Committing):
         self._gives_back(job)
 
     def _queue(self, job: PlainJob) -> None:
-        """A job goes back to where it was before it was tried elsewhere."""
-        id = job.asked.id
         super()._queue(job)
-        self._settle(job, self._now)
-        if id in self._homes:
-            home, order = self._homes[id], self._commitment(job).order
-            self._to_queue(job, self._now)
-            if home is not None:
-                del self._queue_of[id]
-                self._plan.add(Commitment(id, *home, order, is_low=self._is_low(job)))
-                self._plan.loose = True
-                self._touched.update(self._members(job))
+        self.commitments.settle(job, self._now)
+        self.commitments.go_home(job, self._now)
 
     def count_paired(self, job: JobId, paired: bool) -> None:
         """See Scheduler."""
         super().count_paired(job, paired)
         if job in self.jobs:
-            self._settle(self.jobs[job], self._now)
-
-    # What peers ask for
+            self.commitments.settle(self.jobs[job], self._now)
 
     def _would_start(self, job: JobId, now: int) -> bool:
         """Whether it could start on its resource, or on another one that is free; if so, it is committed to that."""
-        tried, self._asked = self.jobs.get(job), job
-        resource = self._free_for(tried, now) if tried is not None and tried.state is QUEUED else None
-        self._asked = None
+        tried, self._handover.asked = self.jobs.get(job), job
+        resource = self._lines.free_for(tried, now) if tried is not None and tried.state is QUEUED else None
+        self._handover.asked = None
         if tried is None or resource is None:
             return False
-        planned = self._plan.of(job)
-        if planned is None or planned.resource != resource:
-            self._ordered += planned is None
-            home, order = (
-                (None, self._ordered) if planned is None else ((planned.resource, planned.seconds), planned.order)
-            )
-            self._forget(job, now)
-            self._homes[job] = home
-            seconds = self._seconds(tried, resource)
-            made = Commitment(job, resource, seconds, order, now, now + seconds, is_low=self._is_low(tried))
-            self._plan.add(made)
-        tried.size = len(self._resources.members[resource])
+        self.commitments.try_on(tried, resource, now)
+        tried.size = len(self.commitments.resources.members[resource])
         return True
 
-    def _free_for(self, job: PlainJob, now: int) -> int | None:
-        """The job's resource, if all before it wait for mates; else one without commitments, where it ends first."""
-        lines, members = self._plan.lines, self._resources.members
-        planned = self._plan.of(job.asked.id)
-        if planned is not None:
-            own = members[planned.resource]
-            passes = all(self._lets_pass(lines[machine], job, now) for machine in own)
-            if passes and self._may_start(job.asked.id, own, planned.seconds, now):
-                return planned.resource if self._are_left(job) else None
-        unused = [of for of in self._resources.order(set()) if not any(lines[machine] for machine in members[of])]
-        unused = [of for of in unused if self._leaving_none(members[of])]
-        able = [of for of in unused if self._seconds(job, of) < CANNOT]
-        return min(able, key=lambda of: self._seconds(job, of), default=None)
+    # Numbers
 
-    def _lets_pass(self, line: list[Commitment], job: PlainJob, now: int) -> bool:
-        """Return whether all before the job give way to it, or are passed over as they wait for mates."""
-        for of in takewhile(lambda of: of.job != job.asked.id, line):
-            other = self.jobs[of.job]
-            behind = other.asked.paired or other.released == now
-            if not (self._gives_way(of, job) if of.has_machines else behind):
-                return False
-        return True
+    def counts(self) -> Mapping[str, Any]:
+        """See OpenScheduler."""
+        return dict(self._counts)
 
-    def _seconds(self, job: PlainJob, resource: int) -> int:
-        return int(self._resources.row_for(*self._whose(job))[resource])
+    kept_of_domain = counts
+
+    def recall(self, kept: Mapping[str, Any]) -> None:
+        """See OpenScheduler."""
+        self._counts = dict(kept)

@@ -96,7 +96,7 @@ class Molding(PlainScheduler):
     def _running(self, now: int) -> Iterator[Running]:
         """Return the jobs that have nodes; a ready one is about to start."""
         for id, job in self.busy.items():
-            yield Running(id, job.nodes, now + self._duration(job) if job.state is READY else job.expected)
+            yield Running(id, job.nodes, now + self.duration(job) if job.state is READY else job.expected)
 
     def _begin(self, now: int) -> None:
         super()._begin(now)
@@ -174,11 +174,11 @@ class Molding(PlainScheduler):
         self._expanded += job.size > job.asked.nodes
         return super()._run(job, now)
 
-    def _duration(self, job: PlainJob) -> int:
+    def duration(self, job: PlainJob) -> int:
         return run_time(self._molded[job.asked.id], job.size)
 
-    def _allocation(self, job: PlainJob) -> Allocation:
-        return Allocation(job.size, rate=Fraction(job.asked.requested, self._duration(job)))
+    def allocation(self, job: PlainJob) -> Allocation:
+        return Allocation(job.size, rate=Fraction(job.asked.requested, self.duration(job)))
 
     def counts(self) -> Mapping[str, Any]:
         return {"shrunk": self._shrunk, "expanded": self._expanded}
