@@ -65,9 +65,9 @@ class PlainScheduler(OpenIteration):
 
     def _choose(self, now: int) -> PlainJob | None:
         """Return the next job that can have its nodes, if it has not yielded; its size is that on which it starts."""
-        free = self.free - self._promised()
+        free, booked = self.free - self._promised(), self.slots.booked
         for job in self._in_order(now):
-            has_turn = job.passed_over != now + 1 and self.slots.has_turn(job, now)
+            has_turn = job.passed_over != now + 1 and (not booked or self.slots.has_turn(job, now))
             if has_turn and self._can_have(job, free):
                 return job
         return None

@@ -154,17 +154,14 @@ class Rows:
         state.jobs[: len(kept)] = records[kept]
         state.machine[:] = old.machine
         machine = state.machine[0]
-        queue = [row for row in old.queue[: machine["queued"]].tolist() if self._queues(row)]
+        queue = old.queue[: machine["queued"]]
+        queue = queue[records["state"][queue] < LEFT_QUEUE]
         running = old.running[: machine["running"]]
         state.queue[: len(queue)], state.running[: len(running)] = now_at[queue], now_at[running]
         machine["head"], machine["queued"] = 0, len(queue)
         machine["failed"], machine["planned_for"] = now_at[machine["failed"]], NONE
         self._row = {job.id: row for row, job in enumerate(self._job)}
         self._use(state)
-
-    def _queues(self, row: int) -> bool:
-        """Return whether it is a job that has not left the queue for good."""
-        return bool(self.jobs["state"][row] < LEFT_QUEUE)
 
     # Jobs by their ids
 
