@@ -64,6 +64,11 @@ class OpenIteration(SchedulerBase, ABC):
     def _passes_over(self, now: int) -> bool:
         """Return whether some queued job has yielded at this instant."""
 
+    @property
+    def now(self) -> int:
+        """The instant, in s."""
+        return self._now
+
     # Iterations
 
     def _begin(self, now: int) -> None:
