@@ -49,7 +49,7 @@ class PlainScheduler(OpenIteration):
     # What others say
 
     def _order(self, queued: Iterable[PlainJob]) -> Iterable[PlainJob]:
-        """In which order jobs have their turn."""
+        """Return in which order jobs have their turn."""
         return queued
 
     def _givers(self, job: PlainJob) -> list[PlainJob]:  # noqa: ARG002
@@ -60,7 +60,7 @@ class PlainScheduler(OpenIteration):
         return []
 
     def _taker(self, job: PlainJob) -> Hashable:
-        """What `_givers` depends on: jobs for which this is equal have the same ones."""
+        """Return what `_givers` depends on: jobs for which this is equal have the same ones."""
         return job.asked.id
 
     def _choose(self, now: int) -> PlainJob | None:
@@ -77,11 +77,11 @@ class PlainScheduler(OpenIteration):
         return min(job.size, self.free)
 
     def _hold_limit(self, job: PlainJob) -> int:
-        """Until when a ready job may hold (Ready)."""
+        """Return until when a ready job may hold (Ready)."""
         return NOT_HOLDABLE if job.lacks else self.slots.hold_limit(job, self._now)
 
     def duration(self, job: PlainJob) -> int:
-        """For how many seconds it is expected to run."""
+        """Return for how many seconds it is expected to run."""
         return job.asked.requested
 
     # Jobs in and out
@@ -163,7 +163,7 @@ class PlainScheduler(OpenIteration):
         return sum(job.lacks for job in self.busy.values() if job.state is READY)
 
     def _can_have(self, job: PlainJob, free: int) -> bool:
-        """Whether the job can have its nodes: of `free` ones, which are promised to nobody, and of those who give."""
+        """Return whether the job can have its nodes: `free` ones, which are promised to nobody, and of those who give."""
         if job.size <= free:
             return self.slots.lets_start(job, self._now)
         taker = self._taker(job)
@@ -173,7 +173,7 @@ class PlainScheduler(OpenIteration):
         return enough and self.slots.lets_start(job, self._now, self._givers(job))
 
     def can_start(self, job: PlainJob) -> bool:
-        """Whether the job can have its nodes now."""
+        """Return whether the job can have its nodes now."""
         return self._can_have(job, self.free - self._promised())
 
     def _make_ready(self, job: PlainJob) -> Ready:

@@ -48,7 +48,7 @@ class Holder(Protocol):
         """Return what it will have when it starts."""
 
     def can_start(self, job: PlainJob) -> bool:
-        """Whether a queued job can have its nodes now."""
+        """Return whether a queued job can have its nodes now."""
 
     def make_ready_aside(self, job: PlainJob) -> Allocation:
         """Make a queued job ready, for whose answer no iteration waits."""
@@ -160,7 +160,7 @@ class Slots:
     # Turns, beside slots
 
     def has_turn(self, job: PlainJob, now: int) -> bool:
-        """Whether the job has its turn, though it may have a slot that must not move."""
+        """Return whether the job has its turn, though it may have a slot that must not move."""
         return job not in self or now >= job.kept[SLOT] or job.kept.get(MOVES) != SlotMoves.NEVER
 
     # What counts nodes: schedulers of other machines say this anew
@@ -185,7 +185,7 @@ class Slots:
         return self._scheduler.can_start(job)
 
     def lets_start(self, job: PlainJob, now: int, givers: Collection[PlainJob] = ()) -> bool:
-        """Whether the job, for which nodes are there now, would run over no slot of another."""
+        """Return whether the job, for which nodes are there now, would run over no slot of another."""
         if not self.booked or (len(self.booked) == 1 and job.asked.id in self.booked):
             return True
         but = {other.asked.id for other in givers} | ({job.asked.id} & self.booked.keys())
@@ -199,7 +199,7 @@ class Slots:
         return job.size <= steps.least[until - 1]
 
     def hold_limit(self, job: PlainJob, now: int) -> int:
-        """Until when a ready job may hold, and then start, without running over a slot of another."""
+        """Return until when a ready job may hold, and then start, without running over a slot of another."""
         if not self.booked:
             return FOREVER
         steps = self._profile(now, {job.asked.id})
@@ -208,7 +208,7 @@ class Slots:
         return first if first == FOREVER else first - self._scheduler.duration(job)
 
     def _profile(self, now: int, but: Collection[JobId]) -> Steps:
-        """The free nodes from now on, if some jobs had neither nodes nor slots.
+        """Return the free nodes from now on, if some jobs had neither nodes nor slots.
 
         What has nodes gives them back when it is expected to, and not before the next second.
         """

@@ -52,7 +52,7 @@ class Commitments:
             raise ValueError(f"the site has no {job.kept[RESOURCE]}, where it is")
 
     def submit(self, job: PlainJob, now: int) -> bool:
-        """A job is in its queue, or (after a restart) has its commitment: whether it has one."""
+        """Put a job into its queue, or (after a restart) commit it as before; return whether it is committed."""
         self._arrived += 1
         id, kept, index = job.asked.id, job.kept, self.resources.index
         self._arrivals[id] = self._arrived
@@ -74,7 +74,7 @@ class Commitments:
         return True
 
     def kept(self, job: PlainJob) -> Mapping[str, Any]:
-        """What is to be kept of a job."""
+        """Return what is to be kept of a job."""
         id, names = job.asked.id, self.resources.names
         commitment = self.plan.of(id)
         if commitment is None:
@@ -116,7 +116,7 @@ class Commitments:
         return says
 
     def _whose(self, job: PlainJob) -> tuple[str, str]:
-        """Its class and its owner, by which it is known where it may run, and for how long."""
+        """Return its class and its owner, by which it is known where it may run, and for how long."""
         return self.says(job).job_class, job.asked.owner
 
     def priority(self, job: PlainJob) -> Priority:
@@ -126,7 +126,7 @@ class Commitments:
         return Priority.MEDIUM if promoted else priority
 
     def is_low(self, job: PlainJob) -> bool:
-        """Whether jobs of high priority may take its machines; not if it has a slot, or has started with mates."""
+        """Return whether jobs of high priority may take its machines: not if it has a slot, or runs with mates."""
         low = SLOT not in job.kept and self._site.preemptive and self.priority(job) is Priority.LOW
         return low and not (job.state is RUNNING and job.asked.paired)
 
@@ -195,7 +195,7 @@ class Commitments:
         self.settle(job, now)
 
     def commit(self, job: PlainJob, resource: int, start: int, seconds: int) -> Commitment:
-        """The job has a new commitment, behind all others."""
+        """Commit the job anew, behind all others."""
         self._ordered += 1
         end, is_low = start + seconds, self.is_low(job)
         made = Commitment(job.asked.id, resource, seconds, self._ordered, start, end, is_low=is_low)

@@ -29,7 +29,7 @@ class Handover:
             self._leaving[job] = machines
 
     def kept(self, job: JobId) -> Mapping[str, Any]:
-        """What is to be kept of a job."""
+        """Return what is to be kept of a job."""
         if job not in self._leaving:
             return {}
         return {LEAVING: [self._names[machine] for machine in sorted(self._leaving[job])]}
@@ -40,15 +40,15 @@ class Handover:
             self._leaving.setdefault(job, set()).update(machines)
 
     def left(self, job: JobId) -> set[int]:
-        """Nothing is left of the run of a job: return its machines."""
+        """Forget the run of a job, of which nothing is left; return its machines."""
         return self._leaving.pop(job, set())
 
     def none_leaves(self, members: Iterable[int]) -> bool:
-        """Whether none of these machines is still being left."""
+        """Return whether none of these machines is still being left."""
         return all(machines.isdisjoint(members) for machines in self._leaving.values())
 
     def waits(self, job: JobId, now: int) -> bool:
-        """Whether a job stops nobody for a while, since it did so in vain."""
+        """Return whether a job stops nobody for a while, since it did so in vain."""
         return self.vain.waits(job, now, asked=job == self.asked)
 
     def stops_later(self, job: JobId) -> bool:
@@ -65,7 +65,7 @@ class Handover:
         self.vain.forget(job)
 
     def in_vain(self, job: JobId, now: int) -> bool:
-        """The job does not start: whether others were stopped for it, in vain."""
+        """Note that the job does not start; return whether others were stopped for it, in vain."""
         if job not in self._stopped_others:
             return False
         self._stopped_others.discard(job)

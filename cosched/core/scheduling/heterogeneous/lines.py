@@ -62,7 +62,7 @@ class Lines:
         return job.passed_over != now + 1 and self._slots.has_turn(job, now)
 
     def _first(self, machine: int, now: int) -> PlainJob | None:
-        """The job that may have the machine now; a job that waits for a mate may though a low one runs there."""
+        """Return the job that may have the machine now; one that waits for a mate may though a low one runs there."""
         plan = self._commitments.plan
         waiting = (self._jobs[of.job] for of in plan.lines[machine] if not of.has_machines)
         waiting = (job for job in waiting if self._has_turn(job, now))
@@ -78,11 +78,11 @@ class Lines:
         return 2 if job.released == now else 0 if wanted else 1
 
     def gives_way(self, commitment: Commitment, job: PlainJob, now: int) -> bool:
-        """Whether the job may be ready though this one has a machine of it, which it takes when it starts."""
+        """Return whether the job may be ready though this one has a machine of it, which it takes when it starts."""
         return commitment.is_low and not commitment.is_ready and self._takes(job, now)
 
     def _takes(self, job: PlainJob, now: int) -> bool:
-        """Whether the job takes machines from low ones only when it starts."""
+        """Return whether the job takes machines from low ones only when it starts."""
         preempts = self._preemptive and job.asked.paired and self._commitments.priority(job) is Priority.HIGH
         return preempts and not self._handover.waits(job.asked.id, now)
 
@@ -112,7 +112,7 @@ class Lines:
         return min(able, key=seconds.__getitem__, default=None)
 
     def _lets_pass(self, line: list[Commitment], job: PlainJob, now: int) -> bool:
-        """Whether all before the job give way to it, or are passed over as they wait for mates."""
+        """Return whether all before the job give way to it, or are passed over as they wait for mates."""
         for of in takewhile(lambda of: of.job != job.asked.id, line):
             other = self._jobs[of.job]
             behind = other.asked.paired or other.released == now

@@ -179,7 +179,7 @@ class Heterogeneous(PlainScheduler):
         return chosen
 
     def _make_room(self, job: PlainJob) -> bool:
-        """Whether the job's machines are free, or it takes them when it starts; else those who have them are stopped.
+        """Return whether the job's machines are free, or it takes them at its start; else stop those who have them.
 
         A job without a mate starts anyway, and its launch waits.
         """
@@ -201,7 +201,7 @@ class Heterogeneous(PlainScheduler):
         return known is not None and known.state is READY and bool(self._givers(known))
 
     def is_free_for(self, job: PlainJob) -> bool:
-        """Whether the machines of a job, whose slot has come, are free, or it takes them when it starts."""
+        """Return whether the machines of a job, whose slot has come, are free, or it takes them when it starts."""
         self._handover.asked, plan = job.asked.id, self.commitments.plan
         having = (of for machine in self.commitments.members(job) for of in plan.having(machine))
         is_free = all(self._lines.gives_way(of, job, self._now) for of in having) and self._make_room(job)
@@ -292,7 +292,7 @@ class Heterogeneous(PlainScheduler):
             self.commitments.settle(self.jobs[job], self._now)
 
     def _would_start(self, job: JobId, now: int) -> bool:
-        """Whether it could start on its resource, or on another one that is free; if so, it is committed to that."""
+        """Return whether it could start on its resource, or on another one that is free; if so, commit it to that."""
         tried, self._handover.asked = self.jobs.get(job), job
         resource = self._lines.free_for(tried, now) if tried is not None and tried.state is QUEUED else None
         self._handover.asked = None

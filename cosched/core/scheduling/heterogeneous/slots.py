@@ -27,7 +27,7 @@ class MachinesHolder(Holder, Protocol):
         """More is to be kept of a job."""
 
     def is_free_for(self, job: PlainJob) -> bool:
-        """Whether the machines of a job, whose slot has come, are free, or it takes them when it starts."""
+        """Return whether the machines of a job, whose slot has come, are free, or it takes them when it starts."""
 
 
 class PlaceFit(NamedTuple):
@@ -102,7 +102,7 @@ class MachineSlots(Slots):
                 yield PlaceFit(at + seconds, place, at, False, resource)
 
     def _free_beside(self, job: PlainJob, now: int) -> Ints:
-        """When each machine is available but for this job. A job that holds may start at the end of its hold."""
+        """Return when each machine is available but for this job. A job that holds may start at the end of its hold."""
         plan, jobs = self._scheduler.commitments.plan, self._scheduler.jobs
         free = np.full(len(plan.lines), now, np.int64)
         for commitment in plan:
@@ -114,23 +114,23 @@ class MachineSlots(Slots):
         return free
 
     def _keeps_slots(self, members: Sequence[int], own: Commitment) -> bool:
-        """Whether the commitment, as it is planned, is in nobody's slot."""
+        """Return whether the commitment, as it is planned, is in nobody's slot."""
         return all(own.end <= of.slot or of.until <= own.start for of in self._booked_on(members, own.job))
 
     # Turns, beside slots
 
     def _booked_on(self, members: Sequence[int], but: JobId) -> Iterator[Commitment]:
-        """The commitments with slots on these machines."""
+        """Yield the commitments with slots on these machines."""
         for machine in members if self.booked else ():
             yield from (of for of in self._scheduler.commitments.plan.lines[machine] if of.slot and of.job != but)
 
     def _next_slot(self, job: PlainJob, members: Sequence[int], now: int) -> int:
-        """The first slot of another job on these machines that is not past; FOREVER: none is."""
+        """Return the first slot of another job on these machines that is not past; FOREVER: none is."""
         slots = (of.slot for of in self._booked_on(members, job.asked.id) if of.slot >= now)
         return min(slots, default=FOREVER)
 
     def let_run(self, job: PlainJob, members: Sequence[int], seconds: int, now: int) -> bool:
-        """Whether the job may run there for so long from now on, for all that is promised."""
+        """Return whether the job may run there for so long from now on, for all that is promised."""
         return now + seconds <= self._next_slot(job, members, now)
 
     def hold_limit(self, job: PlainJob, now: int) -> int:

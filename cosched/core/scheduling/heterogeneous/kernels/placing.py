@@ -181,7 +181,7 @@ def try_cluster(s: Schedules, of: int, cluster: int, below: int) -> int:
 
 @kernel
 def _cluster_free(s: Schedules, cluster: int) -> int:
-    """When all machines of a cluster are free."""
+    """Return when all machines of a cluster are free."""
     free = s.free[FIRM, s.members[s.begins[cluster]]]
     for machine in s.members[s.begins[cluster] : s.begins[cluster + 1]]:
         free = max(free, s.free[FIRM, machine])
