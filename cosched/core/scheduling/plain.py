@@ -163,7 +163,7 @@ class PlainScheduler(OpenIteration):
         return sum(job.lacks for job in self.busy.values() if job.state is READY)
 
     def _can_have(self, job: PlainJob, free: int) -> bool:
-        """Return whether the job can have its nodes: `free` ones, which are promised to nobody, and of those who give."""
+        """Return whether the job can have its nodes: `free` ones, promised to nobody, and of those who give."""
         if job.size <= free:
             return self.slots.lets_start(job, self._now)
         taker = self._taker(job)
