@@ -14,6 +14,7 @@ from cosched.adapters.pbs.commands import JobRow, NodeRow, UnknownObjectError
 from cosched.adapters.pbs.connection import Connection, NoConnectionError
 from cosched.adapters.pbs.settings import PbsSettings
 from cosched.adapters.programs import Programs
+from cosched.adapters.slices import in_slices
 
 _MOST_CHANGES = 4  # concurrent commands that change something
 _NODES_OF_A_COMMAND = 200
@@ -34,7 +35,7 @@ class Pbs:
 
     async def queue(self) -> list[JobRow]:
         """Return all jobs that have not ended."""
-        return commands.parse_jobs(await self._ask(commands.queue()))
+        return await in_slices(commands.each_job(await self._ask(commands.queue())))
 
     async def details(self, jobs: Sequence[str]) -> list[JobRow]:
         """Return those of the jobs that PBS knows, also of those that have ended."""
@@ -45,7 +46,7 @@ class Pbs:
 
     async def history(self) -> list[JobRow]:
         """Return all jobs, also those that have ended recently."""
-        return commands.parse_jobs(await self._ask(commands.history()))
+        return await in_slices(commands.each_job(await self._ask(commands.history())))
 
     async def nodes(self) -> list[NodeRow]:
         """Return all nodes that jobs can use."""

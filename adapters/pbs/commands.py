@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
+from cosched.adapters.pbs.printed_json import members
 from cosched.adapters.pbs.words import RESOURCES
 
 HOLDER = "cosched_holder"  # the custom resource of a node that is held: for which job, and the job's part of it
@@ -168,7 +169,17 @@ def hook_settings(hook: str) -> list[str]:
 
 def parse_jobs(printed: bytes) -> list[JobRow]:
     """Return the jobs that qstat has printed. ManagerError."""
-    return [_job(id, fields) for id, fields in _section(printed, "Jobs").items() if _JOB.fullmatch(id)]
+    return list(each_job(printed))
+
+
+def each_job(printed: bytes) -> Iterator[JobRow]:
+    """Yield what `parse_jobs` returns; of a long queue that takes a while."""
+    try:
+        for id, fields in members(printed.decode(), "Jobs") if printed else ():
+            if _JOB.fullmatch(id):
+                yield _job(id, fields)
+    except ValueError as error:
+        raise _no_json(error) from None
 
 
 def parse_nodes(printed: bytes) -> list[NodeRow]:
@@ -228,8 +239,12 @@ def parse_object(printed: bytes) -> dict[str, Any]:
     try:
         found = json.loads(printed or b"{}", strict=False)
     except ValueError as error:
-        raise ManagerError(f"PBS has printed no JSON: {error}") from None
+        raise _no_json(error) from None
     return found if isinstance(found, dict) else {}
+
+
+def _no_json(error: ValueError) -> ManagerError:
+    return ManagerError(f"PBS has printed no JSON: {error}")
 
 
 def _section(printed: bytes, name: str) -> dict[str, Any]:

@@ -40,6 +40,7 @@ from cosched.adapters.pbs.submitting import submit
 from cosched.adapters.pbs.words import ADOPTABLE, WordError, is_adoptable, words
 from cosched.adapters.permissions import Account
 from cosched.adapters.programs import until_it_answers
+from cosched.adapters.slices import Slices
 from cosched.adapters.tasks import OwnTasks
 from cosched.adapters.watch import Watch
 from cosched.adapters.watched import WatchedQueue, wait_for_offer
@@ -305,6 +306,7 @@ class PbsManager(WatchedQueue, BatchSystem):
             found = {row.job_id: row for row in await self._pbs.details(missing)}
             for job_id in missing:
                 self._miss(self._register.jobs[job_id], found.get(job_id))
+        await self._learn(rows)
         self._register.see(rows, began)  # afterwards: a new job may have the mate of one that has ended
         if self._register.namesakes:
             self._register.namesakes.clear()
@@ -312,6 +314,14 @@ class PbsManager(WatchedQueue, BatchSystem):
         for job in self._register.held_back(rows, began):
             self._withdraw(job)
         await self._held.check(list(self._register.jobs.values()))
+
+    async def _learn(self, rows: Sequence[commands.JobRow]) -> None:
+        """Take up the jobs that are not known yet, which may be many."""
+        slices = Slices()
+        for row in rows:
+            if row.job_id not in self._register.jobs and not self._register.names_no_mate(row.job_id):
+                self._register.learn(row)
+            await slices.pause()
 
     def _miss(self, job: BatchJob, row: commands.JobRow | None) -> None:
         """A job is not in the queue any more."""

@@ -12,6 +12,7 @@ from cosched.adapters.batch_system import NodeState
 from cosched.adapters.manager import UnknownJobError
 from cosched.adapters.profile import Amounts
 from cosched.adapters.programs import Failure, Programs
+from cosched.adapters.slices import in_slices
 from cosched.adapters.slurm import commands, machine, reservations
 from cosched.adapters.slurm.commands import JobRow
 from cosched.adapters.slurm.plan import Plan
@@ -38,7 +39,7 @@ class Slurm:
 
     async def queue(self) -> list[JobRow]:
         """Return all jobs, without their comments."""
-        rows = commands.parse_rows(await self._run(commands.queue()))
+        rows = await in_slices(commands.each_row(await self._run(commands.queue())))
         self._tasks = _tasks_among(rows)
         return rows
 
@@ -48,7 +49,7 @@ class Slurm:
         for start in range(0, len(job_ids), _MOST_IDS):
             with suppress(UnknownJobError):  # Slurm says so if only one job is asked for
                 printed = await self._run(commands.details(job_ids[start : start + _MOST_IDS]))
-                rows += commands.parse_rows(printed, comments=True)
+                rows += await in_slices(commands.each_row(printed, comments=True))
         self._tasks |= _tasks_among(rows)
         return rows
 

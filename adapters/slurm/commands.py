@@ -6,7 +6,7 @@ squeue prints rows of fixed widths in bytes, and we read them by position. So a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
@@ -170,11 +170,17 @@ def _format(widths: dict[str, int]) -> str:
 
 def parse_rows(printed: bytes, *, comments: bool = False) -> list[JobRow]:
     """Parse the jobs that `queue` or (with comments) `details` shows. ManagerError if the output has another form."""
+    return list(each_row(printed, comments=comments))
+
+
+def each_row(printed: bytes, *, comments: bool = False) -> Iterator[JobRow]:
+    """Yield what `parse_rows` returns; of a long queue that takes a while."""
     widths = _WIDTHS | _DETAILS if comments else _WIDTHS
     size = sum(widths.values()) + 1
     if len(printed) % size:
         raise ManagerError(f"squeue printed {len(printed)} bytes, not rows of {size}")
-    return [_row(printed[start : start + size], widths) for start in range(0, len(printed), size)]
+    for start in range(0, len(printed), size):
+        yield _row(printed[start : start + size], widths)
 
 
 def parse_config(printed: bytes) -> dict[str, str]:

@@ -30,6 +30,7 @@ from cosched.adapters.findings import Finding
 from cosched.adapters.manager import ManagerError, SlotsOnRecord, UnknownJobError
 from cosched.adapters.permissions import Account
 from cosched.adapters.programs import until_it_answers
+from cosched.adapters.slices import Slices
 from cosched.adapters.slurm import commands, comments
 from cosched.adapters.slurm.arrays import TOO_MANY
 from cosched.adapters.slurm.batch_job import BatchJob, Phase
@@ -352,8 +353,10 @@ class SlurmManager(WatchedQueue, MeetingSystem):
     async def _learn(self, job_ids: list[str]) -> None:
         async with self._learning:
             unknown = [job_id for job_id in job_ids if job_id not in self._register.jobs]
+            slices = Slices()
             for row in await self._slurm.details(unknown):
                 self._register.learn(row)
+                await slices.pause()
             for array, owner in await self._register.arrays.divide(self._slurm):
                 self._register.refuse(array, owner, TOO_MANY)
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from cosched.adapters.loading import ResourceManager
 from cosched.adapters.manager import End, Ended, ManagerError, UnknownJobError
+from cosched.adapters.slices import Slices
 from cosched.core.job import JobState
 from cosched.core.protocol import EndedBy, JobId
 from cosched.service.domain.changes import Cancel, Order
@@ -79,8 +80,10 @@ class Runner:
         self._tasks.run(self._read())
 
     async def _read(self) -> None:
+        slices = Slices()  # a look may find thousands of jobs
         async for report in self._manager.reports():
             self.work.hear(report)
+            await slices.pause()
 
     async def forget(self, job: JobId) -> None:
         """Let the manager drop its records of an ended job."""
