@@ -10,7 +10,8 @@
 #               repeats a run
 #   model       the models of the rules, all states within their bounds: a quarter of an hour (installs Java where
 #               it may)
-#   bench       speed, as ratios on this machine (needs a C compiler)
+#   bench       speed, as ratios on this machine (needs a C compiler);
+#               `make bench loop`: how long a busy domain is taken up at a time, by kind of scheduler, half an hour
 #   proto       lint the protocol's files and generate the modules of cosched/v1
 #   lint        ruff, mypy (strict), import-linter
 #   dist        the source distribution and the wheel of this tree, into dist, both checked
@@ -85,6 +86,16 @@ soak: tools
 model: setup java
 	$(BIN)/pytest -v -rP -m model tests/model
 
+# Parts of the bench: `make bench PART`.
+PARTS := loop
+PART := $(filter $(PARTS),$(MAKECMDGOALS))
+.PHONY: $(PARTS)
+$(PARTS): bench
+
+ifneq ($(PART),)
+bench: setup
+	@for part in $(PART); do $(BIN)/python -m tests.bench.$$part || exit 1; done
+else
 bench: setup
 	@command -v cc >/dev/null || sh deploy/install-packages.sh gcc libc6-dev
 	$(BIN)/python -m tests.bench.bench
@@ -92,6 +103,7 @@ bench: setup
 	$(BIN)/python -m tests.bench.molding
 	$(BIN)/python -m tests.bench.jacobi
 	$(BIN)/python -m tests.bench.news
+endif
 
 lint: setup
 	$(BIN)/ruff check .

@@ -1,0 +1,139 @@
+"""Commands of Slurm and PBS that print what was recorded of them, of as many jobs as are wanted, all of pairs."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from cosched.adapters.slurm.commands import _DETAILS, _WIDTHS
+
+TIMES = {"poll_interval": 5, "try_patience": 0.5}  # seconds
+ENDS = 10  # jobs that end in a step, as many as come
+OWNER = pwd.getpwuid(os.getuid()).pw_name
+TESTS = Path(__file__).resolve().parents[2]
+RECORDED = {kind: TESTS / "adapters" / kind / "recorded" for kind in ("slurm", "pbs")}
+SQUEUE = """case " $* " in
+*" -j "*) exec awk -v ids="$7" 'BEGIN { split(ids, all, ","); for (n in all) wanted[all[n]] } $1 in wanted' details ;;
+*) exec cat queue ;;
+esac"""
+QSTAT = """for last; do :; done
+case " $* " in
+*" -x "*) cat "jobs/$last" 2>/dev/null || exec cat queue ;;
+*) exec cat queue ;;
+esac"""
+
+
+class Fake:
+    """One batch system: jobs by number, and whether they wait ("Q"), run ("R") or have ended ("F")."""
+
+    kind: str
+    commands: ClassVar[Mapping[str, str]]
+
+    def __init__(self, folder: Path, running: int, queued: int) -> None:
+        self.folder = folder / "bin"
+        self.folder.mkdir()
+        for name, script in self.commands.items():
+            (self.folder / name).write_text(f"#!/bin/sh\ncd {self.folder}\n{script}\n")
+            (self.folder / name).chmod(0o755)
+        self.now = int(time.time())
+        self.states = {number: "R" if number <= running else "Q" for number in range(1, running + queued + 1)}
+        self.write()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The section [manager]."""
+        return {"kind": self.kind, "bin": str(self.folder), "hook_socket": str(self.folder / "hooks"), **TIMES}
+
+    def step(self) -> None:
+        """A second later: some jobs have come, others have started, and others have ended."""
+        self.now += 1
+        running = [number for number, state in self.states.items() if state == "R"]
+        queued = [number for number, state in self.states.items() if state == "Q"]
+        for number in running[:ENDS]:
+            self.states[number] = "F"
+        for number in queued[:ENDS]:
+            self.states[number] = "R"
+        last = max(self.states)
+        self.states |= dict.fromkeys(range(last + 1, last + 1 + ENDS), "Q")
+        self.write()
+
+    def write(self) -> None:
+        """Write what the commands print."""
+        raise NotImplementedError
+
+    def _put(self, name: str, printed: str) -> None:
+        """Readers see all of it, or what was there before."""
+        (self.folder / f"{name}.new").write_text(printed)
+        (self.folder / f"{name}.new").rename(self.folder / name)
+
+
+class FakeSlurm(Fake):
+    """Slurm."""
+
+    kind = "slurm"
+    commands: ClassVar = {
+        "squeue": SQUEUE, "scontrol": 'case "$*" in "show config") exec cat config ;; esac', "scancel": "",
+        "sbatch": "", "sinfo": "for node in $(seq 2000); do echo n$node; done",
+    }  # fmt: skip
+
+    def write(self) -> None:
+        self._put("config", (RECORDED["slurm"] / "config.txt").read_text())
+        rows = [self._row(number, state) for number, state in self.states.items()]
+        for name, widths in (("queue", _WIDTHS), ("details", _WIDTHS | _DETAILS)):
+            self._put(name, "".join("".join(f"{row[f]:<{w}}" for f, w in widths.items()) + "\n" for row in rows))
+
+    def _row(self, number: int, state: str) -> dict[str, str]:
+        long = {"Q": "PENDING", "R": "RUNNING", "F": "COMPLETED"}[state]
+        times = {"SubmitTime": self.now - 9000, "EligibleTime": self.now - 9000}
+        times |= {"StartTime": self.now - 99, "EndTime": self.now} if state != "Q" else {}
+        return dict.fromkeys(_WIDTHS | _DETAILS, "N/A") | {
+            "JobID": str(number), "ArrayJobID": str(number), "State": long, "NumNodes": "1", "RestartCnt": "0",
+            "Reason": "Priority" if state == "Q" else "None", "Requeue": "1", "BatchFlag": "1", "UserName": OWNER,
+            "exit_code": "0", "PriorityLong": str(10**9 - number), "Partition": "batch", "TimeLimit": "1:00:00",
+            "Name": "job", "Comment": f"cosched:pair=pair{number}", **{name: str(at) for name, at in times.items()},
+        }  # fmt: skip
+
+
+class FakePbs(Fake):
+    """PBS."""
+
+    kind = "pbs"
+    commands: ClassVar = {
+        "qstat": QSTAT, "pbsnodes": "exec cat nodes", "qrun": "", "qdel": "", "qrerun": "", "qalter": "",
+        "qmgr": "printf 'Server mira\\n    scheduling = False\\n'",
+    }  # fmt: skip
+
+    def write(self) -> None:
+        (self.folder / "jobs").mkdir(exist_ok=True)
+        self._put("nodes", (RECORDED["pbs"] / "nodes.json").read_text())
+        empty = json.loads((RECORDED["pbs"] / "empty.json").read_text())
+        for number in [number for number, state in self.states.items() if state == "F"][-ENDS:]:
+            self._put(f"jobs/{number}", json.dumps(empty | {"Jobs": dict([self._job(number, "F")])}))
+        jobs = dict(self._job(number, state) for number, state in self.states.items() if state != "F")
+        self._put("queue", json.dumps(empty | {"Jobs": jobs}, indent="\t"))
+
+    def _job(self, number: int, state: str) -> tuple[str, dict[str, Any]]:
+        job = dict(_recorded_job())
+        job["Job_Owner"] = f"{OWNER}@mira"
+        job["Resource_List"] = job["Resource_List"] | {"pair": f"pair{number}"}
+        job["job_state"] = state
+        if state != "Q":
+            job |= {"exec_vnode": f"(mira{number % 9}:ncpus=1)", "stime": time.ctime(self.now - 99)}
+        if state == "F":
+            job |= {"obittime": time.ctime(self.now), "Exit_status": 0}
+        return f"{number}.mira", job
+
+
+def _recorded_job() -> Mapping[str, Any]:
+    if not _JOB:
+        _JOB.update(json.loads((RECORDED["pbs"] / "queue.json").read_text())["Jobs"]["0.mira"])
+    return _JOB
+
+
+_JOB: dict[str, Any] = {}
+FAKES: Mapping[str, Callable[[Path, int, int], Fake]] = {"beside Slurm": FakeSlurm, "beside PBS": FakePbs}
