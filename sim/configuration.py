@@ -17,7 +17,7 @@ from cosched.validation.toml import read_toml as read_toml
 from cosched.validation.types import GroupSize, Number, Seconds, Settings, Whole
 from cosched.workload.job_log import JobLog, Overrun
 
-MOST_DOMAINS = 256
+MOST_DOMAINS = 1024
 
 
 class Domain(CoschedulingFields, SchedulerKeys, JobLog):

@@ -419,10 +419,9 @@ class World:
         for group in self.pairing.groups:
             _check_slots(group, domains)
         names = [domain.name for domain in domains]
-        here = {i: self.index[name] for i, name in enumerate(names) if name in self.index}
-        for i, named_by in self.pairing.named_on(here, names).items():
-            for job, named in named_by.items():
-                self._note(here[i], job, named)
+        for name, of_jobs in zip(names, self.pairing.named_by_domain(names), strict=True):
+            for job, named in of_jobs.items() if name in self.index else ():
+                self._note(self.index[name], job, named)
         for name, job in self.script.joining:
             self._note(self.index[name], job, NO_MATE)
         self.note_paired()

@@ -6,7 +6,7 @@ import decimal
 import math
 import sys
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import NamedTuple
@@ -68,6 +68,11 @@ class Pairing:
     dropped: int = 0
     groups: tuple[Group, ...] = ()
     terms: Mapping[tuple[int, int], Terms] = field(default_factory=dict)
+    in_groups: Ints = field(init=False)  # (members of groups, 3): domain, row there, and the row of the group
+
+    def __post_init__(self) -> None:
+        members = [(*member, group.row) for group in self.groups for member in group.members]
+        object.__setattr__(self, "in_groups", np.array(members, np.int64).reshape(-1, 3))
 
     def __len__(self) -> int:
         """Return the number of pairs and groups."""
@@ -103,18 +108,16 @@ class Pairing:
 
     def named(self, domain: int, names: Sequence[Domain]) -> dict[int, Named]:
         """Map rows of this domain's jobs to those with which they start; `names` are those of all domains."""
-        return self.named_on([domain], names)[domain]
+        return self.named_by_domain(names)[domain]
 
-    def named_on(self, domains: Collection[int], names: Sequence[Domain]) -> dict[int, dict[int, Named]]:
-        """Return the same for each of these domains."""
-        named: dict[int, dict[int, Named]] = {domain: {} for domain in domains}
+    def named_by_domain(self, names: Sequence[Domain]) -> list[dict[int, Named]]:
+        """Return the same of all domains, in one pass over the rows."""
+        named: list[dict[int, Named]] = [{} for _ in names]
         for group in self.rows:
-            for domain, job in group.members:
-                if domain in named:
-                    named[domain][job] = group.named_by(domain, names)
-        for (domain, job), terms in self.terms.items():
-            if domain in named:
-                named[domain][job] = named[domain][job]._replace(terms=terms)
+            for of, job in group.members:
+                named[of][job] = group.named_by(of, names)
+        for (of, job), terms in self.terms.items():
+            named[of][job] = named[of][job]._replace(terms=terms)
         return named
 
 

@@ -31,10 +31,9 @@ class BatchWorld:
         self._timers_fired = False
         self._tables = world.tables
         records = world.tables.domains[:-1]
-        self._arrivals, self._completions, self._changed = (
-            records[name] for name in ("next_submit", "completions", "changed")
-        )
+        self._arrivals, self._changed = records["next_submit"], records["changed"]
         self._ends = (records["first"] + records["jobs"]).tolist()
+        self._has_running = direct(loop.has_running)
         self._loop, self._enter, self._iterate = direct(loop.advance), direct(loop.enter), direct(iterate)
         self._go_through_submissions = partial(self._go_through, loop.SUBMIT, direct(loop.submit), world.submitted)
         self._phases: dict[Phase, Callable[[], None]] = {
@@ -61,7 +60,7 @@ class BatchWorld:
     @property
     def has_jobs(self) -> bool:
         """See the protocol. A script's events count as jobs."""
-        return any(self._completions.tolist()) or self.has_submissions or self._world.script.next() < NEVER
+        return self._has_running(self._tables) or self.has_submissions or self._world.script.next() < NEVER
 
     # Alone
 

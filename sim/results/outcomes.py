@@ -45,10 +45,8 @@ def add_pairs(jobs: Jobs, pairing: Pairing, index: int) -> None:
         jobs.pair[rows] = pairing.row[here]
         jobs.mate_domain[rows] = pairing.domain[here, 1 - side]
         jobs.mate[rows] = pairing.job[here, 1 - side]
-    for group in pairing.groups:
-        for domain, row in group.members:
-            if domain == index:
-                jobs.pair[row] = group.row
+    grouped = pairing.in_groups[pairing.in_groups[:, 0] == index]
+    jobs.pair[grouped[:, 1]] = grouped[:, 2]
 
 
 def _last_event(jobs: Jobs, workload: Workload, now: int) -> int:

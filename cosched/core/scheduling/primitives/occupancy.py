@@ -11,6 +11,7 @@ from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import kernel
 from cosched.core.scheduling.primitives.tables import (
     COMPLETIONS,
+    DUE,
     FREE,
     MAX_ROWS,
     OUT,
@@ -156,8 +157,9 @@ def _mark_units(tab: Tables, d: int, nodes: int, block: int, until: int) -> None
 @kernel
 def _insert_end(tab: Tables, d: int, until: int, nodes: int) -> None:
     dom = tab.domains[d]
-    i = dom.base + dom.running
-    while i > dom.base and tab.lists[RUN_END, i - 1] > until:
+    first = dom.base
+    i = first + dom.running
+    while i > first and tab.lists[RUN_END, i - 1] > until:
         tab.lists[RUN_END, i] = tab.lists[RUN_END, i - 1]
         tab.lists[RUN_NODES, i] = tab.lists[RUN_NODES, i - 1]
         i -= 1
@@ -205,6 +207,7 @@ def push_completion(tab: Tables, d: int, time: int, row: int) -> None:
     if dom.completions == 2 * dom.jobs + SLACK:
         _drop_former_completions(tab, d)
     _sift_up(tab, d, (time << ROW_BITS) | row)
+    tab.clock[DUE + d] = min(tab.clock[DUE + d], time)
 
 
 @kernel

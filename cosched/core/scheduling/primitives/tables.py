@@ -127,10 +127,10 @@ class Tables(NamedTuple):
     scores: Any  # [slots] float64, beside the queue
     units: Any  # [domains + 1, units] int64, expected end of each unit's occupant, or FREE
     programs: Any  # [domains + 1, 3, MAX_PROGRAM] float64: operations, constants, stack
-    clock: Any  # [4] int64: NOW, PHASE, DOMAIN, ROW
+    clock: Any  # [5 + domains] int64: NOW, PHASE, DOMAIN, ROW; from DUE on for each domain: no job comes or ends before
 
 
-NOW, PHASE, AT_DOMAIN, AT_ROW = range(4)
+NOW, PHASE, AT_DOMAIN, AT_ROW, DUE = range(5)
 
 
 def new_tables(jobs_per_domain: list[int], units_per_domain: list[int]) -> Tables:
@@ -150,5 +150,5 @@ def new_tables(jobs_per_domain: list[int], units_per_domain: list[int]) -> Table
     units = np.full((len(sizes), max([1, *units_per_domain])), FREE, np.int64)
     programs = np.zeros((len(sizes), 3, MAX_PROGRAM))
     lists, scores = np.empty((LISTS, sum(slots)), np.int64), np.empty(sum(slots))
-    clock = np.zeros(4, np.int64)
+    clock = np.zeros(DUE + len(sizes), np.int64)
     return Tables(jobs, np.zeros(total, MARK), np.zeros(total, SLOT), domains, lists, scores, units, programs, clock)

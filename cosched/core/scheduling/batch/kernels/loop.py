@@ -15,7 +15,9 @@ from cosched.core.scheduling.primitives.tables import (
     AT_DOMAIN,
     AT_ROW,
     COMPLETIONS,
+    DUE,
     MAX_ROWS,
+    NEVER,
     NOW,
     PHASE,
     ROW_BITS,
@@ -74,16 +76,47 @@ def enter(tab: Tables, now: int, phase: int) -> None:
 
 @kernel
 def next_instant(tab: Tables, timer: int) -> int:
-    """The next instant at which a job ends or is submitted, or that of the timer."""
-    instant = timer
-    for d in range(len(tab.domains) - 1):
-        dom = tab.domains[d]
-        if dom.next_submit < dom.first + dom.jobs:
-            instant = min(instant, tab.jobs[dom.next_submit].submit)
-        completion = _next_completion(tab, d)
-        if completion != NONE:
-            instant = min(instant, completion >> ROW_BITS)
+    """The next instant at which a job ends or is submitted, or that of the timer.
+
+    Domains in which something has happened since the last time are looked at. What is known of the others is at worst
+    too early, by jobs that were stopped: so the first is looked at, too.
+    """
+    now = tab.clock[NOW]
+    while True:
+        instant, first, is_sure = timer, NONE, True
+        for d in range(len(tab.domains) - 1):
+            is_known = tab.clock[DUE + d] > now
+            if not is_known:
+                tab.clock[DUE + d] = _next_of(tab, d)
+            if tab.clock[DUE + d] < instant:
+                instant, first, is_sure = tab.clock[DUE + d], d, not is_known
+        if is_sure:
+            return instant
+        tab.clock[DUE + first] = _next_of(tab, first)
+        if tab.clock[DUE + first] == instant:
+            return instant
+
+
+@kernel
+def _next_of(tab: Tables, d: int) -> int:
+    """The next instant at which a job of this domain ends or is submitted, or NEVER."""
+    dom = tab.domains[d]
+    instant = NEVER
+    if dom.next_submit < dom.first + dom.jobs:
+        instant = tab.jobs[dom.next_submit].submit
+    completion = _next_completion(tab, d)
+    if completion != NONE:
+        instant = min(instant, completion >> ROW_BITS)
     return instant
+
+
+@kernel
+def has_running(tab: Tables) -> bool:
+    """Whether any job runs."""
+    for d in range(len(tab.domains) - 1):
+        if _next_completion(tab, d) != NONE:
+            return True
+    return False
 
 
 @kernel
@@ -104,6 +137,9 @@ def complete(tab: Tables) -> bool:
     clock = tab.clock
     while clock[AT_DOMAIN] < len(tab.domains) - 1:
         d = clock[AT_DOMAIN]
+        if clock[DUE + d] > clock[NOW]:
+            clock[AT_DOMAIN] += 1
+            continue
         key = _next_completion(tab, d)
         if key == NONE or (key >> ROW_BITS) > clock[NOW]:
             clock[AT_DOMAIN] += 1
@@ -132,6 +168,9 @@ def submit(tab: Tables) -> bool:
     """All jobs submitted now, in trace order; stops at a paired one."""
     clock = tab.clock
     while clock[AT_DOMAIN] < len(tab.domains) - 1:
+        if clock[DUE + clock[AT_DOMAIN]] > clock[NOW]:
+            clock[AT_DOMAIN] += 1
+            continue
         dom = tab.domains[clock[AT_DOMAIN]]
         row = dom.next_submit
         if row >= dom.first + dom.jobs or tab.jobs[row].submit > clock[NOW]:
