@@ -10,8 +10,9 @@
 #               repeats a run
 #   model       the models of the rules, all states within their bounds: a quarter of an hour (installs Java where
 #               it may)
-#   bench       speed, as ratios on this machine (needs a C compiler);
-#               `make bench loop`: how long a busy domain is taken up at a time, by kind of scheduler, half an hour
+#   bench       speed, as ratios on this machine (needs a C compiler). `make bench loop`: how long a busy domain is taken
+#               up at a time, by kind of scheduler, half an hour; `make bench players`: what core players cost;
+#               `make bench scale`: up to 10,000,000 jobs of 1,000 domains, half an hour
 #   proto       lint the protocol's files and generate the modules of cosched/v1
 #   lint        ruff, mypy (strict), import-linter
 #   dist        the source distribution and the wheel of this tree, into dist, both checked
@@ -87,7 +88,7 @@ model: setup java
 	$(BIN)/pytest -v -rP -m model tests/model
 
 # Parts of the bench: `make bench PART`.
-PARTS := loop
+PARTS := loop players scale
 PART := $(filter $(PARTS),$(MAKECMDGOALS))
 .PHONY: $(PARTS)
 $(PARTS): bench
