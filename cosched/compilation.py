@@ -28,6 +28,7 @@ from cosched.needless import without
 _CACHE = "NUMBA_CACHE_DIR"
 _OURS = "cosched-kernels-"
 _ALGEBRA = "scipy.linalg"  # numba imports it, kernels do not use it, and it is a fifth of a service's start
+_C_INTERFACE = "cffi"  # likewise: it parses C with tables of its own, 50 ms
 
 _prepared: set[Callable[[], None]] = set()
 
@@ -56,7 +57,7 @@ def prepare_kernels(run_all: Callable[[], None], say: Callable[[str], None], nam
     if run_all in _prepared:
         return 0.0
     began = time.perf_counter()
-    with without(_ALGEBRA):
+    with without(_ALGEBRA), without(_C_INTERFACE):
         if kernels_are_compiled(run_all):
             run_all()
         else:

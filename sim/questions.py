@@ -4,6 +4,8 @@ Where thousands of ready jobs yield, each asks its mates again at every change. 
 is not submitted, or is larger than what is free. The job then yields, as it would after having asked; nobody else has
 noticed anything. That holds if its domain always yields, so that nobody is wanted because of it, if nobody is
 interested in the story, and if no script changes domains or cuts links.
+
+Each question is two calls of the rules, which nothing but leaving it out makes cheap, however the domains are played.
 """
 
 from __future__ import annotations

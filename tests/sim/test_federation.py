@@ -10,10 +10,13 @@ from random import Random
 
 import pytest
 
+from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.sim.combinations import combinations
 from cosched.sim.configuration import Domain, ReplayConfig
-from cosched.sim.replaying import Replay
-from cosched.sim.world import DomainSetup
+from cosched.sim.federation.core_player import CorePlayer
+from cosched.sim.replaying import NO_PAIRS, Replay
+from cosched.sim.world import DomainSetup, World
+from cosched.workload.pairing import Pairing, groups_at_random
 from tests.reference import RefDomain
 from tests.reference.meet_cases import CASES as BY_HAND
 from tests.sim.exact import pairing_of, ref_domain, setup_of, some_jobs, some_pairs
@@ -102,3 +105,52 @@ def test_who_plays_a_domain_makes_no_difference_in_a_generated_month(schemes):
         for domain, workload, nodes in zip(month.settings(schemes), month.workloads, month.nodes, strict=True)
     ]
     check_all_casts(setups, month.pairing, SEED)
+
+
+def a_month():
+    """Two domains with pairs."""
+    rng = Random(SEED)
+    domains = [ref_domain(rng, name, some_jobs(rng, 200), scheme="hold") for name in "AB"]
+    setups = [setup_of(domain) for domain in domains]
+    return setups, pairing_of(some_pairs(rng, domains, most=9), setups)
+
+
+def counted(monkeypatch, owner: type, *names: str) -> Counter[str]:
+    """How often these methods are called from now on."""
+    calls: Counter[str] = Counter()
+    for name in names:
+        monkeypatch.setattr(owner, name, _counting(calls, name, getattr(owner, name)))
+    return calls
+
+
+def _counting(calls: Counter[str], name: str, method):
+    def count(*arguments, **more):
+        calls[name] += 1
+        return method(*arguments, **more)
+
+    return count
+
+
+def test_players_are_asked_for_their_next_instants_only_after_something_has_happened_to_them(monkeypatch):
+    setups, pairing = a_month()
+    calls = counted(monkeypatch, CorePlayer, "_next", "_enter")
+    played(setups, pairing, {"A", "B"})
+    assert 0 < calls["_next"] <= calls["_enter"] + len(setups)
+
+
+def test_the_rules_of_coscheduling_hear_of_no_job_without_a_mate(monkeypatch):
+    setups, _ = a_month()
+    calls = counted(monkeypatch, Coscheduler, "handle")
+    found = played(setups, NO_PAIRS, {"A", "B"})
+    assert found == simulated(setups, NO_PAIRS)
+    assert not calls
+
+
+def test_mates_are_named_in_one_pass_however_many_domains_there_are(monkeypatch):
+    setups, _ = a_month()
+    many = [replace(setups[0], name=f"site{number}") for number in range(20)]
+    pairing = groups_at_random([setup.workload for setup in many], "0.1", range(2, 6), 1)
+    passes, rows = [], Pairing.rows.fget
+    monkeypatch.setattr(Pairing, "rows", property(lambda pairing: passes.append(pairing) or rows(pairing)))
+    World(many, pairing)
+    assert 0 < len(passes) < 3
