@@ -8,6 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from cosched.core.story import What
 from cosched.workload.jobs import UNKNOWN, Ints
 
 
@@ -18,6 +19,15 @@ class HoldEnd(IntEnum):
     RELEASED = 1
     CANCELLED = 2
     LASTS = 3
+
+
+END_OF_HOLD = {  # by what is told of its job
+    What.STARTED: HoldEnd.STARTED,
+    What.RELEASED: HoldEnd.RELEASED,
+    What.YIELDS: HoldEnd.RELEASED,  # if it asked again after it held
+    What.LOST_NODES: HoldEnd.CANCELLED,
+    What.CANCELLED: HoldEnd.CANCELLED,
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,20 +25,12 @@ from cosched.core.story import What
 from cosched.sim.batch_domain import ENDS
 from cosched.sim.federation.mates_only import MatesOnly
 from cosched.sim.federation.player import Advanced, JobOutcome, Phase, Results, in_columns
-from cosched.sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
+from cosched.sim.holds_and_yields import END_OF_HOLD, HoldLog, YieldLog
 from cosched.sim.link import Link, Untold
 from cosched.sim.telling import RESIZED, Story, told_of_call
 from cosched.sim.world import NoScript, Script
 from cosched.workload.allocations import Runs
 from cosched.workload.jobs import UNKNOWN
-
-END_OF_HOLD = {
-    What.STARTED: HoldEnd.STARTED,
-    What.RELEASED: HoldEnd.RELEASED,
-    What.YIELDS: HoldEnd.RELEASED,  # if it asked again after it held
-    What.LOST_NODES: HoldEnd.CANCELLED,
-    What.CANCELLED: HoldEnd.CANCELLED,
-}
 
 
 class CorePlayer:
@@ -176,15 +168,14 @@ class CorePlayer:
             self._next_submission = self._jobs[self._submitted].submit if self._submitted < len(self._jobs) else NEVER
             if job.name in self._core.jobs:
                 continue  # cancelled before it was submitted
-            if job.named is None and not self._tells_all:
-                self.scheduler.submit(self._known(job, paired=False))
-                continue
-            changes = self._policy.handle(Submitted(job.name, self._names(job)), self._now)
-            self.scheduler.submit(self._known(job, paired=self._policy.is_paired(job.name) and not job.alone))
+            changes: list[Change] = []
+            if job.named is not None or self._tells_all:
+                changes = self._policy.handle(Submitted(job.name, self._names(job)), self._now)
+            self.scheduler.submit(self._known(job))
             self._do_all(changes)
 
-    @staticmethod
-    def _known(job: TraceJob, *, paired: bool) -> ClusterJob:
+    def _known(self, job: TraceJob) -> ClusterJob:
+        paired = job.name in self._core.jobs and self._policy.is_paired(job.name) and not job.alone
         return ClusterJob(job.name, job.nodes, job.requested, job.submit, paired, columns=job.columns)
 
     def _iterate(self) -> None:
@@ -260,7 +251,7 @@ class CorePlayer:
         self._restarts.setdefault(job, self._started[known.name])
         self._runs.requeue(job, self._now, keeps_work=False)
         self.scheduler.leave(known.name, self._now, JobState.CANCELLED)
-        self.scheduler.submit(self._known(known, paired=self._policy.is_paired(known.name) and not known.alone))
+        self.scheduler.submit(self._known(known))
         self._feed(Requeued(known.name))
         return True
 

@@ -143,10 +143,9 @@ class Watched(CorePlayer):
 
     def _check(self, change: object) -> None:
         """A job starts when its mate has started, or waits for the answer that it may start, too."""
-        if type(change) is Start:
-            job = self._core.jobs.get(change.job)  # None: it has no mate, and its rules are not asked
-            if job is not None and job.mate is not None and self._core.settings.enabled:
-                assert self.mates[job.mate].state in (*STARTED, JobState.READY), job
+        job = self._core.jobs.get(change.job) if type(change) is Start else None
+        if job is not None and job.mate is not None and self._core.settings.enabled:
+            assert self.mates[job.mate].state in (*STARTED, JobState.READY), job
 
     def _check_nodes(self) -> None:
         """No node is given to two jobs; held and busy nodes together never exceed the machine, or held ones the cap."""

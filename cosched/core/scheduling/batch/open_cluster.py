@@ -92,7 +92,8 @@ class OpenCluster(OpenIteration):
     @property
     def awaited(self) -> JobId | None:
         """The job at which the open iteration waits."""
-        if not self._is_open(0) or (row := int(self._offered_row(0))) == NONE:
+        row: int = self._offered_row(0)
+        if row == NONE or not self._is_open(0):
             return None
         return self._job[row]
 
