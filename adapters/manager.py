@@ -102,6 +102,13 @@ class Manager(Protocol[Found, AnyReport]):
     def nodes(self) -> int:
         """The size of the machine; it may be 0 before `open`."""
 
+    async def elsewhere(self) -> str:
+        """Say where the manager runs, if that is not on this host, whose service stands by then; empty: here.
+
+        ManagerError: it cannot tell.
+        """
+        return ""
+
     async def open(self) -> Mapping[str, Found]:
         """Find all jobs that are not forgotten, by id. Report what happens from now on.
 

@@ -13,7 +13,7 @@ from cosched.adapters.manager import UnknownJobError
 from cosched.adapters.profile import Amounts
 from cosched.adapters.programs import Failure, Programs
 from cosched.adapters.slices import in_slices
-from cosched.adapters.slurm import commands, machine, reservations
+from cosched.adapters.slurm import commands, controllers, machine, reservations
 from cosched.adapters.slurm.commands import JobRow
 from cosched.adapters.slurm.plan import Plan
 from cosched.adapters.slurm.reservations import Reservation, ReservationError
@@ -89,6 +89,10 @@ class Slurm:
         config = commands.parse_config(await self._run(commands.show_config()))
         self._share = shared(config)
         return config
+
+    async def active_controller(self) -> str | None:
+        """Return the host of the slurmctld that schedules; None: none answers."""
+        return controllers.active(await self._run(controllers.ping()))
 
     async def nodes(self) -> int:
         """Return how many nodes the cluster has, in any state."""

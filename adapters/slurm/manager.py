@@ -36,9 +36,11 @@ from cosched.adapters.slurm.arrays import TOO_MANY
 from cosched.adapters.slurm.batch_job import BatchJob, Phase
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.commands import JobRow
+from cosched.adapters.slurm.controllers import is_here
 from cosched.adapters.slurm.gate_folder import GateFolder
 from cosched.adapters.slurm.hook_protocol import HookEnd, Offer
 from cosched.adapters.slurm.hook_server import HookServer
+from cosched.adapters.slurm.parameters import texts
 from cosched.adapters.slurm.register import Register
 from cosched.adapters.slurm.sequences import OTHERS_TURN, Sequences
 from cosched.adapters.slurm.settings import SlurmSettings, read_settings
@@ -79,6 +81,7 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         self._tasks = OwnTasks(_LOG, logging.DEBUG)
         self._learner: asyncio.Task[None] | None = None
         self._gates: GateFolder | None = None
+        self._hosts: list[str] | None = None  # those of slurmctld
         if settings.gate_folder is not None:
             self._gates = GateFolder(settings.gate_folder, settings.gate_lead * _OF_LEAD)
         self._hooks: HookServer
@@ -88,6 +91,16 @@ class SlurmManager(WatchedQueue, MeetingSystem):
     @property
     def start_lead(self) -> float:
         return self.settings.gate_lead + _HOOK_LEAD
+
+    async def elsewhere(self) -> str:
+        """See the protocol: slurmctld's hooks find a service on its own host only."""
+        if self._hosts is None:
+            self._hosts = texts(await self._slurm.config(), "SlurmctldHost")
+        host = await self._slurm.active_controller() if len(self._hosts) > 1 else None
+        if host is None or is_here(host):
+            return ""
+        await self._slurm.config()  # a backup controller answers this only once it has taken over
+        return f"slurmctld runs on {host}"
 
     async def open(self) -> dict[str, Known]:
         """See the protocol; serves the hooks."""

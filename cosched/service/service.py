@@ -132,6 +132,8 @@ class Service:
             await self._say_goodbye()
         if self._failure is not None:
             raise RuntimeError(ended_by(self._failure, self._ours)) from self._failure
+        if self._starting.moved:
+            raise RuntimeError(f"{self._starting.moved}, and this service stands by")
 
     @property
     def address(self) -> str:
@@ -148,12 +150,13 @@ class Service:
     # Opening, in order
 
     async def _open(self, stack: AsyncExitStack) -> None:
-        check_addresses(self.configuration)
         prepared = prepare(self.configuration)
         self._tls, self._catalogue = prepared.tls, prepared.catalogue
         for doubt in prepared.doubts:
             _LOG.warning("%s", doubt)
-        self._open_store(stack)
+        if not await self._starting.turn(prepared.manager):
+            check_addresses(self.configuration)  # else they are, or were, those of another host's service
+        await self._starting.opened(lambda: self._open_store(stack))
         self._listeners = Listeners(self.configuration, self._tls, self.metrics, self._starting, self.problem)
         self._listening = await stack.enter_async_context(AsyncExitStack())
         await self._listeners.open_local_socket(self._listening)
@@ -167,6 +170,8 @@ class Service:
         if self._replay is not None:
             self._replay.begin(self.domain, self._outside)
         self._start_timers()
+        if not self._paced:
+            self._task(self._starting.follow(manager))
         await self._listen(stack)
 
     def _open_store(self, stack: AsyncExitStack) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from cosched.adapters.loading import ResourceManager
-from cosched.adapters.manager import UnavailableError
+from cosched.adapters.manager import ManagerError, UnavailableError
 from cosched.core.protocol import Domain
 from cosched.service import systemd
+from cosched.service.store.errors import StoreError
 
+STAND_BY = 3.0  # seconds between two looks at where the manager runs
 ASK_AGAIN = 1.0  # seconds between attempts to reach a resource manager that does not answer
 _LOG = logging.getLogger(__name__)
 
@@ -28,11 +30,54 @@ class Starting:
         self._domain = domain
         self._stop = stop
         self.text = f"{domain} is starting"
+        self.moved = ""  # to where the manager has moved, meanwhile
+        self._stood_by = ""
 
     def _waits(self, why: str) -> None:
         _LOG.warning("not serving yet: %s", why)
         self.text = f"{self._domain} is starting: {why}"
         systemd.notify(f"STATUS=starting: {why}")
+
+    async def turn(self, manager: ResourceManager) -> bool:
+        """Stand by while the manager runs on another host: its hooks find only a service there. StoppedError.
+
+        Returns whether it has stood by.
+        """
+        place = await _elsewhere(manager, "")
+        while place:
+            if place != self._stood_by:
+                self._waits(f"it stands by: {place}")
+                systemd.notify("READY=1")
+            self._stood_by = place
+            systemd.notify("WATCHDOG=1")
+            await self._pause(STAND_BY)
+            place = await _elsewhere(manager, place)
+        return bool(self._stood_by)
+
+    async def opened(self, store: Callable[[], None]) -> None:
+        """Open the store, once another host's service has left it if this one has stood by. StoppedError."""
+        while True:
+            try:
+                return store()
+            except StoreError as error:
+                if not (error.in_use and self._stood_by):
+                    raise
+                self._waits(str(error))
+            await self._pause(ASK_AGAIN)
+
+    async def follow(self, manager: ResourceManager) -> None:
+        """End the service when its manager has moved to another host; `moved` says where."""
+        with suppress(StoppedError):
+            while not self.moved:
+                await self._pause(STAND_BY)
+                self.moved = await _elsewhere(manager, "")
+            _LOG.warning("%s: this service ends, and stands by when it is started again", self.moved)
+            self._stop.set()
+
+    async def _pause(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stop.wait(), seconds)
+            raise StoppedError
 
     async def found(self, manager: ResourceManager) -> Mapping[str, Any]:
         """Wait until the manager answers, as it may start after us; return its jobs. StoppedError."""
@@ -44,9 +89,7 @@ class Starting:
                 if not told:
                     self._waits(f"it waits for the resource manager: {error}")
                 told = True
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), ASK_AGAIN)
-                raise StoppedError
+            await self._pause(ASK_AGAIN)
 
     async def load_kernels(self, sets: Sequence[str], of: str) -> None:
         """Load these sets of kernels of a kind, or compile them first; the loop goes on meanwhile. StoppedError."""
@@ -67,3 +110,11 @@ class Starting:
             await asyncio.wait((doing,))
             raise StoppedError
         doing.result()
+
+
+async def _elsewhere(manager: ResourceManager, before: str) -> str:
+    """Return where the manager runs, if not here; `before`: as it was, if nobody can tell."""
+    try:
+        return await manager.elsewhere()
+    except ManagerError:
+        return before

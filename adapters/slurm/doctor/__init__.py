@@ -9,10 +9,11 @@ from cosched.adapters.manager import ManagerError, SlotsOnRecord
 from cosched.adapters.permissions import Account
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.commands import parse_user
+from cosched.adapters.slurm.controllers import is_here
 from cosched.adapters.slurm.doctor.facts import Facts
 from cosched.adapters.slurm.doctor.gate import gate_script
 from cosched.adapters.slurm.doctor.installed import check_hooks
-from cosched.adapters.slurm.doctor.place import check_commands, check_controllers, check_user, is_here
+from cosched.adapters.slurm.doctor.place import check_commands, check_controllers, check_user
 from cosched.adapters.slurm.doctor.reading import check_reading
 from cosched.adapters.slurm.doctor.reservations import check_reservations, left_over
 from cosched.adapters.slurm.doctor.tries import check_tries

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import shutil
-import socket
 from collections.abc import Iterable
-from contextlib import suppress
 
 from cosched.adapters.findings import SHELL, Finding, ok, problem, section, warning
 from cosched.adapters.permissions import Account
+from cosched.adapters.slurm.controllers import is_here, names_of
 from cosched.adapters.slurm.parameters import Config, texts
 from cosched.adapters.slurm.settings import SlurmSettings
 
 COMMANDS = ("squeue", "scontrol", "scancel", "sinfo")
 _SUBMIT = "sbatch"
-_HOST = re.compile(r"([^()]+)(?:\((.+)\))?")
 
 
 def check_commands(settings: SlurmSettings) -> Finding:
@@ -54,43 +51,21 @@ def check_user(service: Account, slurm_user: Account) -> Finding:
 
 
 def check_controllers(config: Config) -> Iterable[Finding]:
-    """Check that slurmctld runs on this host: its hooks find the service by a Unix socket."""
+    """Check that slurmctld runs on this host, now or after a take-over: its hooks find the service by a Unix socket."""
     hosts = texts(config, "SlurmctldHost")
-    if hosts and not is_here(address_of(hosts[0])):
+    if hosts and not any(is_here(name) for host in hosts for name in names_of(host)):
         yield problem(
             "SlurmctldHost",
-            f"slurmctld runs on {hosts[0]}, not here: its hooks find no service, and jobs start without their mates",
+            f"slurmctld runs on {' or '.join(hosts)}, not here: its hooks find no service, and jobs start alone",
             "run the service, and cosched doctor, there",
             SHELL,
-            f"ssh {address_of(hosts[0])}",
+            f"ssh {names_of(hosts[0])[-1]}",
         )
     elif len(hosts) > 1:
-        yield warning(
+        yield ok(
             "SlurmctldHost",
-            f"when {', '.join(hosts[1:])} takes over, its hooks find no service",
-            "let the service follow slurmctld; until then jobs start without their mates",
+            f"{', '.join(hosts)}: the service stands by where slurmctld does; run it on each, with the hooks, and with "
+            "domain.state in a folder that all of them see",
         )
     elif hosts:
         yield ok("SlurmctldHost", f"{hosts[0]}: slurmctld runs on this host")
-
-
-def address_of(host: str) -> str:
-    """Return the address of `host(address)`, the form in which Slurm shows its controllers; the host if it has none."""
-    match = _HOST.fullmatch(host)
-    return (match[2] or match[1]) if match else host
-
-
-def is_here(host: str) -> bool:
-    """Return whether a name or address is this host's, which is so if a socket can be bound to it."""
-    if host.partition(".")[0] == socket.gethostname().partition(".")[0]:
-        return True
-    with suppress(OSError, UnicodeError):
-        return any(_can_be_bound(family, address[0]) for family, _, _, _, address in socket.getaddrinfo(host, 0))
-    return False
-
-
-def _can_be_bound(family: socket.AddressFamily, address: object) -> bool:
-    with suppress(OSError), socket.socket(family, socket.SOCK_STREAM) as trial:
-        trial.bind((address, 0))
-        return True
-    return False

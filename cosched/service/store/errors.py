@@ -23,10 +23,18 @@ class StoreError(OneLineError):
 
     `full`: there is no room for the data; the write can be tried again. `of_disk`: the disk is full or fails; the
     database may be all right when the disk is. `damaged`: what was written is not what is read; `reason` says what.
+    `in_use`: another service has it.
     """
 
     def __init__(
-        self, path: Path, reason: str, *, full: bool = False, of_disk: bool = False, damaged: bool = False
+        self,
+        path: Path,
+        reason: str,
+        *,
+        full: bool = False,
+        of_disk: bool = False,
+        damaged: bool = False,
+        in_use: bool = False,
     ) -> None:
         if damaged:
             reason = f"is damaged: {reason}; {REMEDY}"
@@ -34,6 +42,7 @@ class StoreError(OneLineError):
         self.reason = reason
         self.full = full
         self.damaged = damaged
+        self.in_use = in_use
         self.of_disk = full or of_disk
         super().__init__(f"{path}: {reason}")
 

@@ -49,7 +49,7 @@ def lock_database(path: Path) -> BinaryIO:
     descriptor = os.open(beside(path, ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     if not lock(descriptor):
         os.close(descriptor)
-        raise StoreError(path, "is in use by another service")
+        raise StoreError(path, "is in use by another service", in_use=True)
     return os.fdopen(descriptor, "r+b", buffering=0)
 
 

@@ -243,7 +243,7 @@ class Cluster:
 
     def _answers(self) -> bool:
         self.check()
-        return self.try_run("scontrol", "ping").stdout.strip().endswith("is UP")
+        return " is UP" in self.try_run("scontrol", "ping").stdout
 
     def _ready(self) -> bool:
         self.check()

@@ -13,8 +13,8 @@ import pytest
 
 from cosched.adapters.findings import Grade
 from cosched.adapters.permissions import Account
+from cosched.adapters.slurm.controllers import is_here
 from cosched.adapters.slurm.doctor import Facts, judge
-from cosched.adapters.slurm.doctor.place import is_here
 from cosched.adapters.slurm.settings import read_settings
 from tests.adapters.slurm.examined import CONFIG, HOOKS, ME, PROGRAM, folder, judged, of, only, waiting, wrong
 from tests.live.other_users import acting_as, needs_root
@@ -117,10 +117,12 @@ def test_all_intervals_are_mended_by_one_line(judged):
     assert {finding.lines for finding in both} == {("SchedulerParameters=batch_sched_delay=1,bf_interval=2",)}
 
 
-def test_a_backup_controller_finds_no_service(judged):
-    found = only(judged({"SlurmctldHost[1]": "backup"}))
-    assert (found.grade, found.subject) == ("warning", "SlurmctldHost")
-    assert "backup" in found.found
+def test_the_service_stands_by_on_the_host_of_a_backup_controller(judged):
+    here = CONFIG["SlurmctldHost[0]"]
+    for hosts in ((here, "backup"), ("far.invalid(192.0.2.1)", here)):
+        found = judged({f"SlurmctldHost[{number}]": host for number, host in enumerate(hosts)})
+        assert wrong(found) == []
+        assert "stands by where slurmctld does" in of("SlurmctldHost", found).found
 
 
 def test_a_longer_patience_makes_slow_scheduling_right_and_peers_wait(judged):
