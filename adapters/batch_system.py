@@ -188,6 +188,15 @@ class BatchSystem(Manager[Known, BatchReport], Protocol):
     def start_lead(self) -> float:
         """How many seconds before an exact instant `start` must be called, at the latest."""
 
+    @property
+    def tell_interval(self) -> float:
+        """How many seconds there are between two times at which users are told why their jobs wait; 0: never."""
+        return 0.0
+
+    async def tell(self, job_id: str, text: str) -> None:  # noqa: ARG002
+        """Show a line about a job to its user, beside what the batch system says of it; empty: nothing any more."""
+        return
+
     async def look(self, age: float = 0.0) -> bool:
         """Look at the queue now, unless the last look is at most `age` seconds old. Returns after reading all news.
 

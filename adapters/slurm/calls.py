@@ -76,6 +76,10 @@ class Slurm:
         """Replace a job's comment. UnknownJobError."""
         await self._control(commands.set_comment(self._named(job_id), comment))
 
+    async def tell(self, job_id: str, text: str) -> None:
+        """Replace what operators say of a job. UnknownJobError."""
+        await self._control(commands.tell(self._named(job_id), text))
+
     async def requeue(self, job_id: str) -> None:
         """End a batch job and queue it again. UnknownJobError; ManagerError if it is not launched yet or is ending."""
         await self._control(commands.requeue(self._named(job_id)))

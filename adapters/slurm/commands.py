@@ -122,6 +122,11 @@ def set_comment(job_id: str, comment: str) -> list[str]:
     return ["scontrol", "update", f"jobid={checked(job_id)}", f"comment={comment}"]
 
 
+def tell(job_id: str, text: str) -> list[str]:
+    """Replace what operators say of a job, its AdminComment. UnknownJobError."""
+    return ["scontrol", "update", f"jobid={checked(job_id)}", f"admincomment={text}"]
+
+
 def tasks(array: str) -> list[str]:
     """Show the numbers of an array's tasks that Slurm has not parted from the others. UnknownJobError."""
     return ["squeue", "-h", "-a", "-r", "-t", "PENDING", "-j", checked(array), "-o", "%K"]

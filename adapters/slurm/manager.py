@@ -193,6 +193,14 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         if job.named != found:
             self._register.relink(job, found)
 
+    @property
+    def tell_interval(self) -> float:
+        return self.settings.tell_interval
+
+    async def tell(self, job_id: str, text: str) -> None:
+        """See the protocol: AdminComment shows it, which users cannot change, and their comments stay theirs."""
+        await self._slurm.tell(self._of(job_id).job_id, text)
+
     async def start(self, job_id: str, at: float | None = None) -> bool:
         """See the protocol. If slurmctld restarts, loses the answer and offers the job again, we repeat the answer."""
         job = self._register.jobs.get(job_id)

@@ -12,6 +12,7 @@ from cosched.adapters.setting_checks import COMMON_NUMBERS, folder_of_commands, 
 
 _NUMBERS = COMMON_NUMBERS | {  # key: default, least, most; seconds
     "gate_lead": (0.0, 0.0, 10.0),
+    "tell_interval": (0.0, 0.0, 3600.0),
 }
 _PATHS = ("conf", "bin", "hook_socket", "gate_folder", "waiting_folder")
 
@@ -28,6 +29,7 @@ class SlurmSettings:
     poll_interval: float = 30.0  # between two looks at the queue if nothing happens
     command_timeout: float = 15.0  # how long a command of Slurm may take
     gate_lead: float = 0.0  # with the task prolog's gate: how long before an agreed instant a job starts
+    tell_interval: float = 0.0  # between two times at which the AdminComment of jobs that wait says why; 0: never
     gate_folder: Path | None = None  # where the gates of all nodes find that instant; None: on the service's host only
     waiting_folder: Path | None = None  # where hooks note which jobs wait; None: they do not
 

@@ -20,6 +20,7 @@ from google.protobuf.duration_pb2 import Duration
 from grpc_health.v1 import health_pb2
 
 from cosched import __version__
+from cosched.adapters.batch_system import BatchSystem
 from cosched.adapters.loading import ResourceManager
 from cosched.core.protocol import Domain, JobId
 from cosched.schedulers.kind import SchedulerKind
@@ -47,6 +48,7 @@ from cosched.service.listeners.listening import Listeners, Served
 from cosched.service.manager.kinds import Around, kind_of
 from cosched.service.manager.launches import Launches, no_variables
 from cosched.service.manager.resizes import ResizeRules
+from cosched.service.manager.told_users import ToldUsers
 from cosched.service.metrics import Metrics
 from cosched.service.outside import ServiceOutside
 from cosched.service.page.page_api import Described
@@ -172,6 +174,7 @@ class Service:
         self._start_timers()
         if not self._paced:
             self._task(self._starting.follow(manager))
+            self._tell_users(manager)
         await self._listen(stack)
 
     def _open_store(self, stack: AsyncExitStack) -> None:
@@ -298,6 +301,11 @@ class Service:
             every("heartbeat", section.coscheduling.heartbeat_interval, self._beat)
             # Soon, so that the offsets of clocks are known; not at once, since peers may be starting too.
             self.timers.set("first heartbeat", self.clock.now() + FIRST_BEAT, self._beat)
+
+    def _tell_users(self, manager: ResourceManager) -> None:
+        if isinstance(manager, BatchSystem) and manager.tell_interval:
+            told = ToldUsers(self.domain, manager, self.explaining)
+            self.timers.every("tell users", manager.tell_interval, lambda: self._task(told.tell()))
 
     async def _listen(self, stack: AsyncExitStack) -> None:
         stack.callback(self.timers.stop)

@@ -53,6 +53,22 @@ def test_slurm_s_estimate_and_its_reason(coupled: Served) -> None:
     assert told.mates[0].reason.detail["mate"] == f"{here.name}:{job}"
 
 
+def test_squeue_tells_why_a_job_waits_and_no_longer_when_it_runs(coupled: Served) -> None:
+    coupled.serve(tell_interval=1)
+    here, there = coupled.here, coupled.there
+    long = Work("p", 1, 6.0)  # when it has ended Slurm takes no words about it any more
+    job = coupled.submit(here, long, "--comment=mine cosched:pair=p")
+
+    def told(field: str = "admin_comment") -> str:
+        return here.cluster.squeue("-h", "-t", "all", "-j", job, "-O", f"{field}:200").strip()
+
+    coupled.until(lambda: told().startswith("cosched: ") and there.name in told(), "squeue to say why it waits")
+    assert told("comment") == "mine cosched:pair=p"
+    mate = coupled.submit(there, long)
+    coupled.until(lambda: told() in ("", "(null)"), "squeue to say no more")
+    coupled.check_started_together([job], [mate])
+
+
 def test_slurm_s_accounts_are_charged_and_have_budgets(coupled: Served) -> None:
     here = coupled.here
     has_budget(here.service)

@@ -34,7 +34,16 @@ UNHURRIED: dict[str, object] = {
     "successor_patience": 0,
 }
 _INTERVAL = 0.2  # seconds between two looks
-_OF_MANAGER = ("backoff", "try_patience", "poll_interval", "command_timeout", "gate_lead", "gate_folder", "bin")
+_OF_MANAGER = (
+    "backoff",
+    "try_patience",
+    "poll_interval",
+    "tell_interval",
+    "command_timeout",
+    "gate_lead",
+    "gate_folder",
+    "bin",
+)
 _OF_DOMAIN = ("log_level", "http", "operators", "retention", "schedule_interval", "job_ports")
 
 
