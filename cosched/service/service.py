@@ -48,7 +48,6 @@ from cosched.service.listeners.listening import Listeners, Served
 from cosched.service.manager.kinds import Around, kind_of
 from cosched.service.manager.launches import Launches, no_variables
 from cosched.service.manager.resizes import ResizeRules
-from cosched.service.manager.told_users import ToldUsers
 from cosched.service.metrics import Metrics
 from cosched.service.outside import ServiceOutside
 from cosched.service.page.page_api import Described
@@ -66,6 +65,7 @@ from cosched.service.planning.estimates import Estimates
 from cosched.service.planning.explaining import Explaining
 from cosched.service.planning.machines import own_machines
 from cosched.service.planning.quoting import Quotes
+from cosched.service.planning.told_users import ToldUsers
 from cosched.service.preparing import check_addresses, mistakes_of_manager, prepare
 from cosched.service.replay.replaying import replay_of
 from cosched.service.start_hook import StartHook

@@ -10,7 +10,7 @@ import pytest
 
 from cosched.adapters.manager import UnknownJobError
 from cosched.core.job import JobState
-from cosched.service.manager.told_users import MOST, ToldUsers, line_of
+from cosched.service.planning.told_users import MOST, ToldUsers, line_of
 from cosched.v1.explain_pb2 import Explanation
 
 NOON = int(time.mktime((2026, 11, 29, 12, 0, 0, 0, 0, -1)))

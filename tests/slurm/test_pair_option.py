@@ -23,7 +23,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         found = lab["intrepid"]
         shutil.copy(HOOKS / "cli_filter.lua", found.directory)
         version = re.findall(r"[0-9]+", found.run("sbatch", "--version"))
-        number = f"0x{''.join(f'{int(part):02d}' for part in version[:3])}"
+        number = f"0x{''.join(f'{int(part):02x}' for part in version[:3])}"
         plugin = tmp_path_factory.mktemp("spank") / "cosched-spank.so"
         make = ["cc", "-shared", "-fPIC", f"-DSLURM_VERSION_NUMBER={number}", "-o", plugin, HOOKS / "cosched-spank.c"]
         subprocess.run(make, check=True)
