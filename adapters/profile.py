@@ -159,7 +159,7 @@ class Profile:
         if amounts is None:
             return map(_instants, taken)
         room = self._room.get(node, _NOTHING)
-        left = {name: room.get(name, 0) - amount for name, amount in amounts.items()}
+        left = {name: room.get(name, 0) - amount for name, amount in amounts.items() if amount}
         if min(left.values(), default=0) < 0:
             return [(self.now, FOREVER)]
         return _over(left, taken)
