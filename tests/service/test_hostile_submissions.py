@@ -106,9 +106,10 @@ def _table(number: int, nodes: int) -> Mapping[str, Any]:
     return {"nodes": nodes - number, "time_limit": MAX_TIME_LIMIT, "columns": {"moldable": "1", "run_times": times}}
 
 
-def _unlike(nodes: int) -> HeterogeneousSettings:
-    machines = tuple(Machine(f"m{number}", "any") for number in range(nodes))
-    return HeterogeneousSettings(Machines(machines), {("c" * MAX_NAME, each.name): 10 for each in machines})
+def _unlike(*, preemptive: bool) -> Callable[[int], HeterogeneousSettings]:
+    machines = tuple(Machine(f"m{number}", "any") for number in range(MIDDLE))
+    site = Machines(machines, preemptive=preemptive)
+    return lambda _: HeterogeneousSettings(site, {("c" * MAX_NAME, each.name): 10 for each in machines})
 
 
 def _classed(number: int, _: int) -> Mapping[str, Any]:
@@ -120,8 +121,12 @@ def _express(number: int, nodes: int) -> Mapping[str, Any]:
     return {"nodes": nodes - number, "time_limit": MAX_TIME_LIMIT, "columns": {"steady": "yes"}}
 
 
-def _batch(nodes: int) -> ClusterSettings:
-    return ClusterSettings(nodes, parse_ordering("fcfs"), BACKFILLING["easy"])
+def _large(number: int, nodes: int) -> Mapping[str, Any]:
+    return {"nodes": nodes - number, "time_limit": MAX_TIME_LIMIT}
+
+
+def _batch(backfilling: str) -> Callable[[int], ClusterSettings]:
+    return lambda nodes: ClusterSettings(nodes, parse_ordering("fcfs"), BACKFILLING[backfilling])
 
 
 def _molding(sizing: Sizing) -> Callable[[int], MoldingSettings]:
@@ -129,12 +134,17 @@ def _molding(sizing: Sizing) -> Callable[[int], MoldingSettings]:
 
 
 CASES = {
-    "batch": Case(BATCH, _batch, lambda number, nodes: {"nodes": nodes - number, "time_limit": MAX_TIME_LIMIT}),
+    "batch": Case(BATCH, _batch("easy"), _large),
+    "batch-conservative": Case(BATCH, _batch("conservative"), _large),
     "express": Case(example.EXPRESS, lambda nodes: example.ExpressSettings(nodes, 10), _express),
     "fluid": Case(FLUID, FluidSettings, _fluid),
-    "heterogeneous": Case(HETEROGENEOUS, lambda _: _unlike(MIDDLE), _classed),
+    "fluid-slots": Case(FLUID, lambda nodes: FluidSettings(nodes, slots=True), _fluid),
+    "heterogeneous": Case(HETEROGENEOUS, _unlike(preemptive=False), _classed),
+    "heterogeneous-preemptive": Case(HETEROGENEOUS, _unlike(preemptive=True), _classed),
     "molding": Case(MOLDING, _molding(Sizing.SCOJO_P), _downey),
     "molding-table": Case(MOLDING, _molding(Sizing.SCOJO_P), _table),
+    "molding-scojo": Case(MOLDING, _molding(Sizing.SCOJO), _downey),
+    "molding-none": Case(MOLDING, _molding(Sizing.NONE), _downey),
     "molding-chosen": Case(MOLDING, _molding(Sizing.CIRNE_BERMAN), _downey),
 }
 
@@ -210,7 +220,7 @@ async def test_submissions_take_no_more_work_on_a_larger_machine(tmp_path: Path,
         assert large < 1.5 * small + 500
 
 
-@pytest.mark.parametrize("name", ["batch", "fluid", "heterogeneous", "molding"])
+@pytest.mark.parametrize("name", CASES)
 async def test_jobs_that_have_left_leave_nothing(tmp_path: Path, name: str) -> None:
     case, used = CASES[name], []
     tracemalloc.start()

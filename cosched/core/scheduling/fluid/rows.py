@@ -81,7 +81,7 @@ class Rows:
     def _forget_curve(self, job: JobId, row: int) -> None:
         """Give back the entries of a job that leaves, once as many are of nobody as of somebody."""
         del self._curves[job]
-        self.jobs["told"][row], self._job[row] = 0, replace(self._job[row], columns=None)
+        self.jobs["told"][row] = 0
         used = sum(place.stop - place.start for place in self._curves.values())
         if len(self.state.speeds) < 2 * used:
             return
@@ -136,6 +136,7 @@ class Rows:
         row = self._row.pop(job)
         if job in self._curves:
             self._forget_curve(job, row)
+        self._job[row] = ClusterJob(job, 0, 0, 0, paired=False)  # what it has said is dropped with it
         return row
 
     def tidy(self) -> None:

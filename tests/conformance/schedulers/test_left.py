@@ -1,0 +1,28 @@
+"""What a scheduler knows of a job goes with it."""
+
+from __future__ import annotations
+
+import gc
+from types import FrameType
+
+import pytest
+
+from cosched.core.job import JobState
+from tests.conformance.schedulers.test_budgets import KINDS, crowded, job
+
+
+@pytest.mark.parametrize("state", [JobState.CANCELLED, JobState.COMPLETED])
+@pytest.mark.parametrize("name", KINDS)
+def test_what_a_job_has_said_goes_with_it(name, state):
+    scheduler = crowded(name, 0)
+    said = job(scheduler, 99, 8 if state is JobState.CANCELLED else 1)
+    if state is JobState.COMPLETED:
+        scheduler.leave("1", 1, JobState.COMPLETED)
+    scheduler.submit(said)
+    while (turn := scheduler.next(1)) is not None:
+        scheduler.start(turn.job, 1)
+    scheduler.leave("99", 1, state)
+    scheduler.enter(2)
+    turn = scheduler.next(2)  # an iteration may remember whose turn was the last
+    assert "99" not in scheduler
+    assert [known for known in gc.get_referrers(said) if not isinstance(known, FrameType)] == []
