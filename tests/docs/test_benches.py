@@ -12,5 +12,5 @@ MAKEFILE = Path(__file__).resolve().parents[2] / "Makefile"
 def test_all_parts_of_make_bench_are_there():
     of_make = re.findall(r"python -m (tests\.bench\.\w+)", MAKEFILE.read_text())
     parts = [*of_make, *(f"tests.bench.{part}" for part in (*PARTS, *WITH_SLURM))]
-    assert len(of_make) == 4
+    assert len(of_make) == 5
     assert [part for part in parts if find_spec(part) is None] == []
