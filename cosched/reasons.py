@@ -31,6 +31,35 @@ STARTING: Mapping[str, str] = {  # what a job waits for whose start was ordered
     "DiskFull": "for room on the disk",
     "LastRun": "for the end of its last run, which was preempted",
 }
+REASONS: Mapping[str, str] = {  # all that a job has as its reason, but for the word of its queue
+    **WHY,
+    **{word: f"it waits {what}" for word, what in STARTING.items()},
+    "MateHolding": "{mate} holds its nodes and waits",
+    "MateSlot": "its domain and {domain} have agreed when all start",
+    "MateUnknown": "it cannot have {mate}",
+    "Held": "it keeps its nodes and waits for {mate}",
+    "HeldCap": "it would hold, but holds already take as many nodes as they may",
+    "TooLargeToHold": "it is too large to hold here, and only yields",
+    "HeldBudget": "jobs of its account have held as much in the last day as they may",
+    "SlotShare": "slots of its owner with that domain have kept nodes for as long as they may",
+    "Yielded": "it let other jobs go first",
+    "Cancelling": "it is to be cancelled; its resource manager has not ended it yet",
+    "JobHeldUser": "it was submitted on hold",
+    "JobHeldAdmin": "an operator has put it aside",
+}
+CHANGES: Mapping[str, str] = {  # what its owner can do
+    Why.MEMBER_LOST: "cosched unlink lets it start without",
+    Why.INSTANT_PASSED: "cosched unlink lets it start alone, cosched cancel ends it",
+    "MateUnknown": "cosched link names another, cosched unlink lets it start without",
+    "JobHeldUser": "cosched release lets it be scheduled",
+    "JobHeldAdmin": "an operator lets it go by cosched release",
+}
+
+
+def meaning_of(reason: str, *, of_group: bool) -> str | None:
+    """Return what a job's reason means, and what its owner can do about it; None: it has no text."""
+    said = in_words(reason, of_group=of_group, words=REASONS)
+    return said and "; ".join(filter(None, (said, CHANGES.get(reason))))
 
 
 def in_words(reason: str, *, of_group: bool, member: str = OTHER, words: Mapping[str, str] = WHY) -> str | None:

@@ -3,8 +3,7 @@
 import re
 from pathlib import Path
 
-from cosched.cli.client.wording import REASONS
-from cosched.reasons import WHY
+from cosched.reasons import REASONS, WHY
 from cosched.service.domain import story
 
 OPERATING = Path(__file__).resolve().parents[2] / "docs" / "operating.md"

@@ -145,6 +145,8 @@ def test_a_mate_of_which_its_domain_tells_no_more_has_its_last_state_with_its_ag
         ("QUEUED", "MateHolding", ""),
         ("QUEUED", "MateQueuing", ""),
         ("QUEUED", "HeldCap", "it would hold, but holds already take as many nodes as they may"),
+        ("QUEUED", "SlotShare", "slots of its owner with that domain have kept nodes for as long as they may"),
+        ("QUEUED", "JobHeldAdmin", "an operator has put it aside; an operator lets it go by cosched release"),
         ("HOLDING", "MateQueuing", "2 nodes idle. Its hold ends in 5 min"),
         ("RUNNING", "", "started 1 min ago, 7 s after its mate"),
     ],

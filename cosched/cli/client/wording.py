@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from cosched.core.story import Why
-from cosched.reasons import STARTING, WHY, in_words
+from cosched.reasons import meaning_of
 from cosched.validation.durations import clock, span
 from cosched.validation.group_windows import windows_in_words
 from cosched.wrong_mates import wrong_mate
@@ -26,23 +25,6 @@ STATE_CODES = {
     "unknown": "UN",
 }
 CODES = {**STATE_CODES, "starting": "ST"}  # which are listed among those that run
-REASONS = {
-    **WHY,
-    **{word: f"it waits {what}" for word, what in STARTING.items()},
-    "MateHolding": "{mate} holds its nodes and waits",
-    "MateSlot": "its domain and {domain} have agreed when all start",
-    "MemberLost": f"{WHY[Why.MEMBER_LOST]}; cosched unlink lets it start without",
-    "InstantPassed": f"{WHY[Why.INSTANT_PASSED]}; cosched unlink lets it start alone, cosched cancel ends it",
-    "MateUnknown": "it cannot have {mate}; cosched link names another, cosched unlink lets it start without",
-    "Held": "it keeps its nodes and waits for {mate}",
-    "HeldCap": "holds already take as many nodes as they may",
-    "TooLargeToHold": "it is too large to hold here, and only yields",
-    "HeldBudget": "jobs of its account have held as much in the last day as they may",
-    "SlotShare": "slots of its owner with that domain have kept nodes for as long as they may",
-    "Yielded": "it let other jobs go first",
-    "Cancelling": "it is to be cancelled; its resource manager has not ended it yet",
-    "JobHeldUser": "it was submitted on hold; cosched release lets it be scheduled",
-}
 
 
 def gap_found(gap: timedelta | None) -> str:
@@ -53,7 +35,7 @@ def gap_found(gap: timedelta | None) -> str:
 
 def meaning(job: Job) -> str:
     """Say what the job's reason means; empty if that is not known here."""
-    return in_words(job.reason, of_group=job.group is not None, words=REASONS) or ""
+    return meaning_of(job.reason, of_group=job.group is not None) or ""
 
 
 def mate_found(mate: Mate) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 from cosched.client import Job, Mate, Member
 from cosched.core.job import JobState
 from cosched.core.story import Why
-from cosched.reasons import STARTING, WHY, in_words
+from cosched.reasons import STARTING, meaning_of
 from cosched.service.domain import story
 from cosched.service.page.words import ago, count, span, until
 from cosched.service.store import JobRecord
@@ -30,16 +30,7 @@ _MATE = {
     "unknown": "is not known there",
 }
 UNTOLD = '{peer} tells you no more of its jobs: show = "all" in its [page] would fill their lanes here'
-_REASONS = {
-    **WHY,
-    story.MATE_HOLDS: "{mate} holds its nodes and waits",
-    story.HELD_CAP: "it would hold, but holds already take as many nodes as they may",
-    story.TOO_LARGE: "it is too large to hold here, and only yields",
-    story.HELD_BY_USER: "it was submitted on hold: cosched release lets it be scheduled",
-    story.CANCELLING: "it is to be cancelled, and has not ended yet",
-    story.WAITS_IN_QUEUE: "it waits for its turn in the queue",
-    "MateUnknown": "there is no such mate: cosched link names another, cosched unlink lets it start alone",
-}
+IN_QUEUE = "it waits for its turn in the queue"
 _ACTIVE = {
     "queued": _MATE["queuing"], "ready": "is ready", "holding": _MATE["holding"], "starting": "is starting",
     "running": "still runs",
@@ -127,7 +118,9 @@ def waits(job: Job, others: Mapping[str, Job | None], now: datetime) -> str:
 
 
 def _why(job: Job) -> str:
-    said = in_words(job.reason, of_group=job.group is not None, words=_REASONS)
+    if job.reason == story.WAITS_IN_QUEUE:
+        return IN_QUEUE
+    said = meaning_of(job.reason, of_group=job.group is not None)
     return job.reason if said is None else said
 
 
