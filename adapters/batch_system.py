@@ -204,7 +204,7 @@ class BatchSystem(Manager[Known, BatchReport], Protocol):
         """
 
     def outlooks(self) -> Mapping[str, JobOutlook]:
-        """Return what is expected of the jobs that wait; those of which nothing is known may be missing."""
+        """Return what is expected of the jobs that wait; unknown ones may be missing."""
         return {}
 
     def looked_at(self) -> float | None:

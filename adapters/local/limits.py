@@ -81,7 +81,7 @@ class CpuLimits:
         return self._folder is not None
 
     def begin(self, job_id: str, slots: Sequence[int]) -> tuple[str | None, int]:
-        """Return the group in which a job on these slots is to run, made just now, and by how much it is to be nicer.
+        """Make the group for a job on these slots; return it, and by how much the job must be nicer.
 
         OSError: there can be no such group.
         """

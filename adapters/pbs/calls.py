@@ -112,7 +112,7 @@ class Pbs:
             await self._change(commands.disown(some))
 
     async def _ask(self, argv: list[str]) -> bytes:
-        """Run a command of which a part of the answer may be missing: qstat, if it does not know some jobs."""
+        """Run a command that may answer in part: qstat, if it does not know some jobs."""
         return await self._run(argv, fine=(0, commands.UNKNOWN_JOBS, commands.FINISHED_JOB))
 
     async def _change(self, argv: list[str]) -> None:

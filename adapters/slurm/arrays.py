@@ -51,7 +51,7 @@ class Arrays:
             self._untold.add(array)
 
     def untold(self) -> list[Divided]:
-        """Return the arrays of which more tasks have come since the last call, and that are divided."""
+        """Return the arrays that are divided, and have more tasks since the last call."""
         told = sorted(self._untold - self.undivided.keys() - self.alone)
         self._untold -= set(told)
         return [self._known[array] for array in told]

@@ -103,7 +103,7 @@ class Register:
             self._take_offer(job, offer)
 
     def tell_arrays(self) -> bool:
-        """Report the arrays of which more tasks are jobs of their own; return whether there are any."""
+        """Report the arrays with more tasks that are jobs of their own; return whether there are any."""
         told = self.arrays.untold()
         for array in told:
             self._refused.add(array.job_id)  # by its own id it is not a job that has a mate

@@ -104,7 +104,7 @@ def _uncounted(fields: Mapping[str, str], some_named: bool) -> Iterator[str]:
 
 
 def _features(words: str) -> frozenset[frozenset[str]]:
-    """Return the sets of features of which a node has one."""
+    """Return the sets of features; a node must have all of one set."""
     if "|" in words:
         return frozenset(frozenset([word]) for word in words.split("|"))
     return frozenset([frozenset(word for word in re.split("[&,]", words) if word)])

@@ -11,7 +11,7 @@ FIRST, LAST = 0.2, 5.0  # seconds between two looks: twice as long each time
 
 
 def pauses(timeout: float | None = None) -> Iterator[float]:
-    """Yield how many seconds to sleep before each look, the first of which is now; end after `timeout` seconds."""
+    """Yield how many seconds to sleep before each look, first none; end after `timeout` seconds."""
     until = None if timeout is None else time.monotonic() + timeout
     yield 0.0
     pause = FIRST

@@ -75,7 +75,7 @@ NO_TERMS = Terms()
 
 
 def array_of(name: str) -> tuple[str, int] | None:
-    """Return the name and the number of which an array's task makes its own, NAME[TASK]; None: it is not a task's."""
+    """Return the name and the number that make the name NAME[TASK] of an array's task; None: it is not a task's."""
     match = _TASK.fullmatch(name) if name.endswith("]") else None
     return None if match is None else (match[1], int(match[2]))
 

@@ -81,7 +81,7 @@ def hanging(frame: FrameType | None, kind: SchedulerKind, seconds: int) -> Fault
 
 
 def call_in(frames: Sequence[FrameType]) -> Call | None:
-    """Return the first call of a scheduler, or of a kind, in these frames, of which each has called the next."""
+    """Return the first call of a scheduler, or of a kind, in these frames; each has called the next."""
     for place, frame in enumerate(frames):
         if _is_scheduler(frame.f_locals.get("self")):
             inner, outer = frames[place + 1 :][::-1], frames[:place][::-1]

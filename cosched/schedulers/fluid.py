@@ -60,7 +60,7 @@ class FluidKeys(Settings):
         Field(
             gt=0,
             le=1,
-            description="down to which share of its nodes a job can shrink of which the trace does not say it (0.5)",
+            description="the share of its nodes to which a job can shrink, if the trace does not say it (0.5)",
         ),
     ] = Decimal("0.5")
     model: Annotated[Literal["linear", "parabolic"], Field(description="linear, parabolic, if the trace has none")] = (
@@ -132,7 +132,7 @@ class FluidKind(SchedulerKind):
         gave = f"{count(said['jobs_harvested'], 'job')} gave nodes to others"
         return f"{times}; {said['changes_of_size']:,} changes of size; {harvests}; {gave}"
 
-    # Jobs, and traces of which no job has a mate
+    # Jobs, and traces without mates
 
     def columns(self) -> Sequence[Column]:
         """See SchedulerKind: down to which size a job shrinks, its model, and what a resize costs, in s and bytes."""

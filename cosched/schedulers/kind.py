@@ -127,7 +127,7 @@ class SchedulerKind(ABC):
         return ()
 
     def complete(self, keys: Any, columns: Columns, nodes: Ints) -> Columns:  # noqa: ARG002
-        """Return all columns of jobs of these sizes, of which a log states some (`cosched.workload.columns`)."""
+        """Return all columns of jobs of these sizes; a log states some of them (`cosched.workload.columns`)."""
         from cosched.workload.columns import stated
 
         return {known.name: stated(columns, known.name, len(nodes), known.default) for known in self.columns()}

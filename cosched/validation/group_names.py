@@ -37,7 +37,7 @@ def wrong_members(others: Sequence[str]) -> tuple[int, str] | None:
 
 
 def domains_of(members: Sequence[str]) -> tuple[str, ...]:
-    """Return the domains of members, of which some are named by their ids, too: `mira`, `polaris:17`."""
+    """Return the domains of members; some are named by their ids, too: `mira`, `polaris:17`."""
     return tuple(member.partition(":")[0] for member in members)
 
 

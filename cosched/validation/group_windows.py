@@ -25,7 +25,7 @@ def read_window(text: str) -> tuple[str, tuple[int, int]]:
 
 
 def wrong_windows(windows: Windows, domains: Collection[str]) -> tuple[str, str] | None:
-    """Say of which domain the window is wrong, and why; None if none is. `domains`: of all jobs of the group."""
+    """Say which domain's window is wrong, and why; None if none is. `domains`: of all jobs of the group."""
     for domain, (first, last) in windows.items():
         if domain not in domains:
             return domain, "is not a domain of the group"

@@ -36,7 +36,7 @@ class Column(NamedTuple):
 
     @classmethod
     def of_words(cls, name: str, *words: str, help: str = "") -> Column:
-        """Return one whose text is one of these words, of which the first is the default."""
+        """Return one whose text is one of these words; the first is the default."""
 
         def read(text: str) -> int:
             if text not in words:

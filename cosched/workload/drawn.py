@@ -42,7 +42,7 @@ def drawn_log(
 
 
 def machine_header(computer: str, nodes: int, note: str = "") -> dict[str, str]:
-    """Return the SWF header of jobs that are drawn for a machine of so many nodes, each of which is a processor."""
+    """Return the SWF header of jobs that are drawn for a machine of so many nodes of one processor."""
     header = {"Computer": computer, "MaxNodes": str(nodes), "MaxProcs": str(nodes)}
     return header | ({"Note": note} if note else {})
 

@@ -1,7 +1,7 @@
 """Workloads of the model of Lublin and Feitelson (2003), with one type of jobs.
 
 A job is serial, or its size is 2^x, where x is two-stage uniform and often rounded. The logarithm of its run time is
-from one of two gamma distributions, the second of which is more likely for large jobs.
+from one of two gamma distributions; the second is more likely for large jobs.
 
 The logarithm of a gap between submissions has a gamma distribution, too. Gaps pass in operational time: half hour i of
 the day lasts 1800 w_i of it, where w follows a gamma distribution over a day that begins at `day_start`. What of a gap

@@ -27,7 +27,7 @@ def read_terms(cells: Mapping[str, str], domains: Sequence[Domain]) -> dict[Doma
         values = {column: of[domain] for column, of in of_jobs.items() if domain in of}
         terms = NO_TERMS._replace(**values)
         if terms.together_for is not None and terms.if_requeued is not OnMemberRequeued.REQUEUE:
-            raise ValueError(f"together_for: {domain}'s job has no if_requeued requeue, of which it is the time")
+            raise ValueError(f"together_for: has no use without if_requeued = requeue of {domain}'s job")
         if terms != NO_TERMS:
             found[domain] = terms
     _check_circles({domain: terms.ends_with for domain, terms in found.items()})

@@ -65,7 +65,7 @@ DISTRIBUTIONS = {
 
 
 def replay_tables(summary: Summary) -> list[RenderableType]:
-    """Return what is to be said of the domains, one by one or a row each, and lines on pairs and groups."""
+    """Return the words on the domains, one by one or a row each, and lines on pairs and groups."""
     domains = summary["domains"]
     parts = [_federation_table(domains), ""] if len(domains) > MOST_ONE_BY_ONE else _one_by_one(domains)
     if "groups" not in summary:

@@ -183,7 +183,7 @@ COLUMNS: Mapping[str, Callable[[Comparison], Any]] = {
 
 @dataclass(frozen=True)
 class Design:
-    """A study of experiments, of which every case is a replay that `measure` measures.
+    """A study of experiments, whose cases are replays that `measure` measures.
 
     `words` has title and subtitle, what explains the setup, the meaning (of the schemes, or of what `places` are) and
     the measures, and the `first` sentences, into which `values`, and the `score` of a paper, put what was found.

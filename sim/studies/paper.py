@@ -227,7 +227,7 @@ class Beside:
         yield "claims", _texts(of_claims, ("where", "claim", "verdict", "ours", "reason", "criterion", "quote"))
 
     def sections(self, more: str = "") -> tuple[Section, Section]:
-        """Return the sections of the pages: numbers, of which `more` is said, and claims."""
+        """Return the sections of the pages: numbers, with `more` about them, and claims."""
         rows: list[Sequence[str | Cell]] = []
         for each in self.numbers:
             statement, good = each.statement, GOOD.get(each.agrees)

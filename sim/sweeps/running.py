@@ -53,7 +53,7 @@ def run_cases(
 
 
 class _Missing(Iterator[Case]):
-    """Yields the cases that have no measures yet; it has seen `drawn` cases, of which `there` have measures."""
+    """Yields the cases that have no measures yet; it has seen `drawn` cases, and `there` of them have measures."""
 
     def __init__(self, cases: Iterable[Case], total: int, store: Store) -> None:
         self._cases = iter(cases)

@@ -317,7 +317,7 @@ def test_what_jobs_do_is_written_as_it_was_read(read, domains, tmp_path):
         (",,again,", "if_requeued: 'again' is not continue, requeue, end"),
         (",,end eureka:requeue,", "if_requeued: eureka's job has two values"),
         (",,requeue,soon", "together_for: 'soon' is not a duration such as 90, 20m, 12h or 3d"),
-        (",,eureka:requeue,90", "together_for: intrepid's job has no if_requeued requeue, of which it is the time"),
+        (",,eureka:requeue,90", "together_for: has no use without if_requeued = requeue of intrepid's job"),
     ],
 )
 def test_what_jobs_cannot_do_is_named_with_file_and_line(read, cells, reason):

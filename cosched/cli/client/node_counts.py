@@ -1,4 +1,4 @@
-"""How many nodes a job has: a number, or a range of which its scheduler chooses one."""
+"""How many nodes a job has: a number, or a range from which its scheduler chooses one."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def _skew(sides: Sequence[Outlook]) -> timedelta | None:
 
 
 def _charged(sides: Sequence[Outlook]) -> int:
-    """Node-seconds, of those of which that is known."""
+    """Sum up node-seconds, where they are known."""
     return sum(side.cost.charged for side in sides if side.cost)
 
 

@@ -241,7 +241,7 @@ class Coscheduler:
     def _is_check(job: PairedJob, peer: Domain, request: Request) -> bool:
         """Return whether this is what a job asks while it holds, or runs.
 
-        Before it ran it may have asked the very same, of which the answer is out of date by now.
+        Before it ran it may have asked the very same: that answer is out of date by now.
         """
         asked = membership(job).checks.get(peer)
         return asked is request or (asked == request and job.state is not RUNNING)

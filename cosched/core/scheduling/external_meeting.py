@@ -62,7 +62,7 @@ class ExternalMeetingScheduler(ExternalScheduler):
         self.capabilities = replace(self.capabilities, slots=True)
         self.settings = settings
         self.starts = RecentStarts(settings.mate_budget_share)
-        self._asked: dict[tuple[JobId, type, bool], SlotOrder] = {}  # what is to be told later
+        self._asked: dict[tuple[JobId, type, bool], SlotOrder] = {}  # to tell later
         self._aside: dict[JobId, _Aside] = {}
         self._proposing: set[JobId] = set()  # jobs for which an earlier slot is perhaps kept free
         self._turns: dict[JobId, None] = {}  # jobs that could be before their slots; in order

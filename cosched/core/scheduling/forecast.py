@@ -28,7 +28,7 @@ class Foreseen(NamedTuple):
 
 
 class Playable(OpenScheduler, Protocol):
-    """A scheduler of which a copy can be played on: then starts are `estimates` (Capabilities)."""
+    """A scheduler whose copy can be played on: then starts are `estimates` (Capabilities)."""
 
     def copy(self) -> Self:
         """The same nodes and jobs once more, to be played on; an iteration that is open here begins anew there."""

@@ -44,7 +44,7 @@ class _Alike(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Whose runs, of which job class, on which resource, from which queue."""
+    """The owner, job class, resource and queue of runs."""
 
     job_class: str
     resource: str
@@ -245,7 +245,7 @@ class RunTimes:
         self.version += 1
 
     def take_changed(self) -> Changed:
-        """Return what is to be kept since the last time."""
+        """Return what has changed of what is kept since the last time."""
         changed = Changed(
             {origin: deepcopy(self._runs.get(origin.pair, {}).get(origin)) for origin in self._changed_runs},
             {pair: self._stated.get(pair) for pair in self._changed_stated},

@@ -82,7 +82,7 @@ class ClusterJob:
     nodelist: tuple[str, ...] = ()  # the names of nodes that it must have; only where it takes `nodelists`
 
     def to_keep(self) -> dict[str, Any]:
-        """Return what is to be kept over a restart, as plain values; what has its default is left out."""
+        """Return what is kept over a restart, as plain values; what has its default is left out."""
         kept: dict[str, Any] = {}
         for name, default in _KEPT.items():
             if (value := getattr(self, name)) != default:
@@ -295,7 +295,7 @@ class OpenScheduler(Scheduler, Protocol):
         """Return when the scheduler wants to go on though nothing happens; None: never."""
 
     def take_orders(self) -> Sequence[Order]:
-        """Return what a batch system behind it is to be told since the last time, once that is on record."""
+        """Return the orders to a batch system behind it since the last time, for when they are on record."""
 
     def take_changed(self) -> Sequence[JobId]:
         """Return the jobs whose kept state has changed since the last time without an effect."""

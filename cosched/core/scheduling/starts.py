@@ -62,12 +62,12 @@ class RecentStarts:
         return sums.before_turn + under_way < self.share * (sums.started + under_way + 1)
 
     def by_owner(self, now: int) -> dict[Owner, Starts]:
-        """Return the sums of all owners of whom there are any."""
+        """Return the sums of all owners who have any."""
         self._enter(now)
         return dict(self._sums)
 
     def take_changed(self) -> dict[tuple[Owner, int], Starts]:
-        """Return what is to be kept since the last time, by owner and hour."""
+        """Return what has changed of what is kept since the last time, by owner and hour."""
         changed = {key: self._by_hour[key] for key in self.changed if key in self._by_hour}
         self.changed.clear()
         return changed

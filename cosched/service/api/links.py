@@ -114,7 +114,7 @@ class Links:
         return record
 
     async def unlink(self, request: UserRequest, job: str, peer: Domain) -> JobRecord:
-        """Take a job's mate or group away, of which a job is on `peer` (empty: on any domain)."""
+        """Take a job's mate or group away, if one of the others is on `peer` (empty: on any domain)."""
         await self._queue.look_for(job)
         record = self._linked(request, job, peer)
         await self._queue.part(job)

@@ -89,7 +89,7 @@ class LiveDomain:
         self.sparing_log = SparingLog(logging.getLogger(__name__))  # of what callers can cause at will
         self.journal = Journal(store, clock)
         self.jobs: dict[JobId, JobRecord] = {}  # those that have not ended
-        self.aside: set[JobId] = set()  # those of which the scheduler is told nothing, since it fails with them
+        self.aside: set[JobId] = set()  # the scheduler is not told of them, since it fails with them
         charges = Charges(name, accounts, self.jobs, lambda: self.journal.changes.charges)
         self.core = core = Coscheduler(
             name, scheduler.nodes, settings, owners=owners, adopting=adopting, held_back=self._held_back,

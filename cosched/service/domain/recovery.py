@@ -66,7 +66,7 @@ def recover(domain: LiveDomain, outside: Outside, aside: Collection[JobId] = ())
 def _aside(
     domain: LiveDomain, active: Iterable[JobRecord], before: Collection[JobId], more: Collection[JobId]
 ) -> set[JobId]:
-    """Return the jobs of which the scheduler is told nothing: those of earlier starts that are left, and more."""
+    """Return the jobs that the scheduler is not told of: those of earlier starts that are left, and more."""
     known = {str(record.id) for record in active}
     if unknown := [job for job in more if job not in known]:
         reason = f"--without-job {unknown[0]}: no such job waits or runs here: leave it out"

@@ -26,7 +26,7 @@ class ChosenSize(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Instants are seconds of the service's own time; jobs of which nothing is known are missing."""
+    """Instants are seconds of the service's own time; unknown jobs are missing."""
 
     made_at: int = 0
     source: int = OUR_PLAN

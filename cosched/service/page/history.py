@@ -85,7 +85,7 @@ class History:
     now: datetime
     length: str
     past: str  # of the spans, as in an address
-    spans: Sequence[str]  # of which there is something
+    spans: Sequence[str]  # that have something to show
     tiles: Sequence[tuple[str, str, str]]  # value, label, note
     nodes: Chart
     starts: Chart

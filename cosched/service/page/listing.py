@@ -176,7 +176,7 @@ def _since(record: JobRecord) -> tuple[int, int]:
 
 
 def matching(records: Sequence[JobRecord], find: str) -> list[JobRecord]:
-    """Return those that are, or belong to, what is looked for (empty: all); else those of which it is a part of a name.
+    """Return those that are, or belong to, what is looked for (empty: all); else those with it in a name.
 
     Names are those of jobs, pairs, groups and owners, and numbers here and, also as DOMAIN:ID, of mates.
     """

@@ -83,7 +83,7 @@ class Choosing:
         return next((found for time, found in maps.values() if time <= least * EQUAL), None)
 
     def _grid(self, problem: Problem, nodes: Sequence[str], facts: Sequence[Facts]) -> Grid:
-        """Return the machines of these nodes of which enough is known, in this order."""
+        """Return the machines of these nodes about which enough is known, in this order."""
         listed = {each.node: each for each in self.machines.catalogue.listed}
         return grid_of([listed[node] for node in nodes if node in listed], facts, problem.application.requires)[0]
 

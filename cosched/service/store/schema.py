@@ -16,7 +16,7 @@ from cosched.service.store.sqlite import Database, Migrations
 APPLICATION_ID = 0x636F7363  # "cosc" in the file's header: a database of this program
 FIRST_FINAL_STATE = int(JobState.COMPLETED)  # in this state and the following ones a job has ended
 
-UNTOLD = "untold"  # the key in a job's memory of proposals of which it is to tell the outcome, also after its end
+UNTOLD = "untold"  # the key in a job's memory of proposals whose outcome it must tell, also after its end
 NEWS = "news"  # and of what it is to tell of itself
 _TOLD = " OR ".join(f"instr(memory, '\"{key}\":{{') > 0" for key in (UNTOLD, NEWS))  # in no text is a plain quote
 TELLING = f"state >= {FIRST_FINAL_STATE} AND ifnull({_TOLD}, 0)"

@@ -24,7 +24,7 @@ _CLASSES = ("none", "< 1 min", "1–10 min", "10–30 min", "30–60 min", "1–
 
 
 def mates_ready(run: Run) -> bool:
-    """Return whether there is a pair of which both jobs were ready at some time."""
+    """Return whether there is a pair whose jobs were both ready at some time."""
     return any(_gaps(first, second)["pairs"].sum() for first, second in combinations(run.domains, 2))
 
 

@@ -16,7 +16,7 @@ MOST_JOBS, QUICK_JOBS = 2000, 500
 
 
 def cut_windows(settings: Mapping[str, str], number: int, folder: Path, told: Told, *, quick: bool) -> dict[str, Any]:
-    """Write the windows of a log to the folder, no two of which share a job; return what there is.
+    """Write the windows of a log, without common jobs, to the folder; return what there is.
 
     InputError, OSError.
     """

@@ -110,7 +110,7 @@ def all_at_once(jobs: int, per_cent: tuple[float, ...], _: float, __: Generator)
 
 
 def arriving(jobs: int, per_cent: tuple[float, ...], rate: float, draw: Generator) -> tuple[list[Classed], Ints]:
-    """Return jobs of which so many arrive in the mean at each quantum; class and priority are drawn."""
+    """Return jobs, so many at each quantum in the mean; class and priority are drawn."""
     counts = draw.poisson(rate, 20 * jobs)
     submit = np.repeat(QUANTUM * np.arange(len(counts)), counts)[:jobs]
     classes, priorities = draw.integers(len(CLASSES), size=jobs), 100 * draw.random(jobs)

@@ -63,7 +63,7 @@ LOOKS = {MEET: Look(GREEN, "....")}
 
 
 def describe(said: Said, given: Mapping[str, Any], folder: Path, told: Told) -> Said:
-    """Write the windows of each pair of logs, none of which overlap, and say which there are; InputError, OSError."""
+    """Write the windows of each pair of logs, without overlaps, and say which there are; InputError, OSError."""
     further, days = given["further"] or said["replications"], said["days"]
     windows = []
     for number, pair in enumerate(given["logs"], 1):

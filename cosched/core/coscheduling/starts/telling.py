@@ -138,7 +138,7 @@ class Telling:
         return [Call(peer, job.id, each.request) for job, each in told]
 
     def started(self, peer: Domain, request: GetProposal) -> SettleGroupStart | None:
-        """Return the start of which that member has not heard, if it asks for its proposal."""
+        """Return the start that that member has not heard of, if it asks for its proposal."""
         job = self.ledger.jobs.get(request.job)
         told = job.untold.get(peer) if job is not None else None
         if told is None or not told.request.start:

@@ -15,7 +15,7 @@ from cosched.core.scheduling.run_times import Origin, Pair, RunTimes
 class Resources:
     """Machines come first, then clusters, in the order of the site; `members`: which machines each consists of.
 
-    A machine that is down is part of none. A cluster of which fewer than `min_members` are up runs nothing. If some are
+    A machine that is down is part of none. A cluster with fewer than `min_members` up runs nothing. If some are
     down its times are longer: by so much as it has fewer members, rounded up.
     """
 

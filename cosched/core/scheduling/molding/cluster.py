@@ -137,7 +137,7 @@ class Molding(PlainScheduler):
         return self._machine.hold_limit
 
     def _would_start(self, job: JobId, now: int) -> bool:
-        """See PlainScheduler: an iteration is played, of which nothing is left but the job's size."""
+        """See PlainScheduler: an iteration is played; only the job's size is left of it."""
         if job not in self.jobs or self.jobs[job].state is not QUEUED:
             return False
         self._learn(now)
