@@ -23,7 +23,7 @@ from cosched.workload.jobs import Ints
 from cosched.workload.pairing import Pairing
 
 
-class VainQuestions:
+class SkippableQuestions:
     """Which ready jobs need not ask."""
 
     def __init__(self, tables: Tables) -> None:

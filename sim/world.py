@@ -57,7 +57,7 @@ from cosched.schedulers.kind import SchedulerKind
 from cosched.sim.batch_domain import BatchDomain, MeetingDomain
 from cosched.sim.holds_and_yields import HoldEnd
 from cosched.sim.link import Link, Untold
-from cosched.sim.questions import VainQuestions
+from cosched.sim.questions import SkippableQuestions
 from cosched.sim.script import ScriptedEvent
 from cosched.sim.telling import Story, told_of_call
 from cosched.workload.jobs import Workload
@@ -166,7 +166,7 @@ class World:
         for name in self.index:
             self.link.join(name, self)
         self._off_elsewhere = {d.name for d in domains if d.name in elsewhere and not d.coscheduling.enabled}
-        self._questions = VainQuestions(self.tables)
+        self._questions = SkippableQuestions(self.tables)
         self._link_pairs(domains)
         if story is None and not elsewhere and self.script.next() == NEVER:
             settings = [(domain.cluster, domain.coscheduling) for domain in self.domains]

@@ -45,7 +45,7 @@ from cosched.service.domain.watching import Watchers
 from cosched.service.ending import ended_by, watch_scheduler
 from cosched.service.gauges import Gauges
 from cosched.service.listeners.listening import Listeners, Served
-from cosched.service.manager.kinds import Around, kind_of
+from cosched.service.manager.kinds import ServiceParts, kind_of
 from cosched.service.manager.launches import Launches, no_variables
 from cosched.service.manager.resizes import ResizeRules
 from cosched.service.metrics import Metrics
@@ -225,11 +225,11 @@ class Service:
         tasks = Tasks(self.fail)
         self.announcer = Announcer(self.domain, self.peers, tasks)
         coupled = Coupled(self._peer_names, configuration.coscheduling.default_peer or "")
-        around = Around(
+        parts = ServiceParts(
             self.domain, self.announcer, self._agreed, coupled, tasks, configuration.job_environment(),
             ResizeRules.of(configuration), self._choosing.variables if self._choosing else no_variables,
         )  # fmt: skip
-        self.runner, self.queue = kind.connect(around)
+        self.runner, self.queue = kind.connect(parts)
         outside = replay.outside if replay else ServiceOutside
         self._outside = outside(
             self.domain, self.peers, self._agreed, self.runner, self.timers, self.watchers, durability, self.fail

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.sim.questions import VainQuestions
+from cosched.sim.questions import SkippableQuestions
 from cosched.sim.world import DomainSetup
 from cosched.workload.generate import generate
 from cosched.workload.pairing import Pairing, groups_at_random
@@ -29,15 +29,17 @@ def federation(schemes: list[Scheme]) -> tuple[list[DomainSetup], Pairing]:
 def test_leaving_them_out_changes_nothing(monkeypatch, schemes):
     case = federation(schemes)
     left_out: list[bool] = []
-    monkeypatch.setattr(VainQuestions, "in_vain", noting(VainQuestions.in_vain, left_out))
+    monkeypatch.setattr(SkippableQuestions, "in_vain", noting(SkippableQuestions.in_vain, left_out))
     found = simulated(*case)
     assert sum(left_out) > 20
-    monkeypatch.setattr(VainQuestions, "in_vain", lambda *_: False)
+    monkeypatch.setattr(SkippableQuestions, "in_vain", lambda *_: False)
     assert simulated(*case) == found
 
 
-def noting(answer: Callable[[VainQuestions, int], bool], answers: list[bool]) -> Callable[[VainQuestions, int], bool]:
-    def noted(questions: VainQuestions, row: int) -> bool:
+def noting(
+    answer: Callable[[SkippableQuestions, int], bool], answers: list[bool]
+) -> Callable[[SkippableQuestions, int], bool]:
+    def noted(questions: SkippableQuestions, row: int) -> bool:
         answers.append(answer(questions, row))
         return answers[-1]
 

@@ -34,7 +34,7 @@ from cosched.service.tasks import Tasks
 TO_END = 1.0  # seconds that a manager may take beside its grace until nothing is left of a run
 
 
-class Around(NamedTuple):
+class ServiceParts(NamedTuple):
     """A domain, and the parts of its service that its manager's work needs."""
 
     domain: LiveDomain
@@ -50,10 +50,8 @@ class Around(NamedTuple):
 class Kind(NamedTuple):
     """What depends on the kind of a manager."""
 
-    start_lead: (
-        Callable[[], float] | None
-    )  # seconds of notice for a start at an exact instant; None: that is impossible
-    connect: Callable[[Around], tuple[Runner, Queue]]  # connects a domain with its manager
+    start_lead: Callable[[], float] | None  # seconds of notice for a start at an exact instant; None: impossible
+    connect: Callable[[ServiceParts], tuple[Runner, Queue]]  # connects a domain with its manager
     nodes: Places | None = None  # those on which it can launch jobs as we choose
     waits: bool = False  # whether starts wait for an agreed instant though the manager cannot
 
@@ -73,8 +71,8 @@ def _nodes_of(launcher: Launcher, job: JobId) -> Sequence[str]:
     return ()
 
 
-def _offers(system: BatchSystem, around: Around) -> tuple[Runner, Queue]:
-    domain, announcer, agreed, coupled, tasks, finding, *_ = around
+def _offers(system: BatchSystem, parts: ServiceParts) -> tuple[Runner, Queue]:
+    domain, announcer, agreed, coupled, tasks, finding, *_ = parts
     scheduler, slots = cast(ExternalScheduler, domain.scheduler), None
     if scheduler.capabilities.slots:
         offered = OfferedSlots(domain, cast(ExternalMeetingScheduler, scheduler))
@@ -96,14 +94,14 @@ def _ask_ahead(domain: LiveDomain, scheduler: StopsLater, agreed: AgreedStart, n
     agreed.notice = lambda job: notice if scheduler.stops_others(job) else 0.0
 
 
-def _launches(launcher: Launcher, around: Around) -> tuple[Runner, Queue]:
-    domain, tasks = around.domain, around.tasks
+def _launches(launcher: Launcher, parts: ServiceParts) -> tuple[Runner, Queue]:
+    domain, tasks = parts.domain, parts.tasks
     resizes = None
     if domain.scheduler.capabilities.resize and isinstance(launcher, ElasticLauncher):
-        resizes = Resizes(domain, launcher, around.resize_rules)
+        resizes = Resizes(domain, launcher, parts.resize_rules)
     if not isinstance(launcher, PlayingLauncher):
         domain.scheduler.lag()
         if isinstance(domain.scheduler, StopsLater) and launcher.grace is not None:
-            _ask_ahead(domain, domain.scheduler, around.agreed, launcher.grace + TO_END)
-    launches = Launches(domain, launcher, tasks, around.finding, resizes, around.tell)
+            _ask_ahead(domain, domain.scheduler, parts.agreed, launcher.grace + TO_END)
+    launches = Launches(domain, launcher, tasks, parts.finding, resizes, parts.tell)
     return Runner(domain, launcher, launches, tasks), Queue(launcher, partial(planned, domain))
