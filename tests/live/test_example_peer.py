@@ -34,9 +34,9 @@ def both(make_service: Any, tmp_path: Path) -> Iterator[SimpleNamespace]:
     address = f"127.0.0.1:{free_port()}"
     service.add_peer("b", address)
     service.start()
-    made = SimpleNamespace(a=service, example=example, file=tmp_path / "b.json", folder=tmp_path)
-    made.b = example.Domain("b", 4, made.file, hold=30.0)
-    made.b.serve(address, {"a": service.address})
+    made = SimpleNamespace(a=service, example=example, file=str(tmp_path / "b"), folder=tmp_path)
+    made.b = example.Domain("b", 4, made.file, {"a": service.address}, hold=30.0)
+    made.b.serve(address)
     with service.client() as client:
         made.owner = client.job(client.submit("#!/bin/sh\n")).owner
 
@@ -46,12 +46,18 @@ def both(make_service: Any, tmp_path: Path) -> Iterator[SimpleNamespace]:
 
     thread = threading.Thread(target=run)
     thread.start()
+
+    def stop() -> None:
+        over.set()
+        thread.join()
+        made.b.server.stop(None).wait()
+        made.b.kept.close()
+        for process in made.b.processes.values():
+            process.wait()
+
+    made.stop = stop
     yield made
-    over.set()
-    thread.join()
-    made.b.server.stop(None).wait()
-    for process in made.b.processes.values():
-        process.wait()
+    stop()
 
 
 def submit_there(both: SimpleNamespace) -> str:
@@ -104,6 +110,8 @@ def test_a_copy_of_a_call_changes_nothing_also_after_a_restart(both: SimpleNames
         for n in (1, 2)
     )
     assert both.b.StartJob(order, None).started
-    again = both.example.Domain("b", 4, both.file)
+    both.stop()
+    again = both.example.Domain("b", 4, both.file, {})
     assert [again.StartJob(each, None).started for each in (order, late)] == [True, False]
     assert again.processes == {}
+    again.kept.close()
