@@ -68,7 +68,10 @@ class Spool:
             self._lock = None
 
     def is_of_another_boot(self) -> bool:
-        """Whether the host was restarted since the last launch. Launches just before that may have left nothing."""
+        """Return whether the host was restarted since the last launch.
+
+        Launches just before that may have left nothing.
+        """
         try:
             noted = files.read_json(str(self.root / _BOOT))
         except files.BadFileError:

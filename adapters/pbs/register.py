@@ -294,7 +294,7 @@ class Register:
         return job_id in self._others if job is None else job.named is None and job.phase is Phase.QUEUED
 
     def _is_named(self, named: Named, owner: str) -> bool:
-        """Whether a job of this owner has this mate, or is in this group, and has not ended as far as is known."""
+        """Return whether a job of this owner that has not ended, as far as is known, has this mate or group."""
         return _found_by(named, owner) in self._namers
 
     def name(self, job: BatchJob, named: Named | None) -> None:

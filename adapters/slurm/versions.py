@@ -38,7 +38,7 @@ def takes_requeue_delay(config: Config) -> bool:
 
 
 def restarts_on_reconfigure(config: Config) -> bool:
-    """Whether `scontrol reconfigure` restarts slurmctld: then new hooks are used, and waiting hooks are ended."""
+    """Return whether `scontrol reconfigure` restarts slurmctld, which uses new hooks and ends waiting ones."""
     return (version_of(config) or (0, 0, 0)) >= _RECONFIGURES_ANEW_SINCE
 
 

@@ -60,7 +60,7 @@ def _refusal(place: tuple[str, int], address: str, tls: Tls) -> str | None:
 
 
 def _is_refused(place: tuple[str, int], context: ssl.SSLContext, name: str) -> bool:
-    """Whether the server refuses our certificate; SSLError if we refuse the server's, or it does not speak TLS."""
+    """Return whether the server refuses our certificate; SSLError: we refuse its own, or it speaks no TLS."""
     try:
         with _connected(place, context, name) as connection:
             return not connection.recv(1)  # a server of HTTP/2 speaks first, unless it refuses the certificate

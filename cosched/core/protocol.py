@@ -439,13 +439,13 @@ def call_number(request_id: str) -> int:
 
 
 def may_have_dropped_slot(request: Request, reply: Reply) -> bool:
-    """Whether the member that answers may have dropped its group's slot, in all domains, without telling the caller."""
+    """Return whether the answering member may have dropped its group's slot everywhere, untold to the caller."""
     asked = isinstance(request, ProposeGroupStart) and request.not_before is not None
     return asked and isinstance(reply, GroupProposed) and reply.earliest is None
 
 
 def has_changed(request: Request, reply: Reply) -> bool:
-    """Whether the call has changed the schedule of the domain that answered: a start, or a slot set, moved, dropped."""
+    """Return whether the call has changed that domain's schedule: a start, or a slot set, moved or dropped."""
     match reply:
         case MateTried() | MateStarted():
             return reply.started

@@ -13,7 +13,7 @@ _DOMAIN = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 def names_job(text: str) -> bool:
-    """Whether commands take the text for a job, `17` or `intrepid:17`, and not for the name of a group or a pair."""
+    """Return whether commands take the text for a job, `17` or `intrepid:17`, and not for a name."""
     return _JOB.fullmatch(text) is not None
 
 

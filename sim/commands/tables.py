@@ -167,7 +167,7 @@ def _machine(found: Summary) -> str:
 
 
 def _in_processors(found: Summary) -> bool:
-    """Whether sizes are counted in processors, since the log states fewer nodes and nothing else was asked for."""
+    """Return whether sizes are in processors, since the log states fewer nodes and nothing else was asked."""
     return found["stated_nodes"] is not None and found["nodes"] > found["stated_nodes"]
 
 

@@ -25,7 +25,7 @@ def parse_time_limit(text: str) -> int:
 
 
 def has_parts(text: str) -> bool:
-    """Whether a time is written as batch systems do, with colons or days: it has the same meaning everywhere then."""
+    """Return whether a time has colons or days, as in batch systems: it means the same everywhere."""
     return _PATTERN.fullmatch(text.strip()) is not None and not text.strip().isdecimal()
 
 

@@ -100,7 +100,7 @@ class Allocations:
         return self._may_hold(job, self._scheme(job, now), now)
 
     def may_still_hold(self, job: PairedJob, now: int) -> bool:
-        """Whether a job that would have held may still do so: others may hold by now, and either domain may drain."""
+        """Return whether a job may still hold: others may hold by now, and either domain may drain."""
         job.held_until = min(job.held_until, self.ledger.settling_end)
         return not self._is_capped(job, now) and self._scheme(job, now) is HOLD and job.held_until > now
 

@@ -77,7 +77,7 @@ class Following:
 
     @staticmethod
     def _is_bound(job: PairedJob, peer: Domain) -> bool:
-        """Whether the two know each other, and the domain there knows what this job does when the other one ends."""
+        """Return whether the two know each other, and that domain knows what this job does at the other's end."""
         group = membership(job)
         return group.is_bound(peer) and (peer in group.jobs or group.is_pair)
 
@@ -115,7 +115,7 @@ class Following:
         return [*followed, *self._acknowledge(job, peer)]
 
     def _may_be_starting(self, job: PairedJob, peer: Domain, now: int) -> bool:
-        """Whether a member that has nodes may just be starting with this job, and awaits the answer to its call."""
+        """Return whether a member with nodes may just be starting with this job, and await an answer."""
         if job.ending is not None or self._if_requeued(job) is CONTINUE:
             return False
         since = self.holding.setdefault((job.id, peer), now)

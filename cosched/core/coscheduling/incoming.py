@@ -235,7 +235,7 @@ class Incoming:
 
     @staticmethod
     def _may_start(job: PairedJob, request: TryStartMate | StartJob) -> bool:
-        """Whether the job has nodes, for no start that is under way; for StartJob, those of the hold that was told."""
+        """Return whether the job has nodes, for no start under way; for StartJob, those of the hold that was told."""
         if job.group is not None and (job.group.proposal is not None or job.group.promise is not None):
             return False
         if type(request) is StartJob:

@@ -253,7 +253,7 @@ class OpenScheduler(Scheduler, Protocol):
         """Return what it has counted so far, by name; for `SchedulerKind.facts`."""
 
     def takes_up(self, job: ClusterJob) -> bool:
-        """Whether it can take up a job that a scheduler of another kind has given nodes to, with what that has kept."""
+        """Return whether it can take up a job with nodes from another kind of scheduler, with what that has kept."""
 
     def submit(self, job: ClusterJob) -> None:
         """A job is queued, or (after a restart) has the nodes that it had."""

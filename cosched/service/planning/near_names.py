@@ -54,6 +54,6 @@ def unclear(domain: LiveDomain, peer: Domain, sought: Sought) -> str:
 
 
 def may_be_meant(domain: LiveDomain, peer: Domain, sought: Sought, near: str) -> bool:
-    """Whether a peer's answer is a name by which no other job of this owner waits here: that one will find its mate."""
+    """Return whether a peer's answer is a name by which no other job of this owner waits here."""
     named = named_group(near, ()) if sought.of_group else named_mate(peer, near)
     return is_pair_name(near) and domain.core.names.taken(named, sought.owner) is None

@@ -52,7 +52,10 @@ def drop_sums(path: Path) -> None:
 
 
 def matches_sums(path: Path) -> bool:
-    """Whether the database is as it was closed; False if no check sums are of its last change. StoreError: damage."""
+    """Return whether the database is as it was closed; False if no check sums are of its last change.
+
+    StoreError: damage.
+    """
     try:
         noted = beside(path, ".sums").read_text(errors="replace").splitlines()
     except FileNotFoundError:

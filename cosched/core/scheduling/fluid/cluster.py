@@ -134,7 +134,7 @@ class FluidCluster(OpenIteration):
         return None
 
     def _gathers(self, job: JobId, now: int) -> bool:
-        """Whether a job that can be had is not ready yet, or passed over, as others have still to leave its nodes."""
+        """Return whether a job that can be had is not ready, or passed over, until others leave its nodes."""
         if not self._gathering.must_gather(job):
             return False
         self._gathering.at_turn(job, now)
@@ -280,7 +280,7 @@ class FluidCluster(OpenIteration):
         return self._note_start(job, now)
 
     def _has_nodes(self, job: JobId, now: int) -> bool:
-        """Whether the job can start for its mate on nodes that are free; if others are to leave some, it gathers."""
+        """Return whether the job can start for its mate on free nodes; if others must leave some, it gathers."""
         if job in self._gathering:
             return job == self._gathering.served()
         if not self._can_start(job, now):
