@@ -23,5 +23,5 @@ def test_a_list_is_expanded(text: str, names: list[str]) -> None:
 
 @pytest.mark.parametrize("text", ["n[", "n[]", "n[1-]", "n[3-1]", "n[a-b]", "a,,b", "a,", "n[1-9999999]", "]n"])
 def test_what_is_no_list_of_nodes_is_refused(text: str) -> None:
-    with pytest.raises(ManagerError, match="no list of nodes"):
+    with pytest.raises(ManagerError, match="not a list of nodes"):
         expand(text)
