@@ -26,6 +26,8 @@ _GROUP_READS, _OTHERS_READ = stat.S_IRGRP, stat.S_IROTH
 
 def check_certificates(configuration: Configuration, account: Account) -> Iterator[Finding]:
     """Check the files, unless TLS is not used. `account`: the service's user."""
+    if not configuration.domain.plaintext and configuration.tls is None:
+        return  # its peers call by Unix sockets
     if configuration.domain.plaintext or configuration.tls is None:
         yield warning(
             "tls",

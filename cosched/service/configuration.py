@@ -77,8 +77,11 @@ class Configuration(Settings):
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
-        if not self.domain.plaintext and self.tls is None:
+        by_network = self.domain.listen is not None or not all(peer.is_local for peer in self.peers)
+        if by_network and not self.domain.plaintext and self.tls is None:
             raise ValueError("tls: the section [tls] is missing; without it domain.plaintext must be true")
+        if self.domain.listen is None and self.domain.socket is None:
+            raise KeyedError(("domain", "listen"), "missing, and so is socket: nobody can call this domain")
         return self
 
     @model_validator(mode="after")
@@ -137,7 +140,7 @@ class Configuration(Settings):
             if self.domain.plaintext and not is_loopback(peer.address):
                 reason = f"{peer.address} is not a loopback address, and plaintext is on"
                 raise KeyedError(("peer", number, "address"), reason)
-            if not self.domain.plaintext and peer.identity is None:
+            if not (self.domain.plaintext or peer.is_local) and peer.identity is None:
                 raise KeyedError(("peer", number, "identity"), "missing: which certificate is this domain's?")
             prefix = self.tls and self.tls.user_identity
             if prefix and peer.identity and peer.identity.startswith(prefix):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,7 +21,7 @@ from cosched.file_errors import reason_of, why_not_run
 from cosched.schedulers.keys import SchedulerKeys, check_place, not_of
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.loading import kind_of_batch_systems, kinds
-from cosched.validation.addresses import Address, ListenAddress, Uri, is_loopback
+from cosched.validation.addresses import UNIX, ListenAddress, PeerAddress, Uri, is_loopback, socket_path
 from cosched.validation.mistakes import KeyedError
 from cosched.validation.schemes import NO_BOUND, SHARE, Meeting
 from cosched.validation.sections import CoschedulingFields
@@ -57,6 +58,20 @@ def _socket(path: Path) -> Path:
     if len(os.fsencode(path)) > MAX_SOCKET_PATH:
         raise ValueError(f"longer than the {MAX_SOCKET_PATH} bytes that the path of a socket can have")
     return path
+
+
+def _beside(value: object, info: ValidationInfo) -> object:
+    """Return `unix:PATH` with an absolute path: a relative one is in the configuration file's folder."""
+    path = socket_path(value) if isinstance(value, str) else None
+    return value if path is None else f"{UNIX}{_socket(_absolute(path, info))}"  # type: ignore[arg-type]
+
+
+def _known_user(name: str) -> str:
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        raise ValueError(f"this host has no user {shown(name)}") from None
+    return name
 
 
 def _in_a_folder(path: Path) -> Path:
@@ -104,6 +119,7 @@ def _header(value: str) -> str:
 Flag = Annotated[bool, Field(strict=True)]
 Text = Annotated[str, AfterValidator(_text)]
 FilePath = Annotated[Path, BeforeValidator(_absolute)]
+SocketPath = Annotated[FilePath, AfterValidator(_socket)]
 ReadableFile = Annotated[FilePath, AfterValidator(_readable)]
 
 
@@ -111,9 +127,9 @@ class DomainSection(Settings):
     """[domain]: the service's name, where it listens, its limits, and what it stores."""
 
     name: DomainName
-    listen: ListenAddress
+    listen: ListenAddress | None = None  # None: no other host can call it
     plaintext: Flag = False
-    socket: Annotated[FilePath, AfterValidator(_socket)] | None = None
+    socket: SocketPath | None = None
     state: Annotated[FilePath, AfterValidator(_in_a_folder)]
     http: ListenAddress | None = None
     operators: tuple[Text, ...] = ()
@@ -126,7 +142,7 @@ class DomainSection(Settings):
 
     @model_validator(mode="after")
     def _plaintext_stays_here(self) -> Self:
-        if self.plaintext and not is_loopback(self.listen):
+        if self.plaintext and self.listen is not None and not is_loopback(self.listen):
             raise ValueError(f"listen: {self.listen} is not a loopback address, and plaintext is on")
         return self
 
@@ -177,15 +193,29 @@ class Peer(Settings):
     """[[peer]]: another domain; `owners` maps its users' names to ours where they differ.
 
     `other_owners`: who its other users are here: those of the same name, or nobody. `adopt`: its jobs may adopt any job
-    of their owners that names nobody.
+    of their owners that names nobody. An address `unix:PATH` is a socket of this host; at `socket` the peer calls us as
+    the user `user` (None: as this service's own).
     """
 
     name: DomainName
-    address: Address
+    address: Annotated[PeerAddress, BeforeValidator(_beside)]
+    socket: SocketPath | None = None
+    user: Annotated[Text, AfterValidator(_known_user)] | None = None
     identity: Uri | None = None
     owners: Mapping[Text, Text] = Field(default_factory=dict)
     other_owners: Literal["same", "nobody"] = "same"
     adopt: Flag = False
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is called by a Unix socket, which needs no certificates."""
+        return socket_path(self.address) is not None
+
+    @model_validator(mode="after")
+    def _user_calls_somewhere(self) -> Self:
+        if self.user is not None and self.socket is None:
+            raise KeyedError(("user",), "has no effect without a socket")
+        return self
 
 
 class Account(Settings):
@@ -233,7 +263,7 @@ class Page(Settings):
 
     show: Literal["own", "domain", "all"] = "own"
     proxies: tuple[Annotated[str, AfterValidator(_proxy)], ...] = ()  # whose `user_header` is believed
-    socket: Annotated[FilePath, AfterValidator(_socket)] | None = None  # whoever may open it is believed, too
+    socket: SocketPath | None = None  # whoever may open it is believed, too
     user_header: Annotated[str, AfterValidator(_header)] = "X-Remote-User"
     tls: Flag = False  # with [tls]; a user's certificate tells the name
     history: Annotated[Seconds, Field(ge=3600, le=366 * DAY)] = 7 * DAY

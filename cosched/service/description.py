@@ -32,7 +32,7 @@ def _domain(configuration: Configuration) -> Iterator[tuple[str, str]]:
     domain, tls, manager = configuration.domain, configuration.tls, configuration.manager
     yield "domain", domain.name
     secured = "without TLS" if domain.plaintext or tls is None else f"mutual TLS, certificate {_path(tls.certificate)}"
-    yield "listens on", f"{domain.listen} ({secured})"
+    yield "listens on", f"{domain.listen} ({secured})" if domain.listen else "Unix sockets only"
     yield "users of this host", f"unix:{domain.socket}" if domain.socket else "no socket: no local users"
     if tls and tls.user_identity and not domain.plaintext:
         yield "other users", f"certificates {tls.user_identity}NAME"
@@ -147,6 +147,8 @@ def _peers(configuration: Configuration) -> Iterator[tuple[str, str]]:
 
 
 def _identity(configuration: Configuration, peer: Peer) -> str:
+    if peer.is_local:
+        return ""
     return " (without TLS)" if configuration.domain.plaintext else f" as {peer.identity}"
 
 

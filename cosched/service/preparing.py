@@ -142,7 +142,8 @@ def check_address(key: str, address: str) -> None:
 
 def addresses(configuration: Configuration) -> Iterator[tuple[str, str]]:
     """Yield the keys of [domain] that name addresses to listen on, each with its address."""
-    yield "listen", configuration.domain.listen
+    if configuration.domain.listen is not None:
+        yield "listen", configuration.domain.listen
     if configuration.domain.http is not None:
         yield "http", configuration.domain.http
 

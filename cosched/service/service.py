@@ -164,6 +164,7 @@ class Service:
         await self._listeners.open_local_socket(self._listening)
         manager, found = await self._open_manager(stack, prepared.manager)
         await self._listeners.open_listener(self._listening)
+        await self._listeners.open_peer_sockets(self._listening)
         await self._starting.load_kernels(self._ours.needed(self._cluster), self._ours.name)
         await self._open_domain(stack, manager)
         await self.runner.reconcile(found, self._running)

@@ -12,6 +12,7 @@ from cosched.validation.text import shown
 
 _ADDRESS = re.compile(r"(?:\[(?P<six>[^\[\]]*)\]|(?P<host>[^\[\]:]*)):(?P<port>\d{1,5})", re.ASCII)
 _HOST = re.compile(r"(?=.{1,253}$)(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)(?:\.[A-Za-z0-9_-]{1,63})*\.?")
+UNIX = "unix:"
 _NUMERIC = re.compile(r"[0-9.]+")
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]{1,2000}")
 
@@ -27,8 +28,15 @@ def parse_address(text: str) -> tuple[str, int]:
     return host, int(match["port"])
 
 
+def socket_path(address: str) -> str | None:
+    """Return PATH of `unix:PATH`; None: the address is another one."""
+    return address.removeprefix(UNIX) if address.startswith(UNIX) else None
+
+
 def is_loopback(address: str) -> bool:
-    """Return whether `HOST:PORT` is on the loopback interface: localhost, 127.0.0.0/8, ::1."""
+    """Return whether `HOST:PORT` is on the loopback interface (localhost, 127.0.0.0/8, ::1), or the address a Unix socket."""
+    if socket_path(address) is not None:
+        return True
     host, _ = parse_address(address)
     try:
         return ip_address(host).is_loopback
@@ -60,7 +68,7 @@ def _listening(text: str) -> str:
 
 
 def _reachable(text: str) -> str:
-    if parse_address(text)[1] == 0:
+    if socket_path(text) is None and parse_address(text)[1] == 0:
         raise ValueError(f"{shown(text)} has no port that can be reached")
     return text
 
@@ -74,8 +82,8 @@ def _uri(text: str) -> str:
 ListenAddress = Annotated[str, AfterValidator(_listening)]
 """HOST:PORT; port 0 is any free one."""
 
-Address = Annotated[str, AfterValidator(_reachable)]
-"""HOST:PORT of another service."""
+PeerAddress = Annotated[str, AfterValidator(_reachable)]
+"""HOST:PORT of another service, or unix:PATH."""
 
 Uri = Annotated[str, AfterValidator(_uri)]
 """An absolute URI, which names the holder of a certificate."""

@@ -447,3 +447,34 @@ def test_accounts(read: Read, refusal: Refusal) -> None:
     assert "max_held_node_hours" in refusal(PLAIN + ACCOUNT.replace("max_held_node_hours", "max_held_hours"))
     assert refusal(PLAIN + ACCOUNT.replace("1.5", "-1")).startswith("account.climate.max_held_node_hours: ")
     assert refusal(PLAIN + "[account]\n") == "account: each account is a table under a line [[account]]"
+
+
+LOCAL = """
+[domain]
+name = "intrepid"
+socket = "sock"
+state = "state.db"
+
+[[peer]]
+name = "eureka"
+address = "unix:eureka.out"
+socket = "eureka.in"
+
+[manager]
+kind = "local"
+slots = 1
+"""
+
+
+def test_peers_by_unix_sockets_need_no_network(read: Read, refusal: Refusal, tmp_path: Path) -> None:
+    peer = read(LOCAL).peers[0]
+    assert (peer.address, peer.socket) == (f"unix:{tmp_path}/etc/eureka.out", tmp_path / "etc/eureka.in")
+    assert any("Unix sockets only" in line for line in describe(read(LOCAL)))
+    no_socket = LOCAL.replace('socket = "sock"\n', "")
+    assert refusal(no_socket) == "domain.listen: missing, and so is socket: nobody can call this domain"
+    assert refusal(LOCAL.replace("unix:eureka.out", "eureka:1")).startswith("tls: the section [tls] is missing")
+    assert refusal(LOCAL.replace("unix:eureka.out", "unix:" + "x" * 108)).endswith("a socket can have")
+    of_nobody = LOCAL.replace('socket = "eureka.in"', 'socket = "eureka.in"\nuser = "no-such-user"')
+    assert refusal(of_nobody) == "peer.eureka.user: this host has no user 'no-such-user'"
+    no_place = LOCAL.replace('socket = "eureka.in"', 'user = "root"')
+    assert refusal(no_place) == "peer.eureka.user: has no effect without a socket"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import resource
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -25,7 +27,7 @@ from cosched.service.api.run_times_api import RunTimesApi
 from cosched.service.api.usage_api import UsageApi
 from cosched.service.configuration import Configuration
 from cosched.service.listeners.http import HttpServer
-from cosched.service.listeners.local_socket import LocalSocket
+from cosched.service.listeners.local_socket import EVERYBODY, LocalSocket
 from cosched.service.listeners.opening import Opening
 from cosched.service.listeners.remote_socket import RemoteSocket
 from cosched.service.metrics import Metrics
@@ -35,7 +37,7 @@ from cosched.service.preparing import not_bound
 from cosched.service.replay.api import ReplayApi
 from cosched.service.replay.pace import Lockstep
 from cosched.service.starting import Starting
-from cosched.service.wire.callers import Identify, certificate_callers, plaintext_callers
+from cosched.service.wire.callers import Identify, certificate_callers, plaintext_callers, socket_peer
 from cosched.service.wire.tls import ServerTls
 from cosched.service.wire.tls_files import TlsFiles
 from cosched.sockets.connections import Room
@@ -56,6 +58,7 @@ MAX_MESSAGE = 2 << 20  # bytes: a script of 1 MiB, its arguments and environment
 SILENCE = 10_000  # milliseconds that a new connection may take until it speaks HTTP/2 with us
 IDLENESS = 600_000  # milliseconds after which a connection without a call is closed
 LOCAL_CONNECTIONS, REMOTE_CONNECTIONS = 768, 512  # if there are as many descriptors as with the unit file
+ONLY_OURS = 0o600  # mode of a socket
 DESCRIPTORS_OF_A_CONNECTION = 3
 SERVER_OPTIONS = (
     ("grpc.max_receive_message_length", MAX_MESSAGE),
@@ -154,6 +157,10 @@ class Listeners:
     async def open_listener(self, stack: AsyncExitStack) -> None:
         """Start listening for other hosts. InputError names an address that cannot be used."""
         section, tls, files = self._section, self._configuration.tls, self._tls
+        stack.push_async_callback(self._health.enter_graceful_shutdown)
+        if section.listen is None:
+            self.address = f"unix:{section.socket}"
+            return
         private = section.state.with_name(f".{section.state.name}.listen")
         most = _most(REMOTE_CONNECTIONS)
         room = Room(most, of_origin=max(4, most // 4), of_user=max(4, most // 8))
@@ -171,7 +178,18 @@ class Listeners:
             raise not_bound("listen", section.listen) from None
         self.address = f"{section.listen.rpartition(':')[0]}:{front.port}"
         stack.push_async_callback(front.close, GRACE)
-        stack.push_async_callback(self._health.enter_graceful_shutdown)
+
+    async def open_peer_sockets(self, stack: AsyncExitStack) -> None:
+        """Start listening for peers that call by Unix sockets of their own. InputError names what cannot be used."""
+        for peer in self._configuration.peers:
+            if peer.socket is None:
+                continue
+            uid = os.geteuid() if peer.user is None else pwd.getpwnam(peer.user).pw_uid
+            mode = ONLY_OURS if uid == os.geteuid() else EVERYBODY
+            known = socket_peer(peer.name, uid)
+            front = LocalSocket(peer.socket, self._make_server, (), _local_room(), known, mode)
+            await front.open()
+            stack.push_async_callback(front.close, GRACE)
 
     async def open_local_socket(self, stack: AsyncExitStack) -> None:
         """Start listening for users of this host, if this is configured. InputError names what cannot be used."""

@@ -9,6 +9,7 @@ import socket
 import stat
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,13 @@ from cosched.sockets.connections import Room
 from cosched.sockets.domain_sockets import private_folder
 
 _LONGEST = 107  # bytes of the path
-_EVERYBODY = 0o666  # mode of the socket
+EVERYBODY = 0o666  # mode of the socket
 _PATIENCE = 1.0  # seconds within which a live service accepts a connection
 _GONE = Caller(None, None, False, "socket")
 
 
 class LocalSocket(Front):
-    """A gRPC server on a public Unix socket."""
+    """A gRPC server on a Unix socket, by default a public one."""
 
     def __init__(
         self,
@@ -40,17 +41,23 @@ class LocalSocket(Front):
         make_server: Callable[[Identify, Keep], grpc.aio.Server],
         operators: Collection[str],
         room: Room,
+        known: Callable[[int], Caller] | None = None,
+        mode: int = EVERYBODY,
     ) -> None:
-        """`make_server` returns a server with its servicers, without ports, not started."""
+        """`make_server` returns a server with its servicers, without ports, not started.
+
+        `known`: who calls as the user of a uid; None: this user of the host.
+        """
         super().__init__(str(path), private_folder(path), room, _origins(operators))
         self._path = path
         self._of_user = room.of_user
         self._make_server = make_server
-        self._operators = operators
+        self._known = known or partial(socket_caller, operators=operators)
+        self._mode = mode
 
     async def open(self) -> None:
         """Start listening; InputError if the path cannot be used, or is in use."""
-        public = listen_at(self._path)
+        public = listen_at(self._path, self._mode)
         server = self._make_server(self._identify, self.keep)
         try:
             await self.start([public], server, server.add_insecure_port)
@@ -69,7 +76,7 @@ class LocalSocket(Front):
         return _GONE if passed is None or passed.caller is None else passed.caller
 
     async def _prepare(self, passed: Passed, accepted: socket.socket) -> None:
-        passed.caller = await asyncio.to_thread(socket_caller, user_of(accepted), self._operators)
+        passed.caller = await asyncio.to_thread(self._known, user_of(accepted))
         self._keep(passed, passed.caller)
 
     def keep(self, context: Context, caller: Caller) -> None:
@@ -90,7 +97,7 @@ def _origins(operators: Collection[str]) -> set[str]:
     return {of_user(uid) for uid in uids}
 
 
-def listen_at(path: Path, mode: int = _EVERYBODY) -> socket.socket:
+def listen_at(path: Path, mode: int = EVERYBODY) -> socket.socket:
     """Return a listening socket at `path`, to which by default everybody can connect; InputError."""
     if len(os.fsencode(path)) > _LONGEST:
         raise InputError(str(path), None, f"is too long for a socket: at most {_LONGEST} bytes")

@@ -70,6 +70,7 @@ class PeerClient:
         self._here = here
         self._peer = peer
         self._timeout = timeout
+        credentials = None if peer.is_local else credentials
         self._credentials = credentials
         self._told = told
         self._health = health
@@ -258,7 +259,7 @@ class PeerClient:
         """Return the problem in one line; empty: there is none; None: the peer cannot be reached."""
         if self._credentials is not None:
             return await self._credentials.probe(self._peer.address, timeout, self._peer.identity)
-        if await speaks_tls(self._peer.address, timeout):
+        if not self._peer.is_local and await speaks_tls(self._peer.address, timeout):
             return "the peer speaks TLS, but this domain is configured to speak without (domain.plaintext)"
         return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 
 import grpc
 from grpc import ChannelConnectivity
@@ -19,6 +20,7 @@ from cosched.v1.page_pb2 import DescribeJobsRequest
 from cosched.v1.page_pb2_grpc import PageServiceStub
 from cosched.v1.rendezvous_pb2 import GetPlaceRequest
 from cosched.v1.rendezvous_pb2_grpc import RendezvousServiceStub
+from cosched.validation.addresses import UNIX, socket_path
 
 MAX_MESSAGE = 64 * 1024  # bytes, each way
 
@@ -31,8 +33,9 @@ class Line:
     def __init__(
         self, address: str, credentials: grpc.ChannelCredentials | None, options: Options, timeout: float
     ) -> None:
-        """`address`: HOST:PORT; no credentials: plaintext; `timeout`: seconds that a call may take."""
-        target = f"dns:///{address}"  # so that no host's name is taken for another scheme
+        """`address`: HOST:PORT or unix:PATH; no credentials: plaintext; `timeout`: seconds that a call may take."""
+        path = socket_path(address)  # else dns, so that no host's name is taken for another scheme
+        target = f"dns:///{address}" if path is None else UNIX + quote(path)
         settings = [*_settings(timeout), *options]
         self._channel = (
             grpc.aio.insecure_channel(target, settings)

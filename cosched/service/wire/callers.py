@@ -92,6 +92,11 @@ def socket_caller(uid: int, operators: Collection[str] = ()) -> Caller:
     return Caller(None, name or f"uid {uid}", operator, f"socket uid {uid}")
 
 
+def socket_peer(peer: str, allowed: int) -> Callable[[int], Caller]:
+    """Return the function that tells who calls at a peer's own Unix socket: the peer, if its uid is the allowed one."""
+    return lambda uid: Caller(peer if uid == allowed else None, None, False, f"socket uid {uid}")
+
+
 def powerful() -> set[str]:
     """Return the names of this host's users who have the rights of root, or of this service."""
     return {"root"} | _names({0, os.geteuid()})
