@@ -9,7 +9,8 @@ It is the first existing one of `~/.config/cosched/client.toml` (or below XDG_CO
     key = "ann.key"
     server_identity = "spiffe://site/cosched/intrepid"
 
-Without a server there or in COSCHED_SERVER, the client calls the only domain with a socket in /run/cosched.
+Without a server there or in COSCHED_SERVER, the client calls the user's own service (`cosched up`), or else the only
+domain with a socket in /run/cosched.
 
 Commands that speak to several domains find each by its name: in COSCHED_DOMAINS (intrepid=unix:PATH,eureka=HOST:PORT),
 in the file's table of domains, or as a socket in /run/cosched:
@@ -33,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from cosched.file_errors import reason_of
-from cosched.sockets.domain_sockets import domain_sockets
+from cosched.sockets.domain_sockets import domain_sockets, own_folder
 from cosched.validation.near_names import did_you_mean
 
 HOST_FILE = Path("/etc/cosched/client.toml")
@@ -50,7 +51,8 @@ def defaults(environment: Mapping[str, str]) -> dict[str, str]:
 
 def named_domains(environment: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Return the keys of each domain whose address is known, by name; ValueError."""
-    found = {path.stem: {"server": f"unix:{path}"} for path in domain_sockets(SOCKETS)}
+    sockets = [*domain_sockets(SOCKETS), *domain_sockets(own_folder(environment))]
+    found = {path.stem: {"server": f"unix:{path}"} for path in sockets}
     return found | _file(environment)[1] | _in_environment(environment)
 
 
@@ -97,8 +99,8 @@ def _file(environment: Mapping[str, str]) -> tuple[dict[str, str], dict[str, dic
 
 
 def only_socket() -> str:
-    """Return unix:PATH of the only domain served on this host; ValueError if there is none, or several."""
-    found = domain_sockets(SOCKETS)
+    """Return unix:PATH of the user's own service, or else of this host's only one; ValueError: none, or several."""
+    found = domain_sockets(own_folder(os.environ)) or domain_sockets(SOCKETS)
     if len(found) == 1:
         return f"unix:{found[0]}"
     if found:

@@ -31,6 +31,7 @@ from cosched.validation.types import DomainName, ExactSeconds, MateBudgetShare, 
 DAY = 86400
 RESIZING = ("resize_patience", "on_resize_ignored")  # keys of [manager] for schedulers that resize running jobs
 MAX_RETENTION = 100 * MAX_INTERVAL
+_LOGIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@:+-]*")  # nothing that ssh takes for an option
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
 MAX_SOCKET_PATH = 107  # bytes, the limit of a Unix socket's address
 
@@ -64,6 +65,12 @@ def _beside(value: object, info: ValidationInfo) -> object:
     """Return `unix:PATH` with an absolute path: a relative one is in the configuration file's folder."""
     path = socket_path(value) if isinstance(value, str) else None
     return value if path is None else f"{UNIX}{_socket(_absolute(path, info))}"  # type: ignore[arg-type]
+
+
+def _login(value: str) -> str:
+    if not _LOGIN.fullmatch(value):
+        raise ValueError(f"{shown(value)} is not [USER@]HOST, as ssh takes it")
+    return value
 
 
 def _known_user(name: str) -> str:
@@ -138,6 +145,7 @@ class DomainSection(Settings):
     max_jobs_per_user: Annotated[Whole, Field(ge=1, le=10**9)] = 10_000  # jobs that have not ended
     max_script_bytes_per_user: Annotated[Whole, Field(ge=1, le=10**15)] = 256 << 20  # of those jobs, compressed
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    idle_end: Annotated[Seconds, Field(ge=1)] | None = None  # of a user's own service, without jobs; None: it goes on
     job_ports: Annotated[tuple[int, int] | None, BeforeValidator(_ports)] = None  # at which jobs may listen
 
     @model_validator(mode="after")
@@ -194,12 +202,14 @@ class Peer(Settings):
 
     `other_owners`: who its other users are here: those of the same name, or nobody. `adopt`: its jobs may adopt any job
     of their owners that names nobody. An address `unix:PATH` is a socket of this host; at `socket` the peer calls us as
-    the user `user` (None: as this service's own).
+    the user `user` (None: as this service's own). `ssh`: [USER@]HOST, where a login leads to its user's own service: we
+    keep a connection that joins both sockets to those of the peer.
     """
 
     name: DomainName
     address: Annotated[PeerAddress, BeforeValidator(_beside)]
     socket: SocketPath | None = None
+    ssh: Annotated[Text, AfterValidator(_login)] | None = None
     user: Annotated[Text, AfterValidator(_known_user)] | None = None
     identity: Uri | None = None
     owners: Mapping[Text, Text] = Field(default_factory=dict)
@@ -215,6 +225,8 @@ class Peer(Settings):
     def _user_calls_somewhere(self) -> Self:
         if self.user is not None and self.socket is None:
             raise KeyedError(("user",), "has no effect without a socket")
+        if self.ssh is not None and (self.socket is None or not self.is_local):
+            raise KeyedError(("ssh",), "needs an address unix:PATH and a socket: cosched peer add writes them")
         return self
 
 

@@ -90,6 +90,7 @@ ASK_AGAIN = 1.0  # seconds between attempts to reach a peer that does not answer
 FIRST_BEAT = 2  # seconds
 GOODBYE = 1.0  # second at most, for all peers together
 TIDY = 60.0  # seconds
+IDLE = 60
 ESTIMATE = 60.0
 _LOG = logging.getLogger(__name__)
 
@@ -106,6 +107,7 @@ class Service:
         self._stop = asyncio.Event()
         self._failure: BaseException | None = None
         self._serving = False
+        self._busy_at = 0
         self._starting = Starting(self.name, self._stop)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -167,6 +169,7 @@ class Service:
         await self._listeners.open_peer_sockets(self._listening)
         await self._starting.load_kernels(self._ours.needed(self._cluster), self._ours.name)
         await self._open_domain(stack, manager)
+        self._keep_links(stack)
         await self.runner.reconcile(found, self._running)
         self.runner.start()
         self.announcer.resume()
@@ -255,6 +258,16 @@ class Service:
         )  # fmt: skip
         stack.push_async_callback(self.requests.close)
 
+    def _keep_links(self, stack: AsyncExitStack) -> None:
+        """Keep the connections by ssh, if there are any."""
+        if not any(peer.ssh for peer in self.configuration.peers):
+            return
+        from cosched.service.peers.ssh_link import SshLink  # most services have none
+
+        for peer in self.configuration.peers:
+            if peer.ssh is not None:
+                stack.push_async_callback(SshLink(self.name, peer, self.fail).close)
+
     def _open_durability(self, stack: AsyncExitStack) -> Durability | None:
         if self._paced:
             return None
@@ -294,6 +307,8 @@ class Service:
             every("machines", max(1, machines.refresh), lambda: self._task(machines.gathered()))
         if section.page is not None:
             Sampling(self.store, self.clock, self.views, section.page.history).start(self.timers)
+        if section.domain.idle_end is not None:
+            every("idle", min(IDLE, section.domain.idle_end), self._end_if_idle)
         if section.domain.schedule_interval:
             every("schedule", section.domain.schedule_interval, self.domain.reschedule)
         if section.coscheduling_settings().peer_grace and section.peers:
@@ -393,6 +408,15 @@ class Service:
     def _follow_health(self) -> None:
         answers = health_pb2.HealthCheckResponse
         self._task(self._listeners.tell_health(answers.NOT_SERVING if self.problem() else answers.SERVING))
+
+    def _end_if_idle(self) -> None:
+        """End a user's own service when it has had no jobs, and peers have not asked about any, for so long."""
+        now, patience = self.clock.now(), self.configuration.domain.idle_end or 0
+        if self.domain.jobs:
+            self._busy_at = now
+        elif now - max(self._busy_at, self.domain.asked_at, self.serving_since) >= patience:
+            _LOG.info("no jobs for %d s: the next command starts this service again", patience)
+            self._stop.set()
 
     def _beat(self) -> None:
         self._task(self.peers.beat())

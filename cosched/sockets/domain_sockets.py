@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+
+
+def own_folder(environment: Mapping[str, str]) -> Path:
+    """Return where a user's own service keeps its files: COSCHED_STATE, else `cosched` in XDG_STATE_HOME.
+
+    That is ~/.local/state by default.
+    """
+    if given := environment.get("COSCHED_STATE"):
+        return Path(given)
+    home = environment.get("XDG_STATE_HOME") or Path(environment.get("HOME") or "~", ".local", "state")
+    return Path(home, "cosched").expanduser()
 
 
 def private_folder(socket: Path) -> Path:

@@ -52,6 +52,7 @@ def json_option(command: Command) -> Command:
 @contextmanager
 def connected_to(domain: str) -> Iterator[Client]:
     """Yield a client of the domain of this name for the block, as `connected`."""
+    _bring_up_own(domain)
     with _connected(lambda client: client.of(domain), domain) as client:
         yield client
 
@@ -59,6 +60,8 @@ def connected_to(domain: str) -> Iterator[Client]:
 @contextmanager
 def connected(server: str | None, job: str = "") -> Iterator[Client]:
     """Yield a client for the block; its errors become failures of the command. `job`: as of `_chosen`."""
+    if server is None:
+        _bring_up_own("")
     with _connected(lambda client: _chosen(client, server, job), "--server") as client:
         yield client
 
@@ -107,6 +110,19 @@ def _connected(connect: Callable[[type[Client]], Client], named: str) -> Iterato
     except ClientError as error:
         exit_code = UNUSABLE if error.reason == "DOMAIN_NOT_FOUND" else FAILED
         raise Failure(in_words(error), UNREACHABLE if isinstance(error, Unreachable) else exit_code) from None
+
+
+def _bring_up_own(domain: str) -> None:
+    """Start the user's own service again, if there is one that has ended, and if it is meant."""
+    from cosched.sockets.domain_sockets import own_folder
+
+    if os.environ.get("COSCHED_SERVER") or not os.path.exists(own_folder(os.environ) / "service.toml"):
+        return
+    from cosched.cli.own_service import OwnService
+
+    own = OwnService()
+    if domain in ("", own.name):
+        own.bring_up()
 
 
 def in_words(error: ClientError) -> str:

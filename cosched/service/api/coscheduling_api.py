@@ -168,6 +168,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
                 self._check_reader(caller)
                 return call.answer(*self._own_mate(asked.request.caller))
             self.check_peer(caller, asked.peer)
+            self.domain.asked_at = self.domain.clock.now()
             response = call.answer(self._instants.answered(await self._reply(asked, caller)), here)
             if self._gaps is not None and isinstance(asked.request, GetMateStatus):
                 self._gaps.answer(asked.request.job, cast(wire.GetMateStatusResponse, response))

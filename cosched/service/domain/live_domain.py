@@ -88,6 +88,7 @@ class LiveDomain:
         self.refused_changes = RefusedChanges(store)
         self.sparing_log = SparingLog(logging.getLogger(__name__))  # of what callers can cause at will
         self.journal = Journal(store, clock)
+        self.asked_at = clock.now()  # when a peer last asked about jobs
         self.jobs: dict[JobId, JobRecord] = {}  # those that have not ended
         self.aside: set[JobId] = set()  # the scheduler is not told of them, since it fails with them
         charges = Charges(name, accounts, self.jobs, lambda: self.journal.changes.charges)

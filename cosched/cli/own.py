@@ -1,0 +1,198 @@
+"""`cosched up`, `down`, `peer` and `peer-stream`: a service of one's own, without an administrator (docs/anyone.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+from typing import Any
+
+import click
+
+from cosched.cli.output.failures import FAILED, UNREACHABLE, Failure
+from cosched.cli.output.plain_text import printable
+from cosched.cli.output.terminal import say, show_text
+from cosched.cli.own_service import OwnService
+from cosched.errors import InputError
+
+ASKS = 15.0  # seconds that a batch system may take to say its name
+CLOCKS = 0.5  # seconds by which clocks may differ
+DAYS = 7  # of a week, over which a budget is spread
+
+
+@click.command()
+@click.option("--name", metavar="DOMAIN", help="What peers call this cluster (its name in Slurm, or this host's).")
+@click.option("--manager", type=click.Choice(["slurm", "local"]), help="What runs the jobs (Slurm, if it is here).")
+@click.option("--slots", type=click.IntRange(min=1), help="Of local processes: how many nodes' worth at once (4).")
+@click.option("--scheme", type=click.Choice(["hold", "yield"]), default="hold", show_default=True, help="See README.")
+@click.option("--hold-budget", type=click.FloatRange(min=0), metavar="NODE-HOURS", help="A week; a seventh each day.")
+@click.option("--here", is_flag=True, help="The host where it ran last is gone for good.")
+def up(
+    name: str | None, manager: str | None, slots: int | None, scheme: str, hold_budget: float | None, *, here: bool
+) -> None:
+    """Start your own service on this login node, or find it. It ends by itself when it has had no jobs for an hour.
+
+    The first time it is set up: its files are in ~/.local/state/cosched, and service.toml there is yours to change.
+    """
+    own = OwnService()
+    if not own.exists:
+        _make(own, name, manager, slots, scheme, hold_budget)
+    elif name is not None or manager is not None or slots is not None or hold_budget is not None:
+        raise InputError(str(own.config), None, "is there already: change it there, then cosched down && cosched up")
+    started = own.start(here=here)
+    show_text(f"{own.name} {'serves' if started else 'serves already'}: {own.socket}")
+
+
+def _make(
+    own: OwnService, name: str | None, manager: str | None, slots: int | None, scheme: str, hold_budget: float | None
+) -> None:
+    cluster = _slurm_cluster() if manager != "local" else None
+    if manager == "slurm" and cluster is None:
+        raise InputError(
+            "--manager", None, "scontrol show config tells no cluster here: is this a login node of Slurm?"
+        )
+    system: dict[str, Any] = {"kind": "local", "slots": slots or 4}
+    section: dict[str, Any] = {"scheme": scheme, "max_yields": 3}
+    if cluster is not None:
+        system = {"kind": "slurm", "gates": "gates", "try_patience": 30, "poll_interval": 5}
+        section["peer_timeout"] = 45  # longer than a try to start
+    named = name or re.sub(r"[^a-z0-9-]", "-", (cluster or socket.gethostname().partition(".")[0]).lower())
+    own.make({"name": named}, section, system)
+    if hold_budget is not None:
+        user, daily = getpass.getuser(), round(hold_budget / DAYS, 3)
+        with own.config.open("a") as file:
+            file.write(f'\n[[account]]\nname = "{user}"\nusers = ["{user}"]\nmax_held_node_hours = {daily}  # a day\n')
+
+
+def _slurm_cluster() -> str | None:
+    """Return the name of the Slurm cluster of this host; None if there is none that answers."""
+    if shutil.which("scontrol") is None:
+        return None
+    try:
+        asked = subprocess.run(["scontrol", "show", "config"], capture_output=True, timeout=ASKS, check=True, text=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(r"^ClusterName\s*=\s*(\S+)", asked.stdout, re.MULTILINE)
+    return found[1] if found else None
+
+
+@click.command()
+def down() -> None:
+    """End your own service. Jobs go on; those that wait in their gates do so as long as they are patient."""
+    own = OwnService()
+    if not own.exists:
+        raise Failure("you have no service of your own here: cosched up makes one", FAILED)
+    show_text(f"{own.name} {'has ended' if own.end() else 'did not run'}")
+
+
+@click.group()
+def peer() -> None:
+    """Couple your own service with that of another account of yours."""
+
+
+@peer.command()
+@click.argument("name")
+@click.argument("login", metavar="[USER@]HOST")
+def add(name: str, login: str) -> None:
+    """Couple it with the service NAME at [USER@]HOST, which ssh must reach without asking for a password.
+
+    The service there is started if need be, and learns of this one. One connection by ssh carries both directions.
+    """
+    own = OwnService()
+    if not own.exists:
+        raise Failure("you have no service of your own here yet: cosched up", FAILED)
+    there, ahead = asyncio.run(_greeted(own, login))
+    if there["domain"] != name:
+        raise InputError("NAME", None, f"the service at {login} is {there['domain']}: cosched peer add it by that name")
+    own.add_peer(name, there["user"], login)
+    own.end()
+    own.start()
+    show_text(f"{own.name} and {name} are coupled, by ssh {login}")
+    if abs(ahead) > CLOCKS:
+        said = f"the clock of {name} is {abs(ahead):.1f} s {'ahead' if ahead > 0 else 'behind'}"
+        say(f"{said}: pairs may start so far apart; ask for a time service there")
+
+
+async def _greeted(own: OwnService, login: str) -> tuple[dict[str, Any], float]:
+    """Return the greeting of the service there, and how far its clock is ahead, in seconds; Failure."""
+    from cosched.sockets.hello import HelloError
+    from cosched.sockets.ssh import SshStream
+
+    stream = SshStream(login)
+    try:
+        await stream.open({"domain": own.name, "user": getpass.getuser()})
+    except HelloError as error:
+        raise Failure(printable(f"{login}: {error}"), UNREACHABLE) from None
+    there = dict(stream.there)
+    ahead = float(there.get("time", time.time())) - time.time()
+    await stream.close()
+    return there, ahead
+
+
+@click.command("peer-stream", hidden=True)
+def peer_stream() -> None:
+    """Speak with a peer's service over standard input and output: what `cosched peer add` runs by ssh."""
+    asyncio.run(_serve_stream())
+
+
+async def _serve_stream() -> None:
+    from cosched.sockets.hello import HelloError, read_hello, written
+    from cosched.sockets.streams import StreamError, Streams
+
+    reader, writer = await _standard_streams()
+    own = OwnService()
+    try:
+        there = await read_hello(reader)
+        await asyncio.to_thread(_prepared, own, there["domain"], there["user"])
+    except (HelloError, InputError, Failure) as error:
+        writer.write(written({"problem": getattr(error, "message", None) or str(error)}))
+        await writer.drain()
+        return
+    writer.write(written({"domain": own.name, "user": getpass.getuser(), "time": time.time()}))
+    inward, outward = (own.folder / "peers" / f"{there['domain']}.{way}" for way in ("in", "out"))
+
+    async def arrive() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        try:
+            return await asyncio.open_unix_connection(inward)
+        except OSError:  # it has ended by itself, or was killed
+            await asyncio.to_thread(_brought_up, own)
+            return await asyncio.open_unix_connection(inward)
+
+    try:
+        await Streams(reader, writer, arrive, first=False).join(outward)
+    except StreamError as error:
+        raise Failure(str(error), FAILED) from None
+
+
+def _prepared(own: OwnService, peer: str, user: str) -> None:
+    """Let the service of this account run, and know the peer."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", peer):
+        raise InputError("peer", None, "is no name of a domain")
+    if not own.exists:
+        _make(own, None, None, None, "hold", None)
+    if peer == own.name:
+        raise InputError("peer", None, f"both services are named {peer}: set another name in service.toml of one")
+    if own.add_peer(peer, user):
+        own.end()
+    own.start()
+
+
+def _brought_up(own: OwnService) -> None:
+    try:
+        own.bring_up()
+    except (InputError, Failure) as error:
+        raise ConnectionError(str(error)) from None
+
+
+async def _standard_streams() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(os.dup(0), "rb"))
+    flow, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(os.dup(1), "wb"))
+    os.dup2(2, 1)  # nothing else may be printed there
+    return reader, asyncio.StreamWriter(flow, protocol, reader, loop)

@@ -1,0 +1,86 @@
+"""A stream to a user's own service on another host, by the user's own ssh: one command, nothing forwarded.
+
+COSCHED_SSH replaces the command `ssh`, as `ssh -F FILE`; keys, agents, jumps and ports are those of its configuration.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from cosched.sockets.hello import HelloError, read_hello, written
+
+GREETING = 60.0  # seconds for logging in, and for starting the service there
+_OPTIONS = ("BatchMode=yes", "ConnectTimeout=15", "ServerAliveInterval=5", "ServerAliveCountMax=2", "ForwardX11=no")
+_THERE = 'PATH="$HOME/.local/bin:$PATH"'  # where pip install --user puts commands
+_SHOWN = 300  # characters of what ssh says
+
+
+def ssh_command(login: str, *command: str) -> list[str]:
+    """Return the command that runs `cosched COMMAND` as this login, and never asks for a password."""
+    options = [word for option in _OPTIONS for word in ("-o", option)]
+    ssh = shlex.split(os.environ.get("COSCHED_SSH") or "ssh")
+    return [*ssh, "-T", *options, "--", login, f"{_THERE} cosched {shlex.join(command)}"]
+
+
+class SshStream:
+    """One connection; `reader` and `writer` are its stream, `there` is the other end's greeting."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    there: Mapping[str, Any]
+
+    def __init__(self, login: str) -> None:
+        self._login = login
+        self._said: list[str] = []
+
+    async def open(self, greeting: Mapping[str, Any]) -> None:
+        """Log in and greet; HelloError, with what ssh says."""
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *ssh_command(self._login, "peer-stream"),
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise HelloError(f"ssh cannot be run: {error.strerror}") from None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self.reader, self.writer = self._process.stdout, self._process.stdin
+        self._listening = asyncio.create_task(self._listen())
+        try:
+            async with asyncio.timeout(GREETING):
+                self.writer.write(written(greeting))
+                self.there = await read_hello(self.reader)
+        except (TimeoutError, HelloError, OSError) as error:
+            why = "no answer within a minute" if isinstance(error, TimeoutError) else str(error)
+            await self.close()
+            raise HelloError(self._explained(why)) from None
+
+    def _explained(self, why: str) -> str:
+        """Return why there is no stream, with the last words of ssh, or of the program there."""
+        said = self._said[-1] if self._said else ""
+        if "command not found" in said or "not found" in said:
+            return f"{said}: install cosched there (pip install --user coscheduling)"
+        if "Permission denied" in said:
+            return f"{said}: set up a key without a prompt, so that ssh -o BatchMode=yes {self._login} true works"
+        return said or why
+
+    async def _listen(self) -> None:
+        assert self._process.stderr is not None
+        while line := await self._process.stderr.readline():
+            text = line.decode(errors="replace").strip()[:_SHOWN]
+            if text:
+                self._said = [*self._said[-9:], "".join(c if c.isprintable() else "?" for c in text)]
+
+    async def close(self) -> None:
+        """End ssh, and with it the program there."""
+        with suppress(ProcessLookupError):
+            self._process.terminate()
+        await self._process.wait()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._listening, 1.0)  # its last words; a master connection may keep this open

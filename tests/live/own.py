@@ -1,0 +1,115 @@
+"""Users' own services, and a real sshd on loopback that leads from one to the other."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.live.services import free_port
+from tests.waiting import wait_until
+
+BIN = Path(sys.executable).parent
+PATIENCE = 120.0  # seconds of one command; a safety net
+_SSHD = os.environ.get("COSCHED_TEST_SSHD") or shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin")
+
+
+def skip_without_sshd() -> str:
+    """Return the program; skip the test if there is none that can be run."""
+    if _SSHD is None or shutil.which("ssh") is None:
+        pytest.skip("there is no sshd here (Debian: openssh-server)")
+    if os.geteuid() == 0:
+        try:
+            pwd.getpwnam("sshd")
+        except KeyError:
+            pytest.skip("sshd run by root needs a user sshd (Debian: openssh-server)")
+        Path("/run/sshd").mkdir(exist_ok=True)
+    return _SSHD
+
+
+class Account:
+    """An account on one cluster: a folder for its own service, and the cosched command as it has it."""
+
+    def __init__(self, folder: Path, **environment: str) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True)
+        self.state = folder / "state"
+        self.own = {"COSCHED_STATE": str(self.state), "PATH": f"{BIN}:{os.environ['PATH']}", **environment}
+
+    def run(self, *command: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [BIN / "cosched", *command], env={**os.environ, **self.own}, cwd=self.folder, input=text,
+            capture_output=True, text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+
+    def __call__(self, *command: str, text: str | None = None) -> str:
+        """Run a command that must succeed; what it prints."""
+        done = self.run(*command, text=text)
+        assert done.returncode == 0, f"{command}: {done.stderr}\n{self.log}"
+        return done.stdout
+
+    @property
+    def log(self) -> str:
+        path = self.state / "service.log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def states(self) -> list[str]:
+        return [line.split()[3] for line in self("queue", "--all").splitlines()[1:]]
+
+
+class Sshd:
+    """An sshd whose one key leads to one account."""
+
+    def __init__(self, folder: Path, account: Account) -> None:
+        folder.mkdir()
+        self.port = free_port()
+        for key in ("host", "user"):
+            command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key)]
+            subprocess.run(command, check=True)
+        there = " ".join(f"{key}='{value}'" for key, value in account.own.items())
+        forced = f'cd {account.folder}; {there} exec sh -c \\"$SSH_ORIGINAL_COMMAND\\"'
+        keys = folder / "authorized_keys"
+        keys.write_text(f'command="{forced}" {(folder / "user.pub").read_text()}')
+        self._config = folder / "sshd_config"
+        self._config.write_text(
+            f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nAuthorizedKeysFile {keys}\n"
+            "StrictModes no\nUsePAM no\nPidFile none\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
+            "MaxStartups 100\n"
+        )
+        self.client = folder / "ssh_config"
+        self.client.write_text(
+            f"Host *\nHostName 127.0.0.1\nPort {self.port}\nUser {getpass.getuser()}\nIdentityFile {folder}/user\n"
+            "IdentitiesOnly yes\nStrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n"
+        )
+        self._log = folder / "sshd.log"
+        self._program = skip_without_sshd()
+        self.start()
+
+    def start(self) -> None:
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [self._program, "-D", "-e", "-f", str(self._config)], stderr=log, start_new_session=True
+            )
+        wait_until(lambda: "Server listening" in self._log.read_text(), "sshd listens")
+
+    def sessions(self) -> list[int]:
+        """The processes of connections, which are its children."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return [int(child) for child in children.split()]
+
+    def cut(self) -> None:
+        """Kill all connections."""
+        for process in self.sessions():
+            os.kill(process, signal.SIGKILL)
+
+    def stop(self) -> None:
+        self.cut()
+        self.process.kill()
+        self.process.wait()

@@ -1,0 +1,101 @@
+"""Two accounts, no administrator: a user's own services, coupled by ssh, beside local processes."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.live.own import Account, Sshd
+from tests.waiting import wait_until
+
+
+@pytest.fixture
+def accounts(tmp_path):
+    """The accounts here and there, and the sshd that leads from one to the other."""
+    there = Account(tmp_path / "there")
+    sshd = Sshd(tmp_path / "sshd", there)
+    here = Account(tmp_path / "here", COSCHED_SSH=f"ssh -F {sshd.client}")
+    yield here, there, sshd
+    for account in (here, there):
+        account.run("down")
+    sshd.stop()
+
+
+def started(folder: Path, name: str) -> int:
+    notes = folder / "notes"
+    return notes.read_text().split().count(name) if notes.exists() else 0
+
+
+def submit_pair(here: Account, there: Account, name: str, notes: Path) -> None:
+    script = f"#!/bin/sh\necho {name} >> {notes / 'notes'}\n"
+    for account in (here, there):
+        account("submit", "--pair", name, "-", text=script)
+    wait_until(lambda: started(notes, name) == 2, f"{name} starts on both sides:\n{here.log}\n{there.log}")
+
+
+def test_two_accounts_become_a_pair_by_one_login(accounts, tmp_path):
+    here, there, sshd = accounts
+    assert "intrepid serves: " in here("up", "--name", "intrepid", "--manager", "local")
+    assert "serves already" in here("up")
+    there("up", "--name", "eureka", "--manager", "local", "--scheme", "yield")
+    refused = here.run("peer", "add", "mira", "login.eureka")
+    assert refused.stderr == (
+        "cosched: NAME: the service at login.eureka is eureka: cosched peer add it by that name\n"
+    )
+    assert "intrepid and eureka are coupled" in here("peer", "add", "eureka", "login.eureka")
+    assert here.state.stat().st_mode & 0o777 == 0o700
+    submit_pair(here, there, "run1", tmp_path)
+
+    sshd.cut()  # the connection comes back
+    submit_pair(here, there, "run2", tmp_path)
+
+    for account in (here, there):  # and so do services that were killed, with the next command
+        process = int(account("up").split()[-1] and _process(account))
+        os.kill(process, signal.SIGKILL)
+        wait_until(
+            lambda process=process: not Path(f"/proc/{process}/stat").exists() or _is_dead(process), "it is dead"
+        )
+    submit_pair(here, there, "run3", tmp_path)
+    assert [account("down").split()[1:] for account in (here, there)] == [["has", "ended"]] * 2
+
+
+def _process(account: Account) -> int:
+    found = [
+        int(path.parent.name)
+        for path in Path("/proc").glob("[0-9]*/cmdline")
+        if str(account.state / "service.toml").encode() in _read(path)
+    ]
+    return found[0]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _is_dead(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_what_prevents_a_login_is_said_in_one_line(accounts):
+    here, there, sshd = accounts
+    assert here.run("down").stderr == "cosched: you have no service of your own here: cosched up makes one\n"
+    assert here.run("peer", "add", "eureka", "x").stderr.startswith("cosched: you have no service of your own here yet")
+    here("up", "--name", "intrepid", "--manager", "local")
+    assert "is there already: change it there" in here.run("up", "--name", "mira").stderr
+    there("up", "--name", "intrepid", "--manager", "local")
+    same = here.run("peer", "add", "eureka", "login.eureka").stderr
+    assert "both services are named intrepid" in same
+    key = sshd.client.with_name("user")
+    key.rename(key.with_suffix(".away"))
+    refused = here.run("peer", "add", "eureka", "login.eureka")
+    assert refused.returncode == 3
+    assert "Permission denied" in refused.stderr
+    assert "set up a key without a prompt" in refused.stderr
+    assert refused.stderr.count("\n") == 1
