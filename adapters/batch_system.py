@@ -344,6 +344,7 @@ class Submission:
     script: bytes
     arguments: Sequence[str]
     options: Mapping[str, Any]  # those that the user gave, by the names in `cosched.cli.client.submit.job_options`
+    server: str = ""  # the address of the domain's service
     config: str | None = None  # the configuration that the batch system's commands read; None: as the environment says
 
 

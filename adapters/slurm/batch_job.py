@@ -7,8 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from cosched.adapters.batch_system import Known, LoneJob
 from cosched.adapters.manager import Ended
+from cosched.adapters.slurm import comments
+from cosched.adapters.slurm.commands import JobRow
 from cosched.adapters.slurm.hook_protocol import Offer
+from cosched.adapters.slurm.states import SECOND, Stage, stage
 from cosched.core.protocol import Named
 
 
@@ -65,3 +69,20 @@ class BatchJob:
     def offered_as(self) -> int:
         """The number of the offer that it has; 0: none."""
         return self.number if self.phase is Phase.OFFERED else 0
+
+    def known(self) -> Known:
+        """Return what `open` of the manager tells of it."""
+        offered, running = self.phase in (Phase.CHOSEN, Phase.OFFERED), self.phase is Phase.RUNNING
+        submitted = self.job_id, self.first_submitted, self.nodes, self.owner, self.named, self.name
+        began = round(self.started * SECOND) if running and self.started is not None else None
+        return Known(*submitted, self.time_limit, self.account, self.partitions, offered, running, self.end, began)
+
+
+def can_name(row: JobRow) -> bool:
+    """Whether a job can be given a mate now."""
+    return stage(row.state) is Stage.QUEUED and row.array is None and row.het is None
+
+
+def lone(row: JobRow) -> LoneJob:
+    """Return what decides whether a job may be given a mate."""
+    return LoneJob(row.user, comments.is_adoptable(row.comment or ""), row.reason.startswith("JobHeld"))

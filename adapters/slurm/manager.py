@@ -33,11 +33,12 @@ from cosched.adapters.programs import until_it_answers
 from cosched.adapters.slices import Slices
 from cosched.adapters.slurm import commands, comments
 from cosched.adapters.slurm.arrays import TOO_MANY
-from cosched.adapters.slurm.batch_job import BatchJob, Phase
+from cosched.adapters.slurm.batch_job import BatchJob, Phase, can_name, lone
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.commands import JobRow
 from cosched.adapters.slurm.controllers import is_here
 from cosched.adapters.slurm.gate_folder import GateFolder
+from cosched.adapters.slurm.gates import LEAD, Gates, OwnSlurm
 from cosched.adapters.slurm.hook_protocol import HookEnd, Offer
 from cosched.adapters.slurm.hook_server import HookServer
 from cosched.adapters.slurm.parameters import texts
@@ -45,7 +46,6 @@ from cosched.adapters.slurm.register import Register
 from cosched.adapters.slurm.sequences import OTHERS_TURN, Sequences
 from cosched.adapters.slurm.settings import SlurmSettings, read_settings
 from cosched.adapters.slurm.slots import Slots
-from cosched.adapters.slurm.states import SECOND, Stage, stage
 from cosched.adapters.slurm.submitting import submit
 from cosched.adapters.slurm.versions import requeue_delay
 from cosched.adapters.slurm.waiting_folder import WaitingFolder
@@ -72,7 +72,7 @@ class SlurmManager(WatchedQueue, MeetingSystem):
 
     def __init__(self, settings: SlurmSettings) -> None:
         self.settings = settings
-        self._slurm = Slurm(settings)
+        self._slurm = Slurm(settings) if settings.gates is None else OwnSlurm(settings)
         self._reports: asyncio.Queue[BatchReport] = asyncio.Queue()
         self._waiting = WaitingFolder(settings.waiting_folder)
         self._register = Register(self._reports.put_nowait, self._now, self._waiting.waits)
@@ -84,16 +84,18 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         self._hosts: list[str] | None = None  # those of slurmctld
         if settings.gate_folder is not None:
             self._gates = GateFolder(settings.gate_folder, settings.gate_lead * _OF_LEAD)
-        self._hooks: HookServer
+        self._hooks: HookServer | Gates
         self._sequences: Sequences
         self._slots: Slots
 
     @property
     def start_lead(self) -> float:
-        return self.settings.gate_lead + _HOOK_LEAD
+        return LEAD if self.settings.gates is not None else self.settings.gate_lead + _HOOK_LEAD
 
     async def elsewhere(self) -> str:
         """See the protocol: slurmctld's hooks find a service on its own host only."""
+        if self.settings.gates is not None:
+            return ""
         if self._hosts is None:
             self._hosts = texts(await self._slurm.config(), "SlurmctldHost")
         host = await self._slurm.active_controller() if len(self._hosts) > 1 else None
@@ -109,17 +111,9 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         self._waiting.open()
         config = await self._slurm.config()
         self._nodes = await self._slurm.nodes()
+        own = isinstance(self._slurm, OwnSlurm)
+        self._hooks = self._register.hooks = self._make_gates() if own else self._make_hooks(config)
         rows = await self._take_stock()
-        self._hooks = self._register.hooks = HookServer(
-            self.settings.hook_socket,
-            slurm_user=commands.parse_user(config.get("SlurmUser", "")),
-            on_offer=self._offered,
-            on_withdrawn=self._withdrawn,
-            on_killed=self._killed,
-            on_starting=self._register.starting,
-            on_ended=self._ended,
-            gate_lead=self.settings.gate_lead,
-        )
         delay = requeue_delay(config)
         self._sequences = Sequences(self._slurm, self._watch, self._hooks, self._register, self._now, delay)
         self._slots = Slots(self._slurm, self._sequences)
@@ -134,7 +128,33 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         for row in rows:
             self._tasks.begin(self._sequences.mend(row, _AFTER_A_RUN))
         self._requeue_unlaunched()
-        return {job.job_id: _known(job) for job in self._register.jobs.values()}
+        return {job.job_id: job.known() for job in self._register.jobs.values()}
+
+    def _make_hooks(self, config: Mapping[str, str]) -> HookServer:
+        return HookServer(
+            self.settings.hook_socket,
+            slurm_user=commands.parse_user(config.get("SlurmUser", "")),
+            on_offer=self._offered,
+            on_withdrawn=self._withdrawn,
+            on_killed=self._killed,
+            on_starting=self._register.starting,
+            on_ended=self._ended,
+            gate_lead=self.settings.gate_lead,
+        )
+
+    def _make_gates(self) -> Gates:
+        """Return the gates of a user's own jobs, with all that they have said; ManagerError."""
+        assert isinstance(self._slurm, OwnSlurm)
+        gates = self._slurm.gates = Gates(
+            self.settings, self._slurm, on_offer=self._offered, on_withdrawn=self._withdrawn,
+            on_starting=self._let_itself_go, jobs=self._register.jobs.keys,
+        )  # fmt: skip
+        gates.load()
+        return gates
+
+    def _let_itself_go(self, job_id: str, restarts: int) -> None:
+        self._register.starting(job_id, restarts)
+        self._watch.hint()
 
     async def _take_stock(self) -> list[JobRow]:
         """Load existing jobs, and drop reports that only repeat what `open` returns."""
@@ -179,7 +199,7 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         if not self._register.names_no_mate(job_id):
             return False
         async with self._learning:
-            found = [row for row in await self._rows_of(job_id) if _can_name(row) and may(_lone(row))]
+            found = [row for row in await self._rows_of(job_id) if can_name(row) and may(lone(row))]
             for row in found:
                 await self._adopt(row, named)
         await self._reports.join()
@@ -247,6 +267,8 @@ class SlurmManager(WatchedQueue, MeetingSystem):
         return await self._sequences.try_start(self._of(job_id), limit)
 
     async def take_up_slots(self, slots: Mapping[str, SlotOnRecord]) -> None:
+        if self.settings.gates is not None:
+            return  # its users cannot reserve nodes
         await until_it_answers(lambda: self._slots.take_up(slots, self._register.jobs))
 
     async def start_wanted(
@@ -393,22 +415,6 @@ class SlurmManager(WatchedQueue, MeetingSystem):
                     await asyncio.sleep(PACE)
         finally:
             self._learner = None
-
-
-def _can_name(row: JobRow) -> bool:
-    """Return whether a job can be given a mate now."""
-    return stage(row.state) is Stage.QUEUED and row.array is None and row.het is None
-
-
-def _lone(row: JobRow) -> LoneJob:
-    return LoneJob(row.user, comments.is_adoptable(row.comment or ""), row.reason.startswith("JobHeld"))
-
-
-def _known(job: BatchJob) -> Known:
-    offered, running = job.phase in (Phase.CHOSEN, Phase.OFFERED), job.phase is Phase.RUNNING
-    submitted = job.job_id, job.first_submitted, job.nodes, job.owner, job.named, job.name, job.time_limit, job.account
-    began = round(job.started * SECOND) if running and job.started is not None else None
-    return Known(*submitted, job.partitions, offered, running, job.end, began)
 
 
 def _make(domain: str, directory: Path, settings: Mapping[str, object]) -> SlurmManager:  # noqa: ARG001

@@ -17,9 +17,21 @@ _QUOTED = re.compile(r"""\\(?P<escaped>.)|(?P<quote>["'])(?P<text>(?:\\.|(?!(?P=
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _WORD = re.compile(rf"""\s*(?P<word>(?:{_QUOTED.pattern}|[^\s"'\\#])+)""", re.ASCII | re.DOTALL)
 _COMPONENT = re.compile(r"\s*(?:hetjob|packjob)", re.ASCII | re.IGNORECASE)
-_ABBREVIATED = {"--array": "--ar", "--comment": "--com", "--no-requeue": "--no-r", "--requeue": "--req"}  # shortest
+_ABBREVIATED = {
+    "--array": "--ar",
+    "--comment": "--com",
+    "--job-name": "--j",
+    "--no-requeue": "--no-r",
+    "--requeue": "--req",
+}  # shortest
 _SHORT_ARRAY = re.compile(r"-[hHOQsuvVW]*a(.*)", re.DOTALL)
-_VARIABLES = {"SBATCH_ARRAY_INX": "--array", "SBATCH_NO_REQUEUE": "--no-requeue", "SBATCH_REQUEUE": "--requeue"}
+_SHORT_NAME = re.compile(r"-[hHOQsuvVW]*J(.*)", re.DOTALL)
+_VARIABLES = {
+    "SBATCH_JOB_NAME": "--job-name",
+    "SBATCH_ARRAY_INX": "--array",
+    "SBATCH_NO_REQUEUE": "--no-requeue",
+    "SBATCH_REQUEUE": "--requeue",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +42,7 @@ class Asked:
     array: bool = False
     het: bool = False
     no_requeue: bool = False
+    named: bool = False  # by its script
 
 
 def read_script(script: bytes, environment: Mapping[str, str]) -> Asked:
@@ -44,6 +57,7 @@ def read_script(script: bytes, environment: Mapping[str, str]) -> Asked:
         array=bool(values.get("--array")),
         het=any(map(_COMPONENT.match, lines)),
         no_requeue=requeue[-1:] == ["--no-requeue"],
+        named=bool(values.get("--job-name")),
     )
 
 
@@ -71,3 +85,5 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
                 yield option, value if equals else following
         if match := _SHORT_ARRAY.fullmatch(word):
             yield "--array", match[1] or following
+        if match := _SHORT_NAME.fullmatch(word):
+            yield "--job-name", match[1] or following

@@ -20,6 +20,7 @@ from cosched.adapters.programs import until_it_answers
 from cosched.adapters.slurm.batch_job import BatchJob, Phase
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.commands import JobRow, NotPendingError
+from cosched.adapters.slurm.gates import Gates
 from cosched.adapters.slurm.hook_server import HookServer
 from cosched.adapters.slurm.register import Register
 from cosched.adapters.watch import Watch
@@ -42,7 +43,7 @@ class Sequences:
         self,
         slurm: Slurm,
         watch: Watch,
-        hooks: HookServer,
+        hooks: HookServer | Gates,
         register: Register,
         clock: Callable[[], float],
         requeue_delay: int,

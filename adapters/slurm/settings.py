@@ -9,11 +9,14 @@ from pathlib import Path
 
 from cosched.adapters.manager import SettingError
 from cosched.adapters.setting_checks import COMMON_NUMBERS, folder_of_commands, hook_socket, path_of, seconds
+from cosched.adapters.slurm.gate_script import CHOICES
 
 _NUMBERS = COMMON_NUMBERS | {  # key: default, least, most; seconds
     "gate_lead": (0.0, 0.0, 10.0),
     "tell_interval": (0.0, 0.0, 3600.0),
+    "gate_patience": (120.0, 5.0, 86400.0),
 }
+_OTHERS = ("gates", "without_service")
 _PATHS = ("conf", "bin", "hook_socket", "gate_folder", "waiting_folder")
 
 
@@ -32,11 +35,17 @@ class SlurmSettings:
     tell_interval: float = 0.0  # between two times at which the AdminComment of jobs that wait says why; 0: never
     gate_folder: Path | None = None  # where the gates of all nodes find that instant; None: on the service's host only
     waiting_folder: Path | None = None  # where hooks note which jobs wait; None: they do not
+    gates: Path | None = None  # of a user's own service: where the gates of its jobs find it; None: Slurm's hooks do
+    gate_patience: float = 120.0  # how long such a gate waits for a service
+    without_service: str = "start"  # what it does then: start its job alone, or requeue it
 
 
 def read_settings(directory: Path, settings: Mapping[str, object]) -> SlurmSettings:
     """Read the settings. Relative paths, and the socket if it is not named, are in `directory`. SettingError."""
-    known = sorted([*_PATHS, *_NUMBERS])
+    known = sorted([*_PATHS, *_NUMBERS, *_OTHERS])
+    without = settings.get("without_service", "start")
+    if without not in CHOICES:
+        raise SettingError("without_service", f"must be {' or '.join(CHOICES)}")
     for key in sorted(settings.keys() - set(known)):
         raise SettingError(str(key), f"is not a setting of the Slurm manager ({', '.join(known)})")
     return SlurmSettings(
@@ -46,6 +55,8 @@ def read_settings(directory: Path, settings: Mapping[str, object]) -> SlurmSetti
         **seconds(settings, _NUMBERS),
         gate_folder=_gate_folder(directory, settings),
         waiting_folder=_waiting_folder(directory, settings),
+        gates=path_of("gates", directory, settings["gates"]) if "gates" in settings else None,
+        without_service=str(without),
     )
 
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from cosched.adapters.batch_system import Accepted, Submission
@@ -13,9 +14,11 @@ from cosched.adapters.manager import ManagerError
 from cosched.adapters.mate_words import asked_mate, option_of
 from cosched.adapters.slurm import commands
 from cosched.adapters.slurm.comments import ARRAY, HET, NO_REQUEUE, CommentError, add, add_adoptable, find
+from cosched.adapters.slurm.gate_script import gated
 from cosched.adapters.slurm.script import Asked, read_script
 from cosched.core.protocol import Named
 from cosched.errors import InputError
+from cosched.validation.addresses import socket_path
 
 
 def submit(submission: Submission) -> Accepted:
@@ -30,12 +33,33 @@ def submit(submission: Submission) -> Accepted:
     if asked.array and (given.get("adoptable") or (paired is not None and not paired.name)):
         raise InputError(path, None, ARRAY)
     options = sbatch_options(given) + ([] if comment is None else [f"--comment={comment}"])
-    argv = commands.submit(options, _file(path), submission.arguments)
+    file = _file(path)
+    if paired is not None and (gates := _own_gates(submission.server)) is not None:
+        options += _named_as_without(path, given, asked, script)
+        script, file = gated(script, gates), None
+    argv = commands.submit(options, file, submission.arguments)
     job_id, said = _sbatch(argv, script, submission.config)
     remarks = [f"sbatch: {line}" for line in said]
     if paired is not None and asked.no_requeue and NO_REQUEUE not in said:
         remarks.append(NO_REQUEUE)
     return Accepted(job_id, paired is not None, remarks)
+
+
+def _own_gates(server: str) -> Path | None:
+    """Return where the gates of a user's own service find it (gate_script); None: the service is no user's own."""
+    socket = socket_path(server)
+    gates = None if socket is None else Path(socket).parent / "gates"
+    return gates if gates is not None and gates.is_dir() and gates.stat().st_uid == os.geteuid() else None
+
+
+def _named_as_without(path: str, given: Mapping[str, Any], asked: Asked, script: bytes) -> list[str]:
+    """Return the options that a job needs since sbatch reads its script from standard input; InputError."""
+    if not script.startswith(b"#!"):
+        raise InputError(path, 1, "does not begin with #!, so sbatch would refuse it")
+    named = given.get("name") or asked.named or path == "-"
+    return [*([] if named else [f"--job-name={Path(path).name}"]), "--open-mode=append"] + (
+        [] if asked.no_requeue else ["--requeue"]
+    )
 
 
 def sbatch_options(given: Mapping[str, Any]) -> list[str]:

@@ -59,7 +59,7 @@ def _make(
     system: dict[str, Any] = {"kind": "local", "slots": slots or 4}
     section: dict[str, Any] = {"scheme": scheme, "max_yields": 3}
     if cluster is not None:
-        system = {"kind": "slurm", "gates": "gates", "try_patience": 30, "poll_interval": 5}
+        system = {"kind": "slurm", "gates": str(own.folder / "gates"), "try_patience": 30, "poll_interval": 5}
         section["peer_timeout"] = 45  # longer than a try to start
     named = name or re.sub(r"[^a-z0-9-]", "-", (cluster or socket.gethostname().partition(".")[0]).lower())
     own.make({"name": named}, section, system)

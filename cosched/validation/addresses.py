@@ -34,7 +34,7 @@ def socket_path(address: str) -> str | None:
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether `HOST:PORT` is on the loopback interface (localhost, 127.0.0.0/8, ::1), or the address a Unix socket."""
+    """Return whether `HOST:PORT` is on the loopback interface (localhost, 127.0.0.0/8, ::1), or it is `unix:PATH`."""
     if socket_path(address) is not None:
         return True
     host, _ = parse_address(address)

@@ -41,7 +41,7 @@ class Account:
         self.folder = folder
         folder.mkdir(parents=True)
         self.state = folder / "state"
-        self.own = {"COSCHED_STATE": str(self.state), "PATH": f"{BIN}:{os.environ['PATH']}", **environment}
+        self.own = {"COSCHED_STATE": str(self.state), "PATH": f"{BIN}:{os.environ['PATH']}"} | environment
 
     def run(self, *command: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

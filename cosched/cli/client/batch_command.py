@@ -137,7 +137,8 @@ class BatchCommand:
         assert self.system.submit is not None
         peers = [peer.name for peer in self.domain.peers]
         job = (self.path, self.script, self.arguments, options)
-        accepted = self.system.submit(Submission(self.domain.name, peers, *job, batch_config(self.domain.name)))
+        read = self.client.server, batch_config(self.domain.name)
+        accepted = self.system.submit(Submission(self.domain.name, peers, *job, *read))
         for line in accepted.remarks:
             say(printable(line))
         return accepted
