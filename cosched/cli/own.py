@@ -21,6 +21,7 @@ from cosched.cli.own_service import OwnService
 from cosched.errors import InputError
 
 ASKS = 15.0  # seconds that a batch system may take to say its name
+ANSWERS = 60.0  # seconds that a new peer may take
 CLOCKS = 0.5  # seconds by which clocks may differ
 DAYS = 7  # of a week, over which a budget is spread
 
@@ -112,10 +113,26 @@ def add(name: str, login: str) -> None:
     own.add_peer(name, there["user"], login)
     own.end()
     own.start()
+    _await_answer(own, name)
     show_text(f"{own.name} and {name} are coupled, by ssh {login}")
     if abs(ahead) > CLOCKS:
         said = f"the clock of {name} is {abs(ahead):.1f} s {'ahead' if ahead > 0 else 'behind'}"
         say(f"{said}: pairs may start so far apart; ask for a time service there")
+
+
+def _await_answer(own: OwnService, name: str) -> None:
+    """Wait until the peer answers: no job starts alone because the connection is being made. Failure."""
+    from cosched.client import Client
+
+    problem, over = "", time.monotonic() + ANSWERS
+    with Client(f"unix:{own.socket}") as client:
+        while time.monotonic() < over:
+            found = next(peer for peer in client.domain().peers if peer.name == name)
+            if found.state == "reachable":
+                return
+            problem = found.problem
+            time.sleep(0.2)
+    raise Failure(printable(f"{name} is coupled, but does not answer yet: {problem}"), UNREACHABLE)
 
 
 async def _greeted(own: OwnService, login: str) -> tuple[dict[str, Any], float]:

@@ -30,7 +30,7 @@ from cosched.sockets.domain_sockets import own_folder
 STARTS = 120.0  # seconds that a service may take until it serves
 ENDS = 30.0
 _LOOK = 0.05
-_COMMAND = "from cosched.cli.main import main; main()"
+COMMAND = "from cosched.cli.main import main; main()"
 _CREDENTIALS = struct.Struct("iii")  # process, user, group: struct ucred
 
 
@@ -133,7 +133,7 @@ class OwnService:
         with log.open("ab") as output:
             before = output.tell()
             process = subprocess.Popen(
-                [sys.executable, "-c", _COMMAND, "serve", "--config", str(self.config)],
+                [sys.executable, "-c", COMMAND, "serve", "--config", str(self.config)],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=self.folder, start_new_session=True,
             )  # fmt: skip
         over = time.monotonic() + STARTS

@@ -57,6 +57,17 @@ def test_two_accounts_become_a_pair_by_one_login(accounts, tmp_path):
             lambda process=process: not Path(f"/proc/{process}/stat").exists() or _is_dead(process), "it is dead"
         )
     submit_pair(here, there, "run3", tmp_path)
+
+    for name in ("sim", "vis"):
+        (here.folder / f"{name}.sh").write_text(f"#!/bin/sh\necho run4 >> {tmp_path / 'notes'}\n")
+    both = ("submit", "--to", "intrepid:sim.sh", "--to", "eureka:vis.sh")
+    assert here(*both, "--pair", "run4") == "Submitted job 4 to intrepid\nSubmitted job 4 to eureka\n"
+    wait_until(lambda: started(tmp_path, "run4") == 2, "run4 starts on both sides")
+    refused = here.run(*both, "--pair", "run4", "-N", "2")
+    assert "put what else a job asks for into its script" in refused.stderr
+    (here.folder / "sim.sh").write_text("#!/bin/sh\n#COSCHED --nodes=99\n")
+    assert here.run(*both, "--pair", "run5").stderr.endswith("; nothing is submitted\n")
+    assert there("queue").count("\n") == 1
     assert [account("down").split()[1:] for account in (here, there)] == [["has", "ended"]] * 2
 
 

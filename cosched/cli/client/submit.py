@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from cosched.cli.client.batch_command import LINKS, NOT_TAKEN, BatchCommand, NotTaken, batch_system
+from cosched.cli.client.by_login import logins_of, submit_by_login
 from cosched.cli.client.columns import PREFIX, ColumnOptions, columns_given
 from cosched.cli.client.connection import connected, connected_to, server_option
 from cosched.cli.client.directives import given_options, read_directives
@@ -214,6 +215,9 @@ def submit(
     check_selection(given_options(ctx), script)
     if destinations:
         check_destinations(destinations, script, server, options)
+        if logins := logins_of(destinations):
+            submit_by_login(destinations, logins, options, given_options(ctx), parsable)
+            return
         _submit_to(ctx, [To(domain, path) for domain, path in destinations], options, parsable)
         return
     if script is None:
