@@ -53,6 +53,7 @@ docs/select
 docs/other-programs
 docs/slurm
 docs/two-slurm-clusters
+docs/anyone
 docs/pbs
 deploy/pbs/README
 ```

@@ -37,8 +37,9 @@ _CREDENTIALS = struct.Struct("iii")  # process, user, group: struct ucred
 class OwnService:
     """The service of the calling user."""
 
-    def __init__(self) -> None:
-        self.folder = own_folder(os.environ).absolute()
+    def __init__(self, folder: Path | None = None) -> None:
+        """`folder`: that of its files; None: as the environment says."""
+        self.folder = (folder or own_folder(os.environ)).absolute()
         self.config = self.folder / "service.toml"
         self._where = self.folder / "host"
 
@@ -152,7 +153,7 @@ class OwnService:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGTERM)
             over = time.monotonic() + ENDS
-            while _lives(process):
+            while lives(process):
                 if time.monotonic() > over:
                     raise Failure(f"process {process} does not end: see {self.folder / 'service.log'}", FAILED)
                 time.sleep(_LOOK)
@@ -179,7 +180,7 @@ def _since(log: Path, before: int) -> str:
         return file.read().decode(errors="replace")
 
 
-def _lives(process: int) -> bool:
+def lives(process: int) -> bool:
     """Whether a process has not ended; one that has, and that nobody has waited for, does not count."""
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]

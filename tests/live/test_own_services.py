@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cosched.cli.own_service import OwnService, lives
 from tests.live.own import Account, Sshd
 from tests.waiting import wait_until
 
@@ -51,11 +52,10 @@ def test_two_accounts_become_a_pair_by_one_login(accounts, tmp_path):
     submit_pair(here, there, "run2", tmp_path)
 
     for account in (here, there):  # and so do services that were killed, with the next command
-        process = int(account("up").split()[-1] and _process(account))
+        process = OwnService(account.state).process()
+        assert process is not None
         os.kill(process, signal.SIGKILL)
-        wait_until(
-            lambda process=process: not Path(f"/proc/{process}/stat").exists() or _is_dead(process), "it is dead"
-        )
+        wait_until(lambda process=process: not lives(process), "it is dead")
     submit_pair(here, there, "run3", tmp_path)
 
     for name in ("sim", "vis"):
@@ -69,29 +69,6 @@ def test_two_accounts_become_a_pair_by_one_login(accounts, tmp_path):
     assert here.run(*both, "--pair", "run5").stderr.endswith("; nothing is submitted\n")
     assert there("queue").count("\n") == 1
     assert [account("down").split()[1:] for account in (here, there)] == [["has", "ended"]] * 2
-
-
-def _process(account: Account) -> int:
-    found = [
-        int(path.parent.name)
-        for path in Path("/proc").glob("[0-9]*/cmdline")
-        if str(account.state / "service.toml").encode() in _read(path)
-    ]
-    return found[0]
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
-
-
-def _is_dead(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
 
 
 def test_what_prevents_a_login_is_said_in_one_line(accounts):

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import random
+import signal
 import statistics
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from cosched.cli.own_service import OwnService, lives
 from deploy.slurm.lab import Cluster, Lab
 from tests.live.own import BIN, Account, Sshd
 from tests.waiting import wait_until
 
+KILLS = 30
 NOTING = """#!/bin/bash
 #SBATCH --output=/dev/null
 #SBATCH --time=10
@@ -26,6 +33,7 @@ class Side(Account):
         path = f"{BIN}:{cluster.environment['PATH']}"
         super().__init__(folder, SLURM_CONF=str(cluster.conf), **environment, PATH=path)
         self.cluster = cluster
+        self.sshd: Sshd
         self.notes = folder / "notes"
 
     def submit(self, name: str, *options: str) -> str:
@@ -40,16 +48,32 @@ class Side(Account):
             found.setdefault(name, []).append(float(at))
         return found
 
+    def told(self, job: str) -> list[str]:
+        path = self.state / "gates" / f"{job}.told"
+        return path.read_text().splitlines() if path.exists() else []
 
-@pytest.fixture(params=["hold", "yield"])
-def sides(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Side, Side]]:
+    def kill(self) -> None:
+        """Kill the service."""
+        process = OwnService(self.state).process()
+        if process is not None:
+            os.kill(process, signal.SIGKILL)
+            wait_until(lambda: not lives(process), "it is dead")
+
+    def cut(self) -> None:
+        """Cut the connection that leads here."""
+        self.sshd.cut()
+
+
+@contextmanager
+def coupled(folder: Path, scheme: str) -> Iterator[tuple[Side, Side]]:
     """A coupled pair of services; the one here holds, or yields."""
     with Lab(names=("intrepid", "eureka")) as lab:
-        there = Side(tmp_path / "there", lab["eureka"])
-        sshd = Sshd(tmp_path / "sshd", there)
-        here = Side(tmp_path / "here", lab["intrepid"], COSCHED_SSH=f"ssh -F {sshd.client}")
+        there = Side(folder / "there", lab["eureka"])
+        sshd = Sshd(folder / "sshd", there)
+        here = Side(folder / "here", lab["intrepid"], COSCHED_SSH=f"ssh -F {sshd.client}")
+        here.sshd = there.sshd = sshd
         try:
-            here("up", "--scheme", request.param)
+            here("up", "--scheme", scheme)
             there("up")
             here("peer", "add", "eureka", "login.eureka")
             yield here, there
@@ -57,6 +81,18 @@ def sides(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Side
             for side in (here, there):
                 side.run("down")
             sshd.stop()
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Iterator[tuple[Side, Side]]:
+    with coupled(tmp_path, "hold") as sides:
+        yield sides
+
+
+@pytest.fixture(params=["hold", "yield"])
+def sides(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Side, Side]]:
+    with coupled(tmp_path, request.param) as sides:
+        yield sides
 
 
 def test_pairs_start_together_without_hooks(sides: tuple[Side, Side]) -> None:
@@ -72,4 +108,43 @@ def test_pairs_start_together_without_hooks(sides: tuple[Side, Side]) -> None:
     gaps = [abs(here.starts()[name][0] - there.starts()[name][0]) for name in names]
     assert all(len(times) == 1 for side in sides for times in side.starts().values())
     assert statistics.median(gaps) < 1, gaps
-    print(gaps)
+    checks = here("doctor", "--config", str(here.state / "service.toml"))
+    assert "compute nodes must see it, too" in checks
+
+
+def test_a_hold_outlives_its_service_and_the_connection(held: tuple[Side, Side]) -> None:
+    here, there = held
+    first = here.submit("run1")
+    wait_until(lambda: here.told(first) == ["0 ready nodes=1 nodelist=intrepid1"], "it waits at its gate")
+    for side in held:
+        side.kill()
+    there.submit("run1")  # which starts the service there
+    here("queue")
+    wait_until(lambda: all("run1" in side.starts() for side in held), f"both start:\n{here.log}\n{there.log}")
+    assert [len(side.starts()["run1"]) for side in held] == [1, 1]
+
+    cancelled = here.submit("run2")
+    wait_until(lambda: here.told(cancelled) != [], "it waits at its gate")
+    here("cancel", cancelled)
+    wait_until(lambda: here.told(cancelled)[-1] == "0 gone", "its gate has ended")
+    wait_until(lambda: "cancelled" in here("show", cancelled), "it is cancelled")
+
+
+@pytest.mark.soak
+def test_pairs_over_kills_of_services_and_connections(held: tuple[Side, Side]) -> None:
+    here, there = held
+    chance = random.Random(7)
+    for number in range(KILLS):
+        name, order = f"run{number}", list(held)
+        chance.shuffle(order)
+        order[0].submit(name)
+        time.sleep(chance.uniform(0, 2))
+        chance.choice([here.kill, there.kill, here.cut])()
+        order[1].submit(name)
+        for side in held:
+            side("queue")
+        wait_until(lambda name=name: all(name in side.starts() for side in held), f"{name} starts")
+    starts = [side.starts() for side in held]
+    assert all(len(times) == 1 for side in starts for times in side.values())
+    gaps = [abs(starts[0][name][0] - starts[1][name][0]) for name in starts[0]]
+    assert statistics.median(gaps) < 0.1, gaps

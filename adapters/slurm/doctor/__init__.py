@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cosched.adapters.findings import Finding, guarded, ok, problem, section, unchecked
+from cosched.adapters.findings import SHELL, Finding, guarded, ok, problem, section, unchecked
 from cosched.adapters.manager import ManagerError, SlotsOnRecord
 from cosched.adapters.permissions import Account
 from cosched.adapters.slurm.calls import Slurm
@@ -35,6 +35,8 @@ async def examine(
         start = "start it, or name the slurm.conf of its cluster"
         line = 'conf = "/etc/slurm/slurm.conf"'
         return [commands, problem("slurmctld", f"does not answer: {error}", start, section("manager"), line)]
+    if settings.gates is not None:
+        return [commands, *_of_a_user(facts)]
     try:
         reservations = check_reservations(await left_over(Slurm(settings), slots), serving=serving)
     except Exception as error:
@@ -56,11 +58,26 @@ async def _facts(settings: SlurmSettings, service: Account, *, serving: bool) ->
     )
 
 
+def _of_a_user(facts: Facts) -> list[Finding]:
+    """Return the findings of a user's own service, which needs neither hooks nor reservations."""
+    folder = facts.settings.gates
+    seen = ok("gates", f"{folder} is there; compute nodes must see it, too")
+    if folder is None or not folder.is_dir():
+        seen = problem("gates", f"{folder} is no folder", "let your service make it", SHELL, "cosched up")
+    return [_answers(facts), seen, *guarded("JobRequeue", check_turns, facts.config, facts.settings)]
+
+
+def _answers(facts: Facts) -> Finding:
+    version, name = text(facts.config, "SLURM_VERSION"), text(facts.config, "ClusterName")
+    return ok(
+        "slurmctld", f"Slurm {version or 'of unknown version'} answers for the cluster {name or 'without a name'}"
+    )
+
+
 def judge(facts: Facts) -> list[Finding]:
     """Return the findings about a cluster that answers."""
-    version, name = text(facts.config, "SLURM_VERSION"), text(facts.config, "ClusterName")
     found = [
-        ok("slurmctld", f"Slurm {version or 'of unknown version'} answers for the cluster {name or 'without a name'}"),
+        _answers(facts),
         *guarded("SlurmctldHost", check_controllers, facts.config),
         *guarded("SlurmUser", check_user, facts.service, facts.slurm_user),
         *guarded("slurm.conf", check_reading, facts.config),
