@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
+from cosched.adapters.mate_fields import RESOURCES
 from cosched.adapters.pbs.printed_json import members
-from cosched.adapters.pbs.words import RESOURCES
 
 HOLDER = "cosched_holder"  # the custom resource of a node that is held: for which job, and the job's part of it
 UNKNOWN_JOBS = 153  # exit code of qstat: it does not know some of the jobs

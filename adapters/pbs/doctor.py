@@ -12,7 +12,7 @@ from cosched.adapters.pbs import commands
 from cosched.adapters.pbs.calls import Pbs
 from cosched.adapters.pbs.commands import HOLDER, JobRow, NodeRow
 from cosched.adapters.pbs.settings import PbsSettings
-from cosched.adapters.pbs.words import ADOPTABLE
+from cosched.adapters.mate_fields import ADOPTABLE
 from cosched.adapters.permissions import Account
 
 HOOK = "cosched"

@@ -37,7 +37,7 @@ from cosched.adapters.pbs.register import Register, known
 from cosched.adapters.pbs.settings import PbsSettings, read_settings
 from cosched.adapters.pbs.start_notice import StartNotice
 from cosched.adapters.pbs.submitting import submit
-from cosched.adapters.pbs.words import ADOPTABLE, WordError, is_adoptable, words
+from cosched.adapters.mate_fields import ADOPTABLE, WordError, is_adoptable, words
 from cosched.adapters.permissions import Account
 from cosched.adapters.programs import until_it_answers
 from cosched.adapters.slices import Slices

@@ -25,7 +25,7 @@ from cosched.adapters.pbs.batch_job import BatchJob, Mate, Phase
 from cosched.adapters.pbs.commands import JobRow
 from cosched.adapters.pbs.ends import SECOND
 from cosched.adapters.pbs.hook_server import Asked
-from cosched.adapters.pbs.words import ARRAY, WordError, find
+from cosched.adapters.mate_fields import ARRAY, WordError, find
 from cosched.core.protocol import MateProblem, Named
 
 WAITS = "waits for its mate (cosched)"

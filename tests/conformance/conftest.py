@@ -10,10 +10,22 @@ import pytest
 from cosched.adapters import watch
 from cosched.adapters.pbs import held_nodes, hook_server, manager
 from cosched.conformance.adapters.conftest import world
+from deploy.gridengine.lab import is_installed as is_gridengine_installed
 from deploy.pbs.lab import is_installed
 from deploy.slurm.lab.programs import missing_programs
 from tests.conformance.recorded_pbs import RecordedServer
-from tests.conformance.worlds import NODES, Memory, PbsSite, RealPbs, RealSlurm, RecordedPbs, World, slurm
+from tests.conformance.worlds import (
+    NODES,
+    GridEngineSite,
+    Memory,
+    PbsSite,
+    RealGridEngine,
+    RealPbs,
+    RealSlurm,
+    RecordedPbs,
+    World,
+    slurm,
+)
 
 __all__ = ["world"]
 
@@ -25,6 +37,7 @@ __all__ = ["world"]
         "pbs-recorded",
         pytest.param("slurm", marks=pytest.mark.soak),
         pytest.param("pbs", marks=pytest.mark.soak),
+        pytest.param("gridengine", marks=pytest.mark.soak),
     ],
 )
 def system(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
@@ -43,6 +56,11 @@ def system(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             pytest.skip("Slurm is not installed here")
         with slurm() as clusters:
             yield RealSlurm(*clusters["intrepid"])
+    elif request.param == "gridengine":
+        if not is_gridengine_installed():
+            pytest.skip("Grid Engine is not installed here, or we are not root")
+        with GridEngineSite() as cluster:
+            yield RealGridEngine(cluster)
     else:
         if not is_installed():
             pytest.skip("no OpenPBS here, or we are not root: only its recorded double was asked (pbs-recorded)")

@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from cosched.adapters.batch_system import BatchSystem
+from cosched.adapters.gridengine.manager import GridEngineManager
+from cosched.adapters.gridengine.settings import read_settings as read_gridengine_settings
 from cosched.adapters.manager import End
 from cosched.adapters.pbs.manager import PbsManager
 from cosched.adapters.pbs.settings import read_settings as read_pbs_settings
-from cosched.adapters.pbs.words import words
+from cosched.adapters.mate_fields import words
 from cosched.adapters.slurm.comments import ADOPTABLE, word
 from cosched.adapters.slurm.manager import SlurmManager
 from cosched.adapters.slurm.settings import read_settings as read_slurm_settings
 from cosched.conformance.adapters.reporting import until
 from cosched.conformance.adapters.worlds import NODES, Others, World, named
+from deploy.gridengine.lab import GridEngineCluster, install_prolog
 from deploy.pbs.lab import PbsCluster, install_hook
 from deploy.slurm.lab import clear
 from tests.conformance import memory
@@ -215,6 +218,67 @@ class RealSlurm(World):
 
     async def revive(self) -> None:
         await asyncio.to_thread(self.cluster.start_controller)
+
+
+class RealGridEngine(World):
+    """A real Grid Engine cluster: a queue of four slots. A job is shown as running while its prolog waits."""
+
+    def __init__(self, cluster: GridEngineCluster) -> None:
+        self.cluster = cluster
+
+    async def submit(
+        self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "", others: Others = (),
+        *, adoptable: bool = False, held: bool = False,
+    ) -> str:  # fmt: skip
+        context = [f"{name}={value}" for name, value in words(named(pair, others)).items() if value]
+        context += ["adoptable=true"] if adoptable else []
+        options = ["-pe", "nodes", str(nodes), "-l", "h_rt=1200", *(["-ac", ",".join(context)] if context else [])]
+        options += [*(["-A", account] if account else []), *(["-h"] if held else [])]
+        return await asyncio.to_thread(self.cluster.qsub, f"sleep {seconds}", *options)
+
+    async def delete(self, job: str) -> None:
+        await asyncio.to_thread(self.cluster.run, "qdel", job)
+
+    async def state(self, job: str) -> str:
+        found = (await asyncio.to_thread(self.cluster.states)).get(job)
+        if found is None:
+            return "ended"
+        return "running" if await asyncio.to_thread(self.cluster.has_begun, job) and "q" not in found else "queued"
+
+    async def requeue(self, job: str) -> None:
+        await asyncio.to_thread(self.cluster.run, "qmod", "-rj", job)
+
+    def manager(self, **settings: object) -> BatchSystem:
+        given = {"hook_socket": str(self.cluster.folder / "hooks.sock"), "bin": str(self.cluster.bin)}
+        given |= {"command_timeout": 30} | settings
+        return GridEngineManager(read_gridengine_settings(self.cluster.folder, given))
+
+    async def clear(self) -> None:
+        await asyncio.to_thread(self.cluster.clear)
+
+    async def told(self, job: str, variable: str) -> str | None:
+        return (await asyncio.to_thread(self.cluster.variables_of, job)).get(variable)
+
+    async def kill(self, job: str) -> None:  # noqa: ARG002
+        await asyncio.to_thread(self.cluster.kill_qmaster)
+
+    async def revive(self) -> None:
+        await asyncio.to_thread(self.cluster.start_qmaster)
+
+
+class GridEngineSite:
+    """A Grid Engine cluster with the prolog, as a context."""
+
+    def __enter__(self) -> GridEngineCluster:
+        self._folder = tempfile.TemporaryDirectory(prefix="sge-")
+        self._cluster = GridEngineCluster(Path(self._folder.name), NODES)
+        cluster = self._cluster.__enter__()
+        install_prolog(cluster, cluster.folder / "hooks.sock")
+        return cluster
+
+    def __exit__(self, *error: object) -> None:
+        self._cluster.__exit__(None, None, None)
+        self._folder.cleanup()
 
 
 def slurm() -> Any:

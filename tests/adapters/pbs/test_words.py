@@ -2,7 +2,7 @@
 
 import pytest
 
-from cosched.adapters.pbs.words import WordError, find, is_adoptable, words
+from cosched.adapters.mate_fields import WordError, find, is_adoptable, words
 from cosched.core.protocol import Named, named_group, named_mate
 
 MATES = [

@@ -1,4 +1,6 @@
-"""A PBS job names its mate by custom resources of the site: `-l pair=NAME`, or `-l mate=DOMAIN:ID`.
+"""Fields of a job that name its mate: resources of PBS (`-l pair=NAME`), the context of Grid Engine (`-ac pair=NAME`).
+
+Here as resources: `-l pair=NAME`, or `-l mate=DOMAIN:ID`.
 
 `-l group=NAME@eureka+polaris` names a group, by the domains of its other members; with one domain it is a pair.
 `-l or_alone=true` beside them lets the job start alone if there is no such mate, or member. `-l adoptable=true` of a
@@ -78,7 +80,7 @@ def words(named: Named | None, before: Named | None = None) -> dict[str, str]:
         return removed
     resources = _naming(named) | ({"or_alone": "true"} if named.or_alone else {}) | write_terms(named.terms)
     if find(resources) != named:
-        raise WordError("this mate cannot be written as a resource of a job")
+        raise WordError("this mate cannot be written as a field of a job")
     return removed | resources
 
 

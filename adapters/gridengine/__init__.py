@@ -1,0 +1,1 @@
+"""The Grid Engine manager: see manager.py."""
