@@ -5,7 +5,7 @@
 #   slurm-demo  two real Slurm clusters, coscheduled, for half a minute (installs slurm-wlm and gcc where it may)
 #   pbs-demo    a real PBS and a real Slurm cluster, coscheduled, where OpenPBS is installed (for root)
 #   test        lint, types, contracts, and the short tier of tests: 8 minutes on two processors (installs chromium,
-#               slurm-wlm, gcc and Java where missing and permitted)
+#               slurm-wlm, gridengine, gcc and Java where missing and permitted)
 #   soak        the long tier, an hour or more: many seeds, kills by the dozen, histories of faults; `make soak SEED=7`
 #               repeats a run
 #   model       the models of the rules, all states within their bounds: a quarter of an hour (installs Java where
@@ -62,6 +62,9 @@ tools: setup java psij
 	    echo "without chromium the reports are not tested in a browser" >&2
 	@command -v slurmctld >/dev/null || sh deploy/install-packages.sh slurm-wlm || \
 	    echo "without slurm-wlm nothing is tested with Slurm" >&2
+	@test -x /usr/sbin/sge_qmaster && test -x /usr/sbin/sge_execd || \
+	    sh deploy/install-packages.sh gridengine-master gridengine-exec gridengine-client || \
+	    echo "without gridengine-master nothing is tested with Grid Engine" >&2
 	@command -v zsh >/dev/null && command -v fish >/dev/null || sh deploy/install-packages.sh zsh fish || \
 	    echo "without zsh and fish their completion is not tested" >&2
 	@command -v cc >/dev/null || sh deploy/install-packages.sh gcc libc6-dev || \

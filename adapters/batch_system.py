@@ -5,6 +5,9 @@ The core's effects map to calls: `Start` is `start`; `Hold` lets the offer wait;
 `release`; `Try` is `try_start`, followed by `start`. Reports become the core's events: `Offered` is Ready, `Withdrawn`
 is NodesLost or Requeued, `Started` is StartedUnasked (unless we asked for the start), `Ended` is Finished.
 
+Before an adapter opens a gate, so that a job runs, what tells this run from an offer is on disk: its own record, or the
+batch system's. Else the next service would take a running job for an offered one, or an offered one for a running one.
+
 A batch system reports only jobs that name a mate. cosched ignores all others. What a job names is a `Named` of the
 core: `named_mate(DOMAIN, NAME)` or `named_mate(DOMAIN, mate=ID)`, or `named_group` with the other domains in order. The
 domain of a pair's name may be empty: the job does not say it, since there is one other domain, or a configured one.
@@ -164,7 +167,12 @@ BatchReport = Appeared | Refused | Divided | Gone | Relinked | Offered | Withdra
 
 @dataclass(frozen=True, slots=True)
 class Known(Appeared):
-    """A job that names a mate, and its present state."""
+    """A job that names a mate, and its present state.
+
+    What counts is our word, not what the batch system shows: an offered job that it shows as running, since its prolog
+    waits, is `offered`. `running` it is once it was let go. An ended job is remembered, with its `end`, until `forget`,
+    even if the batch system has forgotten it: until then `cancel` does nothing, and no offer of it is reported.
+    """
 
     offered: bool = False  # it has nodes and waits for our decision, or soon will: Offered or Withdrawn follows
     running: bool = False  # it has started and not ended

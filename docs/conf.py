@@ -56,6 +56,7 @@ docs/two-slurm-clusters
 docs/anyone
 docs/pbs
 deploy/pbs/README
+docs/gridengine
 ```
 
 ```{toctree}

@@ -98,10 +98,13 @@ def rerun(job: str) -> list[str]:
 
 
 def change(job: str, words: Mapping[str, str]) -> list[str]:
-    """Change a job's context; an empty value removes a word."""
+    """Change a job's context; an empty value removes a word.
+
+    What is added comes first: the qmaster (8.1.9) dies of an order that removes a job's last word and then adds one.
+    """
     given = ",".join(f"{name}={value}" for name, value in words.items() if value)
     removed = ",".join(name for name, value in words.items() if not value)
-    return ["qalter", *(["-dc", removed] if removed else []), *(["-ac", given] if given else []), job]
+    return ["qalter", *(["-ac", given] if given else []), *(["-dc", removed] if removed else []), job]
 
 
 # What they print

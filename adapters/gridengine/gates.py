@@ -5,9 +5,9 @@ Lines as in `hook_lines`; a connection has one line, and one answer if it is a q
     prolog   job run slots hosts      a job has its slots; `run` tells this run of the job from all others
     epilog   job                      a job has ended, or is about to
 
-The answer to a prolog is `start`, at an instant `at` if given (seconds since 1970), with the variables by which the job finds its
-mates; or `requeue`: the prolog ends with code 99, and Grid Engine queues the job again. A prolog whose connection breaks
-asks again, with the same `run`.
+The answer to a prolog is `start`, at an instant `at` if given (seconds since 1970), with the
+variables by which the job finds its mates; or `requeue`: the prolog ends with code 99, and Grid Engine queues the job
+again. A prolog whose connection breaks asks again, with the same `run`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The Grid Engine manager handles jobs that name a mate: the queue's prolog is their gate, and qstat shows them.
 
-A chosen job has its slots, and its prolog blocks: users see it run, but its time has not begun. The prolog's end lets it
-start; with code 99 it is queued again.
+A chosen job has its slots, and its prolog blocks: users see it run, but its time has not begun. The prolog's end lets
+it start; with code 99 it is queued again.
 """
 
 from __future__ import annotations
@@ -54,8 +54,7 @@ class GridEngineManager(WatchedQueue, BatchSystem):
         self._records = Records(settings.records)
         self._register = Register(self._reports.put_nowait, self._now, self._records)
         self._watch = Watch(self._look, settings.poll_interval)
-        asked: Callable[[Gate], object] = lambda gate: self._tasks.begin(self._asked(gate))
-        self._gates = Gates(settings.hook_socket, asked, self._gone, self._ending)
+        self._gates = Gates(settings.hook_socket, self._hear, self._gone, self._ending)
 
     async def open(self) -> dict[str, Known]:
         """See the protocol; serves the prologs."""
@@ -235,21 +234,25 @@ class GridEngineManager(WatchedQueue, BatchSystem):
 
     # Gates and looks at the queue
 
+    def _hear(self, gate: Gate) -> None:
+        self._tasks.begin(self._asked(gate))
+
     async def _asked(self, gate: Gate) -> None:
         """A prolog asks: what its job names now counts."""
         row = await until_it_answers(lambda: self._engine.job(gate.job_id))
+        while row is not None and row.words and not self._register.knows(gate.job_id) and gate.waits:
+            await self._watch.fresh()
         if not gate.waits:
             return
         job = self._register.jobs.get(gate.job_id)
-        if row is not None and job is None:
-            job = self._register.learn(row)
-        elif row is not None and job is not None:
+        if job is None and row is not None and row.words:
+            job = self._register.learn(row)  # it has been given a mate since the last look
+        elif job is not None and row is not None:
             self._register.follow_words(job, row)
         if job is None:
             gate.start()
         else:
             self._register.offered(job, gate)
-        self._watch.hint()
 
     def _gone(self, gate: Gate) -> None:
         if self._register.gone(gate) is not None:
@@ -258,8 +261,9 @@ class GridEngineManager(WatchedQueue, BatchSystem):
     async def _look(self) -> None:
         began = self._now()
         rows = await self._engine.queue()
-        for job in self._register.see(rows, began):
+        for job in self._register.missing(rows, began):
             await self._miss(job)
+        self._register.see(rows, began)  # afterwards: a new job may have the mate of one that has ended
         for job in list(self._register.jobs.values()):
             if job.kept.deleted and job.phase is not Phase.ENDED:
                 if job.gate is not None:

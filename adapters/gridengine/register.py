@@ -47,22 +47,38 @@ class Register:
 
     # Looks at the queue
 
-    def see(self, rows: Sequence[JobRow], began: float) -> list[BatchJob]:
-        """Process all jobs that have not ended, as a look that began at `began` found them; return those it missed."""
+    def missing(self, rows: Iterable[JobRow], began: float) -> list[BatchJob]:
+        """Return the jobs that a look which began at `began` did not find among those that have not ended."""
+        seen = {row.job_id for row in rows}
+        waiting = (job for job in self.jobs.values() if job.phase is not Phase.ENDED)
+        return [job for job in waiting if job.job_id not in seen and job.changed < began]
+
+    def see(self, rows: Sequence[JobRow], began: float) -> None:
+        """Process all jobs that have not ended, as a look that began at `began` found them."""
         self._queue = [row.job_id for row in rows if row.pending]
         seen = {row.job_id for row in rows}
         for row in rows:
             job = self.jobs.get(row.job_id)
-            if job is None:
+            if job is None and not self._has_its_mate_yet(row):
                 self.learn(row)
-            elif job.changed < began and job.phase is not Phase.ENDED:
+            elif job is not None and job.changed < began and job.phase is not Phase.ENDED and not job.order.locked():
                 self._follow(job, row)
         self._others &= seen
         for gone in [id for id, at in self._refused.items() if id not in seen and at < began]:
             del self._refused[gone]
             self._report(Gone(gone))
-        waiting = (job for job in self.jobs.values() if job.phase is not Phase.ENDED)
-        return [job for job in waiting if job.job_id not in seen and job.changed < began]
+
+    def knows(self, job_id: str) -> bool:
+        """Whether a look has found this job."""
+        return job_id in self.jobs or job_id in self._others or job_id in self._refused
+
+    def _has_its_mate_yet(self, row: JobRow) -> bool:
+        """Whether a job that was deleted, and is not gone yet, has the mate of a new one: it appears after that end."""
+        return any(
+            job.kept.deleted and job.phase is not Phase.ENDED and job.kept.owner == row.owner
+            and job.kept.words == row.words
+            for job in self.jobs.values()
+        )  # fmt: skip
 
     def learn(self, row: JobRow) -> BatchJob | None:
         """Take up a job that was not known; None: it names no mate, or cannot have one."""

@@ -42,7 +42,10 @@ def _options(given: Mapping[str, Any]) -> list[str]:
     if given.get("directory") is None:
         options += ["-cwd"]
     names = [name for name in given.get("export", "").split(",") if name not in ("ALL", "NONE", "")]
-    options += [*(["-V"] if "ALL" in given.get("export", "").split(",") else []), *(["-v", ",".join(names)] if names else [])]
+    options += [
+        *(["-V"] if "ALL" in given.get("export", "").split(",") else []),
+        *(["-v", ",".join(names)] if names else []),
+    ]
     return [*options, "-h"] if given.get("hold") else options
 
 

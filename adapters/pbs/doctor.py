@@ -8,11 +8,11 @@ from pathlib import Path
 
 from cosched.adapters.findings import SHELL, Finding, Grade, guarded, ok, problem, section, warning
 from cosched.adapters.manager import ManagerError
+from cosched.adapters.mate_fields import ADOPTABLE
 from cosched.adapters.pbs import commands
 from cosched.adapters.pbs.calls import Pbs
 from cosched.adapters.pbs.commands import HOLDER, JobRow, NodeRow
 from cosched.adapters.pbs.settings import PbsSettings
-from cosched.adapters.mate_fields import ADOPTABLE
 from cosched.adapters.permissions import Account
 
 HOOK = "cosched"

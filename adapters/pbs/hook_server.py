@@ -23,8 +23,8 @@ from pathlib import Path
 
 from cosched.adapters.hook_lines import Fields, LineError, decode, encode
 from cosched.adapters.hook_socket import HookSocket, Over
-from cosched.adapters.pbs import commands
 from cosched.adapters.mate_fields import RESOURCES
+from cosched.adapters.pbs import commands
 from cosched.sockets.accepting import user_of
 
 KEPT = ".kept"

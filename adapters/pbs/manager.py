@@ -26,6 +26,7 @@ from cosched.adapters.batch_system import (
 )
 from cosched.adapters.findings import Finding
 from cosched.adapters.manager import ManagerError, NoRequeueError, SlotsOnRecord, UnknownJobError
+from cosched.adapters.mate_fields import ADOPTABLE, WordError, is_adoptable, words
 from cosched.adapters.pbs import commands
 from cosched.adapters.pbs.batch_job import BatchJob, Phase
 from cosched.adapters.pbs.calls import Pbs
@@ -37,7 +38,6 @@ from cosched.adapters.pbs.register import Register, known
 from cosched.adapters.pbs.settings import PbsSettings, read_settings
 from cosched.adapters.pbs.start_notice import StartNotice
 from cosched.adapters.pbs.submitting import submit
-from cosched.adapters.mate_fields import ADOPTABLE, WordError, is_adoptable, words
 from cosched.adapters.permissions import Account
 from cosched.adapters.programs import until_it_answers
 from cosched.adapters.slices import Slices

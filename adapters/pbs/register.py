@@ -20,12 +20,12 @@ from cosched.adapters.batch_system import (
     Withdrawn,
 )
 from cosched.adapters.manager import Ended, Started
+from cosched.adapters.mate_fields import ARRAY, WordError, find
 from cosched.adapters.pbs import commands
 from cosched.adapters.pbs.batch_job import BatchJob, Mate, Phase
 from cosched.adapters.pbs.commands import JobRow
 from cosched.adapters.pbs.ends import SECOND
 from cosched.adapters.pbs.hook_server import Asked
-from cosched.adapters.mate_fields import ARRAY, WordError, find
 from cosched.core.protocol import MateProblem, Named
 
 WAITS = "waits for its mate (cosched)"

@@ -9,9 +9,9 @@ from typing import Any
 
 from cosched.adapters.batch_system import Accepted, Submission
 from cosched.adapters.manager import ManagerError
+from cosched.adapters.mate_fields import ADOPTABLE, WordError, words
 from cosched.adapters.mate_words import asked_mate, option_of
 from cosched.adapters.pbs import commands
-from cosched.adapters.mate_fields import ADOPTABLE, WordError, words
 from cosched.core.protocol import Named
 from cosched.errors import InputError
 

@@ -11,9 +11,9 @@ from cosched.adapters.batch_system import BatchSystem
 from cosched.adapters.gridengine.manager import GridEngineManager
 from cosched.adapters.gridengine.settings import read_settings as read_gridengine_settings
 from cosched.adapters.manager import End
+from cosched.adapters.mate_fields import words
 from cosched.adapters.pbs.manager import PbsManager
 from cosched.adapters.pbs.settings import read_settings as read_pbs_settings
-from cosched.adapters.mate_fields import words
 from cosched.adapters.slurm.comments import ADOPTABLE, word
 from cosched.adapters.slurm.manager import SlurmManager
 from cosched.adapters.slurm.settings import read_settings as read_slurm_settings

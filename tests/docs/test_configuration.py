@@ -39,9 +39,14 @@ def test_every_key_has_a_row():
     assert set(keys("tls")) == Tls.model_fields.keys()
     assert set(keys("page")) == Page.model_fields.keys()
     assert set(keys("machines")) == Machines.model_fields.keys()
-    assert set(keys("manager")) == {"kind", "local", "slurm", "pbs", "replay"} | Manager.model_fields.keys() - {
-        "settings"
-    }
+    assert set(keys("manager")) == {
+        "kind",
+        "local",
+        "slurm",
+        "pbs",
+        "gridengine",
+        "replay",
+    } | Manager.model_fields.keys() - {"settings"}
     of_local = re.findall(r"^\| `local` \| `(\w+)`", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert {*of_local, NAMES} == set(LocalSettings.__dataclass_fields__)
 

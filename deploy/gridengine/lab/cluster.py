@@ -97,7 +97,13 @@ class GridEngineCluster:
             self._kill(daemon)
 
     def _lay_out(self) -> None:
-        for made in (self.bin, self.jobs, self._cell / "common", self._cell / "spool" / "job_scripts", self._cell / "execd"):
+        for made in (
+            self.bin,
+            self.jobs,
+            self._cell / "common",
+            self._cell / "spool" / "job_scripts",
+            self._cell / "execd",
+        ):
             made.mkdir(parents=True)
         for name in ("bin", "lib", "utilbin", "util"):
             (self._root / name).symlink_to(Path("/var/lib/gridengine") / name)
