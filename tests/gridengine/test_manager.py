@@ -37,7 +37,7 @@ async def test_an_array_that_names_a_mate_starts_alone_and_both_sides_are_told(w
 
 
 async def test_a_hold_outlives_the_execd(world: RealGridEngine) -> None:
-    async with serving(world) as service:
+    async with serving(world, poll_interval=1) as service:
         job = await world.submit()
         await service.told(job, "Offered")
         await asyncio.to_thread(world.cluster.kill_execd)

@@ -1,0 +1,1 @@
+"""Tests of what Grid Engine's commands print, without it."""
