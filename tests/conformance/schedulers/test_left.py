@@ -7,15 +7,17 @@ from types import FrameType
 
 import pytest
 
+from cosched.conformance.schedulers.test_budgets import crowded, job
 from cosched.core.job import JobState
-from tests.conformance.schedulers.test_budgets import KINDS, crowded, job
+from tests.conformance.schedulers.kinds import SUBJECTS
+from tests.conformance.schedulers.test_budgets import KINDS
 
 
 @pytest.mark.parametrize("state", [JobState.CANCELLED, JobState.COMPLETED])
 @pytest.mark.parametrize("name", KINDS)
 def test_what_a_job_has_said_goes_with_it(name, state):
-    scheduler = crowded(name, 0)
-    said = job(scheduler, 99, 8 if state is JobState.CANCELLED else 1)
+    scheduler = crowded(SUBJECTS[name], 0)
+    said = job(SUBJECTS[name], scheduler, 99, 8 if state is JobState.CANCELLED else 1)
     if state is JobState.COMPLETED:
         scheduler.leave("1", 1, JobState.COMPLETED)
     scheduler.submit(said)
