@@ -8,8 +8,19 @@ from types import SimpleNamespace
 
 import pytest
 
+from cosched.core.effects import Answer
+from cosched.core.events import Asked
 from cosched.core.job import JobState
-from cosched.core.protocol import Failure, GetMateStatus, MateStatus, Status, TellMember
+from cosched.core.protocol import (
+    Failure,
+    GetMateStatus,
+    MateStatus,
+    MemberTold,
+    Settled,
+    SettleGroupStart,
+    Status,
+    TellMember,
+)
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.api.views import Views
 from cosched.service.domain import mate_states
@@ -168,3 +179,10 @@ async def test_a_state_that_cannot_be_known_keeps_its_age(looking):
         assert await looking.look("1") == [RUNNING]
         assert await looking.look("1") == [RUNNING]
     assert (looking.asked, record.heard_at) == (4, heard_at)
+
+
+def test_who_settles_a_start_is_answered_for_that_though_news_are_acknowledged_in_the_same_turn(looking, monkeypatch):
+    settled, news = SettleGroupStart("b/2/1", "2", "2", start=True), TellMember("2", "2", 1)
+    answers = [Answer("b", settled, Settled(True)), Answer("b", news, MemberTold(True))]
+    monkeypatch.setattr(looking.domain.decisions, "hear", lambda *_: looking.domain.decisions.do(answers) or True)
+    assert looking.domain.questions.ask(Asked("b", settled)) == Settled(True)

@@ -75,7 +75,7 @@ class Changes:
     calls: list[Call] = field(default_factory=list)
     decisions: list[Call] = field(default_factory=list)  # those by which groups start
     replies: list[Answer] = field(default_factory=list)  # to calls that change something
-    reply: Reply | None = None  # the last answer to a peer
+    reply: Reply | None = None  # the last answer to a peer's question
 
     @property
     def to_write(self) -> bool:

@@ -253,9 +253,10 @@ class Decisions:
 
     def _answer(self, answer: Answer) -> None:
         changes, request = self._journal.changes, answer.request
-        changes.reply = answer.answer
         if isinstance(request, Late | TellMember):
             changes.replies.append(answer)
+        else:
+            changes.reply = answer.answer
         if not isinstance(request, MutatingRequest):
             return
         last = self._core.answers.last.get((answer.peer, request.caller))

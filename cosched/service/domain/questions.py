@@ -26,7 +26,7 @@ from cosched.core.protocol import (
     named_id,
 )
 from cosched.service.domain.decisions import Decisions
-from cosched.service.domain.late_answers import LateAnswers
+from cosched.service.domain.late_answers import Late, LateAnswers
 from cosched.service.domain.records import Records
 from cosched.service.domain.turns import Turns
 from cosched.service.store import AuditRecord, JobRecord, Store
@@ -82,7 +82,10 @@ class Questions:
                 raise Refusal(grpc.StatusCode.INVALID_ARGUMENT, "ILLEGAL", "the job is in no state that allows this")
             if audit is not None and (of_mates or (lone is not None and lone.group is not None)):
                 changes.audits.append(audit)
-        return changes.reply
+        if not isinstance(request, Late):
+            return changes.reply
+        answers = (each.answer for each in changes.replies if (each.peer, each.request) == (peer, request))
+        return next(answers, None)  # others, and news, may have been answered in the same turn
 
     def told(self, peer: Domain, news: Sequence[TellMember]) -> tuple[dict[TellMember, MemberTold], list[TellMember]]:
         """Hear what a peer tells of its own jobs, all in one turn. Refusal.
