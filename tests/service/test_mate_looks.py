@@ -183,6 +183,6 @@ async def test_a_state_that_cannot_be_known_keeps_its_age(looking):
 
 def test_who_settles_a_start_is_answered_for_that_though_news_are_acknowledged_in_the_same_turn(looking, monkeypatch):
     settled, news = SettleGroupStart("b/2/1", "2", "2", start=True), TellMember("2", "2", 1)
-    answers = [Answer("b", settled, Settled(True)), Answer("b", news, MemberTold(True))]
+    answers = [Answer("b", settled, Settled(False)), Answer("b", news, MemberTold(True))]
     monkeypatch.setattr(looking.domain.decisions, "hear", lambda *_: looking.domain.decisions.do(answers) or True)
-    assert looking.domain.questions.ask(Asked("b", settled)) == Settled(True)
+    assert looking.domain.questions.ask(Asked("b", settled)) == Settled(False)
