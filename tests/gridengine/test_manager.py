@@ -47,5 +47,3 @@ async def test_a_hold_outlives_the_execd(world: RealGridEngine) -> None:
         assert service.of(job) == ["Appeared", "Offered"]
         assert await service.manager.start(job)
         await becomes(world, job, "running")
-        await world.delete(job)
-        await service.told(job, "Ended")
