@@ -89,7 +89,7 @@ def held(tmp_path: Path) -> Iterator[tuple[Side, Side]]:
         yield sides
 
 
-@pytest.fixture(params=["hold", "yield"])
+@pytest.fixture(params=["hold", pytest.param("yield", marks=pytest.mark.soak)])
 def sides(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Side, Side]]:
     with coupled(tmp_path, request.param) as sides:
         yield sides
@@ -112,6 +112,7 @@ def test_pairs_start_together_without_hooks(sides: tuple[Side, Side]) -> None:
     assert "compute nodes must see it, too" in checks
 
 
+@pytest.mark.soak
 def test_a_hold_outlives_its_service_and_the_connection(held: tuple[Side, Side]) -> None:
     here, there = held
     first = here.submit("run1")
