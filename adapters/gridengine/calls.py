@@ -67,7 +67,9 @@ class GridEngine:
 
     async def rerun(self, job: str) -> None:
         """End a job's run, and queue it again; RefusedError."""
-        await self._change(commands.rerun(job))
+        printed = await self._change(commands.rerun(job))
+        if commands.is_not_restartable(printed):
+            raise commands.failure("qmod", 0, printed)
 
     async def name(self, job: str, words: Mapping[str, str]) -> None:
         """Change the words of a job's context; RefusedError."""
@@ -77,9 +79,9 @@ class GridEngine:
         """Return what a command prints."""
         return (await self._run(list(argv))).decode(errors="replace")
 
-    async def _change(self, argv: list[str]) -> None:
+    async def _change(self, argv: list[str]) -> bytes:
         async with self._some:
-            await self._run(argv)
+            return await self._run(argv)
 
     async def _run(self, argv: list[str]) -> bytes:
         return await self._programs.run(argv, commands.failure)

@@ -118,6 +118,11 @@ def failure(command: str, code: int, said: bytes) -> ManagerError:
     return RefusedError(f"{command}: {text or f'refused (exit {code})'}")
 
 
+def is_not_restartable(printed: bytes) -> bool:
+    """Return whether qmod has refused to queue a job again (`qsub -r n`), which it says with the exit code 0."""
+    return b"is not restartable" in printed
+
+
 def parse(states: bytes, details: bytes) -> list[JobRow]:
     """Return the jobs that have not ended, in the order of their dispatch. Of an array's tasks one is shown."""
     known = {job["job_number"]: job for job in _blocks(details.decode(errors="replace"))}

@@ -80,3 +80,8 @@ def test_a_silent_qmaster_is_told_from_a_refusal() -> None:
     silent = commands.failure("qstat", 1, b"error: commlib error: got select error (Connection refused)")
     assert isinstance(silent, commands.UnavailableError)
     assert isinstance(commands.failure("qdel", 1, b""), commands.RefusedError)
+
+
+def test_a_job_that_is_not_restartable_is_refused_with_the_exit_code_0() -> None:
+    assert commands.is_not_restartable(b"root - job 7 is not restartable\n")
+    assert not commands.is_not_restartable(b"Pushed rescheduling of job 7 on host localhost\n")
