@@ -63,7 +63,6 @@ OWN: Table = {
     "nodes": Lazy("cosched.cli.client.cluster", "nodes", "Show the nodes of the domain.", USERS),
     "pairs": Lazy("cosched.cli.client.queue", "pairs", "Show the jobs that have mates.", USERS),
     "peer": Lazy("cosched.cli.own", "peer", "Couple your own service with another one of yours.", USERS),
-    "peer-stream": Lazy("cosched.cli.own", "peer_stream", "What cosched peer add runs by ssh.", OTHERS),
     "queue": Lazy("cosched.cli.client.queue", "queue", "Show the jobs of the domain.", USERS),
     "release": Lazy("cosched.cli.client.changes", "release", "End a job's hold.", USERS),
     "resume": Lazy("cosched.cli.client.draining", "resume", "End what drain began.", OPERATORS),
@@ -81,11 +80,13 @@ OWN: Table = {
     "wait": Lazy("cosched.cli.client.wait", "wait", "Wait until jobs have ended, or have started.", USERS),
     "watch": Lazy("cosched.cli.client.watch", "watch", "Follow what happens in the domain.", USERS),
 }
+# Those that programs call, and no list has.
+UNLISTED: Table = {"peer-stream": Lazy("cosched.cli.own", "peer_stream", "What cosched peer add runs by ssh.")}
 
 
 def command(name: str) -> Lazy | None:
     """Return the command of this name, or None. InputError if it is not ours and `joined` fails."""
-    return OWN[name] if name in OWN else joined().get(name)
+    return OWN.get(name) or UNLISTED.get(name) or joined().get(name)
 
 
 def commands() -> Table:

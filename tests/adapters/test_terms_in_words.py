@@ -2,7 +2,7 @@
 
 import pytest
 
-from cosched.adapters.pbs import words as pbs
+from cosched.adapters import mate_fields as pbs
 from cosched.adapters.slurm import comments as slurm
 from cosched.core.protocol import Terms, Window, named_group, named_mate
 from cosched.core.settings import OnMemberRequeued

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 from cosched.adapters.batch_system import Refused
+from cosched.conformance.adapters.worlds import becomes, serving
 from cosched.core.protocol import MateProblem, named_mate
 from deploy.gridengine.lab import is_installed
-from tests.conformance.worlds import GridEngineSite, RealGridEngine, becomes, serving
+from tests.conformance.worlds import GridEngineSite, RealGridEngine
 
 pytestmark = pytest.mark.soak
 

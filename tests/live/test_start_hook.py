@@ -48,4 +48,4 @@ def test_events_are_lines_of_json(make_service):
         wait_until(lambda: client.job(job).state == "completed")
     lines = service.run("events", "--json", "--until-now", "--kind", "started", "--kind", "ended").stdout.splitlines()
     assert [json.loads(line)["kind"] for line in lines] == ["started", "ended"]
-    assert "none of" in service.run("events", "--kind", "odd").stderr
+    assert "not one of" in service.run("events", "--kind", "odd").stderr

@@ -40,4 +40,4 @@ def test_every_timer_tells_an_event():
 
 
 def test_every_answer_is_looked_up():
-    assert set(DomainA().core._follow) == set(get_args(Request)) - {TellMember}, "that is acknowledged: Telling"
+    assert set(DomainA().core._of_answers) == set(get_args(Request)) - {TellMember}, "that is acknowledged: Telling"

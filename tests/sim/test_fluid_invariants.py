@@ -28,6 +28,7 @@ class WatchedFluid(Watched):
 
     def __init__(self, *args) -> None:
         super().__init__(*args)
+        self._tells_all = True  # the rules hear of jobs without mates, too, whose sizes count here
         self.seen: Counter[str] = Counter()
         self.sizes: dict[str, int] = {}
         self.slots: dict[str, int] = {}

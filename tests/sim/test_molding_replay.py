@@ -289,7 +289,12 @@ def test_a_wrong_file_of_expected_jobs_is_refused(log, tmp_path, content, said):
             (),
             "domain a: job 1: the size and the requested time are too large",
         ),
-        ("moldable", "1", ("sizing=none", "ideal_load=1"), "--domain a:ideal_load: has no meaning with sizing=none"),
+        (
+            "moldable",
+            "1",
+            ("sizing=none", "ideal_load=1"),
+            "--domain a:ideal_load: sizing=none does not use it: remove it",
+        ),
         ("moldable", "1", ("prediction=nowhere",), "--domain a:prediction: nowhere: cannot be read"),
         ("moldable", "1", ("prediction=trained",), "--domain a:prediction: trained needs a generated trace"),
         ("moldable", "1", ("slots=on",), "--domain a:slots: a molding scheduler has none"),

@@ -58,7 +58,8 @@ async def test_what_is_reported_of_a_job_and_its_end(place: Place) -> None:
         row = await slurm.row(job)
         appeared, offered = slurm.reports
         pair = named_mate("", "p")
-        assert appeared == Appeared(job, row.submitted_at, 2, row.user, pair, row.name, row.time_limit)
+        said = row.name, row.time_limit
+        assert appeared == Appeared(job, row.submitted_at, 2, row.user, pair, *said, queue=row.partitions)
         assert isinstance(offered, Offered)
         assert (offered.nodes, offered.owner, offered.named, offered.can_yield) == (2, row.user, pair, True)
         assert offered.nodelist.startswith("intrepid")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cosched.core.scheduling.heterogeneous.calls import total
+from cosched.core.scheduling.heterogeneous.greedy import sjs
 from cosched.core.scheduling.heterogeneous.resources import Resources
-from cosched.core.scheduling.heterogeneous.sequential import sjs
 from cosched.sim.studies.collins2001 import COLLINS, measuring
 from cosched.sim.studies.collins2001.measuring import (
     HIGH,
