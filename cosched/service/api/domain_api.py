@@ -188,7 +188,8 @@ class DomainApi(ApiFor[Serving], DomainServiceServicer):
         page = domain_pb2.ListJobsResponse(next_page_token=str(records[most - 1].id) if len(records) > most else "")
         await self._serving.look([record for record in records[:most] if not record.state.final])
         async for record in in_slices(records[:most]):
-            self._serving.views.write_job(page.jobs.add(), record)
+            if states is None or record.state in states:  # it may have changed meanwhile
+                self._serving.views.write_job(page.jobs.add(), record)
         return page
 
     async def _select(
