@@ -174,6 +174,7 @@ def test_no_room_for_the_launches_of_jobs(pair, small_disk):
     with pair.a.client() as a:
         runs = a.submit(script_that_waits(pair.folder, go), nodes=1, directory=pair.folder)
         wait_until(lambda: len(noted(pair.folder)) == 1, "it runs")
+        wait_until(lambda: a.job(runs).state == "running", "that is on record")
         filler = fill(small_disk)
         waits = a.submit(script_that_notes(pair.folder), directory=pair.folder)
         wait_until(lambda: is_stalled(pair.a), "it cannot be launched")
