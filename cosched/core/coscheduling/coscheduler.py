@@ -277,7 +277,7 @@ class Coscheduler:
         event, cancelled = self.following.requeued(job, event)
         effects = [*self.allocations.requeued(job, event, now), *cancelled, *self.following.ends(job)]
         if ordered and job.is_pair:  # because of news, which is none itself; a third member may not have heard them
-            self._moved.clear()
+            del self._moved[job.id]
         return effects
 
     def _runs_on(self, job: PairedJob, _: RunsOn, now: int) -> list[Effect]:

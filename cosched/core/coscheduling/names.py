@@ -94,7 +94,7 @@ class Names:
         return self._called(named, owner)[0]
 
     def _called(self, named: Named, owner: str) -> tuple[JobId | None, PairedJob | None]:
-        """The job here that has this name of this owner, or this mate; and one that has ended, and had it last."""
+        """Return the job here that has this name of this owner, or this mate; and one that has ended, which had it."""
         found = [self._by_name.get((named.peer, owner, named.name))]
         if named.ids and named.is_pair:
             found += [self._by_mate.get(mate) for mate in named.ids]
