@@ -13,6 +13,7 @@ from cosched.core.story import What
 from cosched.schedulers.batch import BATCH
 from cosched.schedulers.kind import PlayedAlone
 from cosched.sim.configuration import Domain
+from cosched.sim.domain_setup import DomainSetup
 from cosched.sim.federation.batch_world import BatchWorld
 from cosched.sim.federation.conductor import Conductor, uncollected
 from cosched.sim.federation.cores import core_player
@@ -21,10 +22,11 @@ from cosched.sim.holds_and_yields import HoldLog, YieldLog
 from cosched.sim.link import Link
 from cosched.sim.results.outcomes import domain_result
 from cosched.sim.results.result import ReplayResult
+from cosched.sim.script import NoScript, Script
 from cosched.sim.story import StoryLog
 from cosched.sim.telling import RESIZED
 from cosched.sim.warm_up import prepare_for
-from cosched.sim.world import DomainSetup, NoScript, Script, World
+from cosched.sim.world import World
 from cosched.workload.allocations import AllocationEnd, AllocationLog, Allocations
 from cosched.workload.jobs import UNKNOWN
 from cosched.workload.pairing import Pairing

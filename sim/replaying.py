@@ -12,6 +12,7 @@ from cosched.compilation import prepare_kernels
 from cosched.errors import InputError
 from cosched.sim import spans
 from cosched.sim.configuration import Domain, ReplayConfig
+from cosched.sim.domain_setup import DomainSetup
 from cosched.sim.playing import Run, warm_up
 from cosched.sim.progress import TimeLine
 from cosched.sim.results.result import ReplayResult
@@ -19,7 +20,6 @@ from cosched.sim.script import ScriptedDomain, ScriptedEvent, of_no_effect, read
 from cosched.sim.story import StoryLog
 from cosched.sim.warm_up import SIMULATED, run_all_kernels
 from cosched.sim.what_if import WhatIf
-from cosched.sim.world import DomainSetup
 from cosched.validation.schemes import SchemeChoice
 from cosched.workload import traces
 from cosched.workload.job_log import read_jobs

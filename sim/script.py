@@ -21,8 +21,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from cosched.core.protocol import Domain
+from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.settings import Scheme
 from cosched.errors import InputError
 from cosched.validation.durations import parse_seconds
@@ -222,3 +224,45 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], Builder]] = {
     "scheme": (("DOMAIN", "|".join(Scheme)), _scheme),
     "cut": (("DOMAIN", "DOMAIN", "DURATION"), _cut),
 }
+
+
+class Script(Protocol):
+    """Events of a simulation other than those of its jobs; `what_if.WhatIf` is one such script.
+
+    `joining`: jobs without mates, by their domains and rows there, that may take the places of others. `replaced`: the
+    events by which some have done so.
+    """
+
+    @property
+    def joining(self) -> Collection[tuple[Domain, int]]:
+        """See above."""
+
+    @property
+    def replaced(self) -> Sequence[ScriptedEvent]:
+        """See above."""
+
+    def next(self) -> int:
+        """Return the instant of the next event, or NEVER."""
+
+    def fire(self, stage: Any, now: int) -> None:
+        """Carry out the events of this instant on a `what_if.Stage`, which the domains of all its events are on."""
+
+    def of(self, domains: Collection[Domain]) -> Script:
+        """Return the script of the events of these domains."""
+
+
+class NoScript:
+    """A script without events."""
+
+    joining = replaced = ()
+
+    def next(self) -> int:
+        """Return NEVER."""
+        return NEVER
+
+    def fire(self, stage: Any, now: int) -> None:
+        """Do nothing."""
+
+    def of(self, domains: Collection[Domain]) -> Script:  # noqa: ARG002
+        """Return itself."""
+        return self

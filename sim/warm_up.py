@@ -12,8 +12,8 @@ from cosched.compilation import prepare_kernels
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.sim.domain_setup import DomainSetup
 from cosched.sim.engine import Engine
-from cosched.sim.world import DomainSetup
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
 

@@ -8,10 +8,7 @@ between domains are answered at once, so equal inputs give equal outputs to the 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, assert_never
-
-import numpy as np
+from typing import Any, assert_never
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.following import STATES
@@ -48,78 +45,16 @@ from cosched.core.protocol import (
     TellMember,
 )
 from cosched.core.scheduling.batch.cluster import Cluster
-from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, new_tables
-from cosched.core.scheduling.scheduler import ClusterSettings
-from cosched.core.settings import CoschedulingSettings
+from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.timers import TimerQueue
-from cosched.schedulers.batch import BATCH
-from cosched.schedulers.kind import SchedulerKind
-from cosched.sim.batch_domain import BatchDomain, MeetingDomain
+from cosched.sim.batch_domain import MeetingDomain
+from cosched.sim.domain_setup import DomainSetup, batch_domain, check_slots, filled_tables
 from cosched.sim.holds_and_yields import HoldEnd
 from cosched.sim.link import Link, Untold
 from cosched.sim.questions import SkippableQuestions
-from cosched.sim.script import ScriptedEvent
+from cosched.sim.script import NoScript, Script
 from cosched.sim.telling import Story, told_of_call
-from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Group, Pairing
-
-
-@dataclass(frozen=True, slots=True)
-class DomainSetup:
-    """One policy domain of a simulation, with the settings of its scheduler, and its jobs as that takes them."""
-
-    name: str
-    workload: Workload
-    cluster: Any  # the settings of its kind of scheduler: MachineSettings
-    coscheduling: CoschedulingSettings
-    kind: SchedulerKind = BATCH
-    jobs: Any = None  # see SchedulerKind
-
-    def __post_init__(self) -> None:
-        if self.cluster.slots != self.coscheduling.slots:
-            raise ValueError(f"{self.name}: its scheduler and its coscheduling differ in whether it gives slots")
-
-
-class Script(Protocol):
-    """Events of a simulation other than those of its jobs; `what_if.WhatIf` is one such script.
-
-    `joining`: jobs without mates, by their domains and rows there, that may take the places of others. `replaced`: the
-    events by which some have done so.
-    """
-
-    @property
-    def joining(self) -> Collection[tuple[Domain, int]]:
-        """See above."""
-
-    @property
-    def replaced(self) -> Sequence[ScriptedEvent]:
-        """See above."""
-
-    def next(self) -> int:
-        """Return the instant of the next event, or NEVER."""
-
-    def fire(self, stage: Any, now: int) -> None:
-        """Carry out the events of this instant on a `what_if.Stage`, which the domains of all its events are on."""
-
-    def of(self, domains: Collection[Domain]) -> Script:
-        """Return the script of the events of these domains."""
-
-
-class NoScript:
-    """A script without events."""
-
-    joining = replaced = ()
-
-    def next(self) -> int:
-        """Return NEVER."""
-        return NEVER
-
-    def fire(self, stage: Any, now: int) -> None:
-        """Do nothing."""
-
-    def of(self, domains: Collection[Domain]) -> Script:  # noqa: ARG002
-        """Return itself."""
-        return self
+from cosched.workload.pairing import Pairing
 
 
 class World:
@@ -143,10 +78,10 @@ class World:
         self.pairing = pairing
         self.story = story
         self.now = 0
-        self.tables = _fill_tables(self.domains)
+        self.tables = filled_tables(self.domains)
         self.first = [int(first) for first in self.tables.domains["first"]]
         self._hold_limit = self.tables.domains["hold_limit"].item
-        self.schedulers = [_scheduler(self.tables, i, domain.cluster) for i, domain in enumerate(self.domains)]
+        self.schedulers = [batch_domain(self.tables, i, domain.cluster) for i, domain in enumerate(self.domains)]
         self.clusters: list[Cluster] = [scheduler.cluster for scheduler in self.schedulers]
         self.coschedulers = [
             Coscheduler(domain.name, domain.cluster.nodes, domain.coscheduling, story=story is not None)
@@ -417,7 +352,7 @@ class World:
 
     def _link_pairs(self, domains: Sequence[DomainSetup]) -> None:
         for group in self.pairing.groups:
-            _check_slots(group, domains)
+            check_slots(group, domains)
         names = [domain.name for domain in domains]
         for name, of_jobs in zip(names, self.pairing.named_by_domain(names), strict=True):
             for job, named in of_jobs.items() if name in self.index else ():
@@ -441,41 +376,3 @@ class World:
                 named = self._named[row]
                 alone = named is NO_MATE or off.issuperset(named.others)
                 scheduler.count_paired(job, setup.name not in off and not alone)
-
-
-def _check_slots(group: Group, domains: Sequence[DomainSetup]) -> None:
-    """Refuse a group that starts by slots only of which some domain, though it coschedules, gives none."""
-    for setup in (domains[domain] for domain, _ in group.members) if group.by_slots_only else ():
-        if setup.coscheduling.enabled and not setup.coscheduling.slots:
-            raise ValueError(
-                f"row {group.row} of the pairs has windows or an instant, which need slots in {setup.name}: slots=on"
-            )
-
-
-def _scheduler(tables: Tables, index: int, settings: ClusterSettings) -> BatchDomain:
-    if settings.meets:
-        from cosched.core.scheduling.batch.meeting_cluster import MeetingCluster  # which others do without
-
-        return MeetingDomain(MeetingCluster(tables, index, settings))
-    return BatchDomain(Cluster(tables, index, settings))
-
-
-def _fill_tables(domains: Sequence[DomainSetup]) -> Tables:
-    """Return tables with every job of every domain, in trace order, not yet submitted."""
-    units = [d.cluster.partitions.units if d.cluster.partitions else 0 for d in domains]
-    tables = new_tables([len(d.workload) for d in domains], units)
-    for i, domain in enumerate(domains):
-        first = int(tables.domains[i]["first"])
-        rows = tables.jobs[first : first + len(domain.workload)]
-        for name in ("submit", "nodes", "requested", "run"):
-            rows[name] = getattr(domain.workload, name)
-        if len(rows) and int(np.max(rows["submit"])) + int(np.max(rows["requested"])) * len(rows) >= MAX_TIME:
-            _check_times(domain)
-    return tables
-
-
-def _check_times(domain: DomainSetup) -> None:
-    """Refuse a domain whose schedule may pass the largest time: last submission + all run times + longest request."""
-    workload = domain.workload
-    if int(workload.submit.max()) + int(workload.run.sum()) + int(workload.requested.max()) >= MAX_TIME:
-        raise ValueError(f"{domain.name}: its times are too large for a simulation (2^35 s)")

@@ -27,8 +27,8 @@ from cosched.sim.federation.mates_only import MatesOnly
 from cosched.sim.federation.player import Advanced, JobOutcome, Phase, Results, in_columns
 from cosched.sim.holds_and_yields import END_OF_HOLD, HoldLog, YieldLog
 from cosched.sim.link import Link, Untold
+from cosched.sim.script import NoScript, Script
 from cosched.sim.telling import RESIZED, Story, told_of_call
-from cosched.sim.world import NoScript, Script
 from cosched.workload.allocations import Runs
 from cosched.workload.jobs import UNKNOWN
 

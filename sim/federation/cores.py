@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from cosched.adapters.replay.trace import trace_jobs
+from cosched.sim.domain_setup import DomainSetup
 from cosched.sim.federation.core_player import CorePlayer
 from cosched.sim.link import Link
+from cosched.sim.script import Script
 from cosched.sim.telling import Story
-from cosched.sim.world import DomainSetup, Script
 from cosched.workload.pairing import Pairing
 
 Player = TypeVar("Player", bound=CorePlayer)

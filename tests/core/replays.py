@@ -13,10 +13,10 @@ from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder
+from cosched.sim.domain_setup import DomainSetup
 from cosched.sim.engine import Engine
 from cosched.sim.script import ScriptedEvent
 from cosched.sim.what_if import WhatIf
-from cosched.sim.world import DomainSetup
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
 

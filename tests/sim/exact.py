@@ -12,11 +12,11 @@ from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.pools import Partitions
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder, Scheme
+from cosched.sim.domain_setup import DomainSetup
 from cosched.sim.engine import Engine
 from cosched.sim.federation.batch_world import BatchWorld
 from cosched.sim.results.outcomes import domain_result
 from cosched.sim.results.result import NEVER_STARTED, STATES, ReplayResult
-from cosched.sim.world import DomainSetup
 from cosched.workload.jobs import UNKNOWN, Workload
 from cosched.workload.pairing import Group, Pairing
 from tests.reference import RefDomain, RefJob, RefOutcome

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 from cosched.core.scheduling.primitives.tables import NEVER
+from cosched.sim.domain_setup import DomainSetup
 from cosched.sim.engine import Engine
 from cosched.sim.federation.batch_world import BatchWorld
 from cosched.sim.federation.conductor import Conductor
@@ -14,7 +15,7 @@ from cosched.sim.link import Link
 from cosched.sim.results.outcomes import jobs_of
 from cosched.sim.script import ScriptedEvent
 from cosched.sim.what_if import WhatIf
-from cosched.sim.world import DomainSetup, World
+from cosched.sim.world import World
 from cosched.workload.pairing import Pairing
 from tests.sim.exact import collected
 

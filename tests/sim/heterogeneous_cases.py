@@ -12,7 +12,7 @@ from cosched.core.scheduling.heterogeneous.settings import Algorithm, Heterogene
 from cosched.core.scheduling.heterogeneous.site import Cluster, Machine, Site
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.schedulers.heterogeneous import HETEROGENEOUS
-from cosched.sim.world import DomainSetup
+from cosched.sim.domain_setup import DomainSetup
 from cosched.workload.allocations import AllocationEnd
 from cosched.workload.jobs import Workload
 from tests.conformance.schedulers.together import played

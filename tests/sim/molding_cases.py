@@ -12,7 +12,7 @@ from cosched.core.scheduling.molding.jobs import Moldable
 from cosched.core.scheduling.molding.settings import MoldingSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.schedulers.molding import MOLDING, molded
-from cosched.sim.world import DomainSetup
+from cosched.sim.domain_setup import DomainSetup
 from cosched.workload.jobs import Workload
 
 NO_MATES = CoschedulingSettings()

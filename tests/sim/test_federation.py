@@ -13,9 +13,10 @@ import pytest
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.sim.combinations import combinations
 from cosched.sim.configuration import Domain, ReplayConfig
+from cosched.sim.domain_setup import DomainSetup
 from cosched.sim.federation.core_player import CorePlayer
 from cosched.sim.replaying import NO_PAIRS, Replay
-from cosched.sim.world import DomainSetup, World
+from cosched.sim.world import World
 from cosched.workload.pairing import Pairing, groups_at_random
 from tests.reference import RefDomain
 from tests.reference.meet_cases import CASES as BY_HAND

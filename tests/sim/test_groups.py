@@ -14,10 +14,10 @@ from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.sim.domain_setup import DomainSetup
 from cosched.sim.engine import Engine
 from cosched.sim.replaying import NO_PAIRS
 from cosched.sim.results.wording import groups_line
-from cosched.sim.world import DomainSetup
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Group, Pairing
 from tests.sim.exact import collected

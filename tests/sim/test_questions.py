@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.sim.domain_setup import DomainSetup
 from cosched.sim.questions import SkippableQuestions
-from cosched.sim.world import DomainSetup
 from cosched.workload.generate import generate
 from cosched.workload.pairing import Pairing, groups_at_random
 from tests.sim.federated import simulated

@@ -16,13 +16,13 @@ from cosched.core.scheduling.heterogeneous.settings import Algorithm, Heterogene
 from cosched.core.settings import CoschedulingSettings
 from cosched.schedulers.heterogeneous import HETEROGENEOUS
 from cosched.sim.configuration import Domain
+from cosched.sim.domain_setup import DomainSetup
 from cosched.sim.playing import Run
 from cosched.sim.replaying import NO_PAIRS
 from cosched.sim.results.result import DomainResult
 from cosched.sim.studies.cases import StudyCase
 from cosched.sim.studies.collins2001.site import CLASSES, site_of, times_of
 from cosched.sim.sweeps.case import Row
-from cosched.sim.world import DomainSetup
 from cosched.workload.jobs import Workload
 
 # Measures

@@ -23,6 +23,7 @@ from cosched.schedulers.heterogeneous import HETEROGENEOUS
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.molding import MOLDING
 from cosched.schedulers.molding import molded as molded_jobs
+from cosched.sim.domain_setup import DomainSetup
 from cosched.sim.federation.conductor import Conductor
 from cosched.sim.federation.core_player import CorePlayer
 from cosched.sim.federation.cores import core_player
@@ -31,7 +32,6 @@ from cosched.sim.playing import Run
 from cosched.sim.replaying import NO_PAIRS
 from cosched.sim.results.result import ReplayResult
 from cosched.sim.story import StoryLog
-from cosched.sim.world import DomainSetup
 from cosched.workload.allocations import AllocationEnd, Allocations
 from cosched.workload.pairing import Pairing
 from tests.conformance.schedulers.kinds import HETEROGENEOUS_SETTINGS, SLOW, columns, example
