@@ -63,6 +63,15 @@ async def left_over(managed: Managed) -> list[str]:
     return [*names, *(job for jobs in inside.values() for job in jobs)]
 
 
+async def starts_at_slot(managed: Managed, slots: Slots, job: BatchJob) -> None:
+    """The slot has come: the job is offered, runs, and leaves no reservation."""
+    assert await slots.claim(job, PATIENCE)
+    await slots.unbook(job.job_id)
+    assert await left_over(managed) == []
+    assert await managed.manager.start(job.job_id)
+    await managed.wait_for_state(job.job_id, "COMPLETED")
+
+
 async def crowded(managed: Managed) -> tuple[BatchJob, BatchJob]:
     """Three of four nodes run; the first job wants all, and the second, which would delay it, one."""
     filler = await asyncio.to_thread(managed.cluster.sbatch, "sleep 1000", "--nodes=3", "--time=5")
@@ -105,11 +114,7 @@ async def test_a_job_is_offered_at_its_slot_and_not_before(place: Place) -> None
         await asyncio.sleep(now + AHEAD - 1 - time.time())
         assert job.phase is Phase.QUEUED
         await asyncio.sleep(max(0, now + AHEAD - time.time()))
-        assert await slots.claim(job, PATIENCE)
-        await slots.unbook(job.job_id)
-        assert await left_over(slurm) == []
-        assert await slurm.manager.start(job.job_id)
-        await slurm.wait_for_state(job.job_id, "COMPLETED")
+        await starts_at_slot(slurm, slots, job)
 
 
 @pytest.mark.soak

@@ -14,7 +14,7 @@ from cosched.adapters.slurm.slots import REFUSED
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site
 from tests.slurm.managed import Managed, clusters
-from tests.slurm.test_slots import LATER, PATIENCE, left_over, queued, slots_of
+from tests.slurm.test_slots import LATER, PATIENCE, left_over, queued, slots_of, starts_at_slot
 
 Place = tuple[Cluster, Site]
 ENDLESS = "sleep 1000"
@@ -90,11 +90,7 @@ async def test_a_slot_begins_once_there_is_what_the_job_asks_for(
         await slurm.wait_for_state(str(filler), "CANCELLED")
         now = int(time.time())
         assert await slots.book(job, 2, now, ())
-        assert await slots.claim(job, PATIENCE)
-        await slots.unbook(job.job_id)
-        assert await left_over(slurm) == []
-        assert await slurm.manager.start(job.job_id)
-        await slurm.wait_for_state(job.job_id, "COMPLETED")
+        await starts_at_slot(slurm, slots, job)
 
 
 @pytest.mark.soak
