@@ -30,20 +30,21 @@ DAYS = 7  # of a week, over which a budget is spread
 @click.option("--name", metavar="DOMAIN", help="What peers call this cluster (its name in Slurm, or this host's).")
 @click.option("--manager", type=click.Choice(["slurm", "local"]), help="What runs the jobs (Slurm, if it is here).")
 @click.option("--slots", type=click.IntRange(min=1), help="Of local processes: how many nodes' worth at once (4).")
-@click.option("--scheme", type=click.Choice(["hold", "yield"]), default="hold", show_default=True, help="See README.")
+@click.option("--scheme", type=click.Choice(["hold", "yield"]), help="What jobs do whose mates are not ready (hold).")
 @click.option("--hold-budget", type=click.FloatRange(min=0), metavar="NODE-HOURS", help="A week; a seventh each day.")
 @click.option("--here", is_flag=True, help="The host where it ran last is gone for good.")
 def up(
-    name: str | None, manager: str | None, slots: int | None, scheme: str, hold_budget: float | None, *, here: bool
-) -> None:
+    name: str | None, manager: str | None, slots: int | None, scheme: str | None, hold_budget: float | None, *,
+    here: bool,
+) -> None:  # fmt: skip
     """Start your own service on this login node, or find it. It ends by itself when it has had no jobs for an hour.
 
     The first time it is set up: its files are in ~/.local/state/cosched, and service.toml there is yours to change.
     """
     own = OwnService()
     if not own.exists:
-        _make(own, name, manager, slots, scheme, hold_budget)
-    elif name is not None or manager is not None or slots is not None or hold_budget is not None:
+        _make(own, name, manager, slots, scheme or "hold", hold_budget)
+    elif any(given is not None for given in (name, manager, slots, scheme, hold_budget)):
         raise InputError(str(own.config), None, "is there already: change it there, then cosched down && cosched up")
     started = own.start(here=here)
     show_text(f"{own.name} {'serves' if started else 'serves already'}: {own.socket}")
@@ -189,7 +190,7 @@ async def _serve_stream() -> None:
 def _prepared(own: OwnService, peer: str, user: str) -> None:
     """Let the service of this account run, and know the peer."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", peer):
-        raise InputError("peer", None, "is no name of a domain")
+        raise InputError("peer", None, "is not the name of a domain")
     if not own.exists:
         _make(own, None, None, None, "hold", None)
     if peer == own.name:

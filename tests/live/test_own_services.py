@@ -77,6 +77,7 @@ def test_what_prevents_a_login_is_said_in_one_line(accounts):
     assert here.run("peer", "add", "eureka", "x").stderr.startswith("cosched: you have no service of your own here yet")
     here("up", "--name", "intrepid", "--manager", "local")
     assert "is there already: change it there" in here.run("up", "--name", "mira").stderr
+    assert "is there already: change it there" in here.run("up", "--scheme", "yield").stderr
     there("up", "--name", "intrepid", "--manager", "local")
     same = here.run("peer", "add", "eureka", "login.eureka").stderr
     assert "both services are named intrepid" in same
