@@ -24,8 +24,8 @@ include_patterns = [
     "docs/*.md",
     "deploy/pbs/**.md",
     "deploy/slurm/**.md",
-    "sim/reference/**.md",
-    "sim/studies/**.md",
+    "sim/cosched_sim/reference/**.md",
+    "sim/cosched_sim/studies/**.md",
 ]
 exclude_patterns = [".*", "build", "cosched", "dist"]
 myst_heading_anchors = 3

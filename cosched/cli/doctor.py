@@ -18,7 +18,7 @@ from cosched.cli.output.terminal import show_json, show_text
 from cosched.errors import InputError
 
 if TYPE_CHECKING:
-    from cosched.adapters.findings import Finding
+    from cosched_adapters.findings import Finding
 
 COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 TITLES = {"slurm": "Slurm", "local": "local manager", "replay": "replay manager"}

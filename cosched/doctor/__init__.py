@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from cosched.adapters.findings import Finding, guarded
+from cosched_adapters.findings import Finding, guarded
+
 from cosched.doctor.certificates import check_certificates
 from cosched.doctor.coscheduling import check_coscheduling
 from cosched.doctor.manager import check_manager

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from cosched_adapters.findings import SHELL, Finding, ok, problem, section, warning
+from cosched_adapters.permissions import READ, Account
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
-from cosched.adapters.findings import SHELL, Finding, ok, problem, section, warning
-from cosched.adapters.permissions import READ, Account
 from cosched.errors import InputError
 from cosched.pem import dns_names, identities, parse_certificates, parse_key, read, server_name
 from cosched.service.configuration import Configuration

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cosched.adapters.findings import Finding, ok, section, warning
+from cosched_adapters.findings import Finding, ok, section, warning
+
 from cosched.core.settings import Scheme
 from cosched.service.configuration import Configuration
 from cosched.validation.schemes import in_words

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from cosched.adapters.findings import SHELL, Finding, ok, problem, section, warning
+from cosched_adapters.findings import SHELL, Finding, ok, problem, section, warning
+
 from cosched.core.protocol import GetMateStatus
 from cosched.doctor.remedies import Ends, remedy
 from cosched.errors import InputError

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cosched.adapters.findings import SHELL, section
+from cosched_adapters.findings import SHELL, section
 
 _SEEN = re.compile(r"the peer's certificate is that of (\S+), not of ")
 

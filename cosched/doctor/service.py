@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cosched.adapters.findings import SHELL, Finding, guarded, ok, problem, section, warning
-from cosched.adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
+from cosched_adapters.findings import SHELL, Finding, guarded, ok, problem, section, warning
+from cosched_adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
+
 from cosched.doctor.unit import Unit, as_user, unit_of
 from cosched.errors import InputError
 from cosched.service.configuration import Configuration

@@ -8,7 +8,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from cosched.adapters.permissions import Account
+from cosched_adapters.permissions import Account
+
 from cosched.errors import InputError
 
 _PROPERTIES = ("LoadState", "ActiveState", "UnitFileState", "User", "ExecMainStatus", "ExecStart")

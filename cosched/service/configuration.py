@@ -8,10 +8,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Self
 
+from cosched_adapters.loading import load_batch_system
+from cosched_adapters.manager import SettingError
 from pydantic import Field, ValidationError, model_validator
 
-from cosched.adapters.loading import load_batch_system
-from cosched.adapters.manager import SettingError
 from cosched.core.coscheduling.owners import Owners
 from cosched.core.protocol import Domain
 from cosched.core.settings import NO_SLOT_BOUND, CoschedulingSettings, OnMateUnknown

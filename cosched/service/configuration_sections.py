@@ -12,10 +12,10 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
+from cosched_adapters.loading import load_batch_system
+from cosched_adapters.local.settings import NAMES
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from cosched.adapters.loading import load_batch_system
-from cosched.adapters.local.settings import NAMES
 from cosched.core.settings import MAX_INTERVAL, OnMateUnknown
 from cosched.file_errors import reason_of, why_not_run
 from cosched.schedulers.keys import SchedulerKeys, check_place, not_of

@@ -11,11 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from cosched.adapters.batch_system import BatchSystem
-from cosched.adapters.launcher import lacking
-from cosched.adapters.loading import ResourceManager, load_manager
-from cosched.adapters.manager import ManagerError, SettingError
-from cosched.adapters.replay.settings import SCHEDULER
+from cosched_adapters.batch_system import BatchSystem
+from cosched_adapters.launcher import lacking
+from cosched_adapters.loading import ResourceManager, load_manager
+from cosched_adapters.manager import ManagerError, SettingError
+from cosched_adapters.replay.settings import SCHEDULER
+
 from cosched.errors import InputError
 from cosched.extras import PAGE, need
 from cosched.planning.catalogue import Catalogue, read_catalogue, sources_of

@@ -16,12 +16,12 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from cosched_adapters.batch_system import BatchSystem
+from cosched_adapters.loading import ResourceManager
 from google.protobuf.duration_pb2 import Duration
 from grpc_health.v1 import health_pb2
 
 from cosched import __version__
-from cosched.adapters.batch_system import BatchSystem
-from cosched.adapters.loading import ResourceManager
 from cosched.core.protocol import Domain, JobId
 from cosched.schedulers.kind import SchedulerKind
 from cosched.service import systemd

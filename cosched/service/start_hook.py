@@ -6,8 +6,9 @@ import logging
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from cosched.adapters.manager import ManagerError
-from cosched.adapters.programs import Programs
+from cosched_adapters.manager import ManagerError
+from cosched_adapters.programs import Programs
+
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.story import tells_of_common_start
 from cosched.service.domain.watching import Watchers

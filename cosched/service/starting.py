@@ -8,8 +8,9 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from cosched.adapters.loading import ResourceManager
-from cosched.adapters.manager import ManagerError, UnavailableError
+from cosched_adapters.loading import ResourceManager
+from cosched_adapters.manager import ManagerError, UnavailableError
+
 from cosched.core.protocol import Domain
 from cosched.service import systemd
 from cosched.service.store.errors import StoreError

@@ -3,12 +3,12 @@
 import asyncio
 import time
 
-from cosched.adapters.launcher import Launcher
-from cosched.adapters.manager import End, Ended, SettingError, Started, UnknownJobError
+from cosched_adapters.launcher import Launcher
+from cosched_adapters.manager import End, Ended, SettingError, Started, UnknownJobError
 
 
 class Sleeper(Launcher):
-    """Each method is explained in `cosched.adapters.launcher` and `manager`; `check` refuses nothing."""
+    """Each method is explained in `cosched_adapters.launcher` and `manager`; `check` refuses nothing."""
 
     nodes = 0
     may_have_forgotten = True  # it remembers nothing: what ran when the service ended is lost

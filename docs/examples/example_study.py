@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cosched.sim.reports.figures.bars import Panel, grouped_bars
-from cosched.sim.reports.page import Section
-from cosched.sim.studies import design
-from cosched.sim.studies.cases import StudyCase, replayed
-from cosched.sim.studies.design import Asked, Design, Experiment, Found
-from cosched.sim.studies.paper import Beside, Claim
-from cosched.sim.studies.study import Said, Study
-from cosched.sim.studies.verdicts import Verdict, positive
+from cosched_sim.reports.figures.bars import Panel, grouped_bars
+from cosched_sim.reports.page import Section
+from cosched_sim.studies import design
+from cosched_sim.studies.cases import StudyCase, replayed
+from cosched_sim.studies.design import Asked, Design, Experiment, Found
+from cosched_sim.studies.paper import Beside, Claim
+from cosched_sim.studies.study import Said, Study
+from cosched_sim.studies.verdicts import Verdict, positive
 
 MACHINES = ("intrepid", "eureka")
 SYNC, WAIT = "sync time of mates", "wait of other jobs"  # minutes, in the mean over the machines

@@ -28,5 +28,5 @@ def place(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def tireless(monkeypatch: pytest.MonkeyPatch) -> None:
     """No job is given up because its supervisors die: on a slow machine kills may come faster than one can start."""
-    monkeypatch.setattr("cosched.adapters.local.follow.TRIES", 1000)
-    monkeypatch.setattr("cosched.adapters.local.follow.PAUSE", 0.05)
+    monkeypatch.setattr("cosched_adapters.local.follow.TRIES", 1000)
+    monkeypatch.setattr("cosched_adapters.local.follow.PAUSE", 0.05)

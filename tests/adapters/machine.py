@@ -7,10 +7,11 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from cosched.adapters.launcher import JobSpec
-from cosched.adapters.local.manager import LocalManager, create
-from cosched.adapters.local.record import Record, read
-from cosched.adapters.manager import Ended, Report, Started
+from cosched_adapters.launcher import JobSpec
+from cosched_adapters.local.manager import LocalManager, create
+from cosched_adapters.local.record import Record, read
+from cosched_adapters.manager import Ended, Report, Started
+
 from tests.waiting import until
 
 PATIENCE = 120.0  # seconds; a safety net, not a measure

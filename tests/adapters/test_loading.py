@@ -7,12 +7,11 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-
-from cosched.adapters.launcher import Launcher
-from cosched.adapters.loading import load_manager
-from cosched.adapters.local.manager import LocalManager, create
-from cosched.adapters.local.process import PROGRAM
-from cosched.adapters.manager import SettingError
+from cosched_adapters.launcher import Launcher
+from cosched_adapters.loading import load_manager
+from cosched_adapters.local.manager import LocalManager, create
+from cosched_adapters.local.process import PROGRAM
+from cosched_adapters.manager import SettingError
 
 
 def test_local_is_found_by_name() -> None:
@@ -36,11 +35,11 @@ def test_unknown_kind() -> None:
 
 @pytest.mark.parametrize(
     "target",
-    ["no.such.module:create", "cosched.adapters.manager:NoSuchThing", "cosched.adapters.local.settings:MAX_SLOTS"],
+    ["no.such.module:create", "cosched_adapters.manager:NoSuchThing", "cosched_adapters.local.settings:MAX_SLOTS"],
 )
 def test_broken_adapter(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
-    entry = EntryPoint("site", target, "cosched.adapters")
-    monkeypatch.setattr("cosched.adapters.loading._installed", lambda _: {entry.name: entry})
+    entry = EntryPoint("site", target, "cosched_adapters")
+    monkeypatch.setattr("cosched_adapters.loading._installed", lambda _: {entry.name: entry})
     with pytest.raises(SettingError, match="kind: the adapter 'site'"):
         load_manager("site")
 
@@ -72,8 +71,8 @@ def test_spool_may_be_elsewhere(tmp_path: Path) -> None:
 
 def test_supervisor_imports_little() -> None:
     """It must stay small and start fast: nothing of asyncio, dataclasses, typing, subprocess."""
-    parent = str(Path(PROGRAM).parents[3])
-    code = f"import sys; sys.path.append({parent!r}); import cosched.adapters.local.forkserver; print(*sys.modules)"
+    parent = str(Path(PROGRAM).parents[2])
+    code = f"import sys; sys.path.append({parent!r}); import cosched_adapters.local.forkserver; print(*sys.modules)"
     command = [sys.executable, "-I", "-S", "-E", "-c", code]
     modules = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
     heavy = {"asyncio", "dataclasses", "typing", "subprocess", "inspect", "pathlib", "logging", "threading"}

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from cosched_adapters.launcher import JobSpec, NoRoomError
+from cosched_adapters.local import follow
+from cosched_adapters.manager import End
 
 from cosched import descriptors
-from cosched.adapters.launcher import JobSpec, NoRoomError
-from cosched.adapters.local import follow
-from cosched.adapters.manager import End
 from tests.adapters.machine import Machine, machine
 from tests.waiting import until
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cosched_adapters.launcher import JobSpec, SpecError
+from cosched_adapters.local import process
+from cosched_adapters.manager import End, Ended, ManagerError, SettingError
 
-from cosched.adapters.launcher import JobSpec, SpecError
-from cosched.adapters.local import process
-from cosched.adapters.manager import End, Ended, ManagerError, SettingError
 from tests.adapters.machine import Machine, machine
 from tests.small_disk import mounted
 from tests.waiting import until
@@ -135,7 +135,7 @@ async def test_supervisor_that_cannot_run(place: Path, monkeypatch: pytest.Monke
 
 
 async def test_folder_that_vanishes(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cosched.adapters.local.follow.PAUSE", 0.05)
+    monkeypatch.setattr("cosched_adapters.local.follow.PAUSE", 0.05)
     async with machine(place) as here:
         await here.launch("1", "/bin/sh", "-c", "while ! test -e gate; do sleep 0.05; done")
         await here.started("1")
@@ -217,7 +217,7 @@ async def test_full_disk_refuses_the_launch(place: Path, monkeypatch: pytest.Mon
 
     async with machine(place) as here:
         with monkeypatch.context() as patch:
-            patch.setattr("cosched.adapters.local.files.write_all", full)
+            patch.setattr("cosched_adapters.local.files.write_all", full)
             with pytest.raises(ManagerError, match="cannot be recorded: No space left on device"):
                 await here.launch("1", "true")
         assert os.listdir(place / "jobs") == [".lock"]

@@ -14,15 +14,15 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from cosched_adapters.local import record
+from cosched_adapters.local.jobfile import JobFile
+from cosched_adapters.local.process import ForkServer
+from cosched_adapters.local.processes import Identity, boot, identify, myself
+from cosched_adapters.local.record import Record
+from cosched_adapters.local.recovery import recover
+from cosched_adapters.local.spool import Spool
+from cosched_adapters.manager import End, Ended, ManagerError, Started
 
-from cosched.adapters.local import record
-from cosched.adapters.local.jobfile import JobFile
-from cosched.adapters.local.process import ForkServer
-from cosched.adapters.local.processes import Identity, boot, identify, myself
-from cosched.adapters.local.record import Record
-from cosched.adapters.local.recovery import recover
-from cosched.adapters.local.spool import Spool
-from cosched.adapters.manager import End, Ended, ManagerError, Started
 from tests.adapters.machine import Machine, children, fork_server, lives, machine, ours
 from tests.waiting import until
 

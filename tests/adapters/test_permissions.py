@@ -4,8 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-
-from cosched.adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
+from cosched_adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ import time
 from datetime import UTC, datetime
 
 import pytest
+from cosched_adapters.launcher import JobSpec, SpecError
+from cosched_adapters.loading import load_manager
+from cosched_adapters.manager import End, ManagerError, SettingError, UnknownJobError
+from cosched_adapters.replay.manager import ReplayManager
+from cosched_adapters.replay.time import ScaledTime, SharedTime
 
-from cosched.adapters.launcher import JobSpec, SpecError
-from cosched.adapters.loading import load_manager
-from cosched.adapters.manager import End, ManagerError, SettingError, UnknownJobError
-from cosched.adapters.replay.manager import ReplayManager
-from cosched.adapters.replay.time import ScaledTime, SharedTime
 from cosched.core.protocol import named_mate
 from tests.waiting import PATIENCE
 

@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cosched_adapters import slices
+from cosched_adapters.manager import Ended, ManagerError
+from cosched_adapters.pbs.calls import Pbs
+from cosched_adapters.pbs.commands import parse_jobs
+from cosched_adapters.pbs.manager import PbsManager
+from cosched_adapters.pbs.settings import read_settings as pbs_settings
+from cosched_adapters.programs import Failure
+from cosched_adapters.slurm.calls import Slurm
+from cosched_adapters.slurm.manager import SlurmManager
+from cosched_adapters.slurm.settings import read_settings as slurm_settings
 
-from cosched.adapters import slices
-from cosched.adapters.manager import Ended, ManagerError
-from cosched.adapters.pbs.calls import Pbs
-from cosched.adapters.pbs.commands import parse_jobs
-from cosched.adapters.pbs.manager import PbsManager
-from cosched.adapters.pbs.settings import read_settings as pbs_settings
-from cosched.adapters.programs import Failure
-from cosched.adapters.slurm.calls import Slurm
-from cosched.adapters.slurm.manager import SlurmManager
-from cosched.adapters.slurm.settings import read_settings as slurm_settings
 from cosched.service.manager.runner import Runner
 
 RECORDED = Path(__file__).parent

@@ -1,9 +1,9 @@
 """What a job does when others end, as words of Slurm's comments and PBS's resources."""
 
 import pytest
+from cosched_adapters import mate_fields as pbs
+from cosched_adapters.slurm import comments as slurm
 
-from cosched.adapters import mate_fields as pbs
-from cosched.adapters.slurm import comments as slurm
 from cosched.core.protocol import Terms, Window, named_group, named_mate
 from cosched.core.settings import OnMemberRequeued
 

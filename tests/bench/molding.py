@@ -8,12 +8,13 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from cosched import sim  # noqa: F401  (sets the kernels' cache folder)
+import cosched_sim  # noqa: F401  (sets the kernels' cache folder)
+from cosched_sim.flags import replay_settings
+from cosched_sim.replaying import read_machine
+
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.primitives.codes import CONSERVATIVE
 from cosched.schedulers.molding import MOLDING, MoldingKeys
-from cosched.sim.flags import replay_settings
-from cosched.sim.replaying import read_machine
 from cosched.workload.jobs import Workload
 from cosched.workload.traces import cut
 from tests.bench.bench import medians, setup, simulate

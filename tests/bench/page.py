@@ -6,7 +6,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from cosched import sim  # noqa: F401  (sets the kernels' cache folder)
+import cosched_sim  # noqa: F401  (sets the kernels' cache folder)
+
 from tests.service.page_world import PageSide, coupled, filled
 
 PAGES = ("/", "/jobs", "/jobs?sort=start", "/nodes", "/history", "/jobs/10")

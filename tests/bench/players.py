@@ -10,15 +10,16 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from cosched import sim  # noqa: F401  (sets the kernels' cache folder)
-from cosched.sim.domain_setup import DomainSetup
-from cosched.sim.federation.conductor import Conductor, uncollected
-from cosched.sim.federation.cores import core_player
-from cosched.sim.flags import replay_settings
-from cosched.sim.link import Link
-from cosched.sim.playing import Run, warm_up
-from cosched.sim.replaying import Replay, setup_of
-from cosched.sim.warm_up import run_all_kernels, run_meeting_kernels
+import cosched_sim  # noqa: F401  (sets the kernels' cache folder)
+from cosched_sim.domain_setup import DomainSetup
+from cosched_sim.federation.conductor import Conductor, uncollected
+from cosched_sim.federation.cores import core_player
+from cosched_sim.flags import replay_settings
+from cosched_sim.link import Link
+from cosched_sim.playing import Run, warm_up
+from cosched_sim.replaying import Replay, setup_of
+from cosched_sim.warm_up import run_all_kernels, run_meeting_kernels
+
 from cosched.workload.generate import generate
 from cosched.workload.pairing import Pairing, pairs_by_window
 from tests.bench.bench import COMBINATIONS, EUREKA, INTREPID, medians, setup, simulate

@@ -5,11 +5,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from cosched.sim.sweeps.case import run_case
-from cosched.sim.sweeps.grid import Sweep
-from cosched.sim.sweeps.local_workers import local_workers
-from cosched.sim.sweeps.running import run_cases
-from cosched.sim.warm_up import run_all_kernels
+from cosched_sim.sweeps.case import run_case
+from cosched_sim.sweeps.grid import Sweep
+from cosched_sim.sweeps.local_workers import local_workers
+from cosched_sim.sweeps.running import run_cases
+from cosched_sim.warm_up import run_all_kernels
 
 ROUNDS = 3
 CASES = 432

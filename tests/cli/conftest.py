@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from cosched.sim.warm_up import run_all_kernels
+from cosched_sim.warm_up import run_all_kernels
 
 CONSOLE_SCRIPT = Path(sys.executable).with_name("cosched")
 PROGRESS = re.compile(

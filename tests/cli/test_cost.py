@@ -10,9 +10,9 @@ import pytest
 
 MILLION = """
 import resource, sys, time
-from cosched.sim import Domain, replay
+from cosched_sim import Domain, replay
 from cosched.workload.generate import generate
-from cosched.sim.results.output import RunInfo, write_run
+from cosched_sim.results.output import RunInfo, write_run
 
 result = replay([Domain(name="eureka", trace=generate("eureka", jobs=1_000_000, seed=1), nodes=100)])
 result.frame("eureka", slice(0, 1)).write_csv()  # so that polars is loaded
@@ -38,7 +38,7 @@ main()
 """
 IDLE = """
 import asyncio
-from cosched.adapters.batch_system import BatchSystem, BatchSystemFactory
+from cosched_adapters.batch_system import BatchSystem, BatchSystemFactory
 
 class Idle(BatchSystem):
     nodes, start_lead, mate_field = 8, 0.0, "wish"
@@ -63,7 +63,7 @@ def loaded_before_it_serves(folder: Path, manager: str) -> set[str]:
     domain = 'name = "a"\nlisten = "127.0.0.1:0"\nplaintext = true\nstate = "a.db"\n'
     config.write_text(f"[domain]\n{domain}[manager]\n{manager}\n")
     site.mkdir()
-    (site / "entry_points.txt").write_text("[cosched.adapters]\nidle = idle:create\n")
+    (site / "entry_points.txt").write_text("[cosched_adapters]\nidle = idle:create\n")
     (folder / "idle.py").write_text(IDLE)
     command = [sys.executable, "-c", SERVING, str(config)]
     run = subprocess.run(
@@ -78,7 +78,7 @@ def test_a_service_loads_only_what_it_serves_with(tmp_path):
     (tmp_path / "own").mkdir()
     beside = loaded_before_it_serves(tmp_path / "beside", 'kind = "idle"')
     own = loaded_before_it_serves(tmp_path / "own", 'kind = "local"\nslots = 4')
-    needless = {"rich", "pandas", "polars", "scipy.linalg", "starlette", "jinja2", "cosched.sim.engine"}
+    needless = {"rich", "pandas", "polars", "scipy.linalg", "starlette", "jinja2", "cosched_sim.engine"}
     assert sorted(needless & (own | beside)) == []
     assert not {"numpy", "numba", "llvmlite"} & beside
     assert len(beside) < 1100

@@ -97,14 +97,14 @@ def test_the_wheel_has_all_of_the_packages_and_the_files(wheel: Path):
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
         metadata = Parser().parsestr(archive.read(f"{DISTRIBUTION}-0.1.0.dist-info/METADATA").decode())
     sources = {
-        str(Path(folder, name).relative_to(TOP))
-        for folder, _, files in os.walk(TOP / "cosched", followlinks=True)
-        for name in files
-        if not folder.endswith("__pycache__")
+        str(file.relative_to(TOP / top))
+        for top in ("", "adapters", "sim")
+        for file in (TOP / top).glob("cosched*/**/*")
+        if file.is_file() and file.parent.name != "__pycache__"
     }
     assert names == sources | {f"cosched/files/{name}" for name in ["deploy/FILES", *LISTED]}
     assert metadata["Name"] == DISTRIBUTION
-    assert metadata.get_all("Provides-Extra") == ["scheduler", "sim", "dask", "dev"]
+    assert metadata.get_all("Provides-Extra") == ["scheduler", "sim", "pandas", "page", "dask", "host", "dev"]
 
 
 @pytest.mark.soak

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cosched_sim.flags import parse_domain, replay_settings
 
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
 from cosched.core.settings import OnMemberLost, OnMemberRequeued
@@ -12,7 +13,6 @@ from cosched.errors import InputError
 from cosched.schedulers.fluid import FLUID, FluidKeys
 from cosched.schedulers.heterogeneous import HeterogeneousKeys
 from cosched.schedulers.molding import MoldingKeys
-from cosched.sim.flags import parse_domain, replay_settings
 from cosched.validation.schemes import SchemeChoice
 from cosched.workload.log_options import LogOptions
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cosched_sim import Domain, replay
+from cosched_sim.reports import of_replay
+from cosched_sim.results import output
+from cosched_sim.results.output import RunInfo, summary, write_run
+from cosched_sim.results.staging import staged
 
 from cosched.schedulers.batch import BATCH
 from cosched.schedulers.kind import SchedulerKind
-from cosched.sim import Domain, replay
-from cosched.sim.reports import of_replay
-from cosched.sim.results import output
-from cosched.sim.results.output import RunInfo, summary, write_run
-from cosched.sim.results.staging import staged
 from cosched.validation.types import Number, Settings
 from tests.cli.conftest import tree
 

@@ -3,10 +3,10 @@
 import random
 from importlib.metadata import EntryPoint
 
+import cosched_sim as sim
 import pytest
+from cosched_sim.configuration import Domain
 
-from cosched import sim
-from cosched.sim.configuration import Domain
 from cosched.validation import policies
 from tests.cli.conftest import swf
 

@@ -6,8 +6,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from cosched_adapters.hook_socket import HookSocket
 
-from cosched.adapters.hook_socket import HookSocket
 from cosched.client import defaults
 from cosched.client.connection import Tls, of_domain, server_address
 from cosched.service.listeners.local_socket import listen_at

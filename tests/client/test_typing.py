@@ -13,7 +13,7 @@ GOOD = """
 from pathlib import Path
 from typing import Any, assert_type
 
-from cosched import sim
+import cosched_sim as sim
 from cosched.client import Client, Cost, Explanation, Job, Usage
 
 result = sim.replay([sim.Domain(name="eureka", trace="generated:eureka/days=3")], pair_window="2m")
@@ -30,7 +30,7 @@ with Client("unix:socket") as client:
     assert_type(client.usage()[0].cost, Cost)
 """
 BAD = """
-from cosched import sim
+import cosched_sim as sim
 from cosched.client import Client
 
 sim.replya

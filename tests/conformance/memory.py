@@ -1,4 +1,4 @@
-"""A batch system in memory: the smallest that keeps all promises of `cosched.adapters.batch_system`, as an example.
+"""A batch system in memory: the smallest that keeps all promises of `cosched_adapters.batch_system`, as an example.
 
 `Machine` schedules, first come first served with gaps filled, and runs jobs that only sleep. It knows nothing of
 cosched, but asks `admits` before it starts a job, as real systems ask a hook. `Memory` is the adapter.
@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
-from cosched.adapters.batch_system import (
+from cosched_adapters.batch_system import (
     Appeared,
     BatchReport,
     BatchSystem,
@@ -20,7 +20,8 @@ from cosched.adapters.batch_system import (
     Relinked,
     Withdrawn,
 )
-from cosched.adapters.manager import End, Ended, Started, UnknownJobError
+from cosched_adapters.manager import End, Ended, Started, UnknownJobError
+
 from cosched.core.protocol import Named
 
 SECOND = 1_000_000_000  # nanoseconds

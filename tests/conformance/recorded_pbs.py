@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cosched_adapters.programs import Failure
 
-from cosched.adapters.programs import Failure
 from tests.adapters.pbs.hook_events import Hook
 from tests.adapters.pbs.hook_events import Job as Told
 
@@ -246,7 +246,7 @@ class RecordedServer:
 
 
 class RecordedPrograms:
-    """Stands for `cosched.adapters.programs.Programs`: the commands reach that server."""
+    """Stands for `cosched_adapters.programs.Programs`: the commands reach that server."""
 
     def __init__(self, server: RecordedServer) -> None:
         self._server = server

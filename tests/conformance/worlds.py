@@ -7,16 +7,17 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from cosched.adapters.batch_system import BatchSystem
-from cosched.adapters.gridengine.manager import GridEngineManager
-from cosched.adapters.gridengine.settings import read_settings as read_gridengine_settings
-from cosched.adapters.manager import End
-from cosched.adapters.mate_fields import words
-from cosched.adapters.pbs.manager import PbsManager
-from cosched.adapters.pbs.settings import read_settings as read_pbs_settings
-from cosched.adapters.slurm.comments import ADOPTABLE, word
-from cosched.adapters.slurm.manager import SlurmManager
-from cosched.adapters.slurm.settings import read_settings as read_slurm_settings
+from cosched_adapters.batch_system import BatchSystem
+from cosched_adapters.gridengine.manager import GridEngineManager
+from cosched_adapters.gridengine.settings import read_settings as read_gridengine_settings
+from cosched_adapters.manager import End
+from cosched_adapters.mate_fields import words
+from cosched_adapters.pbs.manager import PbsManager
+from cosched_adapters.pbs.settings import read_settings as read_pbs_settings
+from cosched_adapters.slurm.comments import ADOPTABLE, word
+from cosched_adapters.slurm.manager import SlurmManager
+from cosched_adapters.slurm.settings import read_settings as read_slurm_settings
+
 from cosched.conformance.adapters.reporting import until
 from cosched.conformance.adapters.worlds import NODES, Others, World, named
 from deploy.gridengine.lab import GridEngineCluster, install_prolog

@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 import numpy as np
+from cosched_sim.domain_setup import DomainSetup
+from cosched_sim.engine import Engine
+from cosched_sim.script import ScriptedEvent
+from cosched_sim.what_if import WhatIf
 
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.job import JobState
@@ -13,10 +17,6 @@ from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder
-from cosched.sim.domain_setup import DomainSetup
-from cosched.sim.engine import Engine
-from cosched.sim.script import ScriptedEvent
-from cosched.sim.what_if import WhatIf
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
 

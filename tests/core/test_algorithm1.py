@@ -4,6 +4,7 @@
 """
 
 import pytest
+from cosched_sim.script import Action, ScriptedEvent
 
 from cosched.core.effects import Call, Hold, Start, Yield
 from cosched.core.events import ReleaseDue
@@ -22,7 +23,6 @@ from cosched.core.protocol import (
     TryStartMate,
 )
 from cosched.core.settings import Scheme
-from cosched.sim.script import Action, ScriptedEvent
 
 from .driver import MATE_IS_K, NO, YES, DomainA, called, decided, of, told
 from .replays import Replay

@@ -8,6 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cosched_sim.domain_setup import DomainSetup
+from cosched_sim.engine import Engine
+from cosched_sim.replaying import NO_PAIRS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,9 +22,6 @@ from cosched.core.scheduling.forecast import Forecast, Foreseen, foresee, forese
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
 from cosched.core.settings import CoschedulingSettings
-from cosched.sim.domain_setup import DomainSetup
-from cosched.sim.engine import Engine
-from cosched.sim.replaying import NO_PAIRS
 from cosched.workload.jobs import Workload
 from tests.conformance.schedulers.kinds import machine
 from tests.core.test_open_meeting_cluster import meeting

@@ -1,6 +1,5 @@
 """What is handed out: the source distribution, and the wheel in an environment that has nothing else of the tree."""
 
-import os
 import re
 import sys
 import tarfile
@@ -23,9 +22,9 @@ PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text())
 def sources() -> Iterator[tuple[str, str]]:
     """The files of the package that are no modules: the package that each is in, and the path from there."""
     data = PROJECT["tool"]["setuptools"]["package-data"]
-    for folder, _, files in os.walk(TOP / "cosched", followlinks=True):
-        for name in files:
-            path = Path(folder, name).relative_to(TOP)
+    for top, package in (("", "cosched"), ("adapters", "cosched_adapters"), ("sim", "cosched_sim")):
+        for file in filter(Path.is_file, (TOP / top / package).rglob("*")):
+            path = file.relative_to(TOP / top)
             if path.suffix != ".py" and path.parent.name != "__pycache__":
                 owners = [".".join(parent.parts) for parent in path.parents if ".".join(parent.parts) in data]
                 owner = owners[0] if owners else ""
@@ -83,7 +82,7 @@ def test_a_source_distribution_installs_what_the_wheel_does(made: Path, tmp_path
     for kind in ("*.whl", "*.tar.gz"):
         run(tmp_path, sys.executable, "-m", "pip", "install", "--no-deps", "--target", kind[2:], the(kind, made))
     listed = [
-        {str(path.relative_to(tmp_path / kind)) for path in (tmp_path / kind / "cosched").rglob("*.[!p]*")}
+        {str(path.relative_to(tmp_path / kind)) for path in (tmp_path / kind).glob("cosched*/**/*.[!p]*")}
         for kind in ("whl", "tar.gz")
     ]
     assert listed[0] == listed[1] != set()
@@ -110,7 +109,7 @@ def test_the_entry_points_are_found(installed: Path, tmp_path: Path) -> None:
     code += "for group in ('cosched.adapters', 'cosched.commands'):\n"
     code += "    for point in entry_points(group=group): print(point.name, point.load() is not None)"
     said = run(tmp_path, installed / "python", "-c", code)
-    assert sorted(said.splitlines()) == ["local True", "pbs True", "replay True", "sim True", "slurm True"]
+    assert sorted(said.splitlines()) == ["gridengine True", "local True", "pbs True", "replay True", "sim True", "slurm True"]
 
 
 @pytest.mark.soak

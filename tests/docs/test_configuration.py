@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-from cosched.adapters.local.settings import NAMES, LocalSettings
+from cosched_adapters.local.settings import NAMES, LocalSettings
+
 from cosched.service.configuration_sections import (
     Account,
     Coscheduling,

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
+from cosched_adapters.batch_system import Refused
 
-from cosched.adapters.batch_system import Refused
 from cosched.conformance.adapters.worlds import becomes, serving
 from cosched.core.protocol import MateProblem, named_mate
 from deploy.gridengine.lab import is_installed

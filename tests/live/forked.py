@@ -23,8 +23,8 @@ LOADED = (
     "cosched.service.service",
     "cosched.service.description",
     "cosched.service.logs.logs",
-    "cosched.adapters.local.manager",
-    "cosched.adapters.replay.manager",
+    "cosched_adapters.local.manager",
+    "cosched_adapters.replay.manager",
 )
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _ONE_AT_A_TIME = threading.Lock()  # campaigns of kills ask from threads

@@ -7,12 +7,13 @@ from contextlib import AsyncExitStack, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from cosched_sim.federation.live_player import LivePlayer
+from cosched_sim.live.local_process import toml
+from cosched_sim.live.replaying import LiveReplay
+from cosched_sim.replaying import Replay
+
 from cosched.service.configuration import read_configuration
 from cosched.service.service import Service
-from cosched.sim.federation.live_player import LivePlayer
-from cosched.sim.live.local_process import toml
-from cosched.sim.live.replaying import LiveReplay
-from cosched.sim.replaying import Replay
 
 
 class Loop:

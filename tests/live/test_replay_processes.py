@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cosched_sim.configuration import Domain, ReplayConfig
+from cosched_sim.live.replaying import LiveReplay
 
-from cosched.sim.configuration import Domain, ReplayConfig
-from cosched.sim.live.replaying import LiveReplay
 from cosched.validation.schemes import SchemeChoice
 from cosched.workload.generate import generate
 from cosched.workload.jobs import Workload

@@ -4,8 +4,8 @@ from contextlib import closing
 
 import grpc
 import pytest
+from cosched_adapters.replay.time import SharedTime
 
-from cosched.adapters.replay.time import SharedTime
 from cosched.error_details import error_info
 from cosched.service.replay.api import ReplayApi
 from cosched.service.wire.callers import plaintext_callers

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cosched_sim.configuration import Domain, ReplayConfig
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cosched.errors import InputError
-from cosched.sim.configuration import Domain, ReplayConfig
 from cosched.workload.jobs import Workload
 from tests.live.replays import Loop, ThreadedReplay, assert_equal
 from tests.sim.exact import EXPRESSION

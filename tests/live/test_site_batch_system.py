@@ -6,8 +6,8 @@ from pathlib import Path
 
 import grpc
 import pytest
+from cosched_adapters.loading import load_batch_system
 
-from cosched.adapters.loading import load_batch_system
 from cosched.errors import InputError
 from cosched.service.configuration import read_configuration
 from cosched.service.preparing import prepare
@@ -19,8 +19,8 @@ from tests.live.services import COMMAND, free_port, toml, wait_until
 MOON = '''
 import asyncio
 from pathlib import Path
-from cosched.adapters.batch_system import Accepted, BatchSystem, BatchSystemFactory, Offered, Appeared
-from cosched.adapters.manager import ManagerError, Started
+from cosched_adapters.batch_system import Accepted, BatchSystem, BatchSystemFactory, Offered, Appeared
+from cosched_adapters.manager import ManagerError, Started
 from cosched.core.protocol import named_mate
 
 QUEUE = Path("queue")
@@ -71,7 +71,7 @@ undeclared = lambda domain, directory, settings: Moon()
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder where pip has installed the package of the site."""
     (tmp_path / "site" / "moon-1.dist-info").mkdir(parents=True)
-    points = "[cosched.adapters]\nmoon = moon:create\nundeclared = moon:undeclared\n"
+    points = "[cosched_adapters]\nmoon = moon:create\nundeclared = moon:undeclared\n"
     (tmp_path / "site" / "moon-1.dist-info" / "entry_points.txt").write_text(points)
     (tmp_path / "site" / "moon.py").write_text(MOON)
     monkeypatch.syspath_prepend(tmp_path / "site")

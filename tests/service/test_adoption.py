@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from cosched_adapters.batch_system import LoneJob
 
-from cosched.adapters.batch_system import LoneJob
 from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.protocol import Found, GetMateJobId, GetMember, MateJobId, MateProblem, Named

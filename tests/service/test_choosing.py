@@ -6,8 +6,8 @@ import json
 from types import SimpleNamespace
 
 import pytest
+from cosched_adapters.manager import ManagerError
 
-from cosched.adapters.manager import ManagerError
 from cosched.core.allocation import Allocation
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.open_cluster import OpenCluster

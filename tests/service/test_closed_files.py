@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from cosched_adapters.manager import SettingError
+from cosched_adapters.setting_checks import folder_of_commands
 
-from cosched.adapters.manager import SettingError
-from cosched.adapters.setting_checks import folder_of_commands
 from cosched.cli.client.scripts import read_script
 from cosched.client.defaults import defaults
 from cosched.errors import InputError

@@ -5,9 +5,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from cosched_adapters.batch_system import BatchSystemFactory
+from cosched_adapters.manager import SettingError
 
-from cosched.adapters.batch_system import BatchSystemFactory
-from cosched.adapters.manager import SettingError
 from cosched.core.coscheduling.owners import NOBODY
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.primitives.tables import BUDGET_UNIT

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from cosched_adapters.batch_system import Offered
+from cosched_adapters.manager import MustHoldError
 
-from cosched.adapters.batch_system import Offered
-from cosched.adapters.manager import MustHoldError
 from cosched.core.effects import Start
 from cosched.core.events import ReleaseDue
 from cosched.core.job import JobState

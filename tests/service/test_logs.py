@@ -52,7 +52,7 @@ def on_terminal(program: str, **environment: str) -> str:
 def test_a_line_is_one_json_object_whoever_wrote_it() -> None:
     ours, theirs, warning, error = logged("""
         log.info("job started", job="7", nodes=4)
-        logging.getLogger("cosched.adapters.local").warning("no room for %s", "job 8")
+        logging.getLogger("cosched_adapters.local").warning("no room for %s", "job 8")
         warnings.warn("old", UserWarning)
         try:
             1 // 0
@@ -72,7 +72,7 @@ def test_a_line_is_one_json_object_whoever_wrote_it() -> None:
     assert (theirs["event"], theirs["level"], theirs["logger"]) == (
         "no room for job 8",
         "warning",
-        "cosched.adapters.local",
+        "cosched_adapters.local",
     )
     assert "UserWarning: old" in warning["event"]
     assert error["exception"].endswith("ZeroDivisionError: integer division or modulo by zero")

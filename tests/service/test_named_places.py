@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 
 import pytest
+from cosched_adapters.launcher import NodesBusyError, SpecError
 
-from cosched.adapters.launcher import NodesBusyError, SpecError
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.manager.launches import Launches

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from cosched_adapters.manager import UnavailableError
 
-from cosched.adapters.manager import UnavailableError
 from cosched.service.api.views import Views
 from cosched.service.manager.queues import BatchQueue
 from cosched.service.peers.linking import Coupled

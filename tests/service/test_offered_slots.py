@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from cosched_adapters.batch_system import SlotOnRecord
 
-from cosched.adapters.batch_system import SlotOnRecord
 from cosched.core.effects import Book, Claim, EndTurn, Quote, Start, Unbook, Yield
 from cosched.core.job import JobState
 from cosched.core.protocol import (

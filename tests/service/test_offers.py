@@ -8,9 +8,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from cosched_adapters.batch_system import BatchSystem, Known, MeetingSystem, SlotOnRecord
+from cosched_adapters.manager import ManagerError, NoRequeueError, UnavailableError
 
-from cosched.adapters.batch_system import BatchSystem, Known, MeetingSystem, SlotOnRecord
-from cosched.adapters.manager import ManagerError, NoRequeueError, UnavailableError
 from cosched.core.job import JobState
 from cosched.service.domain.changes import Preempt
 from cosched.service.manager import cancelling

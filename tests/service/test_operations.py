@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from cosched_adapters.launcher import JobSpec
+from cosched_adapters.manager import ManagerError
 
-from cosched.adapters.launcher import JobSpec
-from cosched.adapters.manager import ManagerError
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.api import operations

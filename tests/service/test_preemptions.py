@@ -5,9 +5,9 @@ import random
 from collections.abc import Mapping
 
 import pytest
+from cosched_adapters.launcher import JobSpec, NodesBusyError
+from cosched_adapters.manager import End, Ended, ManagerError, Report, Started, UnknownJobError
 
-from cosched.adapters.launcher import JobSpec, NodesBusyError
-from cosched.adapters.manager import End, Ended, ManagerError, Report, Started, UnknownJobError
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.manager import cancelling, launches

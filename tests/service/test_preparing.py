@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from cosched_adapters.local.manager import LocalManager
 
-from cosched.adapters.local.manager import LocalManager
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.doctor.manager import check_manager
 from cosched.errors import InputError

@@ -4,8 +4,8 @@ import asyncio
 from types import SimpleNamespace
 
 import pytest
+from cosched_adapters.batch_system import Foreseen
 
-from cosched.adapters.batch_system import Foreseen
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.service.manager.queues import Queue

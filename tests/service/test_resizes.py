@@ -6,8 +6,8 @@ import random
 from collections.abc import Collection
 
 import pytest
+from cosched_adapters.launcher import NodesBusyError
 
-from cosched.adapters.launcher import NodesBusyError
 from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any, cast
 
 import pytest
+from cosched_adapters.batch_system import MeetingSystem, SlotOnRecord, WantedStart
+from cosched_adapters.manager import UnavailableError
 
-from cosched.adapters.batch_system import MeetingSystem, SlotOnRecord, WantedStart
-from cosched.adapters.manager import UnavailableError
 from cosched.core.effects import Quote, Start, Try, Unbook
 from cosched.core.protocol import (
     MateTried,

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from cosched_adapters.manager import UnknownJobError
 
-from cosched.adapters.manager import UnknownJobError
 from cosched.core.job import JobState
 from cosched.service.planning.told_users import MOST, ToldUsers, line_of
 from cosched.v1.explain_pb2 import Explanation

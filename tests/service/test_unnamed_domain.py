@@ -10,9 +10,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from cosched_adapters.batch_system import Appeared, Known, Relinked
+from cosched_adapters.slurm.comments import find, word
 
-from cosched.adapters.batch_system import Appeared, Known, Relinked
-from cosched.adapters.slurm.comments import find, word
 from cosched.cli.client.wording import mate_found
 from cosched.client.jobs import Job
 from cosched.core.effects import Start

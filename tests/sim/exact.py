@@ -5,6 +5,11 @@ from decimal import Decimal
 from random import Random
 
 import numpy as np
+from cosched_sim.domain_setup import DomainSetup
+from cosched_sim.engine import Engine
+from cosched_sim.federation.batch_world import BatchWorld
+from cosched_sim.results.outcomes import domain_result
+from cosched_sim.results.result import NEVER_STARTED, STATES, ReplayResult
 from hypothesis import strategies as st
 
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
@@ -12,11 +17,6 @@ from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.pools import Partitions
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder, Scheme
-from cosched.sim.domain_setup import DomainSetup
-from cosched.sim.engine import Engine
-from cosched.sim.federation.batch_world import BatchWorld
-from cosched.sim.results.outcomes import domain_result
-from cosched.sim.results.result import NEVER_STARTED, STATES, ReplayResult
 from cosched.workload.jobs import UNKNOWN, Workload
 from cosched.workload.pairing import Group, Pairing
 from tests.reference import RefDomain, RefJob, RefOutcome

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
+from cosched_sim.domain_setup import DomainSetup
+from cosched_sim.engine import Engine
+from cosched_sim.federation.batch_world import BatchWorld
+from cosched_sim.federation.conductor import Conductor
+from cosched_sim.federation.cores import core_player
+from cosched_sim.link import Link
+from cosched_sim.results.outcomes import jobs_of
+from cosched_sim.script import ScriptedEvent
+from cosched_sim.what_if import WhatIf
+from cosched_sim.world import World
+
 from cosched.core.scheduling.primitives.tables import NEVER
-from cosched.sim.domain_setup import DomainSetup
-from cosched.sim.engine import Engine
-from cosched.sim.federation.batch_world import BatchWorld
-from cosched.sim.federation.conductor import Conductor
-from cosched.sim.federation.cores import core_player
-from cosched.sim.link import Link
-from cosched.sim.results.outcomes import jobs_of
-from cosched.sim.script import ScriptedEvent
-from cosched.sim.what_if import WhatIf
-from cosched.sim.world import World
 from cosched.workload.pairing import Pairing
 from tests.sim.exact import collected
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 from random import Random
 
 import numpy as np
+from cosched_sim.domain_setup import DomainSetup
 
 from cosched.core.scheduling.heterogeneous.jobs import Classed, Priority
 from cosched.core.scheduling.heterogeneous.settings import Algorithm, HeterogeneousSettings
 from cosched.core.scheduling.heterogeneous.site import Cluster, Machine, Site
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.schedulers.heterogeneous import HETEROGENEOUS
-from cosched.sim.domain_setup import DomainSetup
 from cosched.workload.allocations import AllocationEnd
 from cosched.workload.jobs import Workload
 from tests.conformance.schedulers.together import played

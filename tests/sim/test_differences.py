@@ -3,9 +3,8 @@
 import statistics
 
 import pytest
-
-from cosched.sim import Domain, replay
-from cosched.sim.results.differences import BATCHES, differences
+from cosched_sim import Domain, replay
+from cosched_sim.results.differences import BATCHES, differences
 
 DOMAINS = ("generated:intrepid/jobs=300/days=1/utilisation=0.9", "generated:eureka/jobs=60/days=1/utilisation=0.5")
 

@@ -9,14 +9,14 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from cosched_sim.combinations import combinations
+from cosched_sim.configuration import Domain, ReplayConfig
+from cosched_sim.domain_setup import DomainSetup
+from cosched_sim.federation.core_player import CorePlayer
+from cosched_sim.replaying import NO_PAIRS, Replay
+from cosched_sim.world import World
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
-from cosched.sim.combinations import combinations
-from cosched.sim.configuration import Domain, ReplayConfig
-from cosched.sim.domain_setup import DomainSetup
-from cosched.sim.federation.core_player import CorePlayer
-from cosched.sim.replaying import NO_PAIRS, Replay
-from cosched.sim.world import World
 from cosched.workload.pairing import Pairing, groups_at_random
 from tests.reference import RefDomain
 from tests.reference.meet_cases import CASES as BY_HAND

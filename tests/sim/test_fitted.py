@@ -6,15 +6,15 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import cosched_sim as sim
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from cosched_sim.flags import replay_settings
+from cosched_sim.sweeps.case import Case
 
-from cosched import sim
 from cosched.cli.main import main
 from cosched.errors import InputError
-from cosched.sim.flags import replay_settings
-from cosched.sim.sweeps.case import Case
 from cosched.workload.fitted import FittedTrace, fit, fitted_file, hours_of, weibull
 from cosched.workload.generated import file_of, parse_generated, with_file
 from cosched.workload.jobs import Workload

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import cosched_sim as sim
 import pytest
-
-from cosched import sim
-from cosched.sim.flags import replay_settings
+from cosched_sim.flags import replay_settings
 
 HEADER = "job_id,submit,min,nodes,run\n"
 

@@ -4,16 +4,16 @@ import json
 from collections import Counter, defaultdict
 from pathlib import Path
 
+import cosched_sim as sim
 import polars
 import pytest
+from cosched_sim.flags import replay_settings
+from cosched_sim.reports.gantt.layout import Pieces, lay_out
+from cosched_sim.reports.of_replay import write_report
+from cosched_sim.reports.run import RunDomain, read_run
+from cosched_sim.results.output import RunInfo, write_run
 
-from cosched import sim
 from cosched.errors import InputError
-from cosched.sim.flags import replay_settings
-from cosched.sim.reports.gantt.layout import Pieces, lay_out
-from cosched.sim.reports.of_replay import write_report
-from cosched.sim.reports.run import RunDomain, read_run
-from cosched.sim.results.output import RunInfo, write_run
 from tests.reference.fluid import HARVESTING, Machine, Rules
 from tests.reference.fluid_workloads import random_case
 from tests.tiers import seeds

@@ -2,14 +2,14 @@
 
 import math
 
+import cosched_sim as sim
 import numpy as np
 import pytest
+from cosched_sim.flags import replay_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched import sim
 from cosched.errors import InputError
-from cosched.sim.flags import replay_settings
 from cosched.workload.generate import generate
 from cosched.workload.jobs import Workload
 from cosched.workload.traces import with_estimates, write_swf

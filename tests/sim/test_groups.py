@@ -8,16 +8,16 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from cosched_sim.domain_setup import DomainSetup
+from cosched_sim.engine import Engine
+from cosched_sim.replaying import NO_PAIRS
+from cosched_sim.results.wording import groups_line
 
 from cosched.core.coscheduling.allocations import Allocations
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.sim.domain_setup import DomainSetup
-from cosched.sim.engine import Engine
-from cosched.sim.replaying import NO_PAIRS
-from cosched.sim.results.wording import groups_line
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Group, Pairing
 from tests.sim.exact import collected

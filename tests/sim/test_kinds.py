@@ -6,6 +6,9 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+from cosched_sim.commands.options import DOMAIN_HELP, DomainCommand
+from cosched_sim.configuration import Domain, replay_config
+from cosched_sim.sweeps.checking import checked_sweep
 
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.errors import InputError
@@ -13,15 +16,12 @@ from cosched.schedulers import loading
 from cosched.schedulers.fluid import FLUID, FluidKind
 from cosched.schedulers.kind import SchedulerKind
 from cosched.service.configuration import Configuration
-from cosched.sim.commands.options import DOMAIN_HELP, DomainCommand
-from cosched.sim.configuration import Domain, replay_config
-from cosched.sim.sweeps.checking import checked_sweep
 
 TOP = Path(__file__).resolve().parents[2]
-OWN = ("cosched/core/scheduling/fluid/", "cosched/schedulers/", "sim/studies/")
+OWN = ("cosched/core/scheduling/fluid/", "cosched/schedulers/", "sim/cosched_sim/studies/")
 RUNNING_JOBS = ("cosched/v1/adaptive", "cosched/client/adaptive", "cosched/service/api/adaptive")  # their own protocol
 NAME_FLUID = {  # a study of it; logs, and a study that stands by a page of docs
-    "sim/commands/study.py", "sim/commands/options.py", "cosched/workload/applications.py",
+    "sim/cosched_sim/commands/study.py", "sim/cosched_sim/commands/options.py", "cosched/workload/applications.py",
 }  # fmt: skip
 PROTOCOL = re.compile(r"isinstance\([^)]*(Scheduler|Settings|Cluster)\b")
 OURS = {"batch": "cosched.schedulers.batch:BATCH", "fluid": "cosched.schedulers.fluid:FLUID"}

@@ -5,18 +5,18 @@ import re
 from itertools import pairwise
 from zlib import crc32
 
+import cosched_sim as sim
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from cosched_sim.flags import replay_settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import gamma, ks_2samp, kstest
 
-from cosched import sim
 from cosched.cli.main import main
 from cosched.errors import InputError
 from cosched.schedulers.loading import kinds
-from cosched.sim.flags import replay_settings
 from cosched.workload.generated import read_generated
 from cosched.workload.job_log import JobLog, read_jobs
 from cosched.workload.jobs import TraceLog

@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
+import cosched_sim as sim
 import numpy as np
 import polars
 import pytest
+from cosched_sim.flags import replay_settings
+from cosched_sim.replaying import read_machine
+from cosched_sim.results.output import RunInfo, write_run
 
-from cosched import sim
 from cosched.core.scheduling.molding.future import Expected
 from cosched.errors import InputError
 from cosched.schedulers.foreseen import learned_future
-from cosched.sim.flags import replay_settings
-from cosched.sim.replaying import read_machine
-from cosched.sim.results.output import RunInfo, write_run
 from cosched.workload.jobs import Workload
 from cosched.workload.traces.table_writer import write_table
 

@@ -3,10 +3,9 @@
 import re
 
 import pytest
-
-from cosched.sim import Domain, ReplayConfig
-from cosched.sim.progress import time_left
-from cosched.sim.replaying import Replay
+from cosched_sim import Domain, ReplayConfig
+from cosched_sim.progress import time_left
+from cosched_sim.replaying import Replay
 
 
 def test_a_replay_tells_share_day_and_time_left():

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from cosched_sim.domain_setup import DomainSetup
+from cosched_sim.questions import SkippableQuestions
 
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.sim.domain_setup import DomainSetup
-from cosched.sim.questions import SkippableQuestions
 from cosched.workload.generate import generate
 from cosched.workload.pairing import Pairing, groups_at_random
 from tests.sim.federated import simulated

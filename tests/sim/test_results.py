@@ -1,15 +1,15 @@
 """Metrics and results against hand-computed values (scheduling.md, Metrics)."""
 
+import cosched_sim as sim
 import numpy as np
 import polars
 import pytest
+from cosched_sim.results import metrics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched import sim
 from cosched.core.settings import ReleaseOrder
 from cosched.errors import InputError
-from cosched.sim.results import metrics
 from cosched.workload.jobs import UNKNOWN, Workload
 from cosched.workload.pairing import Pairing
 

@@ -2,9 +2,9 @@
 
 import pickle
 
+import cosched_sim as sim
 import pytest
 
-from cosched import sim
 from cosched.errors import InputError
 from tests.cli.conftest import hourly, swf
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from cosched.sim.results.staging import staged
+from cosched_sim.results.staging import staged
 
 
 def write(folder: Path, *files: str, compared: tuple[str, ...] = ()) -> None:

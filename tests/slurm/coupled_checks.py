@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from cosched.adapters.slurm.reservations import whose
+from cosched_adapters.slurm.reservations import whose
+
 from deploy.slurm.lab import Domain
 from tests.live.coupled import ENDED, known, story, unended
 from tests.live.workloads import Work

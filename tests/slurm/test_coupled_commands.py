@@ -5,8 +5,8 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
+from cosched_adapters.slurm.comments import ARRAY, HET
 
-from cosched.adapters.slurm.comments import ARRAY, HET
 from cosched.core.story import Why
 from deploy.slurm.lab import CoupledLab, Domain
 from tests.live.coupled import known, story

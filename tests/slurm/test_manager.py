@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cosched_adapters.batch_system import Appeared, Offered, Refused, Relinked, Withdrawn
+from cosched_adapters.manager import End, Ended, ManagerError, NoRequeueError
+from cosched_adapters.slurm.batch_job import Phase
 
-from cosched.adapters.batch_system import Appeared, Offered, Refused, Relinked, Withdrawn
-from cosched.adapters.manager import End, Ended, ManagerError, NoRequeueError
-from cosched.adapters.slurm.batch_job import Phase
 from cosched.conformance.adapters.reporting import PATIENCE
 from cosched.core.protocol import named_mate
 from deploy.slurm.lab import Cluster, clear

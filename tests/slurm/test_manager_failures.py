@@ -5,9 +5,9 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from cosched_adapters.batch_system import Offered, Withdrawn
+from cosched_adapters.manager import Ended
 
-from cosched.adapters.batch_system import Offered, Withdrawn
-from cosched.adapters.manager import Ended
 from cosched.conformance.adapters.reporting import PATIENCE
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site, site

@@ -1,7 +1,8 @@
 """What the Slurm that is tried does, where versions differ."""
 
-from cosched.adapters.slurm.commands import parse_config
-from cosched.adapters.slurm.versions import version_of
+from cosched_adapters.slurm.commands import parse_config
+from cosched_adapters.slurm.versions import version_of
+
 from deploy.slurm.lab import Cluster
 
 

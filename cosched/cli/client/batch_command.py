@@ -16,7 +16,8 @@ from cosched.errors import InputError
 from cosched.wrong_mates import wrong_member
 
 if TYPE_CHECKING:
-    from cosched.adapters.batch_system import Accepted, BatchSystemFactory
+    from cosched_adapters.batch_system import Accepted, BatchSystemFactory
+
     from cosched.client import Client, Domain, Job
 
 NOT_TAKEN = "NOT_TAKEN"  # the reason of a ClientError: the batch system has refused a job
@@ -34,7 +35,7 @@ class NotTaken(Failure):
 
 def batch_system(domain: Domain) -> BatchSystemFactory | None:
     """Return the batch system whose command submits the domain's jobs; None if the domain takes them itself."""
-    from cosched.adapters.loading import load_batch_system
+    from cosched_adapters.loading import load_batch_system
 
     system = load_batch_system(domain.manager)
     return system if system is not None and system.submit is not None else None
@@ -54,7 +55,7 @@ class BatchCommand:
 
     def submit(self) -> Accepted:
         """Submit it, and show the batch system's remarks; NotTaken."""
-        from cosched.adapters.manager import ManagerError
+        from cosched_adapters.manager import ManagerError
 
         try:
             return self._submit(self.checked(self.given))
@@ -63,7 +64,8 @@ class BatchCommand:
 
     def __call__(self, named: Mapping[str, Any]) -> Job:
         """Submit it as a member of a group, as `submit_together` wants it."""
-        from cosched.adapters.manager import ManagerError
+        from cosched_adapters.manager import ManagerError
+
         from cosched.client import ClientError
 
         try:
@@ -131,7 +133,8 @@ class BatchCommand:
                 raise InputError("--with", None, wrong_member(member, group, MateProblem.NO_GROUPS))
 
     def _submit(self, options: Mapping[str, Any]) -> Accepted:
-        from cosched.adapters.batch_system import Submission
+        from cosched_adapters.batch_system import Submission
+
         from cosched.client.defaults import batch_config
 
         assert self.system.submit is not None

@@ -54,7 +54,7 @@ def map_again(file: str, application: str, size: int, timeout: int | None, serve
 
 def _given(server: str | None, until: float | None) -> tuple[str, dict[str, list[str]]]:
     """Return the job's own domain, and the nodes that it and its mates have, by domain; Failure."""
-    from cosched.adapters.slurm.hostlists import expand
+    from cosched_adapters.slurm.hostlists import expand
 
     if (job := own_id()) is None:
         raise click.UsageError("not inside a job: run this in the script of one")

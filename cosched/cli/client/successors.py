@@ -19,7 +19,8 @@ from cosched.cli.output.terminal import say
 from cosched.errors import InputError
 
 if TYPE_CHECKING:
-    from cosched.adapters.batch_system import Accepted
+    from cosched_adapters.batch_system import Accepted
+
     from cosched.client import Client, Job, Outlook
 
 WAITING = ("queued", "ready", "holding")

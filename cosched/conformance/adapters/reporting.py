@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from cosched.adapters.batch_system import BatchReport, BatchSystem, Known
+from cosched_adapters.batch_system import BatchReport, BatchSystem, Known
 
 PATIENCE = 300.0  # seconds; a safety net
 _M = TypeVar("_M", bound=BatchSystem)

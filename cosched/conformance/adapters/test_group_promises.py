@@ -1,4 +1,4 @@
-"""What a batch system promises for members of groups: see `cosched.adapters.batch_system`.
+"""What a batch system promises for members of groups: see `cosched_adapters.batch_system`.
 
 A try answers a member's proposal, and its nodes are kept until the outcome is known.
 """

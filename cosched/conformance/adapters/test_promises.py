@@ -1,4 +1,4 @@
-"""What a batch system promises: see `cosched.adapters.batch_system`."""
+"""What a batch system promises: see `cosched_adapters.batch_system`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import time
 from contextlib import suppress
 
 import pytest
+from cosched_adapters.batch_system import Appeared, BatchSystem, LoneJob, Offered
+from cosched_adapters.manager import End, ManagerError, UnknownJobError
 
-from cosched.adapters.batch_system import Appeared, BatchSystem, LoneJob, Offered
-from cosched.adapters.manager import End, ManagerError, UnknownJobError
 from cosched.conformance.adapters.reporting import Reporting, until
 from cosched.conformance.adapters.worlds import NODES, World, becomes, serving
 from cosched.core.protocol import Named, named_group, named_mate

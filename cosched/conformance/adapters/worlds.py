@@ -6,7 +6,8 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from cosched.adapters.batch_system import BatchSystem
+from cosched_adapters.batch_system import BatchSystem
+
 from cosched.conformance.adapters.reporting import PATIENCE, Reporting
 from cosched.core.protocol import Named, named_group, named_mate
 

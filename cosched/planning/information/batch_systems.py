@@ -12,8 +12,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from cosched.adapters.manager import ManagerError
-from cosched.adapters.programs import Programs
+from cosched_adapters.manager import ManagerError
+from cosched_adapters.programs import Programs
+
 from cosched.planning.facts import CPU, MEMORY, Listed
 from cosched.planning.grid import MB
 from cosched.planning.information.source import SOONER, Reading, SourceError, SourceKind, SourceSettings

@@ -9,8 +9,8 @@ from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import grpc
+from cosched_adapters.manager import ManagerError
 
-from cosched.adapters.manager import ManagerError
 from cosched.core.coscheduling.ledger import queued_job
 from cosched.core.events import ReleaseDue
 from cosched.core.job import WAITING, JobState

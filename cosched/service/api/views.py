@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from cosched_adapters.batch_system import NodeState
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from cosched.adapters.batch_system import NodeState
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.membership import Promise
 from cosched.core.job import JobState

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from cosched.adapters.batch_system import SlotOnRecord
+from cosched_adapters.batch_system import SlotOnRecord
+
 from cosched.core.batch_reports import SlotReports
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.job import JobState

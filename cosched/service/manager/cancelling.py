@@ -6,7 +6,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from cosched.adapters.manager import ManagerError, UnknownJobError
+from cosched_adapters.manager import ManagerError, UnknownJobError
+
 from cosched.core.protocol import JobId
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord

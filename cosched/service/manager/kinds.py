@@ -7,10 +7,11 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple, cast
 
-from cosched.adapters.batch_system import BatchSystem, MeetingSystem
-from cosched.adapters.launcher import ElasticLauncher, Launcher, PlayingLauncher
-from cosched.adapters.loading import ResourceManager
-from cosched.adapters.manager import UnknownJobError
+from cosched_adapters.batch_system import BatchSystem, MeetingSystem
+from cosched_adapters.launcher import ElasticLauncher, Launcher, PlayingLauncher
+from cosched_adapters.loading import ResourceManager
+from cosched_adapters.manager import UnknownJobError
+
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler

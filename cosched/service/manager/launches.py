@@ -11,8 +11,9 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import assert_never
 
-from cosched.adapters.launcher import JobSpec, Launcher, NodesBusyError, NoRoomError, PlayingLauncher
-from cosched.adapters.manager import End, Ended, ManagerError, Report, Started, UnknownJobError
+from cosched_adapters.launcher import JobSpec, Launcher, NodesBusyError, NoRoomError, PlayingLauncher
+from cosched_adapters.manager import End, Ended, ManagerError, Report, Started, UnknownJobError
+
 from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.effects import Start
 from cosched.core.job import WAITING, JobState

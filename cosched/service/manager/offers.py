@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 from typing import assert_never
 
-from cosched.adapters.batch_system import (
+from cosched_adapters.batch_system import (
     Appeared,
     BatchReport,
     BatchSystem,
@@ -24,7 +24,8 @@ from cosched.adapters.batch_system import (
     Resized,
     Withdrawn,
 )
-from cosched.adapters.manager import Ended, ManagerError, MustHoldError, NoRequeueError, Started
+from cosched_adapters.manager import Ended, ManagerError, MustHoldError, NoRequeueError, Started
+
 from cosched.core.coscheduling.ledger import queued_job
 from cosched.core.coscheduling.mateless import Mateless
 from cosched.core.effects import (

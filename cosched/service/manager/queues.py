@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import grpc
+from cosched_adapters.batch_system import BatchSystem, Foreseen, LoneJob, NodeState
+from cosched_adapters.launcher import Launcher
+from cosched_adapters.manager import ManagerError
 
-from cosched.adapters.batch_system import BatchSystem, Foreseen, LoneJob, NodeState
-from cosched.adapters.launcher import Launcher
-from cosched.adapters.manager import ManagerError
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, GetMember, JobId, Lookup, Named, named_group, named_id, named_mate
 from cosched.core.story import What

@@ -17,8 +17,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
-from cosched.adapters.launcher import ElasticLauncher, NodesBusyError
-from cosched.adapters.manager import ManagerError
+from cosched_adapters.launcher import ElasticLauncher, NodesBusyError
+from cosched_adapters.manager import ManagerError
+
 from cosched.core.protocol import JobId
 from cosched.service.configuration import Configuration
 from cosched.service.domain.live_domain import LiveDomain

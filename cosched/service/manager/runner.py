@@ -6,9 +6,10 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from cosched.adapters.loading import ResourceManager
-from cosched.adapters.manager import End, Ended, ManagerError, UnknownJobError
-from cosched.adapters.slices import Slices
+from cosched_adapters.loading import ResourceManager
+from cosched_adapters.manager import End, Ended, ManagerError, UnknownJobError
+from cosched_adapters.slices import Slices
+
 from cosched.core.job import JobState
 from cosched.core.protocol import EndedBy, JobId
 from cosched.service.domain.changes import Cancel, Order

@@ -9,8 +9,9 @@ from fractions import Fraction
 from typing import TypeVar, assert_never
 from weakref import WeakValueDictionary
 
-from cosched.adapters.batch_system import MeetingSystem
-from cosched.adapters.manager import ManagerError
+from cosched_adapters.batch_system import MeetingSystem
+from cosched_adapters.manager import ManagerError
+
 from cosched.core.effects import Book, Claim, EndTurn, Quote, Unbook
 from cosched.core.protocol import JobId
 from cosched.service.clock import Clock

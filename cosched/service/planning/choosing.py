@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from cosched.adapters.manager import ManagerError
+from cosched_adapters.manager import ManagerError
+
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.places import Places, first_ones
 from cosched.core.scheduling.scheduler import OpenScheduler

@@ -12,8 +12,8 @@ from contextlib import aclosing
 from typing import cast
 
 import grpc
+from cosched_adapters.batch_system import Foreseen
 
-from cosched.adapters.batch_system import Foreseen
 from cosched.core.scheduling.forecast import Playable, foresee_with
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.service.domain.live_domain import LiveDomain

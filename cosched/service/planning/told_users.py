@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from cosched.adapters.batch_system import BatchSystem
-from cosched.adapters.manager import ManagerError
+from cosched_adapters.batch_system import BatchSystem
+from cosched_adapters.manager import ManagerError
+
 from cosched.core.job import WAITING
 from cosched.core.protocol import JobId
 from cosched.service.domain.live_domain import LiveDomain

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import grpc
+from cosched_adapters.replay.manager import ReplayManager
+from cosched_adapters.replay.time import SharedTime
 
-from cosched.adapters.replay.manager import ReplayManager
-from cosched.adapters.replay.time import SharedTime
 from cosched.core.effects import Call, SetTimer
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, Domain, Reply, Request, has_changed, may_have_dropped_slot

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import partial
 
-from cosched.adapters.manager import SettingError
-from cosched.adapters.replay.manager import ReplayManager
-from cosched.adapters.replay.time import SharedTime
+from cosched_adapters.manager import SettingError
+from cosched_adapters.replay.manager import ReplayManager
+from cosched_adapters.replay.time import SharedTime
+
 from cosched.core.protocol import Domain
 from cosched.service.clock import Clock
 from cosched.service.domain.live_domain import LiveDomain

@@ -10,12 +10,13 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from cosched_sim.combinations import combinations
+from cosched_sim.flags import parse_domain
+from cosched_sim.results.output import RunInfo, write_run
+from cosched_sim.studies.tang2011.logs import Log, read_log
+
 from cosched.client import ClientError
 from cosched.errors import InputError
-from cosched.sim.combinations import combinations
-from cosched.sim.flags import parse_domain
-from cosched.sim.results.output import RunInfo, write_run
-from cosched.sim.studies.tang2011.logs import Log, read_log
 from cosched.validation.durations import parse_seconds
 from cosched.workload.traces import offered_load
 from deploy.slurm.lab import LabError

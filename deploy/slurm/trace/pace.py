@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from cosched_sim.results.result import DomainResult, ReplayResult
 
-from cosched.sim.results.result import DomainResult, ReplayResult
 from cosched.workload.jobs import Ints, Workload
 from deploy.slurm.trace.cut import Cut
 from deploy.slurm.trace.playing import Play

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from cosched_sim.configuration import Domain, ReplayConfig, replay_config
+from cosched_sim.replaying import Replay
+from cosched_sim.results.outcomes import add_pairs
+from cosched_sim.results.result import DomainResult, Jobs, ReplayResult
 
 from cosched.core.job import JobState
-from cosched.sim.configuration import Domain, ReplayConfig, replay_config
-from cosched.sim.replaying import Replay
-from cosched.sim.results.outcomes import add_pairs
-from cosched.sim.results.result import DomainResult, Jobs, ReplayResult
 from cosched.validation.schemes import SchemeChoice
 from cosched.workload.jobs import UNKNOWN, Ints, Workload
 from deploy.slurm.trace.cut import Cut

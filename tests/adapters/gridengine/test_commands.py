@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-
-from cosched.adapters.gridengine import commands
-from cosched.adapters.gridengine.commands import Record
-from cosched.adapters.gridengine.ends import ended
-from cosched.adapters.gridengine.records import Kept
-from cosched.adapters.manager import End
+from cosched_adapters.gridengine import commands
+from cosched_adapters.gridengine.commands import Record
+from cosched_adapters.gridengine.ends import ended
+from cosched_adapters.gridengine.records import Kept
+from cosched_adapters.manager import End
 
 STATES = b"""<?xml version='1.0'?>
 <job_info><queue_info><job_list state="running"><JB_job_number>1</JB_job_number><state>dr</state><slots>2</slots>

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from cosched.adapters.manager import End, ManagerError, UnavailableError, UnknownJobError
-from cosched.adapters.pbs import commands
-from cosched.adapters.pbs.commands import JobRow
-from cosched.adapters.pbs.ends import ended
-from cosched.adapters.pbs.register import lines, places
+from cosched_adapters.manager import End, ManagerError, UnavailableError, UnknownJobError
+from cosched_adapters.pbs import commands
+from cosched_adapters.pbs.commands import JobRow
+from cosched_adapters.pbs.ends import ended
+from cosched_adapters.pbs.register import lines, places
 
 RECORDED = Path(__file__).with_name("recorded")
 

@@ -8,11 +8,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-
-from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
-from cosched.adapters.pbs import commands, one_connection
-from cosched.adapters.pbs.connection import Connection, NoConnectionError
-from cosched.adapters.programs import Programs
+from cosched_adapters.manager import ManagerError, UnavailableError, UnknownJobError
+from cosched_adapters.pbs import commands, one_connection
+from cosched_adapters.pbs.connection import Connection, NoConnectionError
+from cosched_adapters.programs import Programs
 
 RUN = ["qrun", "-H", "(a1:ncpus=1)", "7"]
 # Answers "17" slowly, dies of "dies", and repeats all others.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from cosched.adapters.findings import Grade
-from cosched.adapters.pbs import commands
-from cosched.adapters.pbs.commands import JobRow, NodeRow
-from cosched.adapters.pbs.doctor import (
+from cosched_adapters.findings import Grade
+from cosched_adapters.pbs import commands
+from cosched_adapters.pbs.commands import JobRow, NodeRow
+from cosched_adapters.pbs.doctor import (
     EVENTS,
     HOOK,
     RESOURCES,
@@ -22,7 +21,7 @@ from cosched.adapters.pbs.doctor import (
     check_rights,
     check_scheduling,
 )
-from cosched.adapters.permissions import Account
+from cosched_adapters.permissions import Account
 
 GOOD = {"enabled": "true", "event": ",".join(EVENTS), "alarm": "10"}
 WAITS = JobRow("7", "", "ada", "Q", 10, 2, 60, 0, {}, array=False)

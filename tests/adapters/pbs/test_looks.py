@@ -10,15 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from cosched_adapters.batch_system import Offered
+from cosched_adapters.manager import NoRequeueError
+from cosched_adapters.pbs import commands, hook_server
+from cosched_adapters.pbs.batch_job import Phase
+from cosched_adapters.pbs.commands import JobRow
+from cosched_adapters.pbs.manager import PbsManager
+from cosched_adapters.pbs.settings import read_settings
+from cosched_adapters.programs import Failure
 
-from cosched.adapters.batch_system import Offered
-from cosched.adapters.manager import NoRequeueError
-from cosched.adapters.pbs import commands, hook_server
-from cosched.adapters.pbs.batch_job import Phase
-from cosched.adapters.pbs.commands import JobRow
-from cosched.adapters.pbs.manager import PbsManager
-from cosched.adapters.pbs.settings import read_settings
-from cosched.adapters.programs import Failure
 from tests.conformance.recorded_pbs import RecordedPrograms, RecordedServer
 from tests.waiting import until
 

@@ -6,12 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-from cosched.adapters.batch_system import Foreseen
-from cosched.adapters.pbs import commands
-from cosched.adapters.pbs.commands import JobRow, NodeRow
-from cosched.adapters.pbs.prospects import foresee, state_of
-from cosched.adapters.profile import LATE
+from cosched_adapters.batch_system import Foreseen
+from cosched_adapters.pbs import commands
+from cosched_adapters.pbs.commands import JobRow, NodeRow
+from cosched_adapters.pbs.prospects import foresee, state_of
+from cosched_adapters.profile import LATE
 
 RECORDED = Path(__file__).with_name("recorded")
 NOW = 1000

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from cosched_adapters.batch_system import Appeared, BatchReport, Gone, JobOutlook, Offered, Refused
+from cosched_adapters.manager import End, Ended
+from cosched_adapters.pbs.batch_job import BatchJob, Phase
+from cosched_adapters.pbs.commands import JobRow
+from cosched_adapters.pbs.hook_server import Asked
+from cosched_adapters.pbs.register import NAMESAKE, TAKEN, WAITS, Register, known
 
-from cosched.adapters.batch_system import Appeared, BatchReport, Gone, JobOutlook, Offered, Refused
-from cosched.adapters.manager import End, Ended
-from cosched.adapters.pbs.batch_job import BatchJob, Phase
-from cosched.adapters.pbs.commands import JobRow
-from cosched.adapters.pbs.hook_server import Asked
-from cosched.adapters.pbs.register import NAMESAKE, TAKEN, WAITS, Register, known
 from cosched.conformance.instructions import instructions
 from cosched.core.protocol import MateProblem, named_mate
 

@@ -9,8 +9,9 @@ import tomllib
 from dataclasses import fields
 from pathlib import Path
 
-from cosched.adapters.pbs.doctor import EVENTS, RESOURCES
-from cosched.adapters.pbs.settings import PbsSettings
+from cosched_adapters.pbs.doctor import EVENTS, RESOURCES
+from cosched_adapters.pbs.settings import PbsSettings
+
 from deploy.lab.service import cosched
 from tests.adapters.pbs.hook_events import Hook, Job
 

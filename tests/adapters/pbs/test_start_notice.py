@@ -1,8 +1,7 @@
 """How long before an agreed instant qrun is called."""
 
 import pytest
-
-from cosched.adapters.pbs.start_notice import FROM_ORDER_TO_JOB, StartNotice
+from cosched_adapters.pbs.start_notice import FROM_ORDER_TO_JOB, StartNotice
 
 
 def test_it_is_the_most_before_the_first_call_and_never_more() -> None:

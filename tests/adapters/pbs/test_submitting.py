@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cosched_adapters.batch_system import Accepted, Submission
+from cosched_adapters.manager import ManagerError
+from cosched_adapters.pbs.submitting import submit
 
-from cosched.adapters.batch_system import Accepted, Submission
-from cosched.adapters.manager import ManagerError
-from cosched.adapters.pbs.submitting import submit
 from cosched.cli.client.node_counts import NodeRange
 from cosched.errors import InputError
 

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from cosched.adapters.batch_system import BatchReport
-from cosched.adapters.slurm.batch_job import Phase
-from cosched.adapters.slurm.commands import JobRow
-from cosched.adapters.slurm.hook_protocol import HookEnd, Offer
-from cosched.adapters.slurm.register import Register
+from cosched_adapters.batch_system import BatchReport
+from cosched_adapters.slurm.batch_job import Phase
+from cosched_adapters.slurm.commands import JobRow
+from cosched_adapters.slurm.hook_protocol import HookEnd, Offer
+from cosched_adapters.slurm.register import Register
 
 ROW = JobRow(
     job_id="7",

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-from cosched.adapters.findings import Finding, Grade
-from cosched.adapters.permissions import Account
-from cosched.adapters.slurm.doctor import Facts, judge
-from cosched.adapters.slurm.settings import read_settings
+from cosched_adapters.findings import Finding, Grade
+from cosched_adapters.permissions import Account
+from cosched_adapters.slurm.doctor import Facts, judge
+from cosched_adapters.slurm.settings import read_settings
 
 HOOKS = Path(__file__).resolve().parents[3] / "deploy" / "slurm" / "hooks"
 SCRIPTS = ("prolog", "task-prolog", "jobcomp")

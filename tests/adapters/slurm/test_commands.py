@@ -6,10 +6,9 @@
 from pathlib import Path
 
 import pytest
-
-from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
-from cosched.adapters.slurm import commands
-from cosched.adapters.slurm.commands import JobRow, NotPendingError
+from cosched_adapters.manager import ManagerError, UnavailableError, UnknownJobError
+from cosched_adapters.slurm import commands
+from cosched_adapters.slurm.commands import JobRow, NotPendingError
 
 RECORDED = Path(__file__).with_name("recorded")
 

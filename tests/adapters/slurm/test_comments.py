@@ -1,10 +1,7 @@
 """Mates in the comments of Slurm jobs."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from cosched.adapters.slurm.comments import (
+from cosched_adapters.slurm.comments import (
     MARK,
     MAX_COMMENT,
     MAX_NAME,
@@ -16,6 +13,9 @@ from cosched.adapters.slurm.comments import (
     remove,
     word,
 )
+from hypothesis import given
+from hypothesis import strategies as st
+
 from cosched.core.protocol import Named, Window, named_group, named_mate
 from cosched.validation.group_names import wrong_group_name
 

@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from cosched_adapters.findings import Grade
+from cosched_adapters.permissions import Account
+from cosched_adapters.slurm.controllers import is_here
+from cosched_adapters.slurm.doctor import Facts, judge
+from cosched_adapters.slurm.settings import read_settings
 
-from cosched.adapters.findings import Grade
-from cosched.adapters.permissions import Account
-from cosched.adapters.slurm.controllers import is_here
-from cosched.adapters.slurm.doctor import Facts, judge
-from cosched.adapters.slurm.settings import read_settings
 from tests.adapters.slurm.examined import CONFIG, HOOKS, ME, PROGRAM, folder, judged, of, only, waiting, wrong
 from tests.live.other_users import acting_as, needs_root
 
@@ -237,7 +237,7 @@ def test_what_a_check_cannot_look_at_is_a_finding_and_the_next_one_goes_on(judge
     def barred(*_args):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "/etc/slurm/prolog")
 
-    monkeypatch.setattr("cosched.adapters.slurm.doctor.installed.check_prolog", barred)
+    monkeypatch.setattr("cosched_adapters.slurm.doctor.installed.check_prolog", barred)
     found = only(judged())
     assert (found.grade, found.subject) == ("problem", "PrologSlurmctld")
     assert found.found.startswith("cannot be checked: /etc/slurm/prolog: Permission denied: ")

@@ -1,8 +1,8 @@
 """What is said of reservations that are left over."""
 
-from cosched.adapters.findings import Grade
-from cosched.adapters.slurm.doctor.reservations import check_reservations
-from cosched.adapters.slurm.reservations import new_name
+from cosched_adapters.findings import Grade
+from cosched_adapters.slurm.doctor.reservations import check_reservations
+from cosched_adapters.slurm.reservations import new_name
 
 R, S = new_name("17", 1), new_name("18", 2)
 

@@ -1,9 +1,8 @@
 """The names that Slurm's short lists of nodes stand for."""
 
 import pytest
-
-from cosched.adapters.manager import ManagerError
-from cosched.adapters.slurm.hostlists import expand
+from cosched_adapters.manager import ManagerError
+from cosched_adapters.slurm.hostlists import expand
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import pytest
-
-from cosched.adapters.manager import ManagerError
-from cosched.adapters.slurm import machine
-from cosched.adapters.slurm.machine import MachineJob
-from cosched.adapters.slurm.wants import shared
+from cosched_adapters.manager import ManagerError
+from cosched_adapters.slurm import machine
+from cosched_adapters.slurm.machine import MachineJob
+from cosched_adapters.slurm.wants import shared
 
 RECORDED = Path(__file__).with_name("recorded")
 

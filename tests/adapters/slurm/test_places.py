@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from cosched.adapters.slurm import commands
-from cosched.adapters.slurm.places import places, waiting_jobs
+from cosched_adapters.slurm import commands
+from cosched_adapters.slurm.places import places, waiting_jobs
 
 RECORDED = Path(__file__).with_name("recorded") / "queue-order.txt"
 

@@ -6,11 +6,11 @@ import time
 from dataclasses import replace
 
 import pytest
+from cosched_adapters.batch_system import Divided, Gone, JobOutlook, Offered, Refused, Resized
+from cosched_adapters.manager import End, Ended, Started
+from cosched_adapters.slurm.batch_job import Phase
+from cosched_adapters.slurm.states import SECOND
 
-from cosched.adapters.batch_system import Divided, Gone, JobOutlook, Offered, Refused, Resized
-from cosched.adapters.manager import End, Ended, Started
-from cosched.adapters.slurm.batch_job import Phase
-from cosched.adapters.slurm.states import SECOND
 from cosched.core.protocol import named_mate
 from tests.adapters.slurm.desk import END, OFFER, ROW, RUNNING, Desk
 

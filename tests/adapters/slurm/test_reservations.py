@@ -4,10 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-
-from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
-from cosched.adapters.slurm import reservations
-from cosched.adapters.slurm.reservations import Fault, Reservation, ReservationError
+from cosched_adapters.manager import ManagerError, UnavailableError, UnknownJobError
+from cosched_adapters.slurm import reservations
+from cosched_adapters.slurm.reservations import Fault, Reservation, ReservationError
 
 RECORDED = Path(__file__).with_name("recorded")
 NODES = ["n1", "n2"]

@@ -8,16 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from cosched_adapters.batch_system import BatchReport
+from cosched_adapters.slurm.batch_job import BatchJob, Phase
+from cosched_adapters.slurm.calls import Slurm
+from cosched_adapters.slurm.hook_protocol import Offer
+from cosched_adapters.slurm.hook_server import HookServer
+from cosched_adapters.slurm.register import Register
+from cosched_adapters.slurm.sequences import Sequences
+from cosched_adapters.slurm.settings import SlurmSettings
+from cosched_adapters.watch import Watch
 
-from cosched.adapters.batch_system import BatchReport
-from cosched.adapters.slurm.batch_job import BatchJob, Phase
-from cosched.adapters.slurm.calls import Slurm
-from cosched.adapters.slurm.hook_protocol import Offer
-from cosched.adapters.slurm.hook_server import HookServer
-from cosched.adapters.slurm.register import Register
-from cosched.adapters.slurm.sequences import Sequences
-from cosched.adapters.slurm.settings import SlurmSettings
-from cosched.adapters.watch import Watch
 from tests.adapters.slurm.desk import OFFER, ROW
 
 READY = b"ready\tjob=7\tnodes=2\tnodelist=a[1-2]\tuid=7\tuser=ann\trestarts=0\tbatch=1\tcomment=cosched:pair=p\n"

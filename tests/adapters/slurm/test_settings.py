@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import pytest
-
-from cosched.adapters.manager import SettingError
-from cosched.adapters.slurm.settings import SlurmSettings, read_settings
+from cosched_adapters.manager import SettingError
+from cosched_adapters.slurm.settings import SlurmSettings, read_settings
 
 
 def test_everything_has_a_default(tmp_path: Path) -> None:

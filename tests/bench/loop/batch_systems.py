@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from cosched.adapters.slurm.commands import _DETAILS, _WIDTHS
+from cosched_adapters.slurm.commands import _DETAILS, _WIDTHS
 
 TIMES = {"poll_interval": 5, "try_patience": 0.5}  # seconds
 ENDS = 10  # jobs that end in a step, as many as come

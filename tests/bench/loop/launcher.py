@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from cosched.adapters.launcher import ElasticLauncher, JobSpec, NodesBusyError
-from cosched.adapters.manager import End, Ended, Report, Started, UnknownJobError
+from cosched_adapters.launcher import ElasticLauncher, JobSpec, NodesBusyError
+from cosched_adapters.manager import End, Ended, Report, Started, UnknownJobError
 
 ENDS = 10  # a second
 

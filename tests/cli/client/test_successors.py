@@ -3,9 +3,9 @@
 import re
 
 import pytest
+from cosched_adapters.batch_system import Accepted, BatchSystemFactory
+from cosched_adapters.manager import ManagerError
 
-from cosched.adapters.batch_system import Accepted, BatchSystemFactory
-from cosched.adapters.manager import ManagerError
 from cosched.cli.client import successors
 from cosched.v1 import coscheduling_pb2, domain_pb2, explain_pb2, job_pb2
 from tests.client.fake_domain import EPOCH

@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
+from cosched_adapters.findings import Finding, Grade
+from cosched_adapters.permissions import Account
 
-from cosched.adapters.findings import Finding, Grade
-from cosched.adapters.permissions import Account
 from cosched.doctor.certificates import check_certificates
 from cosched.pem import server_name
 from cosched.service.configuration import Configuration

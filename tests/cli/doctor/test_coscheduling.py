@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
+from cosched_adapters.findings import Finding, Grade
 
-from cosched.adapters.findings import Finding, Grade
 from cosched.client import Domain
 from cosched.doctor.coscheduling import check_coscheduling
 from cosched.doctor.peers import check_clock, check_serving

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from cosched_adapters.findings import Finding, Grade
 
-from cosched.adapters.findings import Finding, Grade
 from cosched.doctor import examine
 from cosched.doctor.service import check_service, running_service
 from cosched.service.configuration import Configuration, read_configuration

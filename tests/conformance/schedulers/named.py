@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cosched.sim.domain_setup import DomainSetup
+from cosched_sim.domain_setup import DomainSetup
+
 from tests.conformance.schedulers.kinds import example
 from tests.core.named import Named
 

@@ -8,9 +8,18 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
+import cosched_sim as sim
 import numpy as np
+from cosched_sim.domain_setup import DomainSetup
+from cosched_sim.federation.conductor import Conductor
+from cosched_sim.federation.core_player import CorePlayer
+from cosched_sim.federation.cores import core_player
+from cosched_sim.link import Link
+from cosched_sim.playing import Run
+from cosched_sim.replaying import NO_PAIRS
+from cosched_sim.results.result import ReplayResult
+from cosched_sim.story import StoryLog
 
-from cosched import sim
 from cosched.conformance.schedulers.waiting import plain
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import Start
@@ -23,15 +32,6 @@ from cosched.schedulers.heterogeneous import HETEROGENEOUS
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.molding import MOLDING
 from cosched.schedulers.molding import molded as molded_jobs
-from cosched.sim.domain_setup import DomainSetup
-from cosched.sim.federation.conductor import Conductor
-from cosched.sim.federation.core_player import CorePlayer
-from cosched.sim.federation.cores import core_player
-from cosched.sim.link import Link
-from cosched.sim.playing import Run
-from cosched.sim.replaying import NO_PAIRS
-from cosched.sim.results.result import ReplayResult
-from cosched.sim.story import StoryLog
 from cosched.workload.allocations import AllocationEnd, Allocations
 from cosched.workload.pairing import Pairing
 from tests.conformance.schedulers.kinds import HETEROGENEOUS_SETTINGS, SLOW, columns, example

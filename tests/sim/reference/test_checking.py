@@ -6,11 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from cosched_sim.reference import checking
+from cosched_sim.reference.results import read_results
+from cosched_sim.reference.suite import WORKLOADS, workloads
 
 from cosched.errors import InputError
-from cosched.sim.reference import checking
-from cosched.sim.reference.results import read_results
-from cosched.sim.reference.suite import WORKLOADS, workloads
 
 ALL = workloads()
 SHADOW = "07-easy-shadow-time"
@@ -90,7 +90,7 @@ def test_a_schedule_of_cosched_that_is_wrong_is_told_with_job_and_column(tmp_pat
     shutil.copytree(WORKLOADS / SHADOW, folder)
     settings = (folder / "replay.toml").read_text()
     (folder / "replay.toml").write_text(settings.replace('backfill = "easy"', 'backfill = "none"'))
-    monkeypatch.setattr("cosched.sim.reference.suite.WORKLOADS", tmp_path)
+    monkeypatch.setattr("cosched_sim.reference.suite.WORKLOADS", tmp_path)
     said: list[str] = []
     assert not checking.run_reference(None, said.append)
     assert said == [f"{SHADOW}: A job 3: start: expected 11, found 150 (and 3 more)", "0 of 1 workloads are right"]

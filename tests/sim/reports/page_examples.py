@@ -4,10 +4,10 @@ import time
 from pathlib import Path
 
 import numpy as np
+from cosched_sim import replay
+from cosched_sim.configuration import Domain
+from cosched_sim.results.output import RunInfo, write_run
 
-from cosched.sim import replay
-from cosched.sim.configuration import Domain
-from cosched.sim.results.output import RunInfo, write_run
 from cosched.workload.jobs import Workload
 
 COMMAND = "cosched replay --domain 'it's \"</script><b>here</b>'"

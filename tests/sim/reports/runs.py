@@ -4,12 +4,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import cosched_sim as sim
 import numpy as np
 import polars
+from cosched_sim.reports.run import Run, RunDomain, read_run
+from cosched_sim.results.output import RunInfo, write_run
 
-from cosched import sim
-from cosched.sim.reports.run import Run, RunDomain, read_run
-from cosched.sim.results.output import RunInfo, write_run
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
 

@@ -4,11 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from cosched.sim.reports.figures.curves import cumulative
-from cosched.sim.reports.figures.series import (
+from cosched_sim.reports.figures.curves import cumulative
+from cosched_sim.reports.figures.series import (
     BARS,
     SEEN,
     Steps,
@@ -19,7 +16,10 @@ from cosched.sim.reports.figures.series import (
     steps,
     width_words,
 )
-from cosched.sim.reports.figures.style import TimeAxis
+from cosched_sim.reports.figures.style import TimeAxis
+from hypothesis import given
+from hypothesis import strategies as st
+
 from tests.sim.reports.runs import ints
 
 HOUR, DAY = 3_600, 86_400

@@ -5,9 +5,8 @@ from html.parser import HTMLParser
 
 import polars
 import pytest
-
-from cosched.sim.reports.figures.figure import Figure
-from cosched.sim.reports.page import Cell, Page, Section, Table, Tile, Widget, write_page
+from cosched_sim.reports.figures.figure import Figure
+from cosched_sim.reports.page import Cell, Page, Section, Table, Tile, Widget, write_page
 
 NASTY = 'it\'s "</script><b>here</b>" & <!-- \\u2028 \udcff'
 

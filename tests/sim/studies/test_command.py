@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 
 import pytest
+from cosched_sim.studies.tang2011.claims import claims
+from cosched_sim.studies.tang2011.comparisons import statements
 
-from cosched.sim.studies.tang2011.claims import claims
-from cosched.sim.studies.tang2011.comparisons import statements
 from cosched.workload import traces
 from cosched.workload.generate import generate
 from tests.browser import opened

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import polars
 import pytest
+from cosched_sim.reports.figures.figure import Figure
+from cosched_sim.reports.page import Section
+from cosched_sim.studies import loading, running
+from cosched_sim.studies.loading import OWN, studies
+from cosched_sim.studies.report import FIRST, sections_in_markdown
+from cosched_sim.studies.running import carry_out, found_in, rebuild
+from cosched_sim.studies.study import Study, Told, words_of
+from cosched_sim.sweeps.local_workers import local_workers
 
 from cosched.errors import InputError
-from cosched.sim.reports.figures.figure import Figure
-from cosched.sim.reports.page import Section
-from cosched.sim.studies import loading, running
-from cosched.sim.studies.loading import OWN, studies
-from cosched.sim.studies.report import FIRST, sections_in_markdown
-from cosched.sim.studies.running import carry_out, found_in, rebuild
-from cosched.sim.studies.study import Study, Told, words_of
-from cosched.sim.sweeps.local_workers import local_workers
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
 FILLED = re.compile(r"\{\w+\}")
@@ -121,7 +121,7 @@ def test_a_package_that_is_broken_does_not_stop_ours(entries, tiny):
 
 @pytest.mark.parametrize("study", OWN.values(), ids=OWN)
 def test_ours_begin_with_five_sentences(study: Study):
-    file = importlib.util.find_spec(f"cosched.sim.studies.{study.name}").origin
+    file = importlib.util.find_spec(f"cosched_sim.studies.{study.name}").origin
     assert len(words_of(file)["first"]) == len(FIRST) == 5
     for page in Path(file).parent.glob("*.md"):
         head = page.read_text().split("\n\n")[1]

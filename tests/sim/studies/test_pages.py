@@ -5,10 +5,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from cosched_sim.studies.loading import OWN
 
-from cosched.sim.studies.loading import OWN
-
-STUDIES = Path(__file__).parents[3] / "sim" / "studies"
+STUDIES = Path(__file__).parents[3] / "sim" / "cosched_sim" / "studies"
 PAGES = [path for name in OWN for path in sorted((STUDIES / name).glob("*.md"))]
 PAPERS = [path for path in PAGES if path.with_name("claims.csv").exists()]
 ESTIMATE = re.compile(r"-?\d[\d,.]* ± \d[\d,.]*\d")

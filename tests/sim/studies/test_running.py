@@ -7,15 +7,15 @@ from pathlib import Path
 
 import polars
 import pytest
+from cosched_sim.studies.running import STUDY, found_in, read_study
+from cosched_sim.studies.study import Told
+from cosched_sim.studies.tang2011.claims import claims
+from cosched_sim.studies.tang2011.design import WORK, plan_of
+from cosched_sim.studies.tang2011.results import Results
+from cosched_sim.sweeps.dask_workers import dask_workers
+from cosched_sim.sweeps.local_workers import local_workers
 
 from cosched.errors import InputError
-from cosched.sim.studies.running import STUDY, found_in, read_study
-from cosched.sim.studies.study import Told
-from cosched.sim.studies.tang2011.claims import claims
-from cosched.sim.studies.tang2011.design import WORK, plan_of
-from cosched.sim.studies.tang2011.results import Results
-from cosched.sim.sweeps.dask_workers import dask_workers
-from cosched.sim.sweeps.local_workers import local_workers
 from tests.sim.studies.conftest import run_tiny
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import polars
-
-from cosched.sim.sweeps.case import Case
-from cosched.sim.sweeps.grid import Sweep
-from cosched.sim.sweeps.running import run_cases
-from cosched.sim.sweeps.workers import Workers
+from cosched_sim.sweeps.case import Case
+from cosched_sim.sweeps.grid import Sweep
+from cosched_sim.sweeps.running import run_cases
+from cosched_sim.sweeps.workers import Workers
 
 COSCHED = Path(sys.executable).with_name("cosched")
 

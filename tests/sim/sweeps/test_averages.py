@@ -5,8 +5,7 @@ import statistics
 
 import polars
 import pytest
-
-from cosched.sim.sweeps.averages import all_averages, averages
+from cosched_sim.sweeps.averages import all_averages, averages
 
 # Quantiles 0.975 of Student's t by degrees of freedom, from printed tables.
 T = {1: 12.706, 2: 4.303, 4: 2.776, 9: 2.262, 29: 2.045}

@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from cosched.sim.sweeps.case import Case, run_case
+from cosched_sim.sweeps.case import Case, run_case
+
 from cosched.workload.generate import generate
 from cosched.workload.traces import write_swf
 from tests.sim.sweeps.small import failing, pair

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import polars
 import pytest
-
-from cosched.sim.sweeps.averages import averages
+from cosched_sim.sweeps.averages import averages
 
 ONE = ("--workers", 1, "--no-report")  # since a worker takes a second to start, and a report as long
 LOADS = '"eureka.load" = [0.25, 0.5]'

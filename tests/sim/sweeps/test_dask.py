@@ -8,11 +8,11 @@ from pathlib import Path
 
 import polars
 import pytest
+from cosched_sim.sweeps.case import run_chunk
+from cosched_sim.sweeps.dask_workers import dask_workers
+from cosched_sim.sweeps.local_workers import local_workers
+from cosched_sim.sweeps.running import run_cases
 
-from cosched.sim.sweeps.case import run_chunk
-from cosched.sim.sweeps.dask_workers import dask_workers
-from cosched.sim.sweeps.local_workers import local_workers
-from cosched.sim.sweeps.running import run_cases
 from deploy.slurm.lab import wait_for
 from tests.sim.sweeps.small import failing, run, small_sweep
 
@@ -30,7 +30,7 @@ def cluster() -> Iterator[distributed.LocalCluster]:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """The scheduler, a thread of this process, may be slow to answer."""
-    monkeypatch.setattr("cosched.sim.sweeps.dask_workers.PATIENCE_S", 300)
+    monkeypatch.setattr("cosched_sim.sweeps.dask_workers.PATIENCE_S", 300)
 
 
 @pytest.mark.soak  # the command with Dask remains
@@ -82,7 +82,7 @@ def test_by_the_command(cluster, sweep_file, cosched):
 
 
 def test_nobody_there(sweep_file, cosched, monkeypatch):
-    monkeypatch.setattr("cosched.sim.sweeps.dask_workers.PATIENCE_S", 1)
+    monkeypatch.setattr("cosched_sim.sweeps.dask_workers.PATIENCE_S", 1)
     result = cosched("sweep", sweep_file(), "--dask", "tcp://127.0.0.1:9", "--out", "out", exit_code=1)
     assert result.stderr == "cosched: no Dask scheduler answers at tcp://127.0.0.1:9 within 1 s\n"
     result = cosched("sweep", sweep_file(), "--dask", "nonsense://x", exit_code=2)

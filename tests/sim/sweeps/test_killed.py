@@ -41,7 +41,7 @@ import json, os, random, re, signal, sys, threading
 from pathlib import Path
 
 from cosched.cli.main import main
-from cosched.sim.sweeps.storage import Store
+from cosched_sim.sweeps.storage import Store
 
 notes, most, moment = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 sys.argv[:] = ["cosched", *sys.argv[4:]]

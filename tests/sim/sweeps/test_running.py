@@ -9,12 +9,12 @@ from pathlib import Path
 
 import polars
 import pytest
+from cosched_sim.sweeps import storage
+from cosched_sim.sweeps.case import Case, run_case
+from cosched_sim.sweeps.local_workers import local_workers
+from cosched_sim.sweeps.running import run_cases
 
 from cosched.errors import InputError
-from cosched.sim.sweeps import storage
-from cosched.sim.sweeps.case import Case, run_case
-from cosched.sim.sweeps.local_workers import local_workers
-from cosched.sim.sweeps.running import run_cases
 from tests.live.services import wait_until
 from tests.sim.sweeps.small import children, failing, pair, run, small_sweep
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import polars
 import pytest
-
-from cosched.sim.studies.barsanti2006 import setup
-from cosched.sim.studies.barsanti2006.claims import beside_traditional, claims
-from cosched.sim.studies.barsanti2006.comparisons import of, of_first, statements
-from cosched.sim.studies.barsanti2006.measuring import BIN_NAMES, CLASSES, CPU, RESPONSE, bin_of, of_class
-from cosched.sim.studies.barsanti2006.setup import (
+from cosched_sim.studies.barsanti2006 import setup
+from cosched_sim.studies.barsanti2006.claims import beside_traditional, claims
+from cosched_sim.studies.barsanti2006.comparisons import of, of_first, statements
+from cosched_sim.studies.barsanti2006.measuring import BIN_NAMES, CLASSES, CPU, RESPONSE, bin_of, of_class
+from cosched_sim.studies.barsanti2006.setup import (
     CIRNE_BERMAN,
     DOWNEY,
     IDEAL,
@@ -24,11 +23,11 @@ from cosched.sim.studies.barsanti2006.setup import (
     W1,
     W2,
 )
-from cosched.sim.studies.cases import LABELS
-from cosched.sim.studies.design import Found
-from cosched.sim.studies.measured import less
-from cosched.sim.studies.paper import INPUT, compare
-from cosched.sim.studies.verdicts import FAILS, HOLDS, OPEN
+from cosched_sim.studies.cases import LABELS
+from cosched_sim.studies.design import Found
+from cosched_sim.studies.measured import less
+from cosched_sim.studies.paper import INPUT, compare
+from cosched_sim.studies.verdicts import FAILS, HOLDS, OPEN
 
 SAID = {"replications": 4, "further": 4, "jobs": 100, "seed": 1, "windows": [], "quick": False}
 Row = dict[str, Any]

@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import polars
 import pytest
-
-from cosched.sim.studies.barsanti2006 import BARSANTI, design, measuring, setup, windows
-from cosched.sim.studies.barsanti2006.measuring import BIN_NAMES, CLASSES, bin_of, of_jobs, slowdowns
-from cosched.sim.studies.barsanti2006.setup import (
+from cosched_sim.studies.barsanti2006 import BARSANTI, design, measuring, setup, windows
+from cosched_sim.studies.barsanti2006.measuring import BIN_NAMES, CLASSES, bin_of, of_jobs, slowdowns
+from cosched_sim.studies.barsanti2006.setup import (
     ALPHA_1,
     AT_LEAST,
     AT_MOST,
@@ -20,10 +19,11 @@ from cosched.sim.studies.barsanti2006.setup import (
     TRADITIONAL,
     trace_of,
 )
-from cosched.sim.studies.cases import replayed
-from cosched.sim.studies.running import carry_out, rebuild
-from cosched.sim.studies.study import Told
-from cosched.sim.sweeps.local_workers import local_workers
+from cosched_sim.studies.cases import replayed
+from cosched_sim.studies.running import carry_out, rebuild
+from cosched_sim.studies.study import Told
+from cosched_sim.sweeps.local_workers import local_workers
+
 from cosched.workload.generated import read_generated
 from cosched.workload.traces import write_swf
 
@@ -141,7 +141,7 @@ def test_a_tiny_study(tmp_path, monkeypatch):
 
 
 def test_the_page_of_the_repository_says_what_it_is_of():
-    text = (Path(__file__).parents[4] / "sim/studies/barsanti2006/PAPER.md").read_text()
+    text = (Path(__file__).parents[4] / "sim/cosched_sim/studies/barsanti2006/PAPER.md").read_text()
     assert "20 workloads of 10,000 jobs" in text
     assert text.count("| input |\n") == 2 * 12  # of all seeds, and of the first four
     assert "Not for conclusions" not in text

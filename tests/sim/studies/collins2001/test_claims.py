@@ -7,17 +7,16 @@ from typing import Any
 
 import polars
 import pytest
-
-from cosched.sim.studies.cases import LABELS
-from cosched.sim.studies.collins2001 import setup
-from cosched.sim.studies.collins2001.claims import claims
-from cosched.sim.studies.collins2001.comparisons import statements, sums
-from cosched.sim.studies.collins2001.measuring import HIGH, LOW, MEDIUM, PRIORITIES, of_priority
-from cosched.sim.studies.collins2001.setup import FEW, HALF, MANY, NONE, PJS, RATES, SJS
-from cosched.sim.studies.design import Found
-from cosched.sim.studies.measured import ratio
-from cosched.sim.studies.paper import INPUT, compare
-from cosched.sim.studies.verdicts import FAILS, OPEN
+from cosched_sim.studies.cases import LABELS
+from cosched_sim.studies.collins2001 import setup
+from cosched_sim.studies.collins2001.claims import claims
+from cosched_sim.studies.collins2001.comparisons import statements, sums
+from cosched_sim.studies.collins2001.measuring import HIGH, LOW, MEDIUM, PRIORITIES, of_priority
+from cosched_sim.studies.collins2001.setup import FEW, HALF, MANY, NONE, PJS, RATES, SJS
+from cosched_sim.studies.design import Found
+from cosched_sim.studies.measured import ratio
+from cosched_sim.studies.paper import INPUT, compare
+from cosched_sim.studies.verdicts import FAILS, OPEN
 
 SAID = {"replications": 2, "seed": 1, "quick": True}
 Row = dict[str, Any]

@@ -4,19 +4,19 @@ import json
 from random import Random
 
 import pytest
+from cosched_sim.studies.cases import LABELS
+from cosched_sim.studies.dail2002 import DAIL
+from cosched_sim.studies.dail2002.claims import claims
+from cosched_sim.studies.dail2002.measuring import DYNAMIC, STATIC, USER, at_site, experiment, iteration_time
+from cosched_sim.studies.dail2002.setup import ASSUMED, JACOBI_3, TESTED, experiments, sizes_of
+from cosched_sim.studies.dail2002.testbed import NODES, SITES, UCSD, UTK, GradsTestbed
+from cosched_sim.studies.design import Found
+from cosched_sim.studies.verdicts import FAILS, HOLDS, OPEN
+from cosched_sim.sweeps.case import run_case
 
 from cosched.planning.application import Map
 from cosched.planning.problem import problem_of
 from cosched.planning.sites import by_name
-from cosched.sim.studies.cases import LABELS
-from cosched.sim.studies.dail2002 import DAIL
-from cosched.sim.studies.dail2002.claims import claims
-from cosched.sim.studies.dail2002.measuring import DYNAMIC, STATIC, USER, at_site, experiment, iteration_time
-from cosched.sim.studies.dail2002.setup import ASSUMED, JACOBI_3, TESTED, experiments, sizes_of
-from cosched.sim.studies.dail2002.testbed import NODES, SITES, UCSD, UTK, GradsTestbed
-from cosched.sim.studies.design import Found
-from cosched.sim.studies.verdicts import FAILS, HOLDS, OPEN
-from cosched.sim.sweeps.case import run_case
 
 CASE_STUDY = {**ASSUMED, "application": "jacobi", "sites": 3, "size": 16_800, "seed": 1}
 

@@ -5,12 +5,11 @@ from typing import Any
 
 import polars
 import pytest
-
-from cosched.sim.studies.cases import LABELS
-from cosched.sim.studies.design import Found
-from cosched.sim.studies.fluid.design import COMPARED, WORK, compared, experiments, verdict
-from cosched.sim.studies.fluid.setup import BATCH, COMBINATIONS, FLUID, MAIN, settings
-from cosched.sim.studies.meet.measuring import PAIRS, TOGETHER
+from cosched_sim.studies.cases import LABELS
+from cosched_sim.studies.design import Found
+from cosched_sim.studies.fluid.design import COMPARED, WORK, compared, experiments, verdict
+from cosched_sim.studies.fluid.setup import BATCH, COMBINATIONS, FLUID, MAIN, settings
+from cosched_sim.studies.meet.measuring import PAIRS, TOGETHER
 
 SAID = {"replications": 1, "seed": 1, "days": 1.0, "quick": True}
 

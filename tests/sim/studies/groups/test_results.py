@@ -6,11 +6,10 @@ from typing import Any
 
 import polars
 import pytest
-
-from cosched.sim.studies.cases import LABELS
-from cosched.sim.studies.design import Found
-from cosched.sim.studies.groups.design import WORK, compared, experiments
-from cosched.sim.studies.groups.measuring import (
+from cosched_sim.studies.cases import LABELS
+from cosched_sim.studies.design import Found
+from cosched_sim.studies.groups.design import WORK, compared, experiments
+from cosched_sim.studies.groups.measuring import (
     GAP,
     GROUP_WAIT,
     GROUPS,
@@ -20,8 +19,9 @@ from cosched.sim.studies.groups.measuring import (
     WAIT,
     in_pairs,
 )
-from cosched.sim.studies.groups.setup import IN_PAIRS, settings, under
-from cosched.sim.studies.groups.verdict import verdict
+from cosched_sim.studies.groups.setup import IN_PAIRS, settings, under
+from cosched_sim.studies.groups.verdict import verdict
+
 from cosched.workload.pairing import Group
 
 SAID = {"study": "groups", "version": "0", "command": "", "quick": False, "replications": 6, "seed": 1, "days": 30.0}

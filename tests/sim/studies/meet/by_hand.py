@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import polars
-
-from cosched.sim.studies.cases import LABELS
-from cosched.sim.studies.design import Found
-from cosched.sim.studies.meet.design import compared
-from cosched.sim.studies.meet.experiments import BY_LOAD, by_load
-from cosched.sim.studies.meet.measuring import HELD, LONGEST, NEVER, PAIR_LONGEST, PAIR_WAIT, PAIRS, TOGETHER, WAIT
-from cosched.sim.studies.meet.schemes import MOST
-from cosched.sim.studies.tang2011.setup import LOADS, MACHINES, GeneratedMonths, Plan
+from cosched_sim.studies.cases import LABELS
+from cosched_sim.studies.design import Found
+from cosched_sim.studies.meet.design import compared
+from cosched_sim.studies.meet.experiments import BY_LOAD, by_load
+from cosched_sim.studies.meet.measuring import HELD, LONGEST, NEVER, PAIR_LONGEST, PAIR_WAIT, PAIRS, TOGETHER, WAIT
+from cosched_sim.studies.meet.schemes import MOST
+from cosched_sim.studies.tang2011.setup import LOADS, MACHINES, GeneratedMonths, Plan
 
 Row = dict[str, Any]
 

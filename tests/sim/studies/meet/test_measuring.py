@@ -1,11 +1,11 @@
 """What one replay measures, on small workloads whose schedules are plain."""
 
+import cosched_sim as sim
 import numpy as np
 import pytest
+from cosched_sim.studies.meet import measuring
+from cosched_sim.studies.meet.measuring import measures
 
-from cosched import sim
-from cosched.sim.studies.meet import measuring
-from cosched.sim.studies.meet.measuring import measures
 from cosched.workload.jobs import Workload
 
 MINUTE = 60

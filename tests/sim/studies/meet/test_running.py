@@ -5,12 +5,12 @@ from pathlib import Path
 
 import polars
 import pytest
+from cosched_sim.configuration import replay_config
+from cosched_sim.studies.measured import Measured
+from cosched_sim.studies.meet.design import WORK
+from cosched_sim.studies.meet.experiments import ONE_SIDE, REQUESTS, experiments
+from cosched_sim.studies.running import read_study
 
-from cosched.sim.configuration import replay_config
-from cosched.sim.studies.measured import Measured
-from cosched.sim.studies.meet.design import WORK
-from cosched.sim.studies.meet.experiments import ONE_SIDE, REQUESTS, experiments
-from cosched.sim.studies.running import read_study
 from cosched.workload import traces
 from cosched.workload.generate import generate
 from tests.once import made_once

@@ -1,0 +1,87 @@
+"""One Grid Engine cluster, by its commands."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+
+from cosched_adapters.gridengine import commands
+from cosched_adapters.gridengine.commands import JobRow, Record, RefusedError
+from cosched_adapters.gridengine.settings import GridEngineSettings
+from cosched_adapters.programs import Programs
+
+_MOST_AT_ONCE = 4  # concurrent commands about single jobs
+_VARIABLES = ("SGE_ROOT", "SGE_CELL", "SGE_ARCH", "SGE_QMASTER_PORT", "SGE_EXECD_PORT", "SGE_CLUSTER_NAME")
+
+
+class GridEngine:
+    """Calls raise ManagerError, or UnavailableError if the qmaster does not answer."""
+
+    def __init__(self, settings: GridEngineSettings) -> None:
+        environment = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
+        self._programs = Programs("Grid Engine", settings.bin, settings.command_timeout, environment)
+        self._some = asyncio.Semaphore(_MOST_AT_ONCE)
+
+    async def queue(self) -> list[JobRow]:
+        """Return all jobs that have not ended."""
+        details = await self._details("*")
+        return commands.parse(await self._run(commands.states()), details)
+
+    async def _details(self, job: str) -> bytes:
+        with suppress(RefusedError):  # there is no such job; of "*", no job at all
+            return await self._run(commands.details(job))
+        return b""
+
+    async def job(self, job: str) -> JobRow | None:
+        """Return a job that has not ended, without its state; None: there is no such job."""
+        async with self._some:
+            rows = commands.parse_details(await self._details(job))
+        return rows[0] if rows else None
+
+    async def records(self, job: str) -> list[Record]:
+        """Return what accounting has of a job, the latest last."""
+        async with self._some:
+            with suppress(RefusedError):
+                return commands.parse_accounting(await self._run(commands.accounting(job)))
+        return []
+
+    async def slots(self) -> int:
+        """Return how many slots there are."""
+        return commands.parse_slots(await self._run(commands.slots()))
+
+    async def hold(self, job: str) -> None:
+        """Hold a job back from its next dispatch; RefusedError."""
+        await self._change(commands.hold(job))
+
+    async def let_come(self, job: str) -> None:
+        """End our hold of a job, if there is one."""
+        with suppress(RefusedError):
+            await self._change(commands.let_come(job))
+
+    async def cancel(self, job: str) -> None:
+        """End a job; do nothing if it has ended or is unknown."""
+        with suppress(RefusedError):
+            await self._change(commands.delete(job))
+
+    async def rerun(self, job: str) -> None:
+        """End a job's run, and queue it again; RefusedError."""
+        printed = await self._change(commands.rerun(job))
+        if commands.is_not_restartable(printed):
+            raise commands.failure("qmod", 0, printed)
+
+    async def name(self, job: str, words: Mapping[str, str]) -> None:
+        """Change the words of a job's context; RefusedError."""
+        await self._change(commands.change(job, words))
+
+    async def show(self, *argv: str) -> str:
+        """Return what a command prints."""
+        return (await self._run(list(argv))).decode(errors="replace")
+
+    async def _change(self, argv: list[str]) -> bytes:
+        async with self._some:
+            return await self._run(argv)
+
+    async def _run(self, argv: list[str]) -> bytes:
+        return await self._programs.run(argv, commands.failure)

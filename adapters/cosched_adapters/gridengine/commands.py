@@ -1,0 +1,207 @@
+"""Grid Engine's commands, and what they print, as pure functions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from xml.etree import ElementTree
+
+from cosched_adapters.manager import ManagerError, UnavailableError
+from cosched_adapters.mate_fields import RESOURCES
+
+RESCHEDULED = 25  # of a record of accounting: the job was queued again, it has not ended
+_SILENT = ("commlib error", "unable to contact qmaster", "unable to send message")
+_MOST_SAID = 200  # characters of an error message
+_SEPARATOR = "=" * 62
+
+
+class RefusedError(ManagerError):
+    """Grid Engine refuses a command: the job is unknown, or in no state for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """A job as qstat shows it; instants in seconds since 1970."""
+
+    job_id: str
+    owner: str = ""
+    name: str = ""
+    state: str = ""  # such as qw, hqw, r, dr; empty: not looked at
+    pending: bool = False
+    slots: int = 1
+    time_limit: int = 0  # seconds; 0: none
+    submitted_at: int = 0
+    account: str = ""
+    array: bool = False
+    words: Mapping[str, str] = field(default_factory=dict)  # those of its context that name a mate
+
+    @property
+    def deleted(self) -> bool:
+        """Whether it is about to end, since somebody has deleted it."""
+        return "d" in self.state
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record of accounting: a run of a job, or its end."""
+
+    failed: int
+    why: str
+    exit_status: int
+    started_at: int | None
+    ended_at: int | None
+
+
+# Commands
+
+
+def states() -> list[str]:
+    """The states of all jobs that have not ended."""
+    return ["qstat", "-xml", "-u", "*"]
+
+
+def details(job: str = "*") -> list[str]:
+    """What is known of a job; of all. After a crash of the qmaster its XML is not well-formed."""
+    return ["qstat", "-j", job]
+
+
+def slots() -> list[str]:
+    """The slots of all queues."""
+    return ["qstat", "-g", "c"]
+
+
+def accounting(job: str) -> list[str]:
+    """What a job's runs were."""
+    return ["qacct", "-j", job]
+
+
+def hold(job: str) -> list[str]:
+    """Hold a job back from its next dispatch."""
+    return ["qhold", "-h", "o", job]
+
+
+def let_come(job: str) -> list[str]:
+    """End that hold."""
+    return ["qrls", "-h", "o", job]
+
+
+def delete(job: str) -> list[str]:
+    """End a job."""
+    return ["qdel", job]
+
+
+def rerun(job: str) -> list[str]:
+    """End a job's run, and queue it again."""
+    return ["qmod", "-rj", job]
+
+
+def change(job: str, words: Mapping[str, str]) -> list[str]:
+    """Change a job's context; an empty value removes a word.
+
+    What is added comes first: the qmaster (8.1.9) dies of an order that removes a job's last word and then adds one.
+    """
+    given = ",".join(f"{name}={value}" for name, value in words.items() if value)
+    removed = ",".join(name for name, value in words.items() if not value)
+    return ["qalter", *(["-ac", given] if given else []), *(["-dc", removed] if removed else []), job]
+
+
+# What they print
+
+
+def failure(command: str, code: int, said: bytes) -> ManagerError:
+    """Return the error for a command that has failed. Most refusals are printed as output, not as errors."""
+    text = " ".join(said.decode(errors="replace").split())[:_MOST_SAID]
+    if any(words in text for words in _SILENT):
+        return UnavailableError(f"{command}: {text}")
+    return RefusedError(f"{command}: {text or f'refused (exit {code})'}")
+
+
+def is_not_restartable(printed: bytes) -> bool:
+    """Return whether qmod has refused to queue a job again (`qsub -r n`), which it says with the exit code 0."""
+    return b"is not restartable" in printed
+
+
+def parse(states: bytes, details: bytes) -> list[JobRow]:
+    """Return the jobs that have not ended, in the order of their dispatch. Of an array's tasks one is shown."""
+    known = {job["job_number"]: job for job in _blocks(details.decode(errors="replace"))}
+    return list(_rows(states, known))
+
+
+def _rows(states: bytes, known: Mapping[str, Mapping[str, str]]) -> Iterator[JobRow]:
+    try:
+        shown = ElementTree.fromstring(states)
+    except ElementTree.ParseError as error:
+        raise ManagerError(f"qstat has printed no XML: {error}") from None
+    told: set[str] = set()
+    for job in shown.iter("job_list"):
+        id = job.findtext("JB_job_number", "")
+        if id in known and id not in told:
+            told.add(id)
+            pending, granted = job.get("state") == "pending", _number(job.findtext("slots", ""))
+            yield _job(known[id], job.findtext("state", ""), granted, pending=pending)
+
+
+def parse_details(printed: bytes) -> list[JobRow]:
+    """Return jobs without their states."""
+    return [_job(job, "", 0, pending=False) for job in _blocks(printed.decode(errors="replace"))]
+
+
+def _blocks(printed: str) -> Iterator[dict[str, str]]:
+    for block in printed.split(_SEPARATOR):
+        lines = (line.partition(":") for line in block.splitlines() if line[:1].strip())
+        found = {name.strip(): value.strip() for name, _, value in lines}
+        if "job_number" in found:
+            yield found
+
+
+def _job(shown: Mapping[str, str], state: str, granted: int, *, pending: bool) -> JobRow:
+    limits = dict(pair.partition("=")[::2] for pair in shown.get("hard resource_list", "").split(","))
+    context = dict(pair.partition("=")[::2] for pair in shown.get("context", "").split(","))
+    account = shown.get("account", "")
+    return JobRow(
+        shown["job_number"],
+        shown.get("owner", ""),
+        shown.get("job_name", ""),
+        state,
+        pending,
+        granted or _number(shown.get("parallel environment", "").rpartition("range:")[2].partition("-")[0]) or 1,
+        _number(limits.get("h_rt", "")),
+        instant(shown.get("submission_time", "")) or 0,
+        "" if account == "sge" else account,  # what Grid Engine writes if there is none
+        "job-array tasks" in shown,
+        {name: context[name] for name in RESOURCES if name in context},
+    )
+
+
+def parse_slots(printed: bytes) -> int:
+    """Return how many slots all queues have."""
+    rows = [line.split() for line in printed.decode(errors="replace").splitlines()]
+    return sum(_number(row[5]) for row in rows if len(row) > 5 and row[5].isdecimal())
+
+
+def parse_accounting(printed: bytes) -> list[Record]:
+    """Return a job's records, the latest last."""
+    found = []
+    for block in printed.decode(errors="replace").split(_SEPARATOR):
+        pairs: Iterable[list[str]] = (line.split(None, 1) for line in block.splitlines())
+        shown = {pair[0]: pair[1].strip() for pair in pairs if len(pair) == 2}
+        if "failed" in shown:
+            code, _, why = shown["failed"].partition(":")
+            times = instant(shown.get("start_time", "")), instant(shown.get("end_time", ""))
+            found.append(Record(_number(code), why.strip(), _number(shown.get("exit_status", "")), *times))
+    return found
+
+
+def _number(text: str) -> int:
+    return int(text) if text.strip().isdecimal() else 0
+
+
+@lru_cache(maxsize=1 << 14)
+def instant(text: str) -> int | None:
+    """Return a date as ctime(3) writes it; each look has those of all jobs again, and to read them takes long."""
+    try:
+        return int(time.mktime(time.strptime(text, "%a %b %d %H:%M:%S %Y"))) or None
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,317 @@
+"""The Grid Engine manager handles jobs that name a mate: the queue's prolog is their gate, and qstat shows them.
+
+A chosen job has its slots, and its prolog blocks: users see it run, but its time has not begun. The prolog's end lets
+it start; with code 99 it is queued again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from cosched.core.protocol import Named
+from cosched.file_errors import reason_of
+from cosched_adapters.batch_system import BatchReport, BatchSystem, BatchSystemFactory, JobOutlook, Known, LoneJob
+from cosched_adapters.findings import Finding
+from cosched_adapters.gridengine.batch_job import BatchJob, Phase
+from cosched_adapters.gridengine.calls import GridEngine
+from cosched_adapters.gridengine.commands import JobRow, RefusedError
+from cosched_adapters.gridengine.ends import ended, gone, never_ran
+from cosched_adapters.gridengine.gates import Gate, Gates
+from cosched_adapters.gridengine.records import Records
+from cosched_adapters.gridengine.register import Register, known
+from cosched_adapters.gridengine.settings import GridEngineSettings, read_settings
+from cosched_adapters.gridengine.submitting import submit
+from cosched_adapters.manager import ManagerError, NoRequeueError, SlotsOnRecord, UnknownJobError
+from cosched_adapters.mate_fields import ADOPTABLE, WordError, find, is_adoptable, words
+from cosched_adapters.permissions import Account
+from cosched_adapters.programs import until_it_answers
+from cosched_adapters.tasks import OwnTasks
+from cosched_adapters.watch import Watch
+from cosched_adapters.watched import WatchedQueue, wait_for_offer
+
+OTHERS_TURN = 4.0  # seconds for which a released job is held back, so that others get its slots offered first
+_ACCOUNTED = 30.0  # seconds after which accounting has a job's end, or never will
+_MOST_LOOKS = 60  # at a job that is about to be gone; then it is looked at with all others
+_LEAD = 0.05  # seconds that a prolog needs to hear an instant
+_LOG = logging.getLogger(__name__)
+
+
+class GridEngineManager(WatchedQueue, BatchSystem):
+    """See `adapters.batch_system`. An offered job has its slots, and waits in its prolog."""
+
+    mate_field = "pair, mate or group context"
+    start_lead = _LEAD
+
+    def __init__(self, settings: GridEngineSettings) -> None:
+        self.settings = settings
+        self._engine = GridEngine(settings)
+        self._tasks = OwnTasks(_LOG, logging.WARNING)
+        self._reports: asyncio.Queue[BatchReport] = asyncio.Queue()
+        self._records = Records(settings.records)
+        self._register = Register(self._reports.put_nowait, self._now, self._records)
+        self._watch = Watch(self._look, settings.poll_interval)
+        self._gates = Gates(settings.hook_socket, self._hear, self._gone, self._ending)
+
+    async def open(self) -> dict[str, Known]:
+        """See the protocol; serves the prologs."""
+        self._nodes = await self._engine.slots()
+        for kept in self._records.open():
+            self._register.take_up(kept, find(kept.words))
+        await self._look()
+        while not self._reports.empty():  # it only repeats what `open` returns
+            self._reports.get_nowait()
+            self._reports.task_done()
+        for job in self._register.jobs.values():
+            if job.kept.held_back:
+                self._come_again(job, self.settings.backoff)
+        where = self.settings.hook_socket
+        try:
+            self._gates.open()
+        except OSError as error:
+            raise ManagerError(f"the prologs cannot be served at {where}: {reason_of(error, where)}") from error
+        self._tasks.begin(self._watch.run())
+        self._watch.hint()
+        return known(self._register.jobs.values())
+
+    def outlooks(self) -> dict[str, JobOutlook]:
+        return self._register.outlooks()
+
+    # Orders
+
+    async def start(self, job_id: str, at: float | None = None) -> bool:
+        """See the protocol. What the prolog is told is on disk before."""
+        job = self._register.jobs.get(job_id)
+        if job is None or job.phase is not Phase.OFFERED or job.gate is None:
+            return False
+        gate, job.gate = job.gate, None
+        self._register.let_go(job, gate.run, time.time() if at is None else at)
+        gate.start(at, job.finding)
+        self._tasks.begin(self._tell_started(job, gate.run))
+        return True
+
+    async def _tell_started(self, job: BatchJob, run: str) -> None:
+        await asyncio.sleep((job.kept.started or 0.0) - time.time())
+        if job.phase is Phase.RUNNING and job.kept.run == run:
+            self._register.tell_started(job)
+
+    async def let_find(self, job_id: str, finding: Mapping[str, str]) -> None:
+        """See the protocol: the prolog adds them to the job's own variables."""
+        self._of(job_id).finding = dict(finding)
+
+    async def give_back(self, job_id: str, backoff: float | None = None, offer: int | None = None) -> bool:
+        """See the protocol; continues if the caller is cancelled."""
+        pause = self.settings.backoff if backoff is None else backoff
+        return await self._tasks.finish(self._give_back(self._of(job_id), pause, offer))
+
+    async def release(self, job_id: str, offer: int | None = None) -> bool:
+        """See the protocol; continues if the caller is cancelled."""
+        return await self._tasks.finish(self._give_back(self._of(job_id), OTHERS_TURN, offer))
+
+    async def _give_back(self, job: BatchJob, pause: float, offer: int | None) -> bool:
+        """Hold the job back, then let its prolog end with 99: else Grid Engine would offer it again at once."""
+        async with job.order:
+            if job.phase is not Phase.OFFERED or offer not in (None, job.number):
+                return False
+            number, gate = job.number, job.gate
+            job.kept.held_back = True
+            self._records.keep(job.kept)
+            await until_it_answers(lambda: self._engine.hold(job.job_id))
+            self._come_again(job, pause)
+            if job.offered_as != number or gate is None:
+                return False
+            job.phase, job.gate, job.changed = Phase.QUEUED, None, self._now()
+            gate.requeue()
+            await self._until_queued(job)
+        return True
+
+    async def _until_queued(self, job: BatchJob) -> None:
+        """Wait until Grid Engine has queued the job again, or it has ended."""
+        while job.phase is Phase.QUEUED:
+            with_states = await until_it_answers(self._engine.queue)
+            row = next((row for row in with_states if row.job_id == job.job_id), None)
+            if row is None or row.pending:
+                break
+            await asyncio.sleep(0.1)
+        job.changed = self._now()
+
+    def _come_again(self, job: BatchJob, pause: float) -> None:
+        """End our hold after a pause."""
+        if job.coming is not None:
+            job.coming.cancel()
+        job.coming = self._tasks.begin(self._come(job, pause))
+
+    async def _come(self, job: BatchJob, pause: float) -> None:
+        await asyncio.sleep(pause)
+        await until_it_answers(lambda: self._let_come(job))
+
+    async def _let_come(self, job: BatchJob) -> None:
+        if job.kept.held_back:
+            await self._engine.let_come(job.job_id)
+            job.kept.held_back = False
+            if job.job_id in self._register.jobs:
+                self._records.keep(job.kept)
+
+    async def requeue(self, job_id: str) -> None:
+        """See the protocol."""
+        job = self._of(job_id)
+        if job.phase is Phase.RUNNING:
+            try:
+                await self._engine.rerun(job_id)
+            except RefusedError as error:
+                raise NoRequeueError(f"job {job_id} cannot be queued again by Grid Engine: {error}") from None
+            self._watch.hint()
+
+    async def try_start(self, job_id: str, patience: float | None = None) -> int:
+        job = self._of(job_id)
+        if job.phase in (Phase.QUEUED, Phase.CHOSEN):
+            limit = self.settings.try_patience if patience is None else patience
+            await wait_for_offer(job, limit, lambda: self.hasten(job_id), lambda: self._register.report_offer(job))
+        return job.offered_as
+
+    async def hasten(self, job_id: str) -> None:
+        job = self._of(job_id)
+        if job.coming is not None:
+            job.coming.cancel()
+        await self._let_come(job)
+
+    async def cancel(self, job_id: str) -> None:
+        """See the protocol. The prolog of a deleted job must end by itself."""
+        job = self._of(job_id)
+        if job.phase is Phase.ENDED:
+            return
+        await self._engine.cancel(job_id)
+        job.kept.deleted = True
+        self._records.keep(job.kept)
+        self._watch.hint()
+
+    async def forget(self, job_id: str) -> None:
+        self._register.forget(job_id)
+
+    # Mates
+
+    async def adopt(self, job_id: str, named: Named, may: Callable[[LoneJob], bool]) -> bool:
+        """See the protocol: the job's context names the mate."""
+        if not self._register.names_no_mate(job_id):
+            return False
+        for row in await self._engine.queue():
+            if row.job_id == job_id and row.pending and not row.array and may(_lone(row)):
+                given = _words(named, None) | ({ADOPTABLE: ""} if ADOPTABLE in row.words else {})
+                await self._engine.name(job_id, given)
+                return await self.look()
+        return False
+
+    async def relink(self, job_id: str, named: Named) -> None:
+        await self._name(self._of(job_id), named)
+
+    async def part(self, job_id: str) -> None:
+        await self._name(self._of(job_id), None)
+
+    async def _name(self, job: BatchJob, named: Named | None) -> None:
+        given = _words(named, job.named)
+        self._register.name(job, named, given)
+        await self._engine.name(job.job_id, given)
+
+    async def examine(self, service: Account, *, serving: bool, slots: SlotsOnRecord = dict) -> list[Finding]:  # noqa: ARG002
+        from cosched_adapters.gridengine.doctor import examine  # a service does not need it
+
+        return await examine(self.settings, service)
+
+    async def close(self) -> None:
+        """Stop watching. Prologs wait for the next service."""
+        await self._tasks.close()
+        self._watch.close()
+        await self._gates.close()
+
+    def _of(self, job_id: str) -> BatchJob:
+        job = self._register.jobs.get(job_id)
+        if job is None:
+            raise UnknownJobError(f"no job {job_id[:64]!a} with a mate is known to Grid Engine")
+        return job
+
+    # Gates and looks at the queue
+
+    def _hear(self, gate: Gate) -> None:
+        self._tasks.begin(self._asked(gate))
+
+    async def _asked(self, gate: Gate) -> None:
+        """A prolog asks: what its job names now counts."""
+        row = await until_it_answers(lambda: self._engine.job(gate.job_id))
+        while row is not None and row.words and not self._register.knows(gate.job_id) and gate.waits:
+            await self._watch.fresh()
+        if not gate.waits:
+            return
+        job = self._register.jobs.get(gate.job_id)
+        if job is None and row is not None and row.words:
+            job = self._register.learn(row)  # it has been given a mate since the last look
+        elif job is not None and row is not None:
+            self._register.follow_words(job, row)
+        if job is None:
+            gate.start()
+        else:
+            self._register.offered(job, gate)
+
+    def _gone(self, gate: Gate) -> None:
+        if self._register.gone(gate) is not None:
+            self._watch.hint()
+
+    async def _look(self) -> None:
+        began = self._now()
+        rows = await self._engine.queue()
+        for job in self._register.missing(rows, began):
+            await self._miss(job)
+        self._register.see(rows, began)  # afterwards: a new job may have the mate of one that has ended
+        for job in list(self._register.jobs.values()):
+            if job.kept.deleted and job.phase is not Phase.ENDED:
+                if job.gate is not None:
+                    job.gate.start()  # it does not start: Grid Engine waits for the prolog only, and ends it
+                self._ending(job.job_id)
+
+    def _ending(self, job_id: str) -> None:
+        """A job is about to be gone: look until it is."""
+        job = self._register.jobs.get(job_id)
+        if job is not None and not job.ending:
+            job.ending = True
+            self._tasks.begin(self._until_gone(job))
+
+    async def _until_gone(self, job: BatchJob) -> None:
+        for _ in range(_MOST_LOOKS):
+            await self._watch.fresh()
+            if job.phase is Phase.ENDED:
+                break
+        job.ending = False
+
+    async def _miss(self, job: BatchJob) -> None:
+        """A job is not in the queue any more."""
+        if job.phase is not Phase.RUNNING and not job.kept.run:
+            self._register.ended(job, never_ran(job.job_id))
+            return
+        end = ended(job.kept, await self._engine.records(job.job_id))
+        job.missed = job.missed or self._now()
+        if end is None and self._now() < job.missed + _ACCOUNTED:
+            self._ending(job.job_id)
+        else:
+            self._register.ended(job, end or gone(job.kept))
+
+
+def _words(named: Named | None, before: Named | None) -> dict[str, str]:
+    """Return the words of a context that name this mate; ValueError."""
+    try:
+        return words(named, before)
+    except WordError as error:
+        raise ValueError(str(error)) from None
+
+
+def _lone(row: JobRow) -> LoneJob:
+    return LoneJob(row.owner, is_adoptable(row.words), "h" in row.state)
+
+
+def _make(domain: str, directory: Path, settings: Mapping[str, object]) -> GridEngineManager:  # noqa: ARG001
+    """Make the manager; SettingError."""
+    return GridEngineManager(read_settings(directory, settings))
+
+
+create = BatchSystemFactory(_make, submit, can_group=True)  # entry point of `cosched.adapters`

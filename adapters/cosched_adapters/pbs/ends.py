@@ -1,0 +1,46 @@
+"""How a PBS job has ended, translated into our reports."""
+
+from __future__ import annotations
+
+import time
+
+from cosched_adapters.manager import End, Ended
+from cosched_adapters.pbs.commands import JobRow
+
+SECOND = 1_000_000_000  # nanoseconds
+_DELETED = 91  # substate
+_SIGNALLED = (256, 128)  # what is added to the signal that has ended a job: by PBS, by its shell
+_OF_PBS = {-29: (End.TIMEOUT, ""), -4: (End.UNSTARTED, "it could not be started"), -1: (End.UNSTARTED, "")}
+
+
+def ended(row: JobRow, started_at: float | None = None) -> Ended:
+    """Return the report of a job that qstat shows as finished; `started_at`: as we know it, seconds since 1970."""
+    began = started_at if row.started_at is None else row.started_at
+    code, signal = row.exit_code, _signal(row.exit_code)
+    how, reason = End.EXITED, ""
+    if row.substate == _DELETED or code is None:
+        how = End.CANCELLED
+    elif code < 0:
+        how, reason = _OF_PBS.get(code, (End.LOST, f"PBS says {code}"))
+    elif signal is not None:
+        how = End.SIGNALLED
+    return Ended(
+        row.job_id,
+        how,
+        round((row.ended_at or time.time()) * SECOND),
+        started_at=round(began * SECOND) if began is not None else None,
+        exit_code=code if how is End.EXITED else None,
+        signal=signal if how is End.SIGNALLED else None,
+        reason=reason,
+    )
+
+
+def _signal(code: int | None) -> int | None:
+    return next((code - base for base in _SIGNALLED if code is not None and code > base), None)
+
+
+def gone(job_id: str, started_at: float | None) -> Ended:
+    """Return the report for a job that PBS has forgotten before we saw its end."""
+    ran = round(started_at * SECOND) if started_at is not None else None
+    reason = "PBS does not know it any more"
+    return Ended(job_id, End.LOST, round(time.time() * SECOND), started_at=ran, reason=reason)

@@ -1,0 +1,146 @@
+"""The server for PBS's hook, which asks whether a job may run, and tells of others' doings. It never waits for us long.
+
+Lines as in `hook_lines`; a connection has one request and one answer.
+
+    runjob    job vnodes owner name requestor account project    the server is about to run a job on nodes
+              [pair|mate|group] [or_alone] [ends_with] [fail_together] [if_requeued] [together_for]
+    queued                                                       a user has submitted or changed a job
+    changing  job                                                its resources or its queue are about to change
+    ended     job                                                a job has ended
+
+The answer is `accept`, or `reject` with `why`, one line for the job's comment and for the user. `accept` to `runjob`
+has the variables by which the job finds its mates. The hook asks about a job that names no mate only while the file
+SOCKET.kept exists: nodes are kept for some job.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from cosched.sockets.accepting import user_of
+from cosched_adapters.hook_lines import Fields, LineError, decode, encode
+from cosched_adapters.hook_socket import HookSocket, Over
+from cosched_adapters.mate_fields import RESOURCES
+from cosched_adapters.pbs import commands
+
+KEPT = ".kept"
+_FIRST_LINE = 2.0  # seconds within which a connection must send its line
+_LONGEST_LINE = 1 << 22  # bytes: a job may have thousands of vnodes
+_ROOT = 0  # pbs_server runs as root
+_ONLY_ROOT = 0o600  # mode of the socket: it is the service's own user's, and root may do all
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A job that the server is about to run."""
+
+    job_id: str
+    array: bool
+    vnodes: str
+    owner: str
+    name: str
+    requestor: str  # "Scheduler", or who has called qrun
+    resources: Fields
+    account: str | None = None  # which it is charged to; None: an older hook, which does not tell
+
+
+class HookServer:
+    """Serves the hook on the Unix socket `path`, in an existing folder.
+
+    `on_run` and `on_change` return None if the job may run or be changed, else why not. `on_queued` and `on_ended` are
+    hints. `keeping`: whether nodes are kept for a job; `open` and `on_run` may change that to true. `finding` returns
+    the variables for a job that may run.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        on_run: Callable[[Asked], str | None],
+        on_change: Callable[[str], str | None],
+        on_queued: Callable[[], None],
+        on_ended: Callable[[str], None],
+        keeping: Callable[[], bool],
+        finding: Callable[[str], Fields],
+    ) -> None:
+        self._kept = path.with_name(path.name + KEPT)
+        self._keeping = keeping
+        self._finding = finding
+        self._on_run = on_run
+        self._on_change = on_change
+        self._on_queued = on_queued
+        self._on_ended = on_ended
+        self._socket = HookSocket(path, {_ROOT}, _ONLY_ROOT, self._protocol)
+
+    async def open(self) -> None:
+        """Start listening. OSError: the folder cannot be used, or another process serves this socket."""
+        self._socket.open()
+        self._mark()
+
+    async def close(self) -> None:
+        """Stop listening: jobs start from now on as if there were no service."""
+        await self._socket.close()
+
+    def _protocol(self, over: Over) -> asyncio.Protocol:
+        reader = asyncio.StreamReader(_LONGEST_LINE)
+        return asyncio.StreamReaderProtocol(reader, partial(self._serve, over))
+
+    async def _serve(self, over: Over, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        uid = user_of(writer.get_extra_info("socket"))
+        try:
+            async with asyncio.timeout(_FIRST_LINE):
+                if line := await reader.readline():
+                    writer.write(self._answer(uid, line.rstrip(b"\n")))
+                writer.close()
+                await writer.wait_closed()
+        except (OSError, TimeoutError, ValueError, LineError) as error:
+            self._socket.complain(uid, str(error) or "no line")
+        finally:
+            over()
+
+    def _mark(self) -> None:
+        """Tell the hook whether nodes are kept, before it hears the answer."""
+        if self._keeping():
+            self._kept.touch()
+        else:
+            self._kept.unlink(missing_ok=True)
+
+    def _answer(self, uid: int, line: bytes) -> bytes:
+        if uid != _ROOT:
+            raise LineError(f"user {uid} is not root")
+        verb, fields = decode(line)
+        if verb == "runjob":
+            asked = _asked(fields)
+            why = self._on_run(asked)
+            self._mark()
+            return _verdict(why, self._finding(asked.job_id) if why is None else None)
+        if verb == "changing":
+            return _verdict(self._on_change(commands.job_number(fields.get("job", ""))))
+        if verb == "ended":
+            self._on_ended(commands.job_number(fields.get("job", "")))
+        elif verb == "queued":
+            self._on_queued()
+        else:
+            raise LineError("unknown verb")
+        return encode("accept")
+
+
+def _verdict(why: str | None, fields: Fields | None = None) -> bytes:
+    return encode("accept", fields) if why is None else encode("reject", {"why": why})
+
+
+def _asked(fields: Fields) -> Asked:
+    id = fields.get("job", "")
+    return Asked(
+        commands.job_number(id),
+        commands.is_array(id),
+        fields.get("vnodes", ""),
+        fields.get("owner", ""),
+        fields.get("name", ""),
+        fields.get("requestor", ""),
+        {name: fields[name] for name in RESOURCES if name in fields},
+        commands.account(fields["account"], fields.get("project", "")) if "account" in fields else None,
+    )

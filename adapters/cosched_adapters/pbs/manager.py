@@ -1,0 +1,348 @@
+"""The PBS manager handles jobs that name a mate: the server's hook offers them, and qstat shows them.
+
+PBS has no state in which a chosen job waits with its nodes. So the hook rejects the job, and every other job that would
+get one of these nodes. If the answer takes longer than `guard`, the nodes are taken offline, with the job on record
+there: so they stay the job's even if the service or the server restarts. `qrun -H` starts it on exactly these nodes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from cosched.core.protocol import Named
+from cosched.file_errors import reason_of
+from cosched_adapters.batch_system import (
+    BatchReport,
+    BatchSystem,
+    BatchSystemFactory,
+    Foreseen,
+    JobOutlook,
+    Known,
+    LoneJob,
+    NodeState,
+)
+from cosched_adapters.findings import Finding
+from cosched_adapters.manager import ManagerError, NoRequeueError, SlotsOnRecord, UnknownJobError
+from cosched_adapters.mate_fields import ADOPTABLE, WordError, is_adoptable, words
+from cosched_adapters.pbs import commands
+from cosched_adapters.pbs.batch_job import BatchJob, Phase
+from cosched_adapters.pbs.calls import Pbs
+from cosched_adapters.pbs.ends import ended, gone
+from cosched_adapters.pbs.held_nodes import HeldNodes
+from cosched_adapters.pbs.hook_server import HookServer
+from cosched_adapters.pbs.prospects import foresee, state_of
+from cosched_adapters.pbs.register import Register, known
+from cosched_adapters.pbs.settings import PbsSettings, read_settings
+from cosched_adapters.pbs.start_notice import StartNotice
+from cosched_adapters.pbs.submitting import submit
+from cosched_adapters.permissions import Account
+from cosched_adapters.programs import until_it_answers
+from cosched_adapters.slices import Slices
+from cosched_adapters.tasks import OwnTasks
+from cosched_adapters.watch import Watch
+from cosched_adapters.watched import WatchedQueue, wait_for_offer
+
+OTHERS_TURN = 2.0  # seconds that a released job is turned away, so that others get its nodes offered first
+_UNTIL_ORDERED = 0.01  # seconds from an agreement to the order to start
+_LOG = logging.getLogger(__name__)
+
+
+class PbsManager(WatchedQueue, BatchSystem):
+    """See `adapters.batch_system`. An offered job waits in the queue, by the hook's word, until an order comes."""
+
+    mate_field = "pair, mate or group resource"
+
+    def __init__(self, settings: PbsSettings) -> None:
+        self.settings = settings
+        self._pbs = Pbs(settings)
+        self._tasks = OwnTasks(_LOG, logging.WARNING)
+        self._reports: asyncio.Queue[BatchReport] = asyncio.Queue()
+        self._register = Register(
+            self._reports.put_nowait,
+            self._now,
+            lambda job: self._held.keep(job),
+            ask_again=lambda: self._tasks.begin(self._schedule_later(0)),
+            look=lambda: self._watch.hint(),
+        )
+        self._watch = Watch(self._look, settings.poll_interval)
+        heard = self._register.asked, self._changing, self._watch.hint, self._ended
+        self._hooks = HookServer(settings.hook_socket, *heard, self._register.keeps_nodes, self._register.finding)
+        self._held = HeldNodes(self._pbs, self._tasks, self._now, settings.guard, self._withdraw)
+        self._notice = StartNotice(settings.start_lead)
+
+    @property
+    def start_lead(self) -> float:
+        """See the protocol: as the last starts took."""
+        return min(self.settings.start_lead, self._notice.seconds + _UNTIL_ORDERED)
+
+    async def open(self) -> dict[str, Known]:
+        """See the protocol; serves the hook."""
+        nodes = await self._pbs.nodes()
+        self._nodes = len(nodes)
+        rows = await self._pbs.history()
+        for row in rows:
+            job = self._register.learn(row)
+            if job is not None and row.state == "F":
+                self._register.ended(job, ended(row))
+        while not self._reports.empty():  # it only repeats what `open` returns
+            self._reports.get_nowait()
+            self._reports.task_done()
+        self._held.take_up(nodes, self._register)
+        try:
+            await self._hooks.open()
+        except OSError as error:
+            where = self.settings.hook_socket
+            raise ManagerError(f"the hook cannot be served at {where}: {reason_of(error, where)}") from error
+        self._tasks.begin(self._watch.run())
+        self._watch.hint()
+        self._tasks.begin(self._schedule_later(0))  # PBS offers again what an earlier service did not keep
+        return {job.job_id: known(job) for job in self._register.jobs.values()}
+
+    def outlooks(self) -> dict[str, JobOutlook]:
+        return self._register.outlooks()
+
+    async def node_states(self) -> dict[str, NodeState]:
+        return {node.name: state_of(node) for node in await self._pbs.nodes()}
+
+    async def foresee(self, nodes: int, seconds: int, names: Sequence[str]) -> Foreseen:
+        rows, queue = await asyncio.gather(self._pbs.nodes(), self._pbs.queue())
+        return foresee(nodes, seconds, names, rows, queue, int(time.time()))
+
+    # Orders
+
+    async def start(self, job_id: str, at: float | None = None) -> bool:
+        """See the protocol. A job that cannot be started now is reported as withdrawn."""
+        job = self._register.jobs.get(job_id)
+        if job is None or job.phase is not Phase.OFFERED:
+            return False
+        starting = self._tasks.begin(self._start(job, at, job.number))
+        if at is None:
+            await asyncio.shield(starting)
+        return True
+
+    async def let_find(self, job_id: str, finding: Mapping[str, str]) -> None:
+        """See the protocol: the hook adds them to the job's own variables."""
+        self._of(job_id).finding = dict(finding)
+
+    async def _start(self, job: BatchJob, at: float | None, offer: int) -> None:
+        """Start a job on the nodes of this offer."""
+        async with job.order:
+            if at is not None:
+                await asyncio.sleep(at - self._notice.seconds - time.time())
+            if job.offered_as != offer:
+                return
+            job.admitted = True
+            try:
+                await self._run(job)
+            finally:
+                job.admitted = False
+                self._held.free(job)
+
+    async def _run(self, job: BatchJob) -> None:
+        began = self._now()
+        try:
+            await until_it_answers(lambda: self._pbs.run(job.job_id, job.vnodes))
+        except UnknownJobError:  # it has ended
+            self._watch.hint()
+        except ManagerError as error:
+            await self._not_run(job, error)
+        else:
+            self._notice.note(self._now() - began)
+            self._register.runs(job, time.time())
+
+    async def _not_run(self, job: BatchJob, error: ManagerError) -> None:
+        """qrun has failed; it fails too for a job that runs already: an earlier call had no answer, or PBS was faster.
+
+        The scheduler may start it on its nodes as soon as it is admitted.
+        """
+        rows = await until_it_answers(lambda: self._pbs.details([job.job_id]))
+        if any(row.state in ("R", "E") or (row.state == "F" and row.started_at is not None) for row in rows):
+            self._register.runs(job, time.time())
+            self._watch.hint()  # perhaps it has even ended
+            return
+        _LOG.warning("job %s cannot be started on its nodes: %s", job.job_id, error)
+        self._withdraw(job)
+
+    async def give_back(self, job_id: str, backoff: float | None = None, offer: int | None = None) -> bool:
+        """See the protocol; continues if the caller is cancelled."""
+        pause = self.settings.backoff if backoff is None else backoff
+        return await self._tasks.finish(self._give_back(self._of(job_id), pause, offer))
+
+    async def release(self, job_id: str, offer: int | None = None) -> bool:
+        """See the protocol; continues if the caller is cancelled."""
+        return await self._tasks.finish(self._give_back(self._of(job_id), OTHERS_TURN, offer))
+
+    async def _give_back(self, job: BatchJob, pause: float, offer: int | None) -> bool:
+        async with job.order:
+            if job.phase is not Phase.OFFERED or offer not in (None, job.number):
+                return False
+            self._register.give_back(job, self._now() + pause)
+            self._held.free(job)
+        self._tasks.begin(self._schedule_later(pause))
+        return True
+
+    async def requeue(self, job_id: str) -> None:
+        """See the protocol."""
+        job = self._of(job_id)
+        for row in await self._pbs.details([job_id]):
+            if row.state in ("R", "S") and not row.rerunnable:
+                raise NoRequeueError(f"job {job.job_id} cannot be queued again by PBS (qsub -r n)")
+            if row.state in ("R", "S"):
+                await self._pbs.rerun(job_id)
+        self._watch.hint()
+
+    async def try_start(self, job_id: str, patience: float | None = None) -> int:
+        job = self._of(job_id)
+        if job.phase is Phase.QUEUED:
+            limit = self.settings.try_patience if patience is None else patience
+            await wait_for_offer(job, limit, lambda: self.hasten(job_id), lambda: self._register.report_offer(job))
+        return job.offered_as
+
+    async def hasten(self, job_id: str) -> None:
+        self._of(job_id).turned_away = 0.0
+        await self._pbs.schedule()
+
+    async def cancel(self, job_id: str) -> None:
+        await self._pbs.cancel(self._of(job_id).job_id)
+        self._watch.hint()
+
+    async def forget(self, job_id: str) -> None:
+        self._register.forget(job_id)
+
+    # Mates
+
+    async def adopt(self, job_id: str, named: Named, may: Callable[[LoneJob], bool]) -> bool:
+        """See the protocol: the job's resources name the mate."""
+        if not self._register.names_no_mate(job_id):
+            return False
+        for row in await self._pbs.details([job_id]):
+            if row.state in ("Q", "H", "W") and not row.array and may(_lone(row)):
+                await self._name(job_id, named, {ADOPTABLE: ""} if ADOPTABLE in row.resources else {})
+                await self.look()
+                return True
+        return False
+
+    async def relink(self, job_id: str, named: Named) -> None:
+        job = self._of(job_id)
+        before = job.named
+        self._register.name(job, named)
+        await self._name(job_id, named, before=before)
+
+    async def part(self, job_id: str) -> None:
+        job = self._of(job_id)
+        before = job.named
+        self._register.name(job, None)
+        await self._pbs.alter(job_id, words(None, before))
+
+    async def _name(
+        self, job_id: str, named: Named, also: Mapping[str, str] = MappingProxyType({}), before: Named | None = None
+    ) -> None:
+        try:
+            resources = words(named, before)
+        except WordError as error:
+            raise ValueError(str(error)) from None
+        await self._pbs.alter(job_id, {**resources, **also})
+
+    async def examine(self, service: Account, *, serving: bool, slots: SlotsOnRecord = dict) -> list[Finding]:  # noqa: ARG002
+        from cosched_adapters.pbs.doctor import examine  # a service does not need it
+
+        return await examine(self.settings, service, serving=serving)
+
+    async def close(self) -> None:
+        """Stop watching. Held nodes stay offline for their jobs; the next service goes on with them."""
+        await self._tasks.close()
+        await self._pbs.close()
+        self._watch.close()
+        await self._hooks.close()
+
+    async def _schedule_later(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        await until_it_answers(self._pbs.schedule)
+
+    def _of(self, job_id: str) -> BatchJob:
+        job = self._register.jobs.get(job_id)
+        if job is None:
+            raise UnknownJobError(f"no job {job_id[:64]!a} with a mate is known to PBS")
+        return job
+
+    # Looks at the queue
+
+    def _changing(self, job_id: str) -> str | None:
+        """A user is about to change a job: the nodes that are kept for it may not fit it any more."""
+        job = self._register.jobs.get(job_id)
+        if job is None or job.phase is not Phase.OFFERED:
+            return None
+        if job.admitted:
+            return "the job is being started"
+        self._withdraw(job)
+        return None
+
+    def _ended(self, job_id: str) -> None:
+        if job_id in self._register.jobs:
+            self._tasks.begin(self._look_at(job_id))
+
+    async def _look_at(self, job_id: str) -> None:
+        """A job has ended, as the hook says: look at this one; PBS may not have written it down yet."""
+        try:
+            rows = await self._pbs.details([job_id])
+        except ManagerError:
+            rows = []
+        ends = [row for row in rows if row.state == "F"]
+        job = self._register.jobs.get(job_id)
+        if job is not None and ends:
+            self._miss(job, ends[0])
+        elif job is not None:
+            self._watch.hint()
+
+    async def _look(self) -> None:
+        began = self._now()
+        rows = await self._pbs.queue()
+        if missing := self._register.missing(rows, began):
+            found = {row.job_id: row for row in await self._pbs.details(missing)}
+            for job_id in missing:
+                self._miss(self._register.jobs[job_id], found.get(job_id))
+        await self._learn(rows)
+        self._register.see(rows, began)  # afterwards: a new job may have the mate of one that has ended
+        if self._register.namesakes:
+            self._register.namesakes.clear()
+            self._tasks.begin(self._schedule_later(0))
+        for job in self._register.held_back(rows, began):
+            self._withdraw(job)
+        await self._held.check(list(self._register.jobs.values()))
+
+    async def _learn(self, rows: Sequence[commands.JobRow]) -> None:
+        """Take up the jobs that are not known yet, which may be many."""
+        slices = Slices()
+        for row in rows:
+            if row.job_id not in self._register.jobs and not self._register.names_no_mate(row.job_id):
+                self._register.learn(row)
+            await slices.pause()
+
+    def _miss(self, job: BatchJob, row: commands.JobRow | None) -> None:
+        """A job is not in the queue any more."""
+        if row is not None and row.state != "F":
+            return
+        self._register.ended(job, gone(job.job_id, job.started) if row is None else ended(row, job.started))
+        self._held.free(job)
+
+    def _withdraw(self, job: BatchJob) -> None:
+        """A job has lost what was kept for it."""
+        self._held.free(job)
+        self._register.withdraw(job)
+
+
+def _lone(row: commands.JobRow) -> LoneJob:
+    return LoneJob(row.owner, is_adoptable(row.resources), row.state == "H")
+
+
+def _make(domain: str, directory: Path, settings: Mapping[str, object]) -> PbsManager:  # noqa: ARG001
+    """Make the manager; SettingError."""
+    return PbsManager(read_settings(directory, settings))
+
+
+create = BatchSystemFactory(_make, submit, can_group=True, names_nodes=True)  # entry point of `cosched.adapters`

@@ -1,0 +1,94 @@
+"""How `cosched submit` submits jobs to PBS: it runs qsub as the calling user, whose `#PBS` lines count."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cosched.core.protocol import Named
+from cosched.errors import InputError
+from cosched_adapters.batch_system import Accepted, Submission
+from cosched_adapters.manager import ManagerError
+from cosched_adapters.mate_fields import ADOPTABLE, WordError, words
+from cosched_adapters.mate_words import asked_mate, option_of
+from cosched_adapters.pbs import commands
+
+
+def submit(submission: Submission) -> Accepted:
+    """Submit a job by qsub: see `BatchSystemFactory.submit`. The hook tells the user what is wrong with a mate."""
+    given = submission.options
+    if submission.arguments:
+        raise InputError(submission.path, None, "qsub passes no arguments to a script")
+    if given.get("comment") is not None:
+        raise InputError("--comment", None, "qsub sets no comment")
+    argv = ["qsub", *_options(given), *_named(asked_mate(submission.domain, submission.peers, given))]
+    argv += ["-l", commands.resource(ADOPTABLE, "true")] if given.get("adoptable") else []
+    environment = dict(os.environ) if submission.config is None else {**os.environ, "PBS_CONF_FILE": submission.config}
+    job_id = _qsub(argv, submission.script, given.get("directory"), environment)
+    return Accepted(job_id, _names_mate(job_id, environment))
+
+
+def _options(given: Mapping[str, Any]) -> list[str]:
+    options: list[str] = []
+    if not isinstance(given.get("nodes", 1), int):
+        raise InputError("--nodes", None, f"{given['nodes']} is a range: a job of PBS has one number of nodes")
+    if given.get("nodelist") is not None:
+        options += ["-l", f"select={_vnodes(given['nodelist'], given.get('nodes'))}"]
+    elif "nodes" in given:
+        options += ["-l", f"select={given['nodes']}", "-l", "place=scatter"]
+    if given.get("time_limit") is not None:
+        options += ["-l", f"walltime={given['time_limit']}"]
+    if given.get("name") is not None:
+        options += ["-N", given["name"]]
+    if "export" in given:
+        options += _environment(given["export"])
+    return [*options, "-h"] if given.get("hold") else options
+
+
+def _vnodes(nodelist: str, nodes: int | None) -> str:
+    """Return the chunks of a job that has these vnodes; InputError."""
+    names = nodelist.split(",")
+    if nodes not in (None, len(names)):
+        raise InputError("--nodelist", None, f"names {len(names)} of the {nodes} nodes of --nodes: PBS wants them all")
+    return "+".join(f"1:vnode={name}" for name in names)
+
+
+def _environment(export: str) -> list[str]:
+    """Return qsub's options for an environment: ALL, NONE, or variables by name."""
+    names = [name for name in export.split(",") if name not in ("ALL", "NONE")]
+    return [*(["-V"] if "ALL" in export.split(",") else []), *(["-v", ",".join(names)] if names else [])]
+
+
+def _named(named: Named | None) -> list[str]:
+    if named is None:
+        return []
+    try:
+        resources = words(named)
+    except WordError as error:
+        raise InputError(option_of(named), None, str(error)) from None
+    return [word for name, value in resources.items() if value for word in ("-l", commands.resource(name, value))]
+
+
+def _qsub(argv: Sequence[str], script: bytes, directory: str | None, environment: Mapping[str, str]) -> str:
+    try:
+        done = subprocess.run(argv, input=script, capture_output=True, check=False, cwd=directory, env=environment)
+    except FileNotFoundError:
+        raise ManagerError("qsub is not found in PATH; jobs of this domain are submitted with it") from None
+    except (OSError, ValueError) as error:
+        raise ManagerError(f"qsub cannot be run: {getattr(error, 'strerror', None) or error}") from None
+    said = " ".join(done.stderr.decode(errors="replace").split())
+    if done.returncode != 0:
+        raise ManagerError(said or f"qsub: exit {done.returncode}")
+    try:
+        return commands.job_number(done.stdout.decode(errors="replace").strip())
+    except ValueError as error:
+        raise ManagerError(f"qsub has printed {error}") from None
+
+
+def _names_mate(job_id: str, environment: Mapping[str, str]) -> bool:
+    """Return whether the job names a mate, perhaps by a line of its script: PBS has read that."""
+    shown = subprocess.run(commands.history(job_id), capture_output=True, check=False, env=environment)
+    rows = commands.parse_jobs(shown.stdout) if shown.returncode == 0 else []
+    return any(row.resources.keys() - {ADOPTABLE} for row in rows)

@@ -1,0 +1,55 @@
+"""Checks of the settings of [manager] that several batch systems have. They raise SettingError."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from cosched.file_errors import why_not_run
+from cosched_adapters.manager import SettingError
+
+_LONGEST_SOCKET = 103  # bytes: Linux allows 107, and the socket is first made under a name with a suffix
+COMMON_NUMBERS = {  # key: default, least, most; seconds
+    "backoff": (30.0, 1.0, 86400.0),
+    "try_patience": (2.5, 0.1, 60.0),
+    "poll_interval": (30.0, 1.0, 3600.0),
+    "command_timeout": (15.0, 0.5, 60.0),  # a look at 10,000 jobs takes some 3 s, more while jobs are submitted
+}
+
+
+def seconds(settings: Mapping[str, object], limits: Mapping[str, tuple[float, float, float]]) -> dict[str, float]:
+    """Return the settings that are numbers of seconds; `limits`: by key, the default, the least and the most."""
+    return {key: _number(key, settings.get(key, limits[key][0]), limits[key]) for key in limits}
+
+
+def _number(key: str, value: object, limits: tuple[float, float, float]) -> float:
+    _, least, most = limits
+    if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
+        raise SettingError(key, f"must be seconds from {least:g} to {most:g}")
+    return float(value)
+
+
+def path_of(key: str, directory: Path, value: object) -> Path:
+    """Return a path, absolute; a relative one is in `directory`."""
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise SettingError(key, "must be a path")
+    return (directory / value).absolute()
+
+
+def folder_of_commands(directory: Path, settings: Mapping[str, object], system: str, command: str) -> Path | None:
+    """Return the folder `bin`, which must have this command of the batch system; None: it is not set."""
+    if "bin" not in settings:
+        return None
+    path = path_of("bin", directory, settings["bin"])
+    if not os.access(path / command, os.X_OK):
+        raise SettingError("bin", f"must be the folder of {system}'s commands; {why_not_run(path / command)}")
+    return path
+
+
+def hook_socket(directory: Path, settings: Mapping[str, object]) -> Path:
+    """Return the path of `hook_socket`, which is hooks.sock in `directory` if it is not set."""
+    path = path_of("hook_socket", directory, settings.get("hook_socket", "hooks.sock"))
+    if len(os.fsencode(path)) > _LONGEST_SOCKET:
+        raise SettingError("hook_socket", f"is too long for a Unix socket ({_LONGEST_SOCKET} bytes)")
+    return path

@@ -1,0 +1,196 @@
+"""One Slurm cluster, by its commands."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from types import MappingProxyType
+
+from cosched_adapters.batch_system import NodeState
+from cosched_adapters.manager import UnknownJobError
+from cosched_adapters.profile import Amounts
+from cosched_adapters.programs import Failure, Programs
+from cosched_adapters.slices import in_slices
+from cosched_adapters.slurm import commands, controllers, machine, reservations
+from cosched_adapters.slurm.commands import JobRow
+from cosched_adapters.slurm.plan import Plan
+from cosched_adapters.slurm.reservations import Reservation, ReservationError
+from cosched_adapters.slurm.settings import SlurmSettings
+from cosched_adapters.slurm.wants import shared
+
+_MOST_CONTROLS = 4  # concurrent commands that change jobs
+_MOST_IDS = 1000  # in one command
+
+
+class Slurm:
+    """One cluster. Calls raise ManagerError, or UnavailableError if slurmctld does not answer."""
+
+    def __init__(self, settings: SlurmSettings) -> None:
+        self._controls = asyncio.Semaphore(_MOST_CONTROLS)
+        self._share = frozenset[str]()  # what the jobs of one node share, once the configuration was read
+        environment = {"SLURM_TIME_FORMAT": "%s"}
+        conf = settings.conf or os.environ.get("SLURM_CONF")
+        if conf:
+            environment["SLURM_CONF"] = str(conf)
+        self._tasks: dict[str, str] = {}  # of jobs that are tasks: an array's last task has the array's own id
+        self._programs = Programs("Slurm", settings.bin, settings.command_timeout, environment)
+
+    async def queue(self) -> list[JobRow]:
+        """Return all jobs, without their comments."""
+        rows = await in_slices(commands.each_row(await self._run(commands.queue())))
+        self._tasks = _tasks_among(rows)
+        return rows
+
+    async def details(self, job_ids: Sequence[str]) -> list[JobRow]:
+        """Return those of the jobs that Slurm knows, with their comments."""
+        rows: list[JobRow] = []
+        for start in range(0, len(job_ids), _MOST_IDS):
+            with suppress(UnknownJobError):  # Slurm says so if only one job is asked for
+                printed = await self._run(commands.details(job_ids[start : start + _MOST_IDS]))
+                rows += await in_slices(commands.each_row(printed, comments=True))
+        self._tasks |= _tasks_among(rows)
+        return rows
+
+    async def tasks(self, array: str) -> list[int]:
+        """Return the numbers of an array's tasks that wait."""
+        return [int(number) for number in (await self._run(commands.tasks(array))).split()]
+
+    async def part(self, array: str, tasks: Sequence[int], comment: str) -> None:
+        """Have Slurm make jobs of their own of all these tasks.
+
+        Any change of one task does that: each is given the comment that it has. The last one is alone then.
+        """
+        await asyncio.gather(*(self._part(f"{array}_{task}", comment) for task in tasks[:-1]))
+
+    async def _part(self, task: str, comment: str) -> None:
+        with suppress(UnknownJobError):  # it was cancelled meanwhile
+            await self._control(commands.set_comment(task, comment))
+
+    async def set_start(self, job_id: str, delay: int) -> None:
+        """Let a job start in `delay` seconds at the earliest. UnknownJobError, NotPendingError."""
+        await self._control(commands.set_start(self._named(job_id), delay))
+
+    async def set_comment(self, job_id: str, comment: str) -> None:
+        """Replace a job's comment. UnknownJobError."""
+        await self._control(commands.set_comment(self._named(job_id), comment))
+
+    async def tell(self, job_id: str, text: str) -> None:
+        """Replace what operators say of a job. UnknownJobError."""
+        await self._control(commands.tell(self._named(job_id), text))
+
+    async def requeue(self, job_id: str) -> None:
+        """End a batch job and queue it again. UnknownJobError; ManagerError if it is not launched yet or is ending."""
+        await self._control(commands.requeue(self._named(job_id)))
+
+    async def cancel(self, job_id: str) -> None:
+        """Cancel a job; do nothing if it has ended or is unknown."""
+        await self._control(commands.cancel(self._named(job_id)))
+
+    async def config(self) -> dict[str, str]:
+        """Return Slurm's configuration: parameters and values."""
+        config = commands.parse_config(await self._run(commands.show_config()))
+        self._share = shared(config)
+        return config
+
+    async def active_controller(self) -> str | None:
+        """Return the host of the slurmctld that schedules; None: none answers."""
+        return controllers.active(await self._run(controllers.ping()))
+
+    async def nodes(self) -> int:
+        """Return how many nodes the cluster has, in any state."""
+        return commands.parse_nodes(await self._run(commands.nodes()))
+
+    async def addresses(self) -> list[str]:
+        """Return the addresses of the nodes, each once."""
+        return commands.parse_addresses(await self._run(commands.addresses()))
+
+    # Reservations. ReservationError: nothing has changed; UnavailableError: that is unknown, so take back what may be
+
+    async def reserve(
+        self,
+        name: str,
+        user: str,
+        nodes: Sequence[str],
+        start: int | None,
+        end: int,
+        flags: Iterable[str] = (),
+        licences: Amounts = MappingProxyType({}),
+    ) -> None:
+        """Reserve these nodes for a user's jobs from `start` (None: now) to `end`, in seconds since 1970."""
+        asked = reservations.create(name, user, nodes, start, end, flags, licences)
+        await self._control(asked, reservations.failure)
+        made = next((found for found in await self.reservations() if found.name == name), None)
+        try:
+            reservations.check_count(made, nodes)
+        except ReservationError:
+            with suppress(ReservationError):
+                await self.delete_reservation(name)
+            raise
+
+    async def put_in(self, job_id: str, name: str) -> None:
+        """Let a job, pending or with nodes, start in a reservation only from now on. UnknownJobError: it has ended."""
+        await self._control(reservations.put_in(self._named(job_id), name), reservations.failure)
+
+    async def begin_in(self, job_id: str, name: str) -> None:
+        """Let a pending job start in a reservation only, and soon. UnknownJobError: it has ended; NotPendingError."""
+        await self._control(reservations.begin_in(self._named(job_id), name), reservations.failure)
+
+    async def take_out(self, job_id: str) -> None:
+        """Take a job, pending or with nodes, out of its reservation. UnknownJobError: it has ended."""
+        await self._control(reservations.take_out(self._named(job_id)), reservations.failure)
+
+    async def delete_reservation(self, name: str) -> None:
+        """Delete a reservation in which no job is."""
+        await self._control(reservations.delete(name), reservations.failure)
+
+    async def reservations(self) -> list[Reservation]:
+        """Return all reservations, whoever made them."""
+        return reservations.parse(await self._run(reservations.show()))
+
+    async def jobs_inside(self) -> dict[str, list[str]]:
+        """Return the jobs in each reservation, waiting or with nodes."""
+        inside: dict[str, list[str]] = {}
+        for job in machine.parse_jobs(await self._run(machine.jobs())):
+            if job.reservation is not None:
+                inside.setdefault(job.reservation, []).append(job.job_id)
+        return inside
+
+    async def plan(self, now: int) -> Plan:
+        """Return what one look at the cluster shows, from the instant `now` on.
+
+        Reservations come before jobs: the nodes of a job that leaves its reservation meanwhile count twice, not never.
+        """
+        nodes, licences, reserved, counted = await asyncio.gather(
+            self._run(machine.nodes()),
+            self._run(machine.licences()),
+            self.reservations(),
+            self._run(machine.counts()),
+        )
+        jobs = machine.parse_jobs(await self._run(machine.jobs()), counted, self._share)
+        partitions, rooms = machine.parse_nodes(nodes), machine.parse_rooms(nodes)
+        return Plan(now, partitions, jobs, reserved, rooms, machine.parse_licences(licences))
+
+    async def node_states(self) -> dict[str, NodeState]:
+        """Return the states of all nodes."""
+        return machine.parse_states(await self._run(machine.nodes()))
+
+    async def default_partition(self) -> str | None:
+        """Return the partition of jobs that name none; None: there is none."""
+        return machine.parse_default(await self._run(machine.default_partition()))
+
+    def _named(self, job_id: str) -> str:
+        """Return how a command names a job, so that it does not mean the whole array."""
+        return self._tasks.get(job_id, job_id)
+
+    async def _control(self, argv: list[str], failure: Failure = commands.failure) -> None:
+        async with self._controls:
+            await self._run(argv, failure)
+
+    async def _run(self, argv: list[str], failure: Failure = commands.failure) -> bytes:
+        return await self._programs.run(argv, failure)
+
+
+def _tasks_among(rows: Iterable[JobRow]) -> dict[str, str]:
+    return {row.job_id: f"{row.array}_{row.task}" for row in rows if row.task is not None}

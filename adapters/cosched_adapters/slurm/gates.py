@@ -1,0 +1,245 @@
+"""The gates of a user's own jobs, in the place of Slurm's hooks: they report ready jobs, and get answers (gate_script).
+
+A gate is found again whatever becomes of the service: what it has said stands in its file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import logging
+import os
+import re
+import time
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from cosched.file_errors import reason_of
+from cosched_adapters.hook_lines import Fields
+from cosched_adapters.manager import ManagerError, UnknownJobError
+from cosched_adapters.programs import until_it_answers
+from cosched_adapters.slurm.calls import Slurm
+from cosched_adapters.slurm.commands import JobRow
+from cosched_adapters.slurm.hook_protocol import Offer
+from cosched_adapters.slurm.settings import SlurmSettings
+from cosched_adapters.tasks import OwnTasks
+
+LEAD = 0.5  # seconds for an answer to reach a gate
+_LOOK = 0.1  # seconds between two looks at the gates' files
+_BEAT = 10.0  # seconds after which a gate that waits is told so again
+_UNGATED = 150.0  # seconds after which a job that runs, and has said nothing, has no gate
+_AGAIN = 5.0  # seconds until a job is offered again that could not be queued again
+_TOLD = re.compile(r"([0-9]{1,9}) (ready|starting|gone)(?: nodes=([0-9]{1,9}) nodelist=(\S{1,4096}))?")
+_JOB = re.compile(r"([1-9][0-9]{0,9})\.told")
+_LOG = logging.getLogger(__name__)
+
+
+class OwnSlurm(Slurm):
+    """Slurm as its user sees it: other users' jobs name no mates here, and a job in its gate does not run yet."""
+
+    def __init__(self, settings: SlurmSettings) -> None:
+        super().__init__(settings)
+        self._user = getpass.getuser()
+        self.gates: Gates
+
+    async def queue(self) -> list[JobRow]:
+        """See Slurm."""
+        return [self._own(row) for row in await super().queue()]
+
+    async def details(self, job_ids: Sequence[str]) -> list[JobRow]:
+        """See Slurm."""
+        return [self._own(row) for row in await super().details(job_ids)]
+
+    def _own(self, row: JobRow) -> JobRow:
+        if row.user != self._user:
+            return row if row.comment is None else replace(row, comment="")
+        return replace(row, state="CONFIGURING") if row.state == "RUNNING" and self.gates.keep(row) else row
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a gate has said last in its job's present turn."""
+
+    turn: int
+    word: str
+    nodes: int = 0
+    nodelist: str = ""
+
+
+class Gates:
+    """See HookServer, whose place it takes; `folder` is shared with the compute nodes."""
+
+    def __init__(
+        self,
+        settings: SlurmSettings,
+        slurm: Slurm,
+        *,
+        on_offer: Callable[[Offer], None],
+        on_withdrawn: Callable[[str], None],
+        on_starting: Callable[[str, int], None],
+        jobs: Callable[[], Collection[str]],
+    ) -> None:
+        """`jobs`: those that may have gates."""
+        assert settings.gates is not None
+        self._folder, self._settings = settings.gates, settings
+        self._slurm = slurm
+        self._on_offer, self._on_withdrawn, self._on_starting = on_offer, on_withdrawn, on_starting
+        self._jobs = jobs
+        self._said: dict[str, _Said] = {}
+        self._sizes: dict[str, int] = {}
+        self._offers: dict[str, Offer] = {}
+        self._beats: dict[str, float] = {}
+        self._tasks = OwnTasks(_LOG, logging.DEBUG)
+
+    def load(self) -> None:
+        """Read what all gates have said; ManagerError: the folder cannot be used."""
+        patience = f"{self._settings.gate_patience:.0f} {self._settings.without_service}\n"
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (self._folder / "patience").write_text(patience)
+        except OSError as error:
+            raise ManagerError(f"{self._folder} cannot be used: {reason_of(error, self._folder)}") from error
+        for job in self._changed():
+            said = self._note(job)
+            if said is not None and said.word == "ready" and self._was_let_go(job, said.turn):
+                self._said[job] = _Said(said.turn, "starting")  # it will read that, if it has not
+            else:
+                del self._sizes[job]  # it is heard again
+
+    def _was_let_go(self, job: str, turn: int) -> bool:
+        try:
+            return (self._folder / f"{job}.answer").read_text().startswith(f"{turn} start ")
+        except OSError:
+            return False
+
+    async def open(self) -> None:
+        """Begin to look at what gates say."""
+        self._tasks.begin(self._look())
+
+    async def close(self) -> None:
+        """Stop looking; the gates wait as long as they are patient."""
+        await self._tasks.close()
+
+    def keep(self, row: JobRow) -> bool:
+        """Whether a job that Slurm shows as running is kept at its gate."""
+        said = self._said.get(row.job_id)
+        if said is None or said.turn < row.restarts:
+            return time.time() - (row.started_at or 0) < _UNGATED
+        return said.word == "ready"
+
+    def offered(self) -> Mapping[str, Offer]:
+        """See HookServer."""
+        return dict(self._offers)
+
+    def start(self, job_id: str, at: float | None = None, finding: Fields | None = None) -> bool:
+        """See HookServer."""
+        offer = self._offers.pop(job_id, None)
+        if offer is None:
+            return False
+        lines = [f"{name}={value}" for name, value in (finding or {}).items() if value.isprintable()]
+        self._answer(job_id, "\n".join([f"{offer.restarts} start {0 if at is None else f'{at:.6f}'}", *lines]))
+        return True
+
+    def give_back(self, job_id: str) -> bool:
+        """Have Slurm queue the job again, which ends its gate. False: no gate waits."""
+        offer = self._offers.pop(job_id, None)
+        if offer is not None:
+            self._tasks.begin(self._queue_again(offer))
+        return offer is not None
+
+    def end(self, job_id: str) -> bool:
+        """See HookServer: Slurm itself has ended the gate."""
+        return self._offers.pop(job_id, None) is not None
+
+    def keep_finding(self, jobs: Container[str]) -> None:
+        """Remove the files of jobs that are over, a while after they were last written."""
+        oldest = time.time() - 86400
+        for path in self._folder.glob("[1-9]*.*"):
+            with suppress(OSError):
+                if path.stem not in jobs and path.stat().st_mtime < oldest:
+                    path.unlink()
+
+    async def _queue_again(self, offer: Offer) -> None:
+        try:
+            await until_it_answers(lambda: self._slurm.requeue(offer.job_id))
+        except UnknownJobError:
+            return
+        except ManagerError as error:
+            _LOG.error("job %s cannot be queued again: %s", offer.job_id, error)
+            await asyncio.sleep(_AGAIN)
+            self._offers[offer.job_id] = offer
+            self._on_offer(offer)
+
+    # What gates say
+
+    async def _look(self) -> None:
+        while True:
+            for job in self._changed():
+                await self._heard(job)
+            for job, offer in self._offers.items():
+                if time.monotonic() > self._beats.get(job, 0) + _BEAT:
+                    self._park(job, offer.restarts)
+            await asyncio.sleep(_LOOK)
+
+    def _changed(self) -> list[str]:
+        """Return the jobs whose gates have said more."""
+        named = {match[1] for name in os.listdir(self._folder) if (match := _JOB.fullmatch(name))}
+        changed = []
+        for job in named.union(self._jobs()):
+            with suppress(OSError), (self._folder / f"{job}.told").open("rb") as file:
+                if (size := os.fstat(file.fileno()).st_size) != self._sizes.get(job):
+                    self._sizes[job] = size
+                    changed.append(job)
+        return changed
+
+    def _note(self, job: str) -> _Said | None:
+        """Note the last whole line that a gate has written."""
+        with suppress(OSError):
+            *lines, _ = (self._folder / f"{job}.told").read_text(errors="replace").split("\n")
+            if lines and (match := _TOLD.fullmatch(lines[-1])):
+                self._said[job] = _Said(int(match[1]), match[2], int(match[3] or 0), match[4] or "")
+                return self._said[job]
+        return None
+
+    async def _heard(self, job: str) -> None:
+        said = self._note(job)
+        if said is None:
+            return
+        if said.word == "ready":
+            await self._ready(job, said)
+            return
+        if self._offers.pop(job, None) is not None:  # without an answer of ours
+            self._on_withdrawn(job)
+        if said.word == "starting":
+            self._on_starting(job, said.turn)
+
+    async def _ready(self, job: str, said: _Said) -> None:
+        """Offer a job, as squeue shows it: its comment may have changed since it was submitted."""
+        try:
+            row = next(iter(await until_it_answers(lambda: self._slurm.details([job]))), None)
+        except ManagerError as error:
+            _LOG.warning("the gate of job %s waits: %s", job, error)
+            self._sizes.pop(job, None)
+            return
+        if row is None or row.restarts != said.turn or row.state != "CONFIGURING":
+            return
+        self._offers[job] = offer = Offer(
+            job, said.nodes, said.nodelist, row.user, os.geteuid(), row.comment or "", row.name, said.turn,
+            batch=True, array=None, het=row.het,
+        )  # fmt: skip
+        self._park(job, said.turn)
+        self._on_offer(offer)
+
+    def _park(self, job: str, turn: int) -> None:
+        self._beats[job] = time.monotonic()
+        self._answer(job, f"{turn} parked {time.time():.0f}")
+
+    def _answer(self, job: str, text: str) -> None:
+        """Overwrite the answer in its place, so that a gate that opens it reads one whole line or the other."""
+        file = os.open(self._folder / f"{job}.answer", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            written = os.write(file, f"{text}\n".encode())
+            os.ftruncate(file, written)
+        finally:
+            os.close(file)

@@ -1,0 +1,401 @@
+"""The register of jobs that name a mate. squeue's rows and the hooks' messages change it; changes become reports."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Protocol
+
+from cosched.core.protocol import MateProblem, Named
+from cosched_adapters.batch_system import (
+    Appeared,
+    BatchReport,
+    Gone,
+    JobOutlook,
+    Offered,
+    Refused,
+    Relinked,
+    Resized,
+    Withdrawn,
+)
+from cosched_adapters.manager import Ended, Started
+from cosched_adapters.slurm import states
+from cosched_adapters.slurm.arrays import Arrays
+from cosched_adapters.slurm.batch_job import BatchJob, Phase
+from cosched_adapters.slurm.commands import JobRow, number
+from cosched_adapters.slurm.comments import ARRAY, HET, CommentError, find, of_task
+from cosched_adapters.slurm.hook_protocol import HookEnd, Offer
+from cosched_adapters.slurm.places import Waiting, places, waiting_jobs
+from cosched_adapters.slurm.states import SECOND, Stage
+
+PROBLEMS = {ARRAY: MateProblem.ARRAY, HET: MateProblem.HETEROGENEOUS}  # by the reason why a job can have no mate
+_LOG = logging.getLogger(__name__)
+
+
+class Hooks(Protocol):
+    """The part of the hook server that the register uses."""
+
+    def start(self, job_id: str, at: float | None = None) -> bool:
+        """Let a job start, at an instant (seconds since 1970) if given. False: no hook waits."""
+
+    def end(self, job_id: str) -> bool:
+        """End a stale hook. False: no hook waits."""
+
+
+class Register:
+    """Reports go to `report`; `clock` is the loop's; `waits` says whether a job's hook has noted that it waits."""
+
+    def __init__(
+        self, report: Callable[[BatchReport], None], clock: Callable[[], float], waits: Callable[[JobRow], bool]
+    ) -> None:
+        self.jobs: dict[str, BatchJob] = {}
+        self.unseen: dict[str, Offer] = {}  # offers of jobs that we have to look up first
+        self.hooks: Hooks
+        self._report = report
+        self._clock = clock
+        self._waits = waits
+        self._others: dict[str, int] = {}  # jobs without a mate: when they were submitted
+        self._refused: set[str] = set()
+        self.arrays = Arrays()
+        self._unlaunched: list[BatchJob] = []
+        self._waiting_jobs: list[Waiting] = []  # of all jobs that wait, by the last look
+        self._numbers = itertools.count(1)  # of offers
+
+    # Rows of squeue
+
+    def unknown(self, rows: Sequence[JobRow]) -> list[str]:
+        """Return the jobs whose details have to be queried."""
+        for row in rows:
+            self._drop_if_reused(row)
+        return [r.job_id for r in rows if r.job_id not in self.jobs and self._others.get(r.job_id) != r.submitted_at]
+
+    def names_no_mate(self, job_id: str) -> bool:
+        """Return whether this is a queued job that names no mate at present."""
+        job = self.jobs.get(job_id)
+        return job_id in self._others if job is None else job.named is None and job.phase is Phase.QUEUED
+
+    def learn(self, row: JobRow) -> None:
+        """Add a job from a row with its comment."""
+        if row.job_id in self.jobs:
+            return
+        named = self._named(row)
+        if named is not None and row.array is not None and not self.arrays.note(row):
+            return
+        offer = self.unseen.pop(row.job_id, None)
+        if named is None:
+            self._others[row.job_id] = row.submitted_at
+            if offer is not None:
+                self.hooks.start(row.job_id)
+            return
+        job = self.jobs[row.job_id] = BatchJob(
+            row.job_id, row.user, named, row.nodes, row.can_yield, row.submitted_at, row.submitted_at, row.restarts,
+            name=row.name, time_limit=row.time_limit, account=row.account, task=row.task,
+            partitions=row.partitions,
+            phase=Phase.CHOSEN if states.stage(row.state) is Stage.CHOSEN else Phase.QUEUED,
+        )  # fmt: skip
+        job.changed, job.told_nodes = self._clock(), row.nodes
+        told = row.job_id, row.submitted_at, row.nodes, row.user, named, row.name, row.time_limit, row.account
+        self._report(Appeared(*told, row.partitions))
+        self._follow(job, row)
+        if offer is not None:
+            self._take_offer(job, offer)
+
+    def tell_arrays(self) -> bool:
+        """Report the arrays with more tasks that are jobs of their own; return whether there are any."""
+        told = self.arrays.untold()
+        for array in told:
+            self._refused.add(array.job_id)  # by its own id it is not a job that has a mate
+            self._report(array)
+        return bool(told)
+
+    def see(self, rows: Iterable[JobRow], began: float) -> list[JobRow]:
+        """Process all rows of a look at the queue that began at `began` by the loop's clock.
+
+        Returns the jobs that Slurm has requeued although their hooks waited, were about to connect, or were killed.
+        """
+        known = {row.job_id: row for row in rows}
+        self._waiting_jobs = waiting_jobs(known.values())
+        waiting = (Phase.CHOSEN, Phase.OFFERED, Phase.UNLAUNCHED)
+        chosen = [job for job in self.jobs.values() if job.hung_up or job.phase in waiting]
+        for job in list(self.jobs.values()):
+            if job.job_id not in known:
+                self._miss(job, began)
+            elif job.changed < began:
+                self._follow(job, known[job.job_id])
+        self._others = {job: submitted for job, submitted in self._others.items() if job in known}
+        self._drop_refused(known.values())
+        return [known[job.job_id] for job in chosen if job.phase is Phase.QUEUED and not job.hung_up]
+
+    def _drop_refused(self, rows: Collection[JobRow]) -> None:
+        """Forget those that have ended."""
+        there = [row for row in rows if self._refused and states.stage(row.state) is not Stage.ENDED]
+        gone = self._refused - {name for row in there for name in (row.job_id, row.array, row.het) if name}
+        self._refused -= gone
+        for name in gone:
+            self.arrays.forget(name)
+            self._report(Gone(name))
+
+    def _follow(self, job: BatchJob, row: JobRow) -> None:
+        now = states.stage(row.state)
+        if now is not Stage.BETWEEN:  # on a requeue Slurm counts the restart first, and notes the submission later
+            job.submitted, job.restarts = row.submitted_at, row.restarts
+        job.reason, job.eligible = row.reason, float(row.eligible_at or 0)
+        job.nodes, job.can_yield, job.account, job.partitions = row.nodes, row.can_yield, row.account, row.partitions
+        job.expected = row.started_at if now is Stage.QUEUED else None
+        if job.phase is Phase.ENDED:
+            return
+        if now is Stage.QUEUED:
+            self._queued(job)
+        elif now is Stage.RUNNING:
+            self._running(job, row)
+        elif now is Stage.ENDED:
+            started = job.started or (row.started_at if row.state != "CANCELLED" else None)
+            at = float(row.ended_at or time.time())
+            self._ended(job, states.ended(job.job_id, row.state, row.exit_code, row.signal, at, started))
+        job.moved.set()
+
+    def _queued(self, job: BatchJob) -> None:
+        before, job.phase, job.hung_up = job.phase, Phase.QUEUED, False
+        if before is Phase.OFFERED:
+            self.hooks.end(job.job_id)  # Slurm has requeued the job, and calls no new hook while this one lives
+        if before in (Phase.CHOSEN, Phase.OFFERED) or job.started is not None:
+            self._report(Withdrawn(job.job_id))
+        job.started = None
+
+    def _running(self, job: BatchJob, row: JobRow) -> None:
+        if self._is_unlaunched(job, row):
+            self._note_unlaunched(job, row)
+        elif job.phase not in (Phase.OFFERED, Phase.RUNNING):  # offered: we are about to notice that its hook has ended
+            self._started(job, row)
+        if job.phase is Phase.RUNNING:
+            self._tell_size(job, row.nodes)
+
+    def _tell_size(self, job: BatchJob, nodes: int) -> None:
+        """Of a job that asks for a range of nodes squeue shows a guess, until Slurm has chosen."""
+        if nodes != job.told_nodes:
+            job.told_nodes = nodes
+            self._report(Resized(job.job_id, nodes))
+
+    def _is_unlaunched(self, job: BatchJob, row: JobRow) -> bool:
+        """Return whether Slurm will not launch a job that it shows as running.
+
+        Hooks are killed when slurmctld is stopped: by Slurm 25.05.7, 25.11.4 and later, and by systemd with any
+        version. Slurm takes this for permission to start, and saves the job as running, but never launches it on the
+        nodes. It cannot requeue jobs that must not yield: jobs of srun and salloc do run then.
+        """
+        if not row.can_yield or job.let_go == row.restarts:
+            return False
+        gave_up = job.phase is Phase.GIVING_BACK and job.offer is not None and job.offer.restarts == row.restarts
+        return job.killed == row.restarts or gave_up or self._was_killed_unseen(job, row)
+
+    def _was_killed_unseen(self, job: BatchJob, row: JobRow) -> bool:
+        """Return whether the hook was killed while no service was connected."""
+        return job.offer is None and job.phase is not Phase.RUNNING and self._waits(row)
+
+    def _note_unlaunched(self, job: BatchJob, row: JobRow) -> None:
+        if job.phase is not Phase.UNLAUNCHED:
+            if job.phase is Phase.CHOSEN:
+                self._report(Withdrawn(job.job_id))
+            job.phase, job.killed = Phase.UNLAUNCHED, row.restarts
+            self._unlaunched.append(job)
+            _LOG.warning("job %s is requeued: Slurm has killed its hook (a restart of slurmctld?)", job.job_id)
+
+    def _started(self, job: BatchJob, row: JobRow) -> None:
+        if job.phase is not Phase.LET_GO and job.named is not None:
+            _LOG.warning("job %s has started without permission", job.job_id)
+        job.phase, job.hung_up = Phase.RUNNING, False
+        if job.started is None or (row.started_at or 0) > job.started + 1:  # Slurm was late
+            job.started = float(row.started_at or time.time())
+        self._report(Started(job.job_id, round(job.started * SECOND)))
+
+    def _miss(self, job: BatchJob, began: float) -> None:
+        if job.phase is Phase.ENDED:
+            del self.jobs[job.job_id]
+        elif job.changed < began:
+            self._lose(job)
+
+    def _drop_if_reused(self, row: JobRow) -> None:
+        """Forget a job that was lost with slurmctld's state, if another job has its id now."""
+        job = self.jobs.get(row.job_id)
+        if job is not None and row.submitted_at > job.submitted and row.restarts <= job.restarts:
+            self._lose(job)
+
+    def _lose(self, job: BatchJob) -> None:
+        del self.jobs[job.job_id]
+        if job.phase is not Phase.ENDED:
+            self._ended(job, states.gone(job.job_id, time.time(), job.started))
+
+    def _ended(self, job: BatchJob, end: Ended) -> None:
+        job.phase, job.end = Phase.ENDED, end
+        job.moved.set()
+        self._report(end)
+
+    def outlooks(self) -> dict[str, JobOutlook]:
+        """Return what Slurm expects of the jobs that wait."""
+        queued = [job for job in self.jobs.values() if job.phase is Phase.QUEUED]
+        found = places(self._waiting_jobs, (job.job_id for job in queued))
+        return {
+            job.job_id: JobOutlook(
+                job.expected, "" if job.reason == "None" else job.reason, *found.get(job.job_id, (0, 0))
+            )
+            for job in queued
+        }
+
+    def take_unlaunched(self) -> list[BatchJob]:
+        """Return the jobs, found since the last call, that Slurm does not launch and that must be requeued."""
+        found, self._unlaunched = self._unlaunched, []
+        return found
+
+    # Messages of hooks
+
+    def offered(self, offer: Offer) -> bool:
+        """Note that a hook waits. False: the job's details have to be queried first."""
+        if offer.het is not None:
+            self._refuse_alone(offer.het.partition("+")[0] or offer.job_id, offer, HET, _asked_for(offer))
+            return True
+        job = self.jobs.get(offer.job_id)
+        if job is None:
+            self.unseen[offer.job_id] = offer
+            return False
+        self._take_offer(job, offer)
+        return True
+
+    def _take_offer(self, job: BatchJob, offer: Offer) -> None:
+        job.hung_up, job.killed, job.let_go = False, None, None  # they concerned an earlier hook
+        if not self._keeps_its_mate(job, offer):
+            return
+        let_go_before = job.started is not None and job.offer is not None
+        if let_go_before and job.offer is not None and offer.restarts == job.offer.restarts:
+            self.hooks.start(job.job_id, job.started)  # slurmctld was restarted before it got the answer
+            return
+        if let_go_before:
+            self._report(Withdrawn(job.job_id))
+        job.phase, job.offer, job.started, job.changed = Phase.OFFERED, offer, None, self._clock()
+        job.number = next(self._numbers)
+        job.moved.set()
+        if job.wanted is not None and not job.wanted.done():
+            self._tell_size(job, offer.nodes)
+            job.wanted.set_result(None)
+            return
+        self.report_offer(job)
+
+    def report_offer(self, job: BatchJob) -> None:
+        """Report the job's offer, if it has one."""
+        if job.offer is not None and job.phase is Phase.OFFERED:
+            on = job.offer.nodes, job.offer.nodelist
+            job.told_nodes = job.offer.nodes
+            of = job.owner, job.named
+            by = job.account, job.partitions
+            self._report(Offered(job.job_id, job.submitted, *on, *of, job.can_yield, job.number, *by))
+
+    def _keeps_its_mate(self, job: BatchJob, offer: Offer) -> bool:
+        """Return whether the job's present comment still names a mate; if not, let the job start."""
+        if job.phase is Phase.ENDED:
+            _LOG.warning("job %s was requeued after its end: it starts alone", job.job_id)
+            self.hooks.start(job.job_id)
+            return False
+        try:
+            named = find(offer.comment)
+            named = None if named is None else of_task(named, job.task)
+        except CommentError as error:
+            self.relink(job, None)
+            self._refuse_alone(job.job_id, offer, str(error))
+            return False
+        if named != job.named:
+            self.relink(job, named)
+        return True
+
+    def withdrawn(self, job_id: str) -> None:
+        """Note that a hook has gone before it got an answer."""
+        self.unseen.pop(job_id, None)
+        job = self.jobs.get(job_id)
+        if job is not None and job.phase is Phase.OFFERED:
+            job.phase, job.hung_up, job.changed = Phase.QUEUED, True, self._clock()
+            job.moved.set()
+            self._report(Withdrawn(job_id))
+
+    def starting(self, job_id: str, restarts: int) -> None:
+        """Note that a hook lets its job start, with or without our answer. The job was requeued `restarts` times.
+
+        If we have let it go, it begins now, or at its gate; squeue may say later that it did not.
+        """
+        if (job := self.jobs.get(job_id)) is not None:
+            job.let_go = restarts
+            if job.phase is Phase.LET_GO:
+                job.started = max(time.time(), job.started or 0.0)
+                self._report(Started(job_id, round(job.started * SECOND)))
+
+    def killed(self, offer: Offer) -> None:
+        """Note that a hook was killed before it let its job start, with or without our answer."""
+        job = self.jobs.get(offer.job_id)
+        if job is not None and job.offer is not None and job.offer.restarts == offer.restarts:
+            job.killed = offer.restarts
+
+    def ended(self, end: HookEnd) -> bool:
+        """Note that a job has ended or was requeued. True: the caller should look at the queue."""
+        job = self.jobs.get(end.job_id)
+        if job is None or job.phase is Phase.ENDED:
+            return False
+        if end.state == "PENDING":
+            return self._requeued(job, end.ended_at)
+        if end.state in states.UNCERTAIN:
+            return True
+        if end.submitted_at is not None and end.submitted_at < job.first_submitted:
+            return False  # an earlier job with this id
+        code, _, signal = end.exit_code.partition(":")
+        started = job.started or (end.started_at if end.state != "CANCELLED" else None)
+        at = float(end.ended_at or time.time())
+        self._ended(job, states.ended(job.job_id, end.state, number(code), number(signal), at, started))
+        return False
+
+    def _requeued(self, job: BatchJob, at: int | None) -> bool:
+        ran = job.started is not None and at is not None and at >= int(job.started)
+        if job.phase is not Phase.GIVING_BACK and not ran:
+            return True  # this may be a late message about an earlier turn: squeue knows
+        self._queued(job)
+        job.reason, job.changed = "", self._clock()
+        job.moved.set()
+        return False
+
+    # Mates
+
+    def _named(self, row: JobRow) -> Named | None:
+        """Return the mate that a job names; None also if the job cannot be coscheduled."""
+        try:
+            named = find(row.comment or "")
+        except CommentError as error:
+            named, reason = None, str(error)
+        else:
+            named = None if row.array in self.arrays.alone else named
+            alone = row.array is not None and named is not None and not named.name
+            reason = "" if named is None else ARRAY if alone else HET if row.het else ""
+        if not reason:
+            return None if named is None else of_task(named, row.task)
+        if states.stage(row.state) is not Stage.ENDED:
+            self.refuse(row.array or row.het or row.job_id, row.user, reason, named)
+        return None
+
+    def relink(self, job: BatchJob, named: Named | None) -> None:
+        """Note that a job names another mate, or none."""
+        job.named = named
+        self._report(Relinked(job.job_id, named))
+
+    def _refuse_alone(self, name: str, offer: Offer, reason: str, named: Named | None = None) -> None:
+        self.refuse(name, offer.user, reason, named)
+        self.hooks.start(offer.job_id)
+
+    def refuse(self, name: str, owner: str, reason: str, named: Named | None = None) -> None:
+        """Note that a job starts alone; `named`: whom it asks for, if it can have no mate."""
+        if name not in self._refused:
+            self._refused.add(name)
+            _LOG.warning("job %s of %s starts alone: %s", name, owner, reason)
+            self._report(Refused(name, owner, reason, named, None if named is None else PROBLEMS[reason]))
+
+
+def _asked_for(offer: Offer) -> Named | None:
+    try:
+        return find(offer.comment)
+    except CommentError:
+        return None

@@ -1,0 +1,76 @@
+"""Slurm's job states and ends, translated into ours."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from cosched_adapters.manager import End, Ended
+
+SECOND = 1_000_000_000  # nanoseconds
+
+
+class Stage(Enum):
+    """The stage of a job, by its state in Slurm."""
+
+    QUEUED = "queued"
+    CHOSEN = "chosen"  # it has nodes, and its hook runs or will soon
+    RUNNING = "running"
+    BETWEEN = "between"  # between two stages; we draw no conclusion
+    ENDED = "ended"
+
+
+_QUEUED = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT"}
+_RUNNING = {"RUNNING", "SUSPENDED", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED"}
+_ENDS = {
+    "COMPLETED": (End.EXITED, ""),
+    "FAILED": (End.EXITED, ""),
+    "OUT_OF_MEMORY": (End.SIGNALLED, "it ran out of memory"),
+    "TIMEOUT": (End.TIMEOUT, ""),
+    "DEADLINE": (End.TIMEOUT, "its deadline was over"),
+    "CANCELLED": (End.CANCELLED, ""),
+    "PREEMPTED": (End.CANCELLED, "another job took its nodes"),
+    "REVOKED": (End.CANCELLED, "another cluster of the federation has started it"),
+    "NODE_FAIL": (End.LOST, "a node failed"),
+    "BOOT_FAIL": (End.UNSTARTED, "a node could not be booted"),
+    "LAUNCH_FAILED": (End.UNSTARTED, "it could not be launched"),
+}
+
+# Slurm reports these also when it requeues the job, or changes its size: only squeue tells whether it has ended.
+UNCERTAIN = {"NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED", "PREEMPTED", "RESIZING"}
+
+
+def stage(state: str) -> Stage:
+    """Return the stage of a state that squeue shows; BETWEEN for an unknown state."""
+    if state in _QUEUED:
+        return Stage.QUEUED
+    if state in _RUNNING:
+        return Stage.RUNNING
+    if state in _ENDS:
+        return Stage.ENDED
+    return Stage.CHOSEN if state == "CONFIGURING" else Stage.BETWEEN
+
+
+def ended(job_id: str, state: str, code: int, signal: int, at: float, started_at: float | None) -> Ended:
+    """Return the report of an end; `code` and `signal` are the first process's, times are in seconds since 1970.
+
+    An unknown state counts as lost, to be on the safe side.
+    """
+    how, reason = _ENDS.get(state, (End.LOST, f"Slurm says {state[:32]!a}"))
+    if how is End.EXITED and signal:
+        how = End.SIGNALLED
+    ran = started_at is not None
+    return Ended(
+        job_id,
+        how,
+        round(at * SECOND),
+        started_at=round(started_at * SECOND) if started_at is not None else None,
+        exit_code=code if ran and how is End.EXITED else None,
+        signal=signal if ran and how is End.SIGNALLED and signal else None,
+        reason=reason,
+    )
+
+
+def gone(job_id: str, at: float, started_at: float | None) -> Ended:
+    """Return the report for a job that Slurm has forgotten before we saw its end."""
+    ran = round(started_at * SECOND) if started_at is not None else None
+    return Ended(job_id, End.LOST, round(at * SECOND), started_at=ran, reason="Slurm does not know it any more")

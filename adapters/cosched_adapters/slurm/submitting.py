@@ -1,0 +1,122 @@
+"""How `cosched submit` submits jobs to Slurm: it runs sbatch as the calling user."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from cosched.core.protocol import Named
+from cosched.errors import InputError
+from cosched.validation.addresses import socket_path
+from cosched_adapters.batch_system import Accepted, Submission
+from cosched_adapters.manager import ManagerError
+from cosched_adapters.mate_words import asked_mate, option_of
+from cosched_adapters.slurm import commands
+from cosched_adapters.slurm.comments import ARRAY, HET, NO_REQUEUE, CommentError, add, add_adoptable, find
+from cosched_adapters.slurm.gate_script import gated
+from cosched_adapters.slurm.script import Asked, read_script
+
+
+def submit(submission: Submission) -> Accepted:
+    """Submit a job by sbatch: see `BatchSystemFactory.submit`."""
+    path, script, given = submission.path, submission.script, submission.options
+    named = asked_mate(submission.domain, submission.peers, given)
+    asked = read_script(script, os.environ)
+    comment = _comment(path, asked, given, named)
+    paired = _mate_of(path, asked, comment)
+    if (paired is not None or given.get("adoptable")) and asked.het:
+        raise InputError(path, None, HET)
+    if asked.array and (given.get("adoptable") or (paired is not None and not paired.name)):
+        raise InputError(path, None, ARRAY)
+    options = sbatch_options(given) + ([] if comment is None else [f"--comment={comment}"])
+    file = _file(path)
+    if paired is not None and (gates := _own_gates(submission.server)) is not None:
+        options += _named_as_without(path, given, asked, script)
+        script, file = gated(script, gates), None
+    argv = commands.submit(options, file, submission.arguments)
+    job_id, said = _sbatch(argv, script, submission.config)
+    remarks = [f"sbatch: {line}" for line in said]
+    if paired is not None and asked.no_requeue and NO_REQUEUE not in said:
+        remarks.append(NO_REQUEUE)
+    return Accepted(job_id, paired is not None, remarks)
+
+
+def _own_gates(server: str) -> Path | None:
+    """Return where the gates of a user's own service find it (gate_script); None: the service is no user's own."""
+    socket = socket_path(server)
+    gates = None if socket is None else Path(socket).parent / "gates"
+    return gates if gates is not None and gates.is_dir() and gates.stat().st_uid == os.geteuid() else None
+
+
+def _named_as_without(path: str, given: Mapping[str, Any], asked: Asked, script: bytes) -> list[str]:
+    """Return the options that a job needs since sbatch reads its script from standard input; InputError."""
+    if not script.startswith(b"#!"):
+        raise InputError(path, 1, "does not begin with #!, so sbatch would refuse it")
+    named = given.get("name") or asked.named or path == "-"
+    return [*([] if named else [f"--job-name={Path(path).name}"]), "--open-mode=append"] + (
+        [] if asked.no_requeue else ["--requeue"]
+    )
+
+
+def sbatch_options(given: Mapping[str, Any]) -> list[str]:
+    """Return the options for sbatch, except those that go into the job's comment."""
+    taken = {"nodes": "nodes", "nodelist": "nodelist", "job-name": "name", "export": "export"}
+    options = {option: given.get(name) for option, name in taken.items()}
+    if given.get("time_limit") is not None:
+        minutes, seconds = divmod(given["time_limit"], 60)
+        options["time"] = f"{minutes}:{seconds:02}"
+    if "directory" in given:
+        options["chdir"] = os.path.abspath(given["directory"])
+    named = [f"--{option}={value}" for option, value in options.items() if value is not None]
+    return [*named, "--hold"] if given.get("hold") else named
+
+
+def _comment(path: str, asked: Asked, given: Mapping[str, Any], named: Named | None) -> str | None:
+    """Return the comment for sbatch, with the user's own; None keeps the script's, if any."""
+    own: str | None = given.get("comment")
+    before, source = (asked.comment, path) if own is None else (own, "--comment")
+    if named is None:
+        with _naming(source):
+            return add_adoptable(before) if given.get("adoptable") else own
+    with _naming(option_of(named)):
+        add("", named)
+    with _naming(source):
+        return add(before, named)
+
+
+def _mate_of(path: str, asked: Asked, comment: str | None) -> Named | None:
+    with _naming(path if comment is None else "--comment"):
+        return find(asked.comment if comment is None else comment)
+
+
+@contextmanager
+def _naming(source: str) -> Iterator[None]:
+    """Let a CommentError name where the comment comes from."""
+    try:
+        yield
+    except CommentError as error:
+        raise InputError(source, None, str(error)) from None
+
+
+def _file(path: str) -> str | None:
+    """Return a path of the script that sbatch finds too: it looks for a bare name in --chdir and in PATH."""
+    return os.path.abspath(path) if os.path.isfile(path) else None
+
+
+def _sbatch(argv: list[str], script: bytes, config: str | None) -> tuple[str, list[str]]:
+    """Run sbatch; return the job's id and the other lines that sbatch printed."""
+    environment = os.environ if config is None else {**os.environ, "SLURM_CONF": config}
+    try:
+        done = subprocess.run(argv, input=script, capture_output=True, check=False, env=environment)
+    except FileNotFoundError:
+        raise ManagerError("sbatch is not found in PATH; jobs of this domain are submitted with it") from None
+    except (OSError, ValueError) as error:
+        raise ManagerError(f"sbatch cannot be run: {getattr(error, 'strerror', None) or error}") from None
+    said = commands.parse_said(done.stderr)
+    if not done.stdout.strip():
+        raise ManagerError(f"sbatch: {'; '.join(said) or f'exit {done.returncode}'}")
+    return commands.parse_submitted(done.stdout), said

@@ -1,0 +1,97 @@
+"""The output of `cosched sweep`: averages and differences with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cosched.quantities import Interval, durations, number_with_interval, numbers, plus, whole
+from cosched_sim.commands.tables import new_table
+from cosched_sim.results.wording import GROUPS
+from cosched_sim.sweeps.averages import INTERVAL
+from cosched_sim.sweeps.differences import Comparison
+from cosched_sim.sweeps.grid import NO_COSCHEDULING, SCHEMES
+
+if TYPE_CHECKING:
+    import polars
+    from rich.table import Table
+
+MEASURES = ("mean\nwait", "mean\nslowdown", "mean\nsync", "lost\nnode-h", "\nlost")
+COMPARED = ("wait\nof all", "wait of\npaired", "wait of\nothers", "slowdown\nof all", "lost\nnode-h")
+SECONDS_AN_HOUR = 3600
+
+Row = Mapping[str, Any]
+
+
+def averages_table(averages: polars.DataFrame, keys: Sequence[str], domains: Sequence[str]) -> Table:
+    """Return a row for each place in the grid and domain: means over replications, ± half their 95 % intervals.
+
+    Without coscheduling nobody waits for a mate or holds.
+    """
+    heads = [f"\n{key}" for key in keys]
+    table = new_table(*heads, "\nmachine", "\ncases", *MEASURES, "pairs\ntogether", left=len(keys) + 1)
+    rows = list(averages.iter_rows(named=True))
+    coscheduled = [{} if row.get(SCHEMES) == NO_COSCHEDULING else row for row in rows]
+    columns = [
+        _column(rows, domains, "all.wait_s.mean", durations),
+        _column(rows, domains, "all.slowdown.mean", numbers),
+        _column(coscheduled, domains, "paired.sync_s.mean", durations),
+        _column(coscheduled, domains, "held_node_seconds", _node_hours),
+        _column(coscheduled, domains, "held_share", _percents),
+    ]
+    for (row, domain, first), *cells in zip(_places(rows, domains), *columns, strict=True):
+        place = [str(row[key]) if first else "" for key in keys]
+        count, together = (f"{row['n']:,}", _together(row)) if first else ("", "")
+        table.add_row(*place, domain, count, *cells, together)
+    return table
+
+
+def differences_table(differences: polars.DataFrame, keys: Sequence[str], domains: Sequence[str]) -> Table:
+    """Return a row for each place in the grid and domain: mean differences, ± half their 95 % intervals."""
+    table = new_table(*(f"\n{key}" for key in keys), "\nmachine", *COMPARED, left=len(keys) + 1)
+    rows = list(differences.iter_rows(named=True))
+    columns = [
+        *(_column(rows, domains, f"{group}.wait_s.mean", durations) for group in GROUPS),
+        _column(rows, domains, "all.slowdown.mean", numbers),
+        _column(rows, domains, "held_node_seconds", _node_hours),
+    ]
+    for (row, domain, first), *cells in zip(_places(rows, domains), *columns, strict=True):
+        table.add_row(*(str(row[key]) if first else "" for key in keys), domain, *map(plus, cells))
+    return table
+
+
+def differences_title(compared: Comparison) -> str:
+    """Say what the differences are."""
+    return f"Differences from {compared.key} {compared.value}, replication by replication:"
+
+
+def _places(rows: Sequence[Row], domains: Sequence[str]) -> list[tuple[Row, str, bool]]:
+    """Return each row with each domain, and whether that is the first of the row."""
+    return [(row, domain, domain == domains[0]) for row in rows for domain in domains]
+
+
+def _column(
+    rows: Sequence[Row], domains: Sequence[str], measure: str, form: Callable[[Sequence[Interval]], list[str]]
+) -> list[str]:
+    """Return the cells of a measure: a column has one unit."""
+    names = ((row, f"{domain}.{measure}") for row, domain, _ in _places(rows, domains))
+    return form([(row.get(name), row.get(name + INTERVAL)) for row, name in names])
+
+
+def _together(row: Row) -> str:
+    if not row.get("pairs.pairs"):
+        return ""
+    return f"{whole(row['pairs.together'])} of {whole(row['pairs.pairs'])}"
+
+
+def _node_hours(column: Sequence[Interval]) -> list[str]:
+    return numbers([_times(1 / SECONDS_AN_HOUR, *each) for each in column])
+
+
+def _percents(column: Sequence[Interval]) -> list[str]:
+    found = (_times(100, *each) for each in column)
+    return ["" if mean is None else f"{number_with_interval(mean, half, digits=2)} %" for mean, half in found]
+
+
+def _times(factor: float, mean: float | None, half: float | None) -> Interval:
+    return None if mean is None else factor * mean, None if half is None else factor * half

@@ -1,0 +1,119 @@
+"""Plays one policy domain by its service, which keeps step through ReplayService (replay.proto)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import grpc
+
+from cosched.core.protocol import Domain
+from cosched.error_details import error_info
+from cosched.v1 import replay_pb2 as wire
+from cosched.v1.replay_pb2_grpc import ReplayServiceStub
+from cosched.workload.allocations import Allocations
+from cosched.workload.jobs import UNKNOWN
+from cosched_sim.federation.player import ALL, Advanced, JobOutcome, Phase, Results, in_columns
+
+INSTANTS = ("next_completion", "next_timer", "next_submission")
+PATIENCE = 600.0  # seconds for one call: all that happens in a domain at one instant
+PHASES = {
+    Phase.COMPLETIONS: wire.PHASE_COMPLETIONS,
+    Phase.TIMERS: wire.PHASE_TIMERS,
+    Phase.SLOTS: wire.PHASE_SLOTS,
+    Phase.SUBMISSIONS: wire.PHASE_SUBMISSIONS,
+    Phase.ITERATIONS: wire.PHASE_ITERATIONS,
+}
+
+
+class ServiceDiedError(Exception):
+    """A service has ended, does not serve or gives no proper answer; `str()` quotes its last message."""
+
+
+class LivePlayer:
+    """The client of one domain's ReplayService; its calls raise ServiceDiedError if they fail."""
+
+    def __init__(self, name: str, server: str, check: Callable[[], None]) -> None:
+        """`server` is the address; `check` raises ServiceDiedError if the service has ended."""
+        self.name = name
+        self.domains = (name,)
+        self._check = check
+        self._channel = grpc.insecure_channel(server)
+        self._service: Any = ReplayServiceStub(self._channel)
+        self._to_come = wire.AdvanceResponse()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._channel.close()
+
+    def look(self) -> None:
+        """Ask for the next events without advancing."""
+        self._advance(0, ())
+
+    def advance(self, now: int, phases: Sequence[Phase]) -> Sequence[Domain]:
+        return self._advance(now, phases).changed
+
+    def iterate(self, domain: Domain, now: int, before: Sequence[Phase] = ()) -> Sequence[Domain]:  # noqa: ARG002
+        return self._advance(now, (*before, Phase.ITERATIONS)).changed
+
+    def go_on(self, now: int, until: int) -> Advanced:
+        return self._advance(now, ALL, until)
+
+    def _advance(self, now: int, phases: Sequence[Phase], until: int = 0) -> Advanced:
+        """Go through these phases of `now`, which is told already, to all services; then on alone."""
+        request = wire.AdvanceRequest(instant=now, phases=[PHASES[phase] for phase in phases], until=until)
+        with self._answered():
+            self._to_come = self._service.Advance(request, timeout=PATIENCE)
+        come = self._to_come
+        iterated = None if come.before_iterations else self.name
+        return Advanced(come.instant, list(come.changed_domains), iterated, come.timers_fired)
+
+    @property
+    def next(self) -> int | None:
+        come = [(field.name, value) for field, value in self._to_come.ListFields()]
+        return min((value for name, value in come if name in INSTANTS), default=None)
+
+    def has_timer(self, now: int) -> bool:
+        return bool(self._to_come.HasField("next_timer") and self._to_come.next_timer == now)
+
+    @property
+    def has_submissions(self) -> bool:
+        return bool(self._to_come.HasField("next_submission"))
+
+    @property
+    def has_jobs(self) -> bool:
+        return self.has_submissions or bool(self._to_come.HasField("next_completion"))
+
+    def results(self, domain: Domain, now: int) -> Results:  # noqa: ARG002
+        jobs: list[JobOutcome] = []
+        had: list[tuple[Any, ...]] = []
+        releases, counts = 0, dict[str, int]()
+        with self._answered():
+            for page in self._service.GetResults(wire.GetResultsRequest(), timeout=PATIENCE):
+                jobs += map(_outcome, page.jobs)
+                releases = page.releases
+                had += map(_allocation, page.allocations)
+                counts = dict(page.counts)
+        allocations = Allocations.of(had) if had else None
+        return Results(in_columns(jobs), releases, allocations=allocations, counts=counts)
+
+    @contextmanager
+    def _answered(self) -> Iterator[None]:
+        try:
+            yield
+        except grpc.RpcError as error:
+            self._check()
+            said = error_info(error)
+            reason = f"{said[0]}: {error.details()}" if said else error.details()
+            raise ServiceDiedError(f"{self.name}: {reason}") from None
+
+
+def _outcome(job: wire.JobResult) -> JobOutcome:
+    """The message's fields have the same names."""
+    absent = {name for name in ("ready", "start", "end", "hold_start") if not job.HasField(name)}
+    return JobOutcome(*(UNKNOWN if name in absent else getattr(job, name) for name in JobOutcome._fields))
+
+
+def _allocation(had: wire.PastAllocation) -> tuple[Any, ...]:
+    return had.number - 1, had.allocation, had.nodes, had.start, had.end, had.ended - 1, had.where, had.resource

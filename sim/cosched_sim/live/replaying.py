@@ -1,0 +1,104 @@
+"""Replays by real services, from the configuration to the results."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+from cosched_adapters.replay.time import SharedTime
+
+from cosched.core.settings import OnMemberRequeued
+from cosched.errors import InputError
+from cosched.validation.schemes import SchemeChoice
+from cosched.workload.terms_columns import COLUMNS
+from cosched_sim.configuration import ReplayConfig
+from cosched_sim.federation.conductor import Conductor
+from cosched_sim.federation.live_player import LivePlayer, ServiceDiedError
+from cosched_sim.live.processes import TIME, ReplayedDomain, in_processes, prepared
+from cosched_sim.progress import TimeLine
+from cosched_sim.replaying import Replay, setup_of
+from cosched_sim.results.outcomes import domain_result
+from cosched_sim.results.result import DomainResult, ReplayResult
+
+
+class LiveReplay(Replay):
+    """Job logs, read, cleaned and paired. Each `run` starts new services; ServiceDiedError if one does not serve.
+
+    `start` is the function that starts them, each in its own process.
+    """
+
+    start = staticmethod(in_processes)
+
+    def __init__(
+        self,
+        config: ReplayConfig,
+        say: Callable[[str], None] = lambda _: None,
+        doing: Callable[[str], None] = lambda _: None,
+        *,
+        compares: bool = False,
+    ) -> None:
+        """As `Replay`. InputError for settings that only a simulation supports."""
+        if config.script is not None:
+            raise InputError("--live", None, "services have no script of what-if events (--script)")
+        if config.events:
+            raise InputError("--live", None, "services write no events.jsonl (--events)")
+        super().__init__(config, say, doing, compares=compares)
+        if self.pairing.groups and self.pairing.dropped:
+            said = "groups are known by their rows' numbers, and rows were dropped: remove those of jobs left out"
+            raise InputError("--pairs", None, f"--live: {said}")
+        if self.pairing.terms:
+            said = f"leave out its columns {', '.join(COLUMNS)}, or --live"
+            raise InputError("--pairs", None, f"services in lock-step end no job for another one: {said}")
+        for domain in config.domains:
+            if domain.on_member_requeued is not OnMemberRequeued.CONTINUE:
+                said = f"domain {domain.name}: services in lock-step queue no job again for another one"
+                raise InputError("--live", None, f"{said}: leave out on_member_requeued")
+        self._tell = doing
+
+    def run(self, schemes: Sequence[SchemeChoice] | None = None) -> ReplayResult:
+        """Replay with the configured schemes, or with `schemes` (one a domain)."""
+        settings = self.settings(schemes)
+        domains = [ReplayedDomain(*each) for each in zip(settings, self.nodes, self.workloads, strict=True)]
+        for domain in domains:
+            setup_of(domain.settings, domain.workload, domain.nodes)  # says what cannot be counted
+        began = time.perf_counter()
+        self._tell("starting services")
+        with self._services(domains) as (players, told):
+            started = time.perf_counter()
+            conductor = Conductor(players, self._teller(told))
+            conductor.run()
+            self._tell("fetching results")
+            results = [self._collect(i, domain, players[i], conductor.now) for i, domain in enumerate(domains)]
+        timing = {"read_s": self.read_s, "compile_s": self.compile_s, "start_s": started - began}
+        timing["replay_s"] = time.perf_counter() - started
+        named = {domain.settings.name: result for domain, result in zip(domains, results, strict=True)}
+        return ReplayResult(named, self.pairing, conductor.stalled, None, timing)
+
+    @contextmanager
+    def _services(self, domains: Sequence[ReplayedDomain]) -> Iterator[tuple[list[LivePlayer], SharedTime]]:
+        """Yield clients of the services and their shared time; everything ends with the block."""
+        with tempfile.TemporaryDirectory(prefix="cosched-") as folder, ExitStack() as stack:
+            told = stack.enter_context(closing(SharedTime.make(Path(folder) / TIME)))
+            players = stack.enter_context(self.start(prepared(domains, self.pairing, Path(folder))))
+            for player in players:
+                player.look()
+            yield players, told
+
+    def _teller(self, told: SharedTime) -> Callable[[int], None]:
+        """Return a function that tells services the time, and users how far it is."""
+        line = TimeLine(self.workloads, self._tell)
+
+        def tell(now: int) -> None:
+            told.tell(now)
+            line.tell(now)
+
+        return tell
+
+    def _collect(self, index: int, domain: ReplayedDomain, player: LivePlayer, now: int) -> DomainResult:
+        told = player.results(player.name, now)
+        if len(told.jobs["start"]) != len(domain.workload):
+            raise ServiceDiedError(f"{player.name}: not all jobs were submitted")
+        return domain_result(told, domain.settings, domain.nodes, domain.workload, self.pairing, index, now)

@@ -1,0 +1,66 @@
+"""How much longer the jobs of one replay waited than the same jobs in another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosched.core.job import JobState
+from cosched.workload.jobs import UNKNOWN
+from cosched_sim.results import metrics
+from cosched_sim.results.estimate import estimate
+from cosched_sim.results.result import DomainResult, ReplayResult
+
+BATCHES = 20  # of consecutive submissions: jobs that wait together count as one
+LEAST = 5  # jobs in a batch; with fewer there is no interval
+
+Floats = NDArray[np.float64]
+Differences = Mapping[str, Mapping[str, float | None]]  # by measure: mean and ci95
+
+
+def differences(base: ReplayResult, other: ReplayResult) -> dict[str, Differences]:
+    """Return by domain the mean differences of waits (s) and slowdowns, with 95 % intervals by batch means.
+
+    Jobs count that ran to their ends in both replays. Waits of neighbours depend on one another, so the interval comes
+    from the means of batches of consecutive jobs.
+    """
+    return {name: _of_domain(base.domains[name], domain) for name, domain in other.domains.items()}
+
+
+def _of_domain(base: DomainResult, other: DomainResult) -> Differences:
+    chosen = _completed(base) & _completed(other)
+    paired = other.jobs.pair != UNKNOWN
+    waits = (_waits(other) - _waits(base)).astype(np.float64)
+    slowdowns = _slowdowns(other) - _slowdowns(base)
+    return {
+        "wait_s": _said(waits[chosen]),
+        "paired_wait_s": _said(waits[chosen & paired]),
+        "unpaired_wait_s": _said(waits[chosen & ~paired]),
+        "slowdown": _said(slowdowns[chosen]),
+    }
+
+
+def _completed(domain: DomainResult) -> NDArray[np.bool_]:
+    return np.equal(domain.jobs.state, JobState.COMPLETED)
+
+
+def _waits(domain: DomainResult) -> NDArray[np.int64]:
+    return metrics.wait(domain.workload.submit, domain.jobs.start)
+
+
+def _slowdowns(domain: DomainResult) -> Floats:
+    return metrics.slowdown(_waits(domain), domain.jobs.run)
+
+
+def _said(values: Floats) -> dict[str, float | None]:
+    if not len(values):
+        return {"mean": None, "ci95": None}
+    return {"mean": float(values.mean()), "ci95": _half_width(values)}
+
+
+def _half_width(values: Floats) -> float | None:
+    if len(values) < BATCHES * LEAST:
+        return None
+    return estimate([float(batch.mean()) for batch in np.array_split(values, BATCHES)]).half

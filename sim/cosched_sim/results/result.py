@@ -1,0 +1,384 @@
+"""The result of a replay: every job's times, the metrics of each domain, the outcome of each pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosched.core.job import JobState
+from cosched.plain_json import json_value
+from cosched.schedulers.kind import Ended
+from cosched.workload.allocations import AllocationEnd, Allocations, no_allocations
+from cosched.workload.jobs import UNKNOWN, Ints, JobIds, Workload
+from cosched.workload.pairing import TOGETHER, Pairing
+from cosched_sim.configuration import Domain
+from cosched_sim.holds_and_yields import HoldEnd, Holds, Yields
+from cosched_sim.results import metrics
+
+if TYPE_CHECKING:
+    import polars
+
+STATES = {  # how a job ended
+    JobState.COMPLETED: "completed",
+    JobState.FAILED: "failed",
+    JobState.CANCELLED: "cancelled",
+}
+NEVER_STARTED, UNFINISHED = "never_started", "unfinished"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Jobs:
+    """Outcomes of one domain's jobs: one row a job in trace order; seconds, UNKNOWN (-1) if there is no value.
+
+    `pair` is the row of the pairs file, `mate` the row of the mate in `mate_domain`'s jobs (a member of a group has
+    none), `state` a JobState.
+    """
+
+    ready: Ints
+    start: Ints
+    end: Ints
+    run: Ints
+    holds: Ints
+    yields: Ints
+    held_node_seconds: Ints
+    state: Ints
+    pair: Ints
+    mate_domain: Ints
+    mate: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class DomainResult:
+    """One policy domain after a replay; `holds` and `yields` are None if they were not recorded one by one.
+
+    `allocations`: None if every job that started had what it asked for, from its start to its end.
+    """
+
+    settings: Domain
+    nodes: int
+    workload: Workload
+    jobs: Jobs
+    releases: int
+    last_event: int
+    holds: Holds | None = None
+    yields: Yields | None = None
+    allocations: Allocations | None = None
+    counts: Mapping[str, Any] = field(default_factory=dict)  # what its scheduler has counted
+    restarts: Mapping[int, int] = field(default_factory=dict)  # see `last_start`
+
+    @property
+    def started(self) -> NDArray[np.bool_]:
+        """Which jobs started."""
+        return np.not_equal(self.jobs.start, UNKNOWN)
+
+    @property
+    def last_start(self) -> Ints:
+        """When jobs began the runs that count for their pairs: jobs that were queued again, by a script or with their
+        mates, have begun another one then. What the domain's own scheduler preempts goes on."""
+        if not self.restarts:
+            return self.jobs.start
+        starts = self.jobs.start.copy()
+        starts[list(self.restarts.keys())] = list(self.restarts.values())
+        return starts
+
+    @cached_property
+    def metrics(self) -> dict[str, Any]:
+        """The domain's part of summary.json (docs/simulator.md), without its name."""
+        work, jobs = self.workload, self.jobs
+        span = self.last_event - int(work.submit.min())
+        capacity = self.nodes * span
+        held = int(jobs.held_node_seconds.sum())
+        paired = jobs.pair != UNKNOWN
+        everybody = np.ones(len(work), bool)
+        return {
+            "nodes": self.nodes,
+            "scheme": str(self.settings.scheme),
+            **self.settings.meeting_texts,
+            **self._scheduler,
+            "jobs": len(work),
+            "rejected": dict(work.rejected),
+            "utilisation": self._used() / capacity if capacity else 0.0,
+            "offered_load": self._offered_load(),
+            "makespan_s": span,
+            "held_node_seconds": held,
+            "held_share": held / capacity if capacity else 0.0,
+            "holds": int(jobs.holds.sum()),
+            "yields": int(jobs.yields.sum()),
+            "releases": self.releases,
+            "never_started": int((~self.started).sum()),
+            **self._lost,
+            "queue_length": metrics.queue_length(work.submit, self._left_queue, self.last_event),
+            "all": self._group(everybody),
+            "paired": self._group(paired),
+            "unpaired": self._group(~paired),
+        }
+
+    @property
+    def _cut_short(self) -> NDArray[np.bool_]:
+        return np.isin(self.jobs.state, (JobState.FAILED, JobState.CANCELLED))
+
+    @property
+    def _scheduler(self) -> dict[str, Any]:
+        """How jobs are scheduled, as plain values, whatever the kind of scheduler tells."""
+        ended, submit = self.jobs.end != UNKNOWN, self.workload.submit
+        of = Ended(submit[ended], self.jobs.run[ended], self.jobs.end[ended], int(submit.min()))
+        told: dict[str, Any] = json_value(self.settings.scheduler_kind.facts(self.settings, self.counts, of))
+        return told
+
+    @property
+    def _lost(self) -> dict[str, int]:
+        """How many jobs failed, or were cancelled, if any: only what-if events make them so."""
+        counts = {
+            STATES[state]: int((self.jobs.state == state).sum()) for state in (JobState.FAILED, JobState.CANCELLED)
+        }
+        return counts if any(counts.values()) else {}
+
+    @property
+    def queue(self) -> polars.DataFrame:
+        """How many jobs waited (queued or holding) from each `time` on: columns time, waiting."""
+        import polars
+
+        times, waiting = metrics.queue_over_time(self.workload.submit, self._left_queue)
+        return polars.DataFrame({"time": times, "waiting": waiting})
+
+    @property
+    def _left_queue(self) -> Ints:
+        return np.where(self.started, self.jobs.start, self.jobs.end)
+
+    def nodes_of(self, chosen: Any) -> Ints:
+        """Return the sizes of the chosen jobs, in nodes."""
+        sizes: Ints = self.workload.nodes[chosen]
+        return sizes
+
+    def _used(self) -> int:
+        """Return the node-seconds of running jobs."""
+        had = self.allocations
+        if had is not None:
+            return _node_seconds(had.nodes, had.end - had.start)
+        return _node_seconds(self.nodes_of(self.started), (self.jobs.end - self.jobs.start)[self.started])
+
+    def _offered_load(self) -> float | None:
+        """Return the work in node-seconds, divided by the machine's between the first and the last submission.
+
+        None: there is no such time, or logs need not say how long jobs run.
+        """
+        if "run" in self.settings.scheduler_kind.implied:
+            return None
+        span = int(self.workload.submit.max() - self.workload.submit.min())
+        return _node_seconds(self.workload.nodes, self.workload.run) / (self.nodes * span) if span else None
+
+    def _group(self, chosen: Any) -> dict[str, Any]:
+        work, jobs = self.workload, self.jobs
+        ran = chosen & self.started
+        synchronised = ran & (jobs.pair != UNKNOWN)
+        sync = jobs.start[synchronised] - jobs.ready[synchronised]
+        return {
+            "jobs": int(chosen.sum()),
+            **metrics.group(
+                metrics.wait(work.submit[ran], jobs.start[ran]), ~self._cut_short[ran], jobs.run[ran], sync
+            ),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayResult:
+    """The result of a replay, with `domains` by name. `stalled`: holds would have changed places for ever."""
+
+    domains: Mapping[str, DomainResult]
+    pairing: Pairing
+    stalled: bool
+    events: list[dict[str, Any]] | None
+    timing: dict[str, float]
+    script: Sequence[dict[str, Any]] = ()  # the what-if events, as the summary lists them
+
+    @cached_property
+    def pairs(self) -> dict[str, Any]:
+        """How many pairs started together, apart (with the gaps, in seconds) or not at all."""
+        starts = self.pairing.of_pairs([domain.last_start for domain in self.domains.values()])
+        both = (starts != UNKNOWN).all(axis=1)
+        gaps = np.abs(starts[:, 0] - starts[:, 1])[both]
+        return {
+            "pairs": len(self.pairing.row),
+            "together": int((gaps == 0).sum()),
+            "desynchronised": int((gaps > 0).sum()),
+            "never": int((~both).sum()),
+            "dropped": self.pairing.dropped,
+            "gap_s": metrics.spread(gaps[gaps > 0]),
+        }
+
+    @cached_property
+    def groups(self) -> dict[str, Any]:
+        """How many groups started together, apart (with the gaps, in seconds) or not at all; pairs are none.
+
+        A group with windows has started together if each job has started within its own, and else is apart by as many
+        seconds as the windows would have to be longer.
+        """
+        last = [domain.last_start for domain in self.domains.values()]
+        starts = [np.array([last[domain][job] for domain, job in group.members]) for group in self.pairing.groups]
+        windows = [np.array(group.windows or [TOGETHER]) for group in self.pairing.groups]
+        started = [(of, given) for of, given in zip(starts, windows, strict=True) if (of != UNKNOWN).all()]
+        gaps = np.array([max(0, (of - to[:, 1]).max() - (of - to[:, 0]).min()) for of, to in started], np.int64)
+        return {
+            "groups": len(starts),
+            "members": sum(map(len, starts)),
+            **self._with_windows,
+            "together": int((gaps == 0).sum()),
+            "desynchronised": int((gaps > 0).sum()),
+            "never": len(starts) - len(gaps),
+            "gap_s": metrics.spread(gaps[gaps > 0]),
+        }
+
+    @property
+    def _with_windows(self) -> dict[str, int]:
+        count = sum(bool(group.windows) for group in self.pairing.groups)
+        return {"with_windows": count} if count else {}
+
+    def summary(self) -> dict[str, Any]:
+        """Return the content of summary.json, without version, command and seed."""
+        return {
+            "timing": self.timing,
+            "stalled": self.stalled,
+            **({"script": list(self.script)} if self.script else {}),
+            "domains": {name: domain.metrics for name, domain in self.domains.items()},
+            "pairs": self.pairs,
+            **({"groups": self.groups} if self.pairing.groups else {}),
+        }
+
+    @cached_property
+    def jobs(self) -> polars.DataFrame:
+        """All jobs as a data frame with the columns of jobs.csv, and `wait_s`, from submission to start."""
+        import polars
+
+        jobs = polars.concat(self.frame(name, slice(None)) for name in self.domains)
+        return jobs.with_columns(wait_s=polars.col("start") - polars.col("submit"))
+
+    def frame(self, name: str, rows: slice) -> polars.DataFrame:
+        """Return some rows of one domain's jobs, with the columns of jobs.csv."""
+        import polars
+
+        domain = self.domains[name]
+        work, jobs = domain.workload, domain.jobs
+        columns = {
+            "domain": polars.Series([name], dtype=polars.String).new_from_index(0, len(work.job_id[rows])),
+            "job_id": polars.Series(work.job_id[rows]).cast(polars.String),
+            "submit": work.submit[rows],
+            **{key: _known(getattr(jobs, key)[rows]) for key in ("ready", "start", "end")},
+            "nodes": work.nodes[rows],
+            "requested_s": work.requested[rows],
+            "run_s": work.run[rows],
+            "pair": _known(jobs.pair[rows]),
+            "mate_job_id": polars.Series(self._mate_ids(name, rows), dtype=polars.String),
+            **{key: getattr(jobs, key)[rows] for key in ("holds", "yields", "held_node_seconds")},
+            "state": polars.Series(list(map(_state, jobs.state[rows].tolist(), jobs.start[rows].tolist()))),
+        }
+        return polars.DataFrame(columns)
+
+    def allocation_frame(self, name: str) -> polars.DataFrame:
+        """Return the allocations of one domain's jobs, with the columns of allocations.csv."""
+        import polars
+
+        domain = self.domains[name]
+        had = domain.allocations or no_allocations()
+        columns = {
+            "domain": polars.Series([name], dtype=polars.String).new_from_index(0, len(had.row)),
+            "job_id": polars.Series(domain.workload.job_id[had.row]).cast(polars.String),
+            "allocation": had.number,
+            **{key: getattr(had, key) for key in ("nodes", "start", "end")},
+            "ended": _names(AllocationEnd, had.ended),
+            **{
+                key: polars.Series(getattr(had, key).tolist(), dtype=polars.String)
+                for key in ("where", "resource")
+                if self._has_names(key)
+            },
+        }
+        return polars.DataFrame(columns)
+
+    def _has_names(self, key: str) -> bool:
+        """Return whether some scheduler has given nodes by name, or has a name for all nodes of a job."""
+        had = (domain.allocations for domain in self.domains.values())
+        return any(each is not None and bool(getattr(each, key).any()) for each in had)
+
+    def hold_frame(self, name: str) -> polars.DataFrame:
+        """Return the holds of one domain, which must have been recorded, with the columns of holds.csv."""
+        import polars
+
+        domain = self.domains[name]
+        holds = domain.holds
+        assert holds is not None
+        columns = {
+            "domain": polars.Series([name], dtype=polars.String).new_from_index(0, len(holds.row)),
+            "job_id": polars.Series(domain.workload.job_id[holds.row]).cast(polars.String),
+            "nodes": domain.workload.least_nodes[holds.row],
+            "begin": holds.begin,
+            "end": holds.end,
+            "ended": _names(HoldEnd, holds.ended),
+        }
+        return polars.DataFrame(columns)
+
+    def yield_frame(self, name: str) -> polars.DataFrame:
+        """Return the yields of one domain, which must have been recorded, with the columns of yields.csv."""
+        import polars
+
+        yields = self.domains[name].yields
+        assert yields is not None
+        domain = polars.Series([name], dtype=polars.String).new_from_index(0, len(yields.time))
+        return polars.DataFrame({"domain": domain, "time": yields.time, "yields": yields.count})
+
+    def _mate_ids(self, name: str, rows: slice) -> list[str | None]:
+        jobs, ids = self.domains[name].jobs, self._ids
+        found = [
+            None if mate == UNKNOWN else str(ids[domain][mate])
+            for domain, mate in zip(jobs.mate_domain[rows].tolist(), jobs.mate[rows].tolist(), strict=True)
+        ]
+        for place, row in enumerate(range(*rows.indices(len(jobs.mate)))) if self.pairing.groups else ():
+            found[place] = self._others.get((name, row), found[place])
+        return found
+
+    @property
+    def _ids(self) -> list[JobIds]:
+        return [domain.workload.job_id for domain in self.domains.values()]
+
+    @cached_property
+    def _others(self) -> dict[tuple[str, int], str]:
+        """For each member of a group, by its domain and its row there, the other members: `DOMAIN:ID DOMAIN:ID`."""
+        names, ids, others = list(self.domains), self._ids, {}
+        for group in self.pairing.groups:
+            told = {domain: f"{names[domain]}:{ids[domain][job]}" for domain, job in group.members}
+            for domain, job in group.members:
+                others[names[domain], job] = " ".join(text for other, text in told.items() if other != domain)
+        return others
+
+
+def _state(state: int, start: int) -> str:
+    """Return how a job ended; one that has started and not ended was queued again."""
+    return STATES.get(JobState(state), NEVER_STARTED if start == UNKNOWN else UNFINISHED)
+
+
+def _node_seconds(nodes: Ints, seconds: Ints) -> int:
+    """Return the sum of nodes x seconds, in Python integers if 64 bits might not suffice."""
+    if nodes.size == 0:
+        return 0
+    if float(nodes.max()) * float(seconds.max()) * nodes.size < 2**62:
+        return int(nodes @ seconds)
+    return sum(n * s for n, s in zip(nodes.tolist(), seconds.tolist(), strict=True))
+
+
+def _names(kind: type[IntEnum], numbers: Ints) -> polars.Series:
+    """Return a column of the names that these numbers have."""
+    import polars
+
+    return polars.Series([kind(number).name.lower() for number in numbers.tolist()], dtype=polars.String)
+
+
+def _known(values: Ints) -> polars.Series:
+    """Return a column in which UNKNOWN is null."""
+    import polars
+
+    series = polars.Series(values)
+    return series.set(series == UNKNOWN, None)

@@ -1,0 +1,45 @@
+"""The events of a replay: the lines of events.jsonl."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cosched.core.job import JobState
+from cosched.core.story import ENDED, What
+from cosched.workload.jobs import UNKNOWN
+
+if TYPE_CHECKING:
+    from cosched_sim.world import World
+
+
+class StoryLog:
+    """Collects the events of paired jobs; the world calls it for each."""
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+
+    def __call__(self, now: int, domain: str, job: str, what: str, detail: dict[str, object]) -> None:
+        """Add one event."""
+        told = {key: value for key, value in detail.items() if value is not None}
+        self.events.append({"time": now, "domain": domain, "job": job, "event": what, **told})
+
+    def with_unpaired(self, world: World) -> list[dict[str, Any]]:
+        """Return all events in time order; those of unpaired jobs come from the tables, as kernels run them alone."""
+        events = self.events + [event for i in range(len(world.domains)) for event in _unpaired(world, i)]
+        return sorted(events, key=lambda event: event["time"])
+
+
+def _unpaired(world: World, index: int) -> list[dict[str, Any]]:
+    domain, first = world.domains[index], world.first[index]
+    events = []
+    for row, job_id in enumerate(domain.workload.job_id.tolist()):
+        record = world.tables.jobs[first + row]
+        if record["paired"]:
+            continue
+        place = {"domain": domain.name, "job": str(job_id)}
+        events.append({"time": int(record["submit"]), **place, "event": What.SUBMITTED})
+        if record["start"] != UNKNOWN:
+            events.append({"time": int(record["start"]), **place, "event": What.STARTED})
+        if record["end"] != UNKNOWN:
+            events.append({"time": int(record["end"]), **place, "event": ENDED[JobState(int(record["state"]))]})
+    return events

@@ -1,0 +1,93 @@
+"""Figures 4 to 14 of the paper with our numbers; the text of the paper has no values of its own figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cosched_sim.reports.figures.bars import Panel, Values, grouped_bars
+from cosched_sim.reports.figures.figure import Figure
+from cosched_sim.reports.figures.style import BLUE, GREY, SKY, VERMILION, Look
+from cosched_sim.studies.barsanti2006.comparisons import place
+from cosched_sim.studies.barsanti2006.measuring import (
+    BIN_NAMES,
+    CLASSES,
+    EXPANDED,
+    RESPONSE,
+    SHRUNK,
+    SLOWDOWN,
+    WAIT,
+    bin_of,
+    of_class,
+)
+from cosched_sim.studies.barsanti2006.setup import (
+    CIRNE_BERMAN,
+    DOWNEY,
+    NO_PREDICTION,
+    OF_CURVE,
+    SCOJO_P,
+    TRADITIONAL,
+    W1,
+    W2,
+)
+from cosched_sim.studies.design import Found
+
+LOOKS: Mapping[str, Look] = {
+    TRADITIONAL: Look(GREY, "xxxx"),
+    CIRNE_BERMAN: Look(VERMILION, "...."),
+    NO_PREDICTION: Look(SKY, "////"),
+    SCOJO_P: Look(BLUE),
+}
+TESTED = tuple(LOOKS)
+UNITS = {RESPONSE: "response (h)", WAIT: "wait (h)", SLOWDOWN: "bounded slowdown"}
+NAMES = {RESPONSE: "mean response times", WAIT: "mean wait times", SLOWDOWN: "mean bounded slowdowns"}
+INTERVALS = "Means over replications with 95 % intervals."
+
+
+def paper_figures(found: Found) -> list[Figure]:
+    """Return figures 4 to 14."""
+    drawn = [(4 + number, W1, measure, TESTED) for number, measure in enumerate(UNITS)]
+    drawn += [(9 + number, W2, measure, TESTED) for number, measure in enumerate(UNITS)]
+    drawn += [(13, DOWNEY, RESPONSE, OF_CURVE), (14, DOWNEY, SLOWDOWN, OF_CURVE)]
+    figures = [_of_measure(found, *each) for each in drawn]
+    figures += [_histograms(found), _adaptations(found, 8, W1), _adaptations(found, 12, W2)]
+    return sorted(figures, key=lambda figure: figure.name)
+
+
+def _series(found: Found, where: str, schedulers: Sequence[str], measures: Sequence[str]) -> dict[str, Values]:
+    return {name: [found.mean(place(where, name), measure) for measure in measures] for name in schedulers}
+
+
+def _of_measure(found: Found, number: int, where: str, measure: str, schedulers: Sequence[str]) -> Figure:
+    """Return the means of a measure, apart for what has other magnitudes."""
+    panels = []
+    for title, groups in (("all, and long jobs", ("", "long")), ("short and medium jobs", ("short", "medium"))):
+        series = _series(found, where, schedulers, [of_class(name, measure) for name in groups])
+        panels.append(Panel(title, UNITS[measure], "jobs", [name or "all" for name in groups], series, looks=LOOKS))
+    return grouped_bars(f"figure-{number:02}", f"Fig. {number}: {NAMES[measure]}, {_named(where)}", INTERVALS, panels)
+
+
+def _histograms(found: Found) -> Figure:
+    panels = [
+        Panel(f"{name} jobs", "share of the jobs (%)", "response up to", BIN_NAMES, _series(
+            found, W1, TESTED, [bin_of(name, upto) for upto in BIN_NAMES]
+        ), looks=LOOKS)
+        for name in CLASSES
+    ]  # fmt: skip
+    caption = f"Each bin has the responses above the one before it. {INTERVALS} The bins are ours."
+    return grouped_bars("figure-07", f"Fig. 7: response times, {_named(W1)}", caption, panels)
+
+
+def _adaptations(found: Found, number: int, where: str) -> Figure:
+    schedulers = (CIRNE_BERMAN, NO_PREDICTION, SCOJO_P)
+    panels = [
+        Panel(how, "share of the class (%)", "jobs", CLASSES, _series(
+            found, where, schedulers, [of_class(name, how) for name in CLASSES]
+        ), looks=LOOKS)
+        for how in (SHRUNK, EXPANDED)
+    ]  # fmt: skip
+    title = f"Fig. {number}: jobs on fewer and on more nodes than N_opt, {_named(where)}"
+    return grouped_bars(f"figure-{number:02}", title, INTERVALS, panels)
+
+
+def _named(where: str) -> str:
+    return f"{W1}, Downey's curve" if where == DOWNEY else where

@@ -1,0 +1,148 @@
+"""Figures 3 to 9 of the paper with our numbers; the text of the paper has no values of its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from cosched_sim.reports.figures.bars import Panel, Values, grouped_bars
+from cosched_sim.reports.figures.figure import Figure
+from cosched_sim.reports.figures.style import BLUE, GREY, ORANGE, SKY, VERMILION, Look
+from cosched_sim.results.estimate import Estimate
+from cosched_sim.studies.collins2001.comparisons import mean_sum, on_arrival, saving
+from cosched_sim.studies.collins2001.measuring import (
+    NEXT,
+    PER_CENT,
+    PJS_CPU,
+    PRIORITIES,
+    SHARE,
+    SJS_CPU,
+    SUM,
+    of_priority,
+)
+from cosched_sim.studies.collins2001.setup import (
+    DISTRIBUTIONS,
+    LOADS,
+    NONE,
+    OF_PJS,
+    OF_SJS,
+    PJS,
+    PJS_SIZES,
+    RATES,
+    SHARES,
+    SIZES,
+    SJS,
+    TOTALS,
+    at,
+    count_of,
+    machines_of,
+    share_of,
+)
+from cosched_sim.studies.collins2001.site import TABLES
+from cosched_sim.studies.design import Found
+
+COLOURS = (GREY, ORANGE, SKY, BLUE, VERMILION, "#222222")
+HATCHES = ("", "////", "", "....", "xxxx", "")
+SEVERAL = [Look(*each) for each in zip(COLOURS, HATCHES, strict=True)]
+LOOKS: Mapping[str, Look] = {
+    **dict(zip(map(machines_of, SIZES), SEVERAL, strict=True)),
+    **dict(zip(PER_CENT, SEVERAL, strict=False)),
+    **dict(zip(PRIORITIES, (Look(VERMILION, "...."), Look(SKY, "////"), Look(BLUE)), strict=True)),
+    SJS: Look(GREY, "xxxx"),
+    PJS: Look(BLUE),
+    NEXT: Look(SKY, "////"),
+}
+INTERVALS = "Means over replications with 95 % intervals."
+COUNTS, AT_RATES = list(map(str, LOADS)), list(map(str, RATES))
+
+
+def paper_figures(found: Found) -> list[Figure]:
+    """Return figures 3 to 9, those of the site for both tables."""
+    return [_three(found), _four(found), _five(found), *_six(found), _seven(found), *_eight(found), _nine(found)]
+
+
+def _three(found: Found) -> Figure:
+    series: dict[str, Values] = {
+        name: [found.mean((OF_SJS, float(jobs), name), SJS_CPU) for jobs in SIZES] for name in map(machines_of, SIZES)
+    }
+    panel = Panel("a call of SJS", "CPU ms", "jobs", list(map(str, SIZES)), series, looks=LOOKS)
+    return grouped_bars("figure-3", "Fig. 3: scheduling delay of SJS", INTERVALS, [panel])
+
+
+def _four(found: Found) -> Figure:
+    """Return the mean over numbers of jobs, in each replication."""
+    values = []
+    for share in map(share_of, SHARES):
+        means = [found.mean((OF_PJS, float(jobs), share), PJS_CPU) for jobs in PJS_SIZES]
+        values.append(Estimate(sum(of.mean for of in means if of) / len(means)) if all(means) else None)
+    series: dict[str, Values] = {PJS: values}
+    panel = Panel("a call of PJS", "CPU ms", "jobs with a parallel version", list(map(share_of, SHARES)), series,
+                  looks=LOOKS)  # fmt: skip
+    caption = "Means over 5 to 1,000 jobs. With 0 % PJS is SJS."
+    return grouped_bars("figure-4", "Fig. 4: scheduling delay of PJS", caption, [panel])
+
+
+def _five(found: Found) -> Figure:
+    panels = []
+    for table in TABLES:
+        savings = {of: [saving(found, table, jobs, of) for jobs in LOADS] for of in (PJS, NEXT)}
+        panels.append(Panel(f"(a) savings, {table} times", "less job time than SJS (%)", "jobs", COUNTS, savings,
+                            looks=LOOKS))  # fmt: skip
+        few = [jobs for jobs in LOADS if jobs <= 50]
+        sums: dict[str, Values] = {
+            of: [found.mean(at(2, table, NONE, jobs, of), SUM) for jobs in few] for of in (SJS, PJS)
+        }
+        panels.append(Panel(f"(b) sums, {table} times", "sum of job times (s)", "jobs", list(map(str, few)), sums,
+                            looks=LOOKS))  # fmt: skip
+    caption = f"{NEXT}: with on_failure=next, which is ours. {INTERVALS}"
+    return grouped_bars("figure-5", "Fig. 5: PJS beside SJS", caption, panels)
+
+
+def _six(found: Found) -> Iterator[Figure]:
+    for table in TABLES:
+        panels = []
+        for priorities in DISTRIBUTIONS:
+            for priority in PRIORITIES:
+                measure = of_priority(priority, SUM)
+                series: dict[str, Values] = {
+                    of: [found.mean(at(3, table, priorities, total, of), measure) for total in TOTALS]
+                    for of in (SJS, PJS)
+                }
+                groups = [str(count_of(total, priorities, priority)) for total in TOTALS]
+                panels.append(Panel(f"{priorities}, {priority}", "sum of job times (s)", f"jobs of {priority} priority",
+                                    groups, series, looks=LOOKS))  # fmt: skip
+        yield grouped_bars(f"figure-6-{table}", f"Fig. 6: priorities, {table} times", INTERVALS, panels)
+
+
+def _seven(found: Found) -> Figure:
+    panels = [
+        Panel(f"{table} times", "mean sum of job times (s)", "priorities", list(PER_CENT), {
+            of: [mean_sum(found, table, priorities, of) for priorities in PER_CENT] for of in (SJS, PJS)
+        }, looks=LOOKS)
+        for table in TABLES
+    ]  # fmt: skip
+    caption = f"Means over {TOTALS[0]} to {TOTALS[-1]} jobs. {INTERVALS}"
+    return grouped_bars("figure-7", "Fig. 7: all jobs, by priorities", caption, panels)
+
+
+def _eight(found: Found) -> Iterator[Figure]:
+    for table in TABLES:
+        panels = [
+            Panel(priorities, "mean job time (s)", "jobs a quantum", AT_RATES, {
+                priority: [on_arrival(found, table, priorities, rate, priority) for rate in RATES]
+                for priority in PRIORITIES
+            }, looks=LOOKS)
+            for priorities in DISTRIBUTIONS
+        ]  # fmt: skip
+        yield grouped_bars(f"figure-8-{table}", f"Fig. 8: with preemption, {table} times", INTERVALS, panels)
+
+
+def _nine(found: Found) -> Figure:
+    panels = []
+    for table in TABLES:
+        times = {of: [on_arrival(found, table, of, rate) for rate in RATES] for of in PER_CENT}
+        shares = {of: [found.mean(at(4, table, of, rate, PJS), SHARE) for rate in RATES] for of in PER_CENT}
+        panels.append(Panel(f"(a) {table} times", "mean job time (s)", "jobs a quantum", AT_RATES, times, looks=LOOKS))
+        panels.append(
+            Panel(f"(b) {table} times", "jobs on clusters (%)", "jobs a quantum", AT_RATES, shares, looks=LOOKS)
+        )
+    return grouped_bars("figure-9", "Fig. 9: all jobs, and parallelism", INTERVALS, panels)

@@ -1,0 +1,39 @@
+"""What one replay measures. Times are means in minutes."""
+
+from __future__ import annotations
+
+from cosched.workload.jobs import UNKNOWN
+from cosched_sim.results.result import DomainResult
+from cosched_sim.studies.cases import StudyCase, replayed
+from cosched_sim.studies.meet import measuring
+from cosched_sim.sweeps.case import Row
+
+# Of a machine; their columns are called "MACHINE MEASURE". "Total": from submission to end.
+TOTAL, PAIRED_TOTAL, RESIZES = "unpaired total", "paired total", "changes of size per job"
+
+
+def measures(case: StudyCase) -> Row:
+    """Replay a case."""
+    result = replayed(case.settings)
+    of_all = measuring.of_pairs(result)
+    found = {measure: of_all[measure] for measure in (measuring.PAIR_WAIT, measuring.PAIRS, measuring.TOGETHER)}
+    for name, domain in result.domains.items():
+        found |= {f"{name} {measure}": value for measure, value in _of_machine(domain).items()}
+    return found
+
+
+def _of_machine(domain: DomainResult) -> Row:
+    jobs, submit = domain.jobs, domain.workload.submit
+    paired = jobs.pair != UNKNOWN
+    alone, both = domain.started & ~paired, domain.started & paired
+    return {
+        measuring.WAIT: measuring.spread((jobs.start - submit)[alone] / measuring.MINUTE)[0],
+        TOTAL: measuring.spread((jobs.end - submit)[alone] / measuring.MINUTE)[0],
+        PAIRED_TOTAL: measuring.spread((jobs.end - submit)[both] / measuring.MINUTE)[0],
+        measuring.SYNC: measuring.spread((jobs.start - jobs.ready)[both & (jobs.ready != UNKNOWN)] / measuring.MINUTE)[
+            0
+        ],
+        measuring.HELD: 100 * domain.metrics["held_share"],
+        RESIZES: domain.counts.get("changes_of_size", 0) / max(1, len(submit)),
+        measuring.NEVER: domain.metrics["never_started"],
+    }

@@ -1,0 +1,39 @@
+"""The process of a local worker: it gets chunks of cases and returns their rows, through a socket of its parent."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import os
+import signal
+import sys
+from multiprocessing.connection import Connection
+
+from cosched_sim.sweeps.case import run_chunk
+
+READY = "ready"
+PR_SET_PDEATHSIG = 1  # prctl(2)
+
+
+def main() -> None:
+    """Serve the process `sys.argv[2]` through the socket `sys.argv[1]` until it closes the socket or ends."""
+    descriptor, parent = map(int, sys.argv[1:])
+    _end_with(parent)
+    from cosched.compilation import prepare_kernels
+    from cosched_sim.warm_up import SIMULATED, run_all_kernels
+
+    prepare_kernels(run_all_kernels, lambda _: None, SIMULATED)
+    gc.freeze()  # what is loaded stays: no search for cycles looks at it again
+    with contextlib.suppress(EOFError, OSError), Connection(descriptor) as connection:
+        connection.send(READY)
+        while True:
+            connection.send(run_chunk(connection.recv()))
+
+
+def _end_with(parent: int) -> None:
+    """Have this process killed when its parent ends, for whatever reason, even in the middle of a case."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # the parent has ended already
+        sys.exit()

@@ -1,0 +1,137 @@
+"""Carries out the scripted events of a replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from cosched.core.events import Finished, NodesLost
+from cosched.core.job import JobState
+from cosched.core.protocol import Domain, EndedBy
+from cosched.core.scheduling.primitives.tables import NEVER
+from cosched.core.settings import Scheme
+from cosched_sim.holds_and_yields import HoldEnd
+from cosched_sim.script import OF_JOBS, Action, ScriptedEvent
+from cosched_sim.world import World
+
+
+class Stage(Protocol):
+    """Whoever plays some domains. What a script does to their jobs, by rows; all say whether that could be done."""
+
+    def cancel(self, name: Domain, job: int, by: EndedBy = EndedBy.OWNER) -> bool:
+        """Cancel a job that has not ended."""
+
+    def end_run(self, name: Domain, job: int, how: JobState) -> bool:
+        """End a running job, in the final state `how`."""
+
+    def requeue(self, name: Domain, job: int) -> bool:
+        """Have a running job lose its nodes and be queued again, to begin anew."""
+
+    def unlink(self, name: Domain, job: int) -> bool:
+        """Have a job that waits, and has mates, start with nobody any more."""
+
+    def replace(self, name: Domain, job: int, new: int) -> bool:
+        """Have another job, which has no mate and has not started, take the place of one that has never run."""
+
+
+class WhatIf:
+    """Scripted events by time; events of one instant are in file order.
+
+    `in_vain`: those that could not be carried out, as they happen; `replaced`: those by which jobs had others' places.
+    """
+
+    def __init__(self, script: Sequence[ScriptedEvent]) -> None:
+        self._events = sorted(script, key=lambda event: event.time)
+        self._done = 0
+        self.in_vain: list[ScriptedEvent] = []
+        self.replaced: list[ScriptedEvent] = []
+        self.joining = [(event.domain, event.new) for event in script if event.action is Action.REPLACE]
+
+    def of(self, domains: Collection[Domain]) -> WhatIf:
+        """Return the script of the events of these domains; what it notes is noted here, too."""
+        part = WhatIf([event for event in self._events if event.domain in domains])
+        part.in_vain, part.replaced = self.in_vain, self.replaced
+        return part
+
+    def next(self) -> int:
+        """Return the instant of the next event, or NEVER."""
+        return self._events[self._done].time if self._done < len(self._events) else NEVER
+
+    def fire(self, stage: Any, now: int) -> None:
+        """Carry out the events of this instant: on a Stage, or a World if they are not about jobs."""
+        while self.next() == now:
+            event = self._events[self._done]
+            self._done += 1
+            if event.action not in OF_JOBS:
+                CARRY_OUT[event.action](stage, stage.index[event.domain], event)
+            elif not DO_TO_JOB[event.action](stage, event):
+                self.in_vain.append(event)
+            elif event.action is Action.REPLACE:
+                self.replaced.append(event)
+
+
+# To a job
+
+
+def _cancel(stage: Stage, event: ScriptedEvent) -> bool:
+    by = EndedBy.OWNER_FOR_GOOD if event.final else EndedBy.OWNER
+    return stage.cancel(event.domain, event.row, by)
+
+
+DO_TO_JOB: dict[Action, Callable[[Stage, ScriptedEvent], bool]] = {
+    Action.CANCEL: _cancel,
+    Action.FAIL: lambda stage, event: stage.end_run(event.domain, event.row, JobState.FAILED),
+    Action.REQUEUE: lambda stage, event: stage.requeue(event.domain, event.row),
+    Action.UNLINK: lambda stage, event: stage.unlink(event.domain, event.row),
+    Action.REPLACE: lambda stage, event: stage.replace(event.domain, event.row, event.new),
+}
+
+
+# To a domain
+
+
+def _drain(world: World, domain: int, event: ScriptedEvent) -> None:
+    world.clusters[domain].drain(event.nodes)
+
+
+def _down(world: World, domain: int, event: ScriptedEvent) -> None:
+    cluster = world.clusters[domain]
+    cluster.drain(event.nodes)
+    for row in cluster.occupants() if cluster.draining else ():
+        if cluster.draining == 0:
+            break
+        state = cluster.lose(row, world.now)
+        if row in world.job_id:
+            job = world.job_id[row]
+            world.feed(domain, NodesLost(job) if state is JobState.QUEUED else Finished(job, state))
+            world.schedulers[domain].holds.end(row, world.now, HoldEnd.CANCELLED)
+
+
+def _up(world: World, domain: int, event: ScriptedEvent) -> None:
+    world.clusters[domain].bring_back(event.nodes)
+
+
+def _switch_scheme(world: World, domain: int, event: ScriptedEvent) -> None:
+    coscheduler = world.coschedulers[domain]
+    coscheduler.ledger.configure(replace(coscheduler.settings, scheme=Scheme(event.scheme)))
+    world.note_paired()
+    world.clusters[domain].reschedule()
+
+
+def _cut(world: World, domain: int, event: ScriptedEvent) -> None:
+    world.cut_link(domain, world.index[event.peer])
+
+
+def _mend(world: World, domain: int, event: ScriptedEvent) -> None:
+    world.mend_link(domain, world.index[event.peer])
+
+
+CARRY_OUT: dict[Action, Callable[[World, int, ScriptedEvent], None]] = {
+    Action.DRAIN: _drain,
+    Action.DOWN: _down,
+    Action.UP: _up,
+    Action.SCHEME: _switch_scheme,
+    Action.CUT: _cut,
+    Action.MEND: _mend,
+}

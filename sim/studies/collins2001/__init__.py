@@ -1,5 +1,0 @@
-"""Repeats the case studies of Collins and George: Parallel and Sequential Job Scheduling (2001), section 5."""
-
-from cosched.sim.studies.study import study_of
-
-COLLINS = study_of(__file__, "cosched.sim.studies.collins2001.design:WORK")

@@ -1,5 +1,0 @@
-"""Studies a fluid Eureka (fluid.md) beside a batch one, in months like those of Tang et al. (2011), section V-E."""
-
-from cosched.sim.studies.study import study_of
-
-FLUID = study_of(__file__, "cosched.sim.studies.fluid.design:WORK")

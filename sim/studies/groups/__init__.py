@@ -1,5 +1,0 @@
-"""Studies groups (coscheduling.md): jobs on two to five machines that start together, beside the same jobs in pairs."""
-
-from cosched.sim.studies.study import study_of
-
-GROUPS = study_of(__file__, "cosched.sim.studies.groups.design:WORK")
