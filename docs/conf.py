@@ -73,14 +73,14 @@ docs/models
 docs/molding
 docs/heterogeneous
 docs/protocol
-sim/reference/README
-sim/studies/tang2011/PAPER
-sim/studies/weissman2004/PAPER
-sim/studies/barsanti2006/PAPER
-sim/studies/collins2001/PAPER
-sim/studies/meet/RESULTS
-sim/studies/groups/RESULTS
-sim/studies/fluid/RESULTS
+sim/cosched_sim/reference/README
+sim/cosched_sim/studies/tang2011/PAPER
+sim/cosched_sim/studies/weissman2004/PAPER
+sim/cosched_sim/studies/barsanti2006/PAPER
+sim/cosched_sim/studies/collins2001/PAPER
+sim/cosched_sim/studies/meet/RESULTS
+sim/cosched_sim/studies/groups/RESULTS
+sim/cosched_sim/studies/fluid/RESULTS
 ```
 
 ```{toctree}

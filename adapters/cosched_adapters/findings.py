@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from cosched.file_errors import reason_of
+from cosched.words.file_errors import reason_of
 
 
 class Grade(StrEnum):

@@ -7,10 +7,10 @@ from typing import Any
 
 from cosched.core.protocol import Named, Terms, Window, named_group, named_mate
 from cosched.core.settings import OnMemberRequeued
-from cosched.errors import InputError
 from cosched.validation.durations import parse_seconds
 from cosched.validation.group_names import wrong_group_name, wrong_members
 from cosched.validation.pair_names import is_pair_name
+from cosched.words.errors import InputError
 
 TRUE = ("true", "t", "yes", "y", "1")
 GROUP = "group=NAME@DOMAIN+DOMAIN"

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from cosched.file_errors import reason_of
+from cosched.words.file_errors import reason_of
 from cosched_adapters.manager import ManagerError, UnavailableError
 
 _T = TypeVar("_T")

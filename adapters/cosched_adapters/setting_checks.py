@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from cosched.file_errors import why_not_run
+from cosched.words.file_errors import why_not_run
 from cosched_adapters.manager import SettingError
 
 _LONGEST_SOCKET = 103  # bytes: Linux allows 107, and the socket is first made under a name with a suffix

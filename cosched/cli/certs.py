@@ -11,7 +11,7 @@ import click
 from cosched.cli.output.terminal import say
 
 if TYPE_CHECKING:
-    from cosched.certificates import Authority, Issued
+    from cosched.certificates.authority import Authority, Issued
 
 AUTHORITY_DAYS, DAYS, MOST_DAYS = 3650, 365, 36_500
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -37,7 +37,7 @@ def certs() -> None:
 )
 def init(folder: Path, site: str, days: int) -> None:
     """Make a certificate authority in DIR: ca.pem for all domains, and ca.key, which must stay in a safe place."""
-    from cosched.certificates import init_authority
+    from cosched.certificates.authority import init_authority
 
     made = init_authority(folder, site, days)
     _say_written(made, f"certificate authority of {made.identity}")
@@ -62,7 +62,7 @@ def issue_command(
     folder: Path, name: str, user: bool, hosts: tuple[str, ...], days: int, out: Path | None, force: bool
 ) -> None:
     """Issue NAME.pem and NAME.key with the certificate authority in DIR, and print what to put in the configuration."""
-    from cosched.certificates import LOCAL_HOSTS, issue, open_authority
+    from cosched.certificates.authority import LOCAL_HOSTS, issue, open_authority
 
     if user and hosts:
         raise click.UsageError("--host is for domains, not for users.")
@@ -80,7 +80,7 @@ def _say_written(issued: Issued, what: str) -> None:
 
 
 def _for_domains(folder: Path, name: str, issued: Issued) -> str:
-    from cosched.certificates import CA_CERTIFICATE
+    from cosched.certificates.authority import CA_CERTIFICATE
 
     return "\n".join(
         [

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import click
 
-from cosched.errors import InputError
-from cosched.extras import DISTRIBUTION
+from cosched.installation.extras import DISTRIBUTION
+from cosched.words.errors import InputError
 
 GROUP = "cosched.commands"
 MEND = f"pip install --force-reinstall --no-deps {DISTRIBUTION}"

@@ -15,7 +15,7 @@ from cosched.cli.client.connection import json_option
 from cosched.cli.output.failures import FAILED, UNUSABLE
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import show_json, show_text
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 if TYPE_CHECKING:
     from cosched_adapters.findings import Finding
@@ -36,7 +36,7 @@ def doctor(config: str, as_json: bool) -> None:
 
     Exit codes: 0 all is right, 1 there are warnings, 2 there are problems, or the configuration cannot be used.
     """
-    from cosched.compilation import use_kernel_cache
+    from cosched.installation.compilation import use_kernel_cache
 
     use_kernel_cache()  # must come before the configuration's model, which imports kernels
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # the findings say it better; the same holds for our own logs

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cosched.cli.output.terminal import show_text
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 _LIST = "deploy/FILES"
 _PACKAGE = Path(__file__).parents[1]

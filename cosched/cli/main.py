@@ -20,10 +20,10 @@ import cosched
 from cosched.cli.commands import OPERATORS, OWN, RESEARCHERS, USERS, Table, command, commands
 from cosched.cli.output.failures import FAILED, INTERRUPTED, UNUSABLE, Failure
 from cosched.cli.output.terminal import BEGAN, COMMAND, say
-from cosched.errors import InputError
-from cosched.extras import DISTRIBUTION
-from cosched.file_errors import reason_of
+from cosched.installation.extras import DISTRIBUTION
 from cosched.version import VERSION
+from cosched.words.errors import InputError
+from cosched.words.file_errors import reason_of
 
 # At exit Python would collect garbage among the compiler's objects, which wastes a third of a second.
 atexit.register(gc.freeze)

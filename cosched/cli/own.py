@@ -18,7 +18,7 @@ from cosched.cli.output.failures import FAILED, UNREACHABLE, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_text
 from cosched.cli.own_service import OwnService
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 ASKS = 15.0  # seconds that a batch system may take to say its name
 ANSWERS = 60.0  # seconds that a new peer may take

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from cosched.cli.output.failures import FAILED, Failure
-from cosched.errors import InputError
-from cosched.file_errors import reason_of
 from cosched.sockets.domain_sockets import own_folder
+from cosched.words.errors import InputError
+from cosched.words.file_errors import reason_of
 
 STARTS = 120.0  # seconds that a service may take until it serves
 ENDS = 30.0

@@ -14,13 +14,13 @@ from cosched.cli.output.plain_text import printable, table
 from cosched.cli.output.terminal import show_json, show_text
 from cosched.cli.problem_options import problem_options
 from cosched.cli.selection import MOST, Selection, seconds, selected, what_is_excluded
-from cosched.errors import InputError
 from cosched.planning.metrics import METRICS
 from cosched.planning.picture import picture
 from cosched.planning.problem import Problem, problem_of
 from cosched.planning.search import EQUAL, Schedule
 from cosched.planning.sites import FINDERS
-from cosched.quantities import count, percent
+from cosched.words.errors import InputError
+from cosched.words.quantities import count, percent
 
 
 @click.command(short_help="Choose machines for an application.")

@@ -9,7 +9,6 @@ from typing import Any
 
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import progress, say
-from cosched.errors import InputError
 from cosched.planning.catalogue import Catalogue, check_ends, read_catalogue, sources_of
 from cosched.planning.facts import Listed, grid_of
 from cosched.planning.grid import Grid
@@ -19,7 +18,8 @@ from cosched.planning.metrics import METRICS
 from cosched.planning.problem import Problem
 from cosched.planning.sites import FINDERS, LABELS, Site
 from cosched.planning.strategies import Choice, NoScheduleError, chosen_by_search, chosen_by_user
-from cosched.quantities import count, duration
+from cosched.words.errors import InputError
+from cosched.words.quantities import count, duration
 
 MOST = 1_000_000  # candidates
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from cosched.cli.output.terminal import say
-from cosched.errors import InputError
-from cosched.extras import SCHEDULER, need
+from cosched.installation.extras import SCHEDULER, need
+from cosched.words.errors import InputError
 
 if TYPE_CHECKING:
     from cosched.schedulers.kind import SchedulerKind
@@ -31,7 +31,7 @@ def serve(config: str, check: bool, aside: tuple[str, ...]) -> None:
 
     Jobs of the local manager keep running after a stop; the next start finds them again.
     """
-    from cosched.compilation import use_kernel_cache
+    from cosched.installation.compilation import use_kernel_cache
 
     use_kernel_cache()  # must come before the configuration's model, which imports kernels
     from cosched.service.configuration import read_configuration
@@ -58,7 +58,7 @@ def _serve(configuration: Configuration, source: str, aside: Collection[str]) ->
     import asyncio
     import logging
 
-    from cosched.descriptors import raise_limit
+    from cosched.host.descriptors import raise_limit
     from cosched.service.logs.logs import configure_logs
     from cosched.version import VERSION
 

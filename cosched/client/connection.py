@@ -105,6 +105,6 @@ def open_channel(library: Any, address: str, tls: Tls | None) -> Any:
 def _name_to_check(identity: str | None) -> list[tuple[str, str]]:
     if identity is None:
         return []
-    from cosched.pem import server_name  # slow: it takes a tenth of a second
+    from cosched.certificates.pem import server_name  # slow: it takes a tenth of a second
 
     return [("grpc.ssl_target_name_override", server_name(identity))]

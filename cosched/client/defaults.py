@@ -33,9 +33,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cosched.file_errors import reason_of
 from cosched.sockets.domain_sockets import domain_sockets, own_folder
 from cosched.validation.near_names import did_you_mean
+from cosched.words.file_errors import reason_of
 
 HOST_FILE = Path("/etc/cosched/client.toml")
 SOCKETS = Path("/run/cosched")

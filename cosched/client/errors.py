@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import grpc
 
-from cosched.error_details import error_info
+from cosched.words.error_details import error_info
 
 # There was no answer, or "not now; nothing was done". The same call may succeed later.
 _NO_ANSWER = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED}

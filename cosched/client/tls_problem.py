@@ -105,6 +105,6 @@ def _connected(place: tuple[str, int], context: ssl.SSLContext, name: str) -> ss
 def _name(place: tuple[str, int], tls: Tls) -> str:
     if tls.server_identity is None:
         return place[0]
-    from cosched.pem import server_name  # slow: it takes a tenth of a second
+    from cosched.certificates.pem import server_name  # slow: it takes a tenth of a second
 
     return server_name(tls.server_identity)

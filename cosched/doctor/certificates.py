@@ -13,11 +13,11 @@ from cosched_adapters.permissions import READ, Account
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
-from cosched.errors import InputError
-from cosched.pem import dns_names, identities, parse_certificates, parse_key, read, server_name
+from cosched.certificates.pem import dns_names, identities, parse_certificates, parse_key, read, server_name
 from cosched.service.configuration import Configuration
 from cosched.service.configuration_sections import Tls
 from cosched.service.preparing import doubtful_identity, wrong_identity
+from cosched.words.errors import InputError
 
 FEW_DAYS, SOME_DAYS = 7, 30  # days left: fewer are a problem, fewer are a warning
 _DAY = 86400

@@ -10,7 +10,7 @@ from cosched_adapters.loading import load_manager
 from cosched_adapters.manager import SettingError
 
 from cosched.doctor.service import Running, slots_on_record
-from cosched.extras import SCHEDULER, install_command, missing
+from cosched.installation.extras import SCHEDULER, install_command, missing
 from cosched.service.configuration import Configuration
 
 

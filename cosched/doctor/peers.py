@@ -10,7 +10,6 @@ from cosched_adapters.findings import SHELL, Finding, ok, problem, section, warn
 
 from cosched.core.protocol import GetMateStatus
 from cosched.doctor.remedies import Ends, remedy
-from cosched.errors import InputError
 from cosched.service.configuration import Configuration
 from cosched.service.peers.outcomes import CallError
 from cosched.service.peers.peer_view import PeerView
@@ -19,6 +18,7 @@ from cosched.service.wire.fields import PROBE
 from cosched.service.wire.tls import PeerCredentials
 from cosched.service.wire.tls_files import TlsFiles
 from cosched.v1.cluster_pb2 import PEER_STATE_REACHABLE, PEER_STATE_REFUSED
+from cosched.words.errors import InputError
 
 if TYPE_CHECKING:
     from cosched.client import Domain

@@ -16,12 +16,12 @@ from cosched_adapters.findings import SHELL, Finding, guarded, ok, problem, sect
 from cosched_adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
 
 from cosched.doctor.unit import Unit, as_user, unit_of
-from cosched.errors import InputError
 from cosched.service.configuration import Configuration
 from cosched.service.configuration_sections import DomainSection
 from cosched.service.preparing import addresses, check_address
 from cosched.sockets.accepting import user_of
 from cosched.validation.addresses import parse_address
+from cosched.words.errors import InputError
 
 if TYPE_CHECKING:
     from cosched.client import Domain

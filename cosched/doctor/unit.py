@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cosched_adapters.permissions import Account
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 _PROPERTIES = ("LoadState", "ActiveState", "UnitFileState", "User", "ExecMainStatus", "ExecStart")
 _PATIENCE = 10.0  # seconds

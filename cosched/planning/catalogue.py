@@ -9,7 +9,6 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
-from cosched.errors import InputError
 from cosched.planning.facts import BANDWIDTH, CPU, LATENCY, MEMORY, SPEED, Facts, Listed
 from cosched.planning.grid import Pair
 from cosched.planning.information.domains import DOMAINS
@@ -20,6 +19,7 @@ from cosched.planning.units import Bandwidth, Latency, Memory, Share, Speed
 from cosched.validation.mistakes import first_mistake, key_shown, no_such_key
 from cosched.validation.toml import read_toml
 from cosched.validation.types import DomainName, Settings
+from cosched.words.errors import InputError
 
 _Thing = TypeVar("_Thing")
 _Kinds = dict[str, dict[Any, float | None]]

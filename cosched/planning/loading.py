@@ -7,9 +7,9 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TypeVar
 
-from cosched.errors import InputError
 from cosched.planning.application import Application
 from cosched.planning.information.source import SourceKind
+from cosched.words.errors import InputError
 
 APPLICATIONS, INFORMATION = "cosched.applications", "cosched.information"
 

@@ -7,11 +7,11 @@ from difflib import get_close_matches
 
 from pydantic import BaseModel, ValidationError
 
-from cosched.errors import InputError
 from cosched.planning.application import Application
 from cosched.planning.loading import applications
 from cosched.validation.mistakes import first_mistake, no_such_key
 from cosched.validation.text import shown
+from cosched.words.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from cosched.planning.metrics import METRICS
 from cosched.planning.problem import Problem
 from cosched.planning.search import Considered, Schedule, Search, Told, why_no_map
 from cosched.planning.sites import Site, by_name
-from cosched.quantities import count
+from cosched.words.quantities import count
 
 
 class NoScheduleError(Exception):

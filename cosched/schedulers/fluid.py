@@ -17,11 +17,11 @@ from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, 
 from cosched.core.scheduling.fluid.share import GATHERS
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import ReleaseOrder
-from cosched.quantities import count, duration
 from cosched.schedulers.kind import Ended, PlayedAlone, SchedulerKind
 from cosched.schedulers.waits import Waits, waits_for_nodes
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.types import Number, Seconds, Settings, Switch, Whole
+from cosched.words.quantities import count, duration
 from cosched.workload.column import LEAST_NODES, Column
 
 if TYPE_CHECKING:  # a service beside a batch system does without arrays

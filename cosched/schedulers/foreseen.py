@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from cosched.core.scheduling.molding.curves import MILLIONTHS
 from cosched.core.scheduling.molding.future import DAY, HALF_HOUR, HALF_HOURS, Expected, Future
 from cosched.core.scheduling.molding.jobs import MEDIUM, SHORT
-from cosched.file_errors import reason_of
 from cosched.schedulers.molding_columns import CURVE
 from cosched.validation.text import shown
+from cosched.words.file_errors import reason_of
 from cosched.workload.column import UNKNOWN
 
 if TYPE_CHECKING:  # a service beside a batch system does without arrays

@@ -15,7 +15,6 @@ from pydantic import Field, ValidationError, model_validator
 from cosched.core.coscheduling.owners import Owners
 from cosched.core.protocol import Domain
 from cosched.core.settings import NO_SLOT_BOUND, CoschedulingSettings, OnMateUnknown
-from cosched.errors import InputError
 from cosched.schedulers.keys import refusals
 from cosched.schedulers.kind import MachineSettings
 from cosched.service.configuration_sections import (
@@ -34,6 +33,7 @@ from cosched.validation.mistakes import KeyedError, Mistake, close_to, first_mis
 from cosched.validation.schemes import NO_BOUND, SchemeChoice
 from cosched.validation.toml import read_toml
 from cosched.validation.types import Settings
+from cosched.words.errors import InputError
 
 PAPERS_RULES: Mapping[str, Any] = {
     "peer_grace": 0, "on_mate_unknown": OnMateUnknown.START, "slot_share": Decimal(NO_SLOT_BOUND),

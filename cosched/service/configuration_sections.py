@@ -17,7 +17,6 @@ from cosched_adapters.local.settings import NAMES
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from cosched.core.settings import MAX_INTERVAL, OnMateUnknown
-from cosched.file_errors import reason_of, why_not_run
 from cosched.schedulers.keys import SchedulerKeys, check_place, not_of
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.loading import kind_of_batch_systems, kinds
@@ -27,6 +26,7 @@ from cosched.validation.schemes import NO_BOUND, SHARE, Meeting
 from cosched.validation.sections import CoschedulingFields
 from cosched.validation.text import shown
 from cosched.validation.types import DomainName, ExactSeconds, MateBudgetShare, Number, Seconds, Settings, Whole
+from cosched.words.file_errors import reason_of, why_not_run
 
 DAY = 86400
 RESIZING = ("resize_patience", "on_resize_ignored")  # keys of [manager] for schedulers that resize running jobs

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from cosched.certificates.pem import expires
 from cosched.core.protocol import Domain
-from cosched.pem import expires
 from cosched.service.api.views import Views
 from cosched.service.clock import Clock
 from cosched.service.configuration import Configuration

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from cosched.compilation import kernels_are_compiled, prepare_kernels
+from cosched.installation.compilation import kernels_are_compiled, prepare_kernels
 from cosched.schedulers.kind import SchedulerKind
 from cosched.schedulers.loading import DEFAULT, kinds
 

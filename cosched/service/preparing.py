@@ -17,13 +17,13 @@ from cosched_adapters.loading import ResourceManager, load_manager
 from cosched_adapters.manager import ManagerError, SettingError
 from cosched_adapters.replay.settings import SCHEDULER
 
-from cosched.errors import InputError
-from cosched.extras import PAGE, need
+from cosched.installation.extras import PAGE, need
 from cosched.planning.catalogue import Catalogue, read_catalogue, sources_of
 from cosched.planning.information.domains import DOMAINS
 from cosched.service.configuration import Configuration
 from cosched.service.wire.tls_files import TlsFiles
 from cosched.validation.addresses import parse_address
+from cosched.words.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)

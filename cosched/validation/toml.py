@@ -6,8 +6,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from cosched.errors import InputError
-from cosched.file_errors import reason_of
+from cosched.words.errors import InputError
+from cosched.words.file_errors import reason_of
 
 
 def read_toml(path: str) -> dict[str, Any]:

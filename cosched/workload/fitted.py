@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload import traces
 from cosched.workload.drawn import MOST_JOBS, check_range, drawn_log, machine_header
 from cosched.workload.jobs import Ints, TraceLog, Workload

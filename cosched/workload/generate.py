@@ -20,7 +20,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.drawn import machine_header
 from cosched.workload.jobs import Ints, Workload
 from cosched.workload.machine_models import MODELS, MONTH_S, MachineModel, MachineName

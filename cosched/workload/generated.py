@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.applications import APPLICATIONS, ApplicationTrace
 from cosched.workload.drawn import drawn_log
 from cosched.workload.fitted import FittedTrace

@@ -11,9 +11,9 @@ import numpy as np
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
 from cosched.core.scheduling.pools import Partitions
-from cosched.errors import InputError
 from cosched.validation.durations import parse_window
 from cosched.validation.types import DomainName, Number, Offset, Seconds, Settings, Whole
+from cosched.words.errors import InputError
 from cosched.workload import traces
 from cosched.workload.columns import Reading
 from cosched.workload.generated import is_generated, parse_generated, read_generated

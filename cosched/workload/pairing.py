@@ -15,8 +15,8 @@ from zlib import crc32
 import numpy as np
 
 from cosched.core.protocol import MAX_MEMBERS, Domain, Named, Terms, Window, named_group, named_mate
-from cosched.errors import InputError
 from cosched.validation.text import shown
+from cosched.words.errors import InputError
 from cosched.workload.jobs import Ints, Workload
 
 NO_LIMIT = sys.maxsize

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 
 from cosched.core.protocol import LONGEST_OFFSET, MAX_MEMBERS, Domain, Terms
-from cosched.errors import InputError
 from cosched.validation.text import shown
+from cosched.words.errors import InputError
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import TOGETHER, Group, Pairing, paired
 from cosched.workload.terms_columns import COLUMNS, read_terms, write_terms

@@ -8,9 +8,9 @@ import json
 from collections.abc import Iterable, Iterator
 
 from cosched.core.scheduling.run_times import LONGEST, Pair
-from cosched.errors import InputError
-from cosched.file_errors import reason_of
 from cosched.validation.text import shown
+from cosched.words.errors import InputError
+from cosched.words.file_errors import reason_of
 
 HEADER = ["job_class", "resource", "seconds"]
 OF_RUNS = ["job_class", "resource", "owner", "queue", "count", "total", "squares", "histogram"]  # as in the database

@@ -10,8 +10,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from cosched.compilation import use_kernel_cache
-from cosched.extras import SIMULATOR, need
+from cosched.installation.compilation import use_kernel_cache
+from cosched.installation.extras import SIMULATOR, need
 
 if TYPE_CHECKING:
     from cosched_sim.api import Replay, Result, replay, run

@@ -10,8 +10,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from cosched.quantities import count, duration, number, percent
 from cosched.validation.schemes import SchemeChoice
+from cosched.words.quantities import count, duration, number, percent
 from cosched_sim import replaying
 from cosched_sim.configuration import Domain, ReplayConfig, replay_config
 from cosched_sim.reports.figures.figure import Figure

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from cosched.errors import InputError
 from cosched.validation.schemes import SchemeChoice
+from cosched.words.errors import InputError
 
 if TYPE_CHECKING:
     from cosched_sim.configuration import ReplayConfig

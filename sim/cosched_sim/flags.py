@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 if TYPE_CHECKING:
     from cosched_sim.configuration import ReplayConfig

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from cosched.errors import InputError
 from cosched.validation.mistakes import first_mistake, key_shown, no_such_key
+from cosched.words.errors import InputError
 
 Locate = Callable[[str | None, str | None], tuple[str, str | None]]
 """(domain or None, key or None) -> the `source` and `where` of an InputError."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from cosched.compilation import prepare_kernels
 from cosched.core.job import JobState
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.story import What
+from cosched.installation.compilation import prepare_kernels
 from cosched.schedulers.batch import BATCH
 from cosched.schedulers.kind import PlayedAlone
 from cosched.workload.allocations import AllocationEnd, AllocationLog, Allocations

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from cosched.compilation import prepare_kernels
-from cosched.errors import InputError
+from cosched.installation.compilation import prepare_kernels
 from cosched.validation.schemes import SchemeChoice
+from cosched.words.errors import InputError
 from cosched.workload import traces
 from cosched.workload.job_log import read_jobs
 from cosched.workload.jobs import Workload

@@ -26,9 +26,9 @@ from typing import Any, Protocol
 from cosched.core.protocol import Domain
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.settings import Scheme
-from cosched.errors import InputError
 from cosched.validation.durations import parse_seconds
 from cosched.validation.schemes import SchemeChoice
+from cosched.words.errors import InputError
 
 
 class Action(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cosched.quantities import count, duration
+from cosched.words.quantities import count, duration
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
 from cosched_sim.configuration import ReplayConfig

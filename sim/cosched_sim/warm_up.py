@@ -8,10 +8,10 @@ from decimal import Decimal
 
 import numpy as np
 
-from cosched.compilation import prepare_kernels
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.installation.compilation import prepare_kernels
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
 from cosched_sim.domain_setup import DomainSetup

@@ -71,8 +71,8 @@ def test_spool_may_be_elsewhere(tmp_path: Path) -> None:
 
 def test_supervisor_imports_little() -> None:
     """It must stay small and start fast: nothing of asyncio, dataclasses, typing, subprocess."""
-    parent = str(Path(PROGRAM).parents[2])
-    code = f"import sys; sys.path.append({parent!r}); import cosched_adapters.local.forkserver; print(*sys.modules)"
+    folders = [str(parent) for parent in Path(PROGRAM).parents[2:4]]
+    code = f"import sys; sys.path += {folders}; import cosched_adapters.local.forkserver; print(*sys.modules)"
     command = [sys.executable, "-I", "-S", "-E", "-c", code]
     modules = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
     heavy = {"asyncio", "dataclasses", "typing", "subprocess", "inspect", "pathlib", "logging", "threading"}

@@ -11,7 +11,7 @@ from cosched_adapters.launcher import JobSpec, NoRoomError
 from cosched_adapters.local import follow
 from cosched_adapters.manager import End
 
-from cosched import descriptors
+from cosched.host import descriptors
 from tests.adapters.machine import Machine, machine
 from tests.waiting import until
 

@@ -33,7 +33,7 @@ def serving_after(folder: Path, kind: str) -> tuple[float, float]:
     folder.mkdir(exist_ok=True)
     site = folder / "idle-1.dist-info"
     site.mkdir(exist_ok=True)
-    (site / "entry_points.txt").write_text("[cosched_adapters]\nidle = idle:create\n")
+    (site / "entry_points.txt").write_text("[cosched.adapters]\nidle = idle:create\n")
     (folder / "idle.py").write_text(IDLE)
     domain = {"name": "a", "listen": f"127.0.0.1:{free_port()}", "plaintext": True, "state": "a.db"}
     manager = {"kind": kind, **({"slots": 4} if kind == "local" else {})}

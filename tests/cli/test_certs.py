@@ -13,10 +13,10 @@ from click.testing import CliRunner, Result
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from cosched.certificates import expires
+from cosched.certificates.authority import expires
+from cosched.certificates.pem import dns_names, identities, server_name
 from cosched.cli.certs import certs as command
 from cosched.cli.main import Commands
-from cosched.pem import dns_names, identities, server_name
 
 DAY_S = 86_400
 EUREKA = "spiffe://lab.example/cosched/eureka"
@@ -200,7 +200,7 @@ def test_authority_that_cannot_sign(certs: Run, refused: Callable[..., str]) -> 
 
 
 def test_expired_authority(refused: Callable[..., str]) -> None:
-    from cosched.certificates import init_authority
+    from cosched.certificates.authority import init_authority
 
     init_authority(Path("pki"), days=0)
     assert refused("issue", "pki", "a").startswith("pki/ca.pem: has expired on 20")

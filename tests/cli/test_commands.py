@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cosched.cli.commands import commands
-from cosched.extras import DISTRIBUTION
+from cosched.installation.extras import DISTRIBUTION
 
 RUN = "from cosched.cli.main import main; main(prog_name='cosched')"
 MEND = f"pip install --force-reinstall --no-deps {DISTRIBUTION}"

@@ -63,7 +63,7 @@ def loaded_before_it_serves(folder: Path, manager: str) -> set[str]:
     domain = 'name = "a"\nlisten = "127.0.0.1:0"\nplaintext = true\nstate = "a.db"\n'
     config.write_text(f"[domain]\n{domain}[manager]\n{manager}\n")
     site.mkdir()
-    (site / "entry_points.txt").write_text("[cosched_adapters]\nidle = idle:create\n")
+    (site / "entry_points.txt").write_text("[cosched.adapters]\nidle = idle:create\n")
     (folder / "idle.py").write_text(IDLE)
     command = [sys.executable, "-c", SERVING, str(config)]
     run = subprocess.run(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cosched.cli.commands import commands
-from cosched.extras import DASK, DISTRIBUTION, HOST, PACKAGES, PAGE, SCHEDULER, SIMULATOR
+from cosched.installation.extras import DASK, DISTRIBUTION, HOST, PACKAGES, PAGE, SCHEDULER, SIMULATOR
 from tests.live.services import COMMAND, Service, free_port
 
 TOP = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from cosched.extras import DISTRIBUTION
+from cosched.installation.extras import DISTRIBUTION
 from tests.cli.conftest import tree
 
 TOP = Path(__file__).parents[2]

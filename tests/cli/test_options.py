@@ -9,11 +9,11 @@ from cosched_sim.flags import parse_domain, replay_settings
 
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
 from cosched.core.settings import OnMemberLost, OnMemberRequeued
-from cosched.errors import InputError
 from cosched.schedulers.fluid import FLUID, FluidKeys
 from cosched.schedulers.heterogeneous import HeterogeneousKeys
 from cosched.schedulers.molding import MoldingKeys
 from cosched.validation.schemes import SchemeChoice
+from cosched.words.errors import InputError
 from cosched.workload.log_options import LogOptions
 
 NONE = {

@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from cosched.certificates.pem import server_name
 from cosched.client import Client, Tls, Unreachable
-from cosched.pem import server_name
 from tests.client.fake_domain import serve
 
 EUREKA = "spiffe://site/cosched/eureka"

@@ -1,4 +1,4 @@
-"""What compiled kernels depend on, so that a change of it compiles them again (`cosched.compilation`)."""
+"""What compiled kernels depend on, so that a change of it compiles them again (`cosched.installation.compilation`)."""
 
 import os
 import re
@@ -22,7 +22,7 @@ def test_kernels_are_made_of_kernels_and_of_job_states_only():
 
 
 def test_kernels_are_never_kept_beside_their_sources():
-    """A program that names no folder for them, as `cosched.compilation` does, compiles them anew."""
+    """A program that names no folder for them, as `cosched.installation.compilation` does, compiles them anew."""
     code = "from cosched.core.scheduling.primitives import steps; print(type(steps.begin_steps._cache).__name__)"
     without = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     ran = subprocess.run([sys.executable, "-c", code], env=without, capture_output=True, text=True, check=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cosched.core.scheduling.heterogeneous.site import Cluster, Interconnect, Machine, Restricted, Site
-from cosched.errors import InputError
 from cosched.schedulers.site_files import read_site, read_times
+from cosched.words.errors import InputError
 
 SITE = """
 quantum = "10s"

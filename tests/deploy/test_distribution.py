@@ -109,7 +109,14 @@ def test_the_entry_points_are_found(installed: Path, tmp_path: Path) -> None:
     code += "for group in ('cosched.adapters', 'cosched.commands'):\n"
     code += "    for point in entry_points(group=group): print(point.name, point.load() is not None)"
     said = run(tmp_path, installed / "python", "-c", code)
-    assert sorted(said.splitlines()) == ["gridengine True", "local True", "pbs True", "replay True", "sim True", "slurm True"]
+    assert sorted(said.splitlines()) == [
+        "gridengine True",
+        "local True",
+        "pbs True",
+        "replay True",
+        "sim True",
+        "slurm True",
+    ]
 
 
 @pytest.mark.soak

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from cosched.reasons import REASONS, WHY
 from cosched.service.domain import story
+from cosched.words.reasons import REASONS, WHY
 
 OPERATING = Path(__file__).resolve().parents[2] / "docs" / "operating.md"
 PROTO = OPERATING.parents[1] / "proto" / "cosched" / "v1" / "job.proto"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cosched.extras import PACKAGES, SCHEDULER
+from cosched.installation.extras import PACKAGES, SCHEDULER
 from cosched.version import VERSION
 
 TOP = Path(__file__).resolve().parents[2]
@@ -55,7 +55,7 @@ def test_a_debian_package_of_a_service_beside_slurm(tmp_path):
     python = root / VENV / "bin/python3"
     assert os.readlink(python) == DEBIAN_PYTHON
     assert run(python, root / VENV / "bin/cosched", "--version", cwd=tmp_path) == f"cosched {VERSION}\n"
-    code = "from cosched.extras import missing; print(*missing('scheduler'))"
+    code = "from cosched.installation.extras import missing; print(*missing('scheduler'))"
     assert run(python, "-c", code, cwd=tmp_path).split() == list(PACKAGES[SCHEDULER])
     hook = root / "usr/share/cosched/deploy/slurm/hooks/prolog"
     assert hook.stat().st_mode & 0o777 == 0o755

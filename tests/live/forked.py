@@ -85,7 +85,7 @@ def _ask(request: dict[str, Any]) -> Any:
 
 
 def _load() -> None:
-    from cosched.compilation import use_kernel_cache
+    from cosched.installation.compilation import use_kernel_cache
 
     use_kernel_cache()
     for module in LOADED:

@@ -24,11 +24,11 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from cosched.client.connection import open_channel
-from cosched.error_details import error_info
 from cosched.v1 import adaptive_pb2, domain_pb2, run_times_pb2
 from cosched.v1.adaptive_pb2_grpc import AdaptiveServiceStub
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from cosched.v1.run_times_pb2_grpc import RunTimesServiceStub
+from cosched.words.error_details import error_info
 from tests.live.services import PATIENCE
 
 USERS = ("daemon", "nobody")  # of every host

@@ -8,10 +8,10 @@ from typing import Any
 
 import grpc
 
+from cosched.certificates.pem import server_name
 from cosched.client import Client, Tls
-from cosched.error_details import error_info
-from cosched.pem import server_name
 from cosched.service.wire.tls_files import TlsFiles
+from cosched.words.error_details import error_info
 from tests.live.services import PATIENCE, Service
 
 SITE = "spiffe://site/cosched/"

@@ -10,11 +10,11 @@ from typing import Any
 import grpc
 import pytest
 
-from cosched.error_details import error_info
 from cosched.service.api.quotas import STREAMS
 from cosched.service.wire.tls_files import TlsFiles
 from cosched.v1 import domain_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
+from cosched.words.error_details import error_info
 from tests.live import workloads
 from tests.live.attacked import Peer, write_history
 from tests.live.attacks import under_attack

@@ -12,9 +12,9 @@ import grpc
 import pytest
 
 from cosched.client import Unreachable
-from cosched.error_details import error_info
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
+from cosched.words.error_details import error_info
 from tests.live.kill_campaign import PatientClient
 from tests.live.services import (
     PATIENCE,

@@ -11,7 +11,7 @@ from cosched_sim.configuration import Domain, ReplayConfig
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.jobs import Workload
 from tests.live.replays import Loop, ThreadedReplay, assert_equal
 from tests.sim.exact import EXPRESSION

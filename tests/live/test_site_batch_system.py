@@ -8,12 +8,12 @@ import grpc
 import pytest
 from cosched_adapters.loading import load_batch_system
 
-from cosched.errors import InputError
 from cosched.service.configuration import read_configuration
 from cosched.service.preparing import prepare
 from cosched.v1.domain_pb2 import SubmitJobRequest
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from cosched.v1.job_pb2 import MateName
+from cosched.words.errors import InputError
 from tests.live.services import COMMAND, free_port, toml, wait_until
 
 MOON = '''
@@ -71,7 +71,7 @@ undeclared = lambda domain, directory, settings: Moon()
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder where pip has installed the package of the site."""
     (tmp_path / "site" / "moon-1.dist-info").mkdir(parents=True)
-    points = "[cosched_adapters]\nmoon = moon:create\nundeclared = moon:undeclared\n"
+    points = "[cosched.adapters]\nmoon = moon:create\nundeclared = moon:undeclared\n"
     (tmp_path / "site" / "moon-1.dist-info" / "entry_points.txt").write_text(points)
     (tmp_path / "site" / "moon.py").write_text(MOON)
     monkeypatch.syspath_prepend(tmp_path / "site")

@@ -14,8 +14,8 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from cosched.client import Unreachable
-from cosched.compilation import _set
 from cosched.core.scheduling.batch.warming import use_kernels
+from cosched.installation.compilation import _set
 from tests.live.services import COMMAND, Pair, Service, noted, script_that_notes, wait_until
 from tests.live.test_peer_grace import text
 

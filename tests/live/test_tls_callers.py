@@ -7,8 +7,8 @@ import pytest
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from cosched.certificates.pem import server_name
 from cosched.client import ClientError
-from cosched.pem import server_name
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1 import domain_pb2, machines_pb2
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from cosched.pem import server_name
+from cosched.certificates.pem import server_name
 from cosched.service.wire.tls_files import TlsFiles
 from tests.live.secured import SITE, secure
 from tests.live.services import Service, noted, script_that_notes, wait_until

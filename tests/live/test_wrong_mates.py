@@ -10,7 +10,7 @@ from cosched.client.jobs import JOB_STATES
 from cosched.v1.domain_pb2 import SubmitJobRequest
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from cosched.v1.job_pb2 import MateName
-from cosched.wrong_mates import wrong_mate
+from cosched.words.wrong_mates import wrong_mate
 from tests.live.services import fill, noted, script_that_notes, script_that_waits, wait_until
 
 WAY_OUT = "; name another mate, or say --or-alone to let the job start alone"

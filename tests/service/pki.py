@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from cosched.certificates import Authority, init_authority, issue, open_authority
+from cosched.certificates.authority import Authority, init_authority, issue, open_authority
 from cosched.service.wire.tls import PeerCredentials, identity
 from cosched.service.wire.tls_files import TlsFiles
 from tests.logged import logged

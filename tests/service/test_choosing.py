@@ -13,10 +13,10 @@ from cosched.core.job import JobState
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.molding.cluster import Molding
 from cosched.core.scheduling.places import Places
-from cosched.errors import InputError
 from cosched.planning.catalogue import read_catalogue
 from cosched.service.planning.choosing import Choosing, choosing_of
 from cosched.service.planning.machines import Machines
+from cosched.words.errors import InputError
 from tests.core.named import Named
 
 LINK = '[[link]]\nfrom = "x"\nto = "x"\nbandwidth = 1000\nlatency = 0\n'

@@ -8,14 +8,14 @@ import pytest
 from cosched_adapters.manager import SettingError
 from cosched_adapters.setting_checks import folder_of_commands
 
+from cosched.certificates.pem import read as read_pem
 from cosched.cli.client.scripts import read_script
 from cosched.client.defaults import defaults
-from cosched.errors import InputError
-from cosched.pem import read as read_pem
 from cosched.service.configuration import read_configuration
 from cosched.service.listeners.local_socket import listen_at
 from cosched.service.store.errors import StoreError
 from cosched.service.store.store import Store
+from cosched.words.errors import InputError
 from tests.live.other_users import a_public_folder, acting_as, needs_root
 from tests.service.configured import PLAIN, SECURE
 

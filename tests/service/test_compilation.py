@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from numba.core.caching import IndexDataCacheFile
 
-from cosched import compilation
-from cosched.compilation import announced, compiling, kernels_are_compiled, prepare_kernels, waiting
+from cosched.installation import compilation
+from cosched.installation.compilation import announced, compiling, kernels_are_compiled, prepare_kernels, waiting
 
 TOGETHER = 3
 
@@ -137,7 +137,7 @@ def test_kernels_of_another_installation_or_processor_do_not_count(cache, monkey
 # What is used and said without a folder for caches, by a process of its own, and by one that it starts.
 FOLDERS = """
 import os, subprocess, sys
-from cosched.compilation import compiling, use_kernel_cache
+from cosched.installation.compilation import compiling, use_kernel_cache
 use_kernel_cache()
 print(os.environ["NUMBA_CACHE_DIR"], compiling("batch"), sep="\\n", flush=True)
 if len(sys.argv) == 1:

@@ -19,11 +19,11 @@ from cosched.core.settings import (
     ReleaseOrder,
     Scheme,
 )
-from cosched.errors import InputError
 from cosched.service.configuration import read_configuration
 from cosched.service.description import describe
 from cosched.validation.addresses import is_loopback, parse_address
 from cosched.validation.schemes import BUDGET_DIGITS
+from cosched.words.errors import InputError
 from tests.service.configured import DOMAIN, FULL, PAGE, PEER, PLAIN, SECURE, Read, read, with_line
 
 Refusal = Callable[[str], str]

@@ -4,10 +4,10 @@ import grpc
 import pytest
 from google.rpc.status_pb2 import Status
 
-from cosched.error_details import error_info
 from cosched.service.wire.errors import MAX_MESSAGE, Refusal, abort
 from cosched.v1.domain_pb2 import GetDomainRequest
 from cosched.v1.domain_pb2_grpc import DomainServiceServicer, DomainServiceStub, add_DomainServiceServicer_to_server
+from cosched.words.error_details import error_info
 
 REFUSAL = Refusal(grpc.StatusCode.NOT_FOUND, "JOB_NOT_FOUND", "no job Ü17", {"job_id": "17"})
 

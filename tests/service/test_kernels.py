@@ -13,7 +13,7 @@ from dataclasses import replace
 from decimal import Decimal
 from importlib import import_module
 
-from cosched.compilation import use_kernel_cache
+from cosched.installation.compilation import use_kernel_cache
 
 use_kernel_cache()
 from cosched.core.scheduling import pools, primitives

@@ -17,7 +17,6 @@ from typing import Any
 import grpc
 import pytest
 
-from cosched.errors import InputError
 from cosched.service.api.receiving import Keep, ReceivingServer, Reception
 from cosched.service.listeners.local_socket import LocalSocket
 from cosched.service.metrics import Metrics
@@ -25,6 +24,7 @@ from cosched.service.wire.callers import Identify, socket_caller
 from cosched.sockets.connections import Room
 from cosched.v1.domain_pb2 import GetDomainResponse
 from cosched.v1.domain_pb2_grpc import DomainServiceServicer, add_DomainServiceServicer_to_server
+from cosched.words.errors import InputError
 from tests.logged import logged
 from tests.service.pki import WHO, Answering, ask
 from tests.waiting import until

@@ -10,11 +10,11 @@ from cosched.core.job import JobState
 from cosched.core.scheduling.fluid.cluster import FluidCluster
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.settings import CoschedulingSettings
-from cosched.errors import InputError
 from cosched.schedulers.batch import BATCH
 from cosched.schedulers.fluid import FLUID
 from cosched.service.manager.plans import Plan
 from cosched.service.planning.reasons import Reasons
+from cosched.words.errors import InputError
 from tests.conformance.schedulers.kinds import example
 from tests.service.world import Faults, Node, World
 

@@ -7,7 +7,7 @@ import grpc
 import pytest
 from google.protobuf.message import Message
 
-from cosched.pem import server_name
+from cosched.certificates.pem import server_name
 from cosched.service.peers import peer
 from cosched.service.wire.tls import PeerCredentials, ServerTls
 from cosched.service.wire.tls_files import TlsFiles

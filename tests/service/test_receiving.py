@@ -8,11 +8,11 @@ from typing import Any
 import grpc
 import pytest
 
-from cosched.error_details import error_info
 from cosched.service.api.quotas import CALLS, STREAMS
 from cosched.service.api.receiving import ReceivingServer, Reception
 from cosched.service.metrics import Metrics
 from cosched.service.wire.callers import Caller
+from cosched.words.error_details import error_info
 from tests.live.raw_http2 import RawConnection, dial
 from tests.logged import logged
 from tests.waiting import until

@@ -8,9 +8,9 @@ from cosched.core.effects import Record
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, Status
 from cosched.core.story import ENDED, What, Why
-from cosched.reasons import WHY
 from cosched.service.domain import story
 from cosched.service.domain.story import Noted
+from cosched.words.reasons import WHY
 
 
 def told(what: str, **detail: object) -> str:

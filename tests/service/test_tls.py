@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 import pytest
 
-from cosched.pem import server_name
+from cosched.certificates.pem import server_name
 from cosched.service.wire.tls import PeerCredentials, ServerTls, identity
 from cosched.service.wire.tls_files import TlsFiles
 from tests.service.pki import ALICE, EUREKA, INTREPID, TIMEOUT, Answering, Pki, ask, ask_once, serving

@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from cosched.errors import InputError
-from cosched.pem import server_name
+from cosched.certificates.pem import server_name
 from cosched.service.wire.tls import PeerCredentials, ServerTls
 from cosched.service.wire.tls_files import TlsFiles
+from cosched.words.errors import InputError
 from tests.service.pki import EUREKA, INTREPID, Answering, Pki, ask, ask_once, channel_to, errors, serving, write_leaf
 
 

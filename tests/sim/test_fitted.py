@@ -14,7 +14,7 @@ from cosched_sim.flags import replay_settings
 from cosched_sim.sweeps.case import Case
 
 from cosched.cli.main import main
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.fitted import FittedTrace, fit, fitted_file, hours_of, weibull
 from cosched.workload.generated import file_of, parse_generated, with_file
 from cosched.workload.jobs import Workload

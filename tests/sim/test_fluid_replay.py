@@ -13,7 +13,7 @@ from cosched_sim.reports.of_replay import write_report
 from cosched_sim.reports.run import RunDomain, read_run
 from cosched_sim.results.output import RunInfo, write_run
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from tests.reference.fluid import HARVESTING, Machine, Rules
 from tests.reference.fluid_workloads import random_case
 from tests.tiers import seeds

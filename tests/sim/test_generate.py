@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.generate import generate, hourly_rates
 from cosched.workload.jobs import Workload
 from cosched.workload.machine_models import EUREKA, INTREPID, MODELS, MONTH_S, MachineModel, RunClass

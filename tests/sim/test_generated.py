@@ -9,7 +9,7 @@ from cosched_sim.flags import replay_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.generate import generate
 from cosched.workload.jobs import Workload
 from cosched.workload.traces import with_estimates, write_swf

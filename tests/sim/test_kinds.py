@@ -11,11 +11,11 @@ from cosched_sim.configuration import Domain, replay_config
 from cosched_sim.sweeps.checking import checked_sweep
 
 from cosched.core.scheduling.capabilities import Capabilities
-from cosched.errors import InputError
 from cosched.schedulers import loading
 from cosched.schedulers.fluid import FLUID, FluidKind
 from cosched.schedulers.kind import SchedulerKind
 from cosched.service.configuration import Configuration
+from cosched.words.errors import InputError
 
 TOP = Path(__file__).resolve().parents[2]
 OWN = ("cosched/core/scheduling/fluid/", "cosched/schedulers/", "sim/cosched_sim/studies/")

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scipy.stats import gamma, ks_2samp, kstest
 
 from cosched.cli.main import main
-from cosched.errors import InputError
 from cosched.schedulers.loading import kinds
+from cosched.words.errors import InputError
 from cosched.workload.generated import read_generated
 from cosched.workload.job_log import JobLog, read_jobs
 from cosched.workload.jobs import TraceLog

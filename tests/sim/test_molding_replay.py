@@ -11,8 +11,8 @@ from cosched_sim.replaying import read_machine
 from cosched_sim.results.output import RunInfo, write_run
 
 from cosched.core.scheduling.molding.future import Expected
-from cosched.errors import InputError
 from cosched.schedulers.foreseen import learned_future
+from cosched.words.errors import InputError
 from cosched.workload.jobs import Workload
 from cosched.workload.traces.table_writer import write_table
 

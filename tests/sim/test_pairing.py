@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Group, Pairing, groups_at_random, pairs_by_fraction, pairs_by_window
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cosched.quantities import durations, number_with_interval, plus
+from cosched.words.quantities import durations, number_with_interval, plus
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.core.settings import ReleaseOrder
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.jobs import UNKNOWN, Workload
 from cosched.workload.pairing import Pairing
 

@@ -5,7 +5,7 @@ from cosched_sim.script import Action, ScriptedDomain, ScriptedEvent, read_scrip
 from cosched_sim.what_if import WhatIf
 
 from cosched.core.job import JobState
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from tests.reference import RefDomain, RefJob
 from tests.sim.exact import outcomes, pairing_of, setup_of
 from tests.sim.watched import WatchedEngine

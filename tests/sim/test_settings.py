@@ -5,7 +5,7 @@ import pickle
 import cosched_sim as sim
 import pytest
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from tests.cli.conftest import hourly, swf
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.jobs import TraceLog
 from cosched.workload.traces import REASONS, clean, left_out_messages, machine_nodes
 

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.log_options import LogOptions
 from cosched.workload.traces import FORMATS, read_trace
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 import zstandard
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.traces import opening
 from cosched.workload.traces.notes import Notes
 from cosched.workload.traces.opening import read_blocks

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.log_options import LogOptions
 from cosched.workload.traces import clean, read_trace
 from cosched.workload.traces.opening import Block

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.log_options import LogOptions
 from cosched.workload.traces.opening import Block
 from cosched.workload.traces.swf import COLUMNS, read_swf

@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from cosched.cli.main import main
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.column import UNKNOWN, Column
 from cosched.workload.columns import stated, taken
 from cosched.workload.log_options import LogOptions

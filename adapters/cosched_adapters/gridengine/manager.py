@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from cosched.core.protocol import Named
-from cosched.file_errors import reason_of
+from cosched.words.file_errors import reason_of
 from cosched_adapters.batch_system import BatchReport, BatchSystem, BatchSystemFactory, JobOutlook, Known, LoneJob
 from cosched_adapters.findings import Finding
 from cosched_adapters.gridengine.batch_job import BatchJob, Phase

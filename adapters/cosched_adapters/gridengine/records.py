@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cosched.file_errors import reason_of
+from cosched.words.file_errors import reason_of
 from cosched_adapters.manager import ManagerError
 
 _LOG = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cosched.core.protocol import Named
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched_adapters.batch_system import Accepted, Submission
 from cosched_adapters.gridengine import commands
 from cosched_adapters.manager import ManagerError

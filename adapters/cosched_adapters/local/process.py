@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cosched.descriptors import limit_before
+from cosched.host.descriptors import limit_before
 from cosched_adapters.local.processes import Identity
 from cosched_adapters.local.supervise import LOG
 

@@ -11,8 +11,8 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from cosched.file_errors import reason_of
-from cosched.file_locks import lock
+from cosched.host.file_locks import lock
+from cosched.words.file_errors import reason_of
 from cosched_adapters.local import files, jobfile
 from cosched_adapters.local.checks import is_job_id
 from cosched_adapters.local.jobfile import JobFile

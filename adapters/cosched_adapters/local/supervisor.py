@@ -4,7 +4,9 @@ import os
 import sys
 
 if __name__ == "__main__":
-    sys.path.append(os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")))
+    here = os.path.dirname(os.path.abspath(__file__))
+    ours = os.path.dirname(os.path.dirname(here))  # cosched is there too, or above it in a source tree
+    sys.path += [ours, os.path.dirname(ours)]
     from cosched_adapters.local.forkserver import serve
 
     os.chdir(sys.argv[1])

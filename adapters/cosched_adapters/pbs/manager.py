@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from cosched.core.protocol import Named
-from cosched.file_errors import reason_of
+from cosched.words.file_errors import reason_of
 from cosched_adapters.batch_system import (
     BatchReport,
     BatchSystem,

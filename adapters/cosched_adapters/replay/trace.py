@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cosched.core.protocol import Domain, Named
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.job_log import read_jobs
 from cosched.workload.jobs import Workload
 from cosched.workload.pairs_file import columns_of_domains, pairs_from_file, split_window

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from cosched.file_errors import reason_of
+from cosched.words.file_errors import reason_of
 from cosched_adapters.hook_lines import Fields
 from cosched_adapters.manager import ManagerError, UnknownJobError
 from cosched_adapters.programs import until_it_answers

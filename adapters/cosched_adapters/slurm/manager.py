@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from cosched.core.protocol import Named
-from cosched.file_errors import reason_of
+from cosched.words.file_errors import reason_of
 from cosched_adapters.batch_system import (
     BatchReport,
     BatchSystemFactory,

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from cosched.core.protocol import Named
-from cosched.errors import InputError
 from cosched.validation.addresses import socket_path
+from cosched.words.errors import InputError
 from cosched_adapters.batch_system import Accepted, Submission
 from cosched_adapters.manager import ManagerError
 from cosched_adapters.mate_words import asked_mate, option_of

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from cosched.file_errors import reason_of
+from cosched.words.file_errors import reason_of
 from cosched_adapters.manager import SettingError
 from cosched_adapters.slurm.commands import JobRow
 from cosched_adapters.slurm.states import Stage, stage

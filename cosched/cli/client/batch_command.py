@@ -12,8 +12,8 @@ from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say
 from cosched.core.protocol import MateProblem
-from cosched.errors import InputError
-from cosched.wrong_mates import wrong_member
+from cosched.words.errors import InputError
+from cosched.words.wrong_mates import wrong_member
 
 if TYPE_CHECKING:
     from cosched_adapters.batch_system import Accepted, BatchSystemFactory

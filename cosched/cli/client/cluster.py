@@ -12,7 +12,7 @@ from cosched.cli.client.wording import local_time
 from cosched.cli.output.plain_text import printable, table
 from cosched.cli.output.terminal import show_json, show_text
 from cosched.client.node_names import fold
-from cosched.plain_json import json_value
+from cosched.words.plain_json import json_value
 
 if TYPE_CHECKING:
     from datetime import timedelta

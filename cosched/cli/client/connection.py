@@ -11,7 +11,7 @@ import click
 
 from cosched.cli.output.failures import FAILED, UNREACHABLE, UNUSABLE, Failure
 from cosched.cli.output.plain_text import printable
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 if TYPE_CHECKING:
     from cosched.client import Client, ClientError

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from cosched.cli.output.usage_errors import reason
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 _DIRECTIVE = re.compile(r"#COSCHED(?:\s+(.*))?")
 _FOREIGN = re.compile(r"#(?:SBATCH|PBS|BSUB|COBALT|FLUX)(?=\s|:|$)")

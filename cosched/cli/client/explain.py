@@ -15,7 +15,7 @@ from cosched.cli.client.wording import expected, place, windows_found
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_json, show_text
-from cosched.plain_json import json_value
+from cosched.words.plain_json import json_value
 
 if TYPE_CHECKING:
     from cosched.client import Client, Explanation, Job, Outlook

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 MAX_VARIABLE = 32768  # characters, as the protocol has it
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cosched.errors import InputError
 from cosched.validation.group_names import check_members, names_job, wrong_group_name, wrong_members
 from cosched.validation.pair_names import ALLOWED, is_pair_name
+from cosched.words.errors import InputError
 
 if TYPE_CHECKING:
     from cosched.client import Domain

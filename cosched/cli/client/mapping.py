@@ -17,7 +17,7 @@ from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import show_text
 from cosched.cli.problem_options import problem_options
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 if TYPE_CHECKING:
     from cosched.cli.selection import Known

@@ -12,8 +12,8 @@ from cosched.cli.client.connection import connected, connected_to, is_named
 from cosched.cli.client.wording import STATE_CODES
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
-from cosched.errors import InputError
 from cosched.validation.group_names import names_job
+from cosched.words.errors import InputError
 
 if TYPE_CHECKING:
     from cosched.client import Client, Job

@@ -10,7 +10,7 @@ import click
 
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.column import MAX_NODES, MIN_NODES
 
 _PATTERN = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)

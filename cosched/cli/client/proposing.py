@@ -19,11 +19,11 @@ from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import progress, say
 from cosched.cli.selection import Known, Selection, chosen, known
-from cosched.errors import InputError
 from cosched.planning.information.patience import answers
 from cosched.planning.problem import problem_of
 from cosched.planning.search import Schedule
-from cosched.quantities import count, duration
+from cosched.words.errors import InputError
+from cosched.words.quantities import count, duration
 
 if TYPE_CHECKING:
     from cosched.planning.grid import Machine

@@ -14,8 +14,8 @@ from cosched.cli.client.wording import CODES, STATE_CODES, kept_until, local_tim
 from cosched.cli.output.plain_text import cut, printable, table
 from cosched.cli.output.terminal import show_json, show_text
 from cosched.client.node_names import fold
-from cosched.plain_json import json_value
 from cosched.validation.durations import clock
+from cosched.words.plain_json import json_value
 
 if TYPE_CHECKING:
     from cosched.client import Client, Estimate, Explanation, Job, Mate

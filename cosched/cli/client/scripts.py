@@ -15,9 +15,9 @@ from cosched.cli.client.directives import unread_directive
 from cosched.cli.client.windows import WHEN
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say
-from cosched.errors import InputError
-from cosched.file_errors import reason_of
 from cosched.validation.scripts import interpreter, wrong_first_line
+from cosched.words.errors import InputError
+from cosched.words.file_errors import reason_of
 
 if TYPE_CHECKING:
     from cosched.client import Domain

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 if TYPE_CHECKING:
     from cosched.cli.selection import Selection

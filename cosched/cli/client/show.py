@@ -25,9 +25,9 @@ from cosched.cli.client.wording import (
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_json, show_text
 from cosched.client.node_names import fold
-from cosched.plain_json import json_value
 from cosched.validation.durations import clock
 from cosched.validation.group_names import names_job
+from cosched.words.plain_json import json_value
 
 if TYPE_CHECKING:
     from cosched.client import Client, Event, Explanation, Group, Holds, Job, Mate

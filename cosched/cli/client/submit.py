@@ -46,7 +46,7 @@ from cosched.cli.client.windows import (
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say
 from cosched.cli.problem_options import problem_options
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 if TYPE_CHECKING:
     from cosched.client import Client, Domain

@@ -16,7 +16,7 @@ from cosched.cli.client.wording import local_time
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 if TYPE_CHECKING:
     from cosched_adapters.batch_system import Accepted

@@ -17,8 +17,8 @@ from cosched.cli.client.wording import local_time
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable, table
 from cosched.cli.output.terminal import show_json, show_text
-from cosched.plain_json import json_value
 from cosched.validation.durations import clock, span
+from cosched.words.plain_json import json_value
 
 if TYPE_CHECKING:
     from cosched.client import Cost, Explanation, Outlook, Usage

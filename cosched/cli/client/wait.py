@@ -15,8 +15,8 @@ from cosched.cli.client.time_limits import TimeLimit
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import show_json, show_text
-from cosched.plain_json import json_value
 from cosched.validation.group_names import names_job
+from cosched.words.plain_json import json_value
 
 if TYPE_CHECKING:
     from cosched.client import Job

@@ -11,7 +11,7 @@ from cosched.cli.client.jobs import JobId
 from cosched.cli.client.wording import local_time
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import show_text
-from cosched.plain_json import json_value
+from cosched.words.plain_json import json_value
 
 
 @click.command()

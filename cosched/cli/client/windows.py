@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cosched.cli.client.spans import Span, tell_seconds
-from cosched.errors import InputError
 from cosched.validation.durations import parse_instant, parse_offset
 from cosched.validation.group_names import domains_of
 from cosched.validation.group_windows import Windows, read_window, those_apart, wrong_windows
+from cosched.words.errors import InputError
 
 if TYPE_CHECKING:
     from cosched.client import Domain

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from cosched.reasons import meaning_of
 from cosched.validation.durations import clock, span
 from cosched.validation.group_windows import windows_in_words
-from cosched.wrong_mates import wrong_mate
+from cosched.words.reasons import meaning_of
+from cosched.words.wrong_mates import wrong_mate
 
 if TYPE_CHECKING:
     from cosched.client import Estimate, Group, Job, Mate, Outlook

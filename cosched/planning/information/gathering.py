@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from cosched.planning.facts import BANDWIDTH, CPU, LATENCY, LINK_KINDS, MEMORY, SPEED, Facts, Listed
 from cosched.planning.information.patience import answers
 from cosched.planning.information.source import InformationSource, Reading, SourceError
-from cosched.quantities import count
+from cosched.words.quantities import count
 
 _FITS: dict[str, Callable[[float], bool]] = {
     SPEED: lambda mhz: mhz > 0,

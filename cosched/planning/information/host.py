@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from cosched.extras import HOST, need
+from cosched.installation.extras import HOST, need
 from cosched.planning.facts import CPU, MEMORY, SPEED, Listed
 from cosched.planning.grid import MB
 from cosched.planning.information.source import Reading, SourceError, SourceKind, SourceSettings

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from cosched.file_errors import reason_of
 from cosched.planning.facts import LINK_KINDS, Listed
 from cosched.planning.grid import Pair
 from cosched.planning.information.forecasting import forecast
 from cosched.planning.information.source import Reading, SourceError, SourceKind, SourceSettings
+from cosched.words.file_errors import reason_of
 
 COLUMNS = ("time", "kind", "of", "to", "value")
 

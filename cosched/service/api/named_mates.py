@@ -13,7 +13,7 @@ from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import FieldError
 from cosched.validation.group_windows import wrong_instant
 from cosched.validation.near_names import did_you_mean
-from cosched.wrong_mates import wrong_member
+from cosched.words.wrong_mates import wrong_member
 
 
 class NamedMates:

@@ -16,7 +16,6 @@ from cosched.core.events import ReleaseDue
 from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import NO_TERMS, Domain, EndedBy, Named
 from cosched.core.scheduling.scheduler import ClusterJob
-from cosched.errors import InputError
 from cosched.schedulers.loading import check_columns
 from cosched.service.api.links import Links
 from cosched.service.api.named_mates import NamedMates
@@ -38,6 +37,7 @@ from cosched.service.planning.choosing import Choosing
 from cosched.service.store import JobRecord, StoreError
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.submissions import Submission
+from cosched.words.errors import InputError
 
 P = ParamSpec("P")
 T = TypeVar("T")

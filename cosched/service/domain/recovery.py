@@ -11,7 +11,6 @@ from cosched.core.job import JobState
 from cosched.core.kept import from_plain
 from cosched.core.protocol import EndedBy, JobId
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
-from cosched.errors import InputError
 from cosched.service.domain.charges import DAY, HOUR
 from cosched.service.domain.decisions import PEERS, SCHEDULER, SLOT_USE
 from cosched.service.domain.draining import DRAIN
@@ -20,6 +19,7 @@ from cosched.service.domain.malleable import least_of
 from cosched.service.domain.story import Noted
 from cosched.service.domain.turns import Outside
 from cosched.service.store import AuditRecord, JobRecord
+from cosched.words.errors import InputError
 
 LIFE = "life"  # what the store calls the number of times that the domain was started
 SKIPPED = 1000  # numbers of calls; more than a job can have used that are not on disk yet

@@ -14,11 +14,11 @@ from typing import Any
 from cosched.core.effects import Record
 from cosched.core.protocol import FOREVER
 from cosched.core.story import TOGETHER, What, Why
-from cosched.reasons import OTHER, STARTING, in_words
 from cosched.service.domain.began import Late
 from cosched.v1 import domain_pb2 as wire
 from cosched.validation.durations import span
-from cosched.wrong_mates import wrong_mate, wrong_member
+from cosched.words.reasons import OTHER, STARTING, in_words
+from cosched.words.wrong_mates import wrong_mate, wrong_member
 
 # A job's reason, in one word: one of these, or why it holds or yields
 HELD_BY_USER = "JobHeldUser"

@@ -21,14 +21,14 @@ from pathlib import Path
 
 import grpc
 
-from cosched.errors import InputError
-from cosched.file_errors import reason_of
 from cosched.service.api.answering import Context
 from cosched.service.listeners.relay import Relay
 from cosched.service.wire.callers import Caller
 from cosched.sockets.accepting import Acceptor
 from cosched.sockets.connections import Connection, Connections, Room
 from cosched.sockets.sparing_log import SparingLog
+from cosched.words.errors import InputError
+from cosched.words.file_errors import reason_of
 
 _NOBODY_ELSE = 0o700  # mode of the private folder
 _LOG = logging.getLogger(__name__)

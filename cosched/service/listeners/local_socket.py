@@ -15,8 +15,6 @@ from typing import Any
 
 import grpc
 
-from cosched.errors import InputError
-from cosched.file_errors import reason_of
 from cosched.service.api.answering import Context
 from cosched.service.api.receiving import Keep
 from cosched.service.listeners.front import Front, Passed
@@ -25,6 +23,8 @@ from cosched.service.wire.errors import Refusal
 from cosched.sockets.accepting import of_user, user_of
 from cosched.sockets.connections import Room
 from cosched.sockets.domain_sockets import private_folder
+from cosched.words.errors import InputError
+from cosched.words.file_errors import reason_of
 
 _LONGEST = 107  # bytes of the path
 EVERYBODY = 0o666  # mode of the socket

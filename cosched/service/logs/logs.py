@@ -10,8 +10,8 @@ import logging
 import os
 import sys
 
-from cosched.errors import OneLineError
-from cosched.needless import without
+from cosched.installation.needless import without
+from cosched.words.errors import OneLineError
 
 with without("rich"):  # it draws tracebacks, which ours are too short for, and takes a tenth of a service's start
     import structlog

@@ -58,7 +58,7 @@ from cosched.service.peers.linking import LOOK, Coupled, mate_may_start, refusal
 from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
 from cosched.validation.group_windows import wrong_windows
-from cosched.wrong_mates import ANY_OF, wrong_mate, wrong_member
+from cosched.words.wrong_mates import ANY_OF, wrong_mate, wrong_member
 
 DOUBT = 1.0  # seconds after which a try will probably fail, since another job is in its way
 WANTED_FIRST = 5.0  # seconds; a forced release takes one to three if Slurm answers

@@ -15,7 +15,6 @@ from cosched.client.explanations import Explanation
 from cosched.client.jobs import JOB_STATES, Job
 from cosched.client.usage import USAGE_BY, Usage
 from cosched.core.job import JobState
-from cosched.plain_json import json_value
 from cosched.service.api.explain_api import Explained
 from cosched.service.api.usage_api import sums
 from cosched.service.page.openapi import reference, schemas
@@ -26,6 +25,7 @@ from cosched.service.wire.fields import FieldError, number
 from cosched.v1 import usage_pb2
 from cosched.validation.durations import parse_seconds
 from cosched.version import VERSION
+from cosched.words.plain_json import json_value
 
 PREFIX = "/api/v1"
 MOST_JOBS = 1000

@@ -8,11 +8,11 @@ from datetime import datetime
 from cosched.client import Job, Mate, Member
 from cosched.core.job import JobState
 from cosched.core.story import Why
-from cosched.reasons import STARTING, meaning_of
 from cosched.service.domain import story
 from cosched.service.page.words import ago, count, span, until
 from cosched.service.store import JobRecord
 from cosched.v1 import coscheduling_pb2 as wire
+from cosched.words.reasons import STARTING, meaning_of
 
 STATES = {
     "queued": "queued", "ready": "ready", "holding": "holds", "starting": "starts", "running": "runs",

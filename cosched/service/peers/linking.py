@@ -12,7 +12,7 @@ from cosched.core.protocol import Domain, Found, JobId, MateJobId, MateProblem, 
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord
 from cosched.service.wire.errors import Refusal
-from cosched.wrong_mates import ANY_OF, WAY_OUT, wrong_mate, wrong_member
+from cosched.words.wrong_mates import ANY_OF, WAY_OUT, wrong_mate, wrong_member
 
 LOOK = 0.05  # seconds
 

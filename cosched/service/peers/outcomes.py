@@ -21,7 +21,7 @@ from cosched.core.protocol import (
     SettleGroupStart,
     Vote,
 )
-from cosched.error_details import error_info
+from cosched.words.error_details import error_info
 
 MAX_PROBLEM = 300  # characters of a peer's error text that are shown
 _BUSY = frozenset({"STARTING", "STALLED"})  # reasons by which the peer says: I did nothing, try later

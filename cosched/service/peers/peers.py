@@ -27,7 +27,7 @@ from cosched.v1.coscheduling_pb2 import GetMateStatusRequest, GetMateStatusRespo
 from cosched.v1.explain_pb2 import ExplainMatesRequest, ExplainMatesResponse
 from cosched.v1.page_pb2 import DescribeJobsRequest, DescribeJobsResponse
 from cosched.v1.rendezvous_pb2 import GetPlaceRequest, GetPlaceResponse
-from cosched.wrong_mates import ANY_OF
+from cosched.words.wrong_mates import ANY_OF
 
 __all__ = ["CallError", "PeerClients"]
 

@@ -24,11 +24,11 @@ from cosched.planning.metrics import rankings
 from cosched.planning.problem import Problem, problem_of
 from cosched.planning.search import EQUAL
 from cosched.planning.sites import by_domain
-from cosched.quantities import count
 from cosched.service.domain.malleable import APPLICATION, PROBLEM_SIZE, said_of
 from cosched.service.planning.machines import Machines
 from cosched.service.store import JobRecord
 from cosched.validation.text import shown
+from cosched.words.quantities import count
 
 LARGEST = 10**9  # problem
 _LOG = logging.getLogger(__name__)

@@ -13,7 +13,6 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import Domain, JobId
 from cosched.core.scheduling.scheduler import WITH_NODES
-from cosched.quantities import count
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.mate_states import FRESH
 from cosched.service.manager.plans import BATCH_SYSTEMS, HAS_NODES, SLOT, Plan
@@ -27,7 +26,8 @@ from cosched.service.store import JobRecord, StoreError
 from cosched.service.wire.fields import number
 from cosched.v1.coscheduling_pb2 import JobRef
 from cosched.v1.explain_pb2 import Estimate, ExplainMatesRequest, Explanation, MatePair, Outlook, SoughtName
-from cosched.wrong_mates import near_name
+from cosched.words.quantities import count
+from cosched.words.wrong_mates import near_name
 
 SHARE = 10  # a plan is told for so many times the time that it took, though much happens
 PATIENCE = 1.0  # seconds for a plan

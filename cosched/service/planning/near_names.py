@@ -12,7 +12,7 @@ from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord
 from cosched.validation.near_names import nearest
 from cosched.validation.pair_names import is_pair_name
-from cosched.wrong_mates import ANY_OF, wrong_mate
+from cosched.words.wrong_mates import ANY_OF, wrong_mate
 
 MOST_NAMES = 1000  # of one owner, waiting for the same domain, that are compared
 

@@ -13,7 +13,6 @@ from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import FOREVER, Domain, MateJobId, MateProblem, MateStatus
 from cosched.core.settings import OnMemberLost
 from cosched.core.story import Why
-from cosched.reasons import STARTING, in_words
 from cosched.schedulers.waits import waits_for_nodes
 from cosched.service.domain import story
 from cosched.service.domain.charges import HOUR
@@ -24,7 +23,8 @@ from cosched.service.store import JobRecord
 from cosched.service.wire.message_parts import PROBLEM
 from cosched.v1 import explain_pb2
 from cosched.v1.explain_pb2 import AwaitsSuccessor, Reason
-from cosched.wrong_mates import wrong_mate, wrong_member
+from cosched.words.reasons import STARTING, in_words
+from cosched.words.wrong_mates import wrong_mate, wrong_member
 
 ABSENT: Mapping[str, int] = {
     Why.PEER_UNREACHABLE: explain_pb2.ABSENCE_UNREACHABLE,

@@ -6,8 +6,8 @@ import errno
 import sqlite3
 from pathlib import Path
 
-from cosched.errors import OneLineError
-from cosched.file_errors import reason_of
+from cosched.words.errors import OneLineError
+from cosched.words.file_errors import reason_of
 
 # The second: no room for the shared-memory file beside the database.
 _FULL = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})

@@ -8,8 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO
 
-from cosched.file_errors import closed
-from cosched.file_locks import lock
+from cosched.host.file_locks import lock
 from cosched.service.store.damage import (
     beside,
     check_log,
@@ -24,6 +23,7 @@ from cosched.service.store.errors import StoreError
 from cosched.service.store.log import Log
 from cosched.service.store.schema import APPLICATION_ID, DOMAIN, MIGRATIONS, is_newer
 from cosched.service.store.sqlite import Database
+from cosched.words.file_errors import closed
 
 _MAGIC = b"SQLite format 3\0"
 _BUSY_TIMEOUT = 1.0  # seconds: a backup, or an operator's shell, may have the database for a moment

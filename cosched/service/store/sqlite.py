@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cosched.needless import without
+from cosched.installation.needless import without
 
 with without("pandas"), without("numpy"):
     from sqlite_utils import Database, Migrations

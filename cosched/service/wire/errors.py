@@ -9,7 +9,7 @@ import grpc
 from google.rpc.error_details_pb2 import ErrorInfo
 from google.rpc.status_pb2 import Status
 
-from cosched.error_details import DETAILS, DOMAIN
+from cosched.words.error_details import DETAILS, DOMAIN
 
 MAX_MESSAGE = 500  # characters: it travels twice, in headers that have about 8 KB in all
 

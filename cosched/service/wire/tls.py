@@ -25,7 +25,7 @@ from datetime import datetime
 import grpc
 from cryptography import x509
 
-from cosched.pem import dns_names, server_name
+from cosched.certificates.pem import dns_names, server_name
 from cosched.service.wire.tls_files import Material, TlsFiles
 from cosched.service.wire.tls_probe import probe
 

@@ -14,8 +14,8 @@ from threading import Lock
 
 from cryptography import x509
 
-from cosched.errors import InputError
-from cosched.pem import identities, parse_certificates, parse_key, read
+from cosched.certificates.pem import identities, parse_certificates, parse_key, read
+from cosched.words.errors import InputError
 
 _LOG = logging.getLogger(__name__)
 _Stamp = tuple[tuple[int, int, int] | None, ...]  # for each file: when it changed, its size, its inode

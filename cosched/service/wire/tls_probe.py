@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 
-from cosched.pem import server_name
+from cosched.certificates.pem import server_name
 from cosched.service.wire.tls_files import Material
 
 _NOT_OF_AUTHORITY = (2, 18, 19, 20, 21)  # OpenSSL's X509_V_ERR_: no issuer, self-signed, not verified

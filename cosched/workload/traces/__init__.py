@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.column import Column
 from cosched.workload.jobs import TraceLog
 from cosched.workload.log_options import PLAIN, LogOptions

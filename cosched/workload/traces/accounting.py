@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 
-from cosched.errors import InputError
-from cosched.quantities import count
 from cosched.validation.text import shown
+from cosched.words.errors import InputError
+from cosched.words.quantities import count
 from cosched.workload.jobs import UNKNOWN, TraceLog
 from cosched.workload.log_options import PLAIN, LogOptions, Runs
 from cosched.workload.traces.builder import LogBuilder

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from cosched.errors import InputError
 from cosched.validation.text import shown
+from cosched.words.errors import InputError
 from cosched.workload.column import Column
 from cosched.workload.jobs import UNKNOWN, Ints, JobIds, TraceLog, Values
 from cosched.workload.log_options import PLAIN, LogOptions

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.columns import Columns, Complete, taken
 from cosched.workload.jobs import LEAST, UNKNOWN, Ints, JobIds, TraceLog, Workload
 

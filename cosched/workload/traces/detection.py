@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.log_options import LogOptions
 from cosched.workload.traces.accounting import LINE_START
 from cosched.workload.traces.notes import Notes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 MOST_NAMED = 3
 

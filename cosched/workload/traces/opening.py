@@ -9,7 +9,7 @@ import sys
 from collections.abc import Generator, Iterable, Iterator
 from typing import BinaryIO, NamedTuple, cast
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.traces.notes import Notes
 from cosched.workload.traces.unpacking import LONGEST_MAGIC, Unpacked
 

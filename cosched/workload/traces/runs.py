@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from cosched.quantities import count
+from cosched.words.quantities import count
 from cosched.workload.jobs import Ints
 from cosched.workload.log_options import Runs
 from cosched.workload.traces.notes import Notes

@@ -9,8 +9,8 @@ from datetime import UTC
 from itertools import chain, pairwise, product
 from typing import TypeVar
 
-from cosched.errors import InputError
-from cosched.quantities import count
+from cosched.words.errors import InputError
+from cosched.words.quantities import count
 from cosched.workload.jobs import UNKNOWN, TraceLog
 from cosched.workload.log_options import PLAIN, LogOptions
 from cosched.workload.traces.builder import LogBuilder

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 _NO_VALUE = 2**32 - 16  # from here on numbers of 32 bits say that there is no value, or no limit
 

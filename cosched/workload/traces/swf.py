@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.jobs import Ints, TraceLog
 from cosched.workload.log_options import PLAIN, LogOptions
 from cosched.workload.traces.notes import Notes

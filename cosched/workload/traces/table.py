@@ -9,8 +9,8 @@ import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cosched.errors import InputError
-from cosched.quantities import count
+from cosched.words.errors import InputError
+from cosched.words.quantities import count
 from cosched.workload.column import Column
 from cosched.workload.jobs import LEAST, TraceLog
 from cosched.workload.log_options import PLAIN, LogOptions

@@ -10,8 +10,8 @@ import zlib
 from collections.abc import Callable
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from cosched.errors import InputError
-from cosched.extras import SIMULATOR, install_command
+from cosched.installation.extras import SIMULATOR, install_command
+from cosched.words.errors import InputError
 
 _PIECE = 1024  # bytes. What is packed can become 30,000 times as long, so at most 32 MiB come at once.
 

@@ -16,8 +16,8 @@ from cosched_sim.results.output import RunInfo, write_run
 from cosched_sim.studies.tang2011.logs import Log, read_log
 
 from cosched.client import ClientError
-from cosched.errors import InputError
 from cosched.validation.durations import parse_seconds
+from cosched.words.errors import InputError
 from cosched.workload.traces import offered_load
 from deploy.slurm.lab import LabError
 from deploy.slurm.lab.laboratory import NAMES

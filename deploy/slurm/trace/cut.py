@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 from cosched_sim.studies.tang2011.logs import Log
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload import traces
 from cosched.workload.jobs import Ints, Workload
 from cosched.workload.pairing import Pairing, pairs_by_window

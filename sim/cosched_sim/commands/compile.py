@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from cosched.cli.output.terminal import say
-from cosched.extras import SCHEDULER, SIMULATOR, missing, needing
+from cosched.installation.extras import SCHEDULER, SIMULATOR, missing, needing
 
 
 @click.command("compile", short_help="Compile the schedulers before they are needed.")
@@ -17,7 +17,7 @@ def compile_kernels() -> None:
     ~/.cache/cosched), which is that of the user: services by the unit file have /var/cache/cosched. If that cannot be
     written, it is kept in a folder of the user's in that for temporary files ($TMPDIR).
     """
-    from cosched.compilation import prepare_kernels
+    from cosched.installation.compilation import prepare_kernels
     from cosched.service.kernels import all_sets, prepare
 
     prepare(all_sets(), say)

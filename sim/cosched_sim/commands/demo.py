@@ -11,7 +11,7 @@ import click
 
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.terminal import NARROWEST, Progress, progress, show, show_json
-from cosched.extras import SIMULATOR, needing
+from cosched.installation.extras import SIMULATOR, needing
 from cosched_sim.commands.live_demo import PairOfProcesses, live_json, live_parts, run_live
 from cosched_sim.commands.replay import draw_report, run_all, run_info
 

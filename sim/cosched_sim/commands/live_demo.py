@@ -152,7 +152,7 @@ def live_json(pairs: list[PairOfProcesses]) -> dict[str, Any]:
 
 def live_parts(pairs: list[PairOfProcesses]) -> list[RenderableType]:
     """Return the lines and the table to show."""
-    from cosched.quantities import duration
+    from cosched.words.quantities import duration
     from cosched_sim.commands.tables import new_table
 
     table = new_table(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cosched.errors import InputError
 from cosched.validation.durations import parse_window
+from cosched.words.errors import InputError
 from cosched.workload.log_options import RUNS, LogOptions, check_timezone, parse_columns, parse_partition_limit
 
 if TYPE_CHECKING:

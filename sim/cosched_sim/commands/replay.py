@@ -14,8 +14,8 @@ import click
 
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.terminal import BEGAN, COMMAND, Progress, progress, say, show, show_json
-from cosched.errors import InputError
-from cosched.extras import SIMULATOR, needing
+from cosched.installation.extras import SIMULATOR, needing
+from cosched.words.errors import InputError
 from cosched_sim.commands.options import DOMAIN_HELP, DomainCommand, replay_options
 from cosched_sim.flags import check_files, replay_settings
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cosched.cli.output.terminal import progress
-from cosched.extras import SIMULATOR, needing
+from cosched.installation.extras import SIMULATOR, needing
 
 
 @click.command(short_help="Make the report of a run, a sweep or a study again.")

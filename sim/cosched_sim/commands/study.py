@@ -12,8 +12,8 @@ import click
 
 from cosched.cli.output.failures import FAILED, INTERRUPTED, Failure
 from cosched.cli.output.terminal import COMMAND, progress, say, show
-from cosched.errors import InputError
-from cosched.extras import SIMULATOR, needing
+from cosched.installation.extras import SIMULATOR, needing
+from cosched.words.errors import InputError
 from cosched_sim.commands.sweep import worker_options, workers_of
 from cosched_sim.flags import parse_domain
 from cosched_sim.studies.loading import GROUP, OWN, studies

@@ -12,8 +12,8 @@ import click
 
 from cosched.cli.output.failures import FAILED, INTERRUPTED, Failure
 from cosched.cli.output.terminal import COMMAND, Progress, progress, say, show, show_json
-from cosched.errors import InputError
-from cosched.extras import SIMULATOR, needing
+from cosched.installation.extras import SIMULATOR, needing
+from cosched.words.errors import InputError
 from cosched_sim.flags import file_settings
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def read_sweep(path: str, **given: int | None) -> Sweep:
 @contextlib.contextmanager
 def workers_of(count: int | None, dask: str | None, doing: Progress) -> Iterator[Workers]:
     """Yield `count` local workers, or those of a Dask cluster; InputError, OSError."""
-    from cosched.compilation import announced
+    from cosched.installation.compilation import announced
     from cosched_sim.sweeps.dask_workers import dask_workers
     from cosched_sim.sweeps.local_workers import local_workers
     from cosched_sim.warm_up import SIMULATED, run_all_kernels

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cosched.quantities import Interval, durations, number_with_interval, numbers, plus, whole
+from cosched.words.quantities import Interval, durations, number_with_interval, numbers, plus, whole
 from cosched_sim.commands.tables import new_table
 from cosched_sim.results.wording import GROUPS
 from cosched_sim.sweeps.averages import INTERVAL

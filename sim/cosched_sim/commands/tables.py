@@ -9,8 +9,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from cosched.quantities import count, duration, durations, number, numbers, percent, plus, whole
 from cosched.schedulers.loading import kind_told_by
+from cosched.words.quantities import count, duration, durations, number, numbers, percent, plus, whole
 from cosched_sim.results.wording import (
     GROUPS,
     STATISTICS,

@@ -11,8 +11,8 @@ import click
 
 from cosched import __version__
 from cosched.cli.output.terminal import progress, say, show, show_json
-from cosched.errors import InputError
-from cosched.extras import SIMULATOR, needing
+from cosched.installation.extras import SIMULATOR, needing
+from cosched.words.errors import InputError
 from cosched.workload.column import UNKNOWN
 from cosched_sim.commands.options import DOMAIN_HELP, DomainCommand, replay_options
 from cosched_sim.commands.reading import Source, drawn, read, reading_options

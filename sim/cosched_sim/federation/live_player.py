@@ -9,9 +9,9 @@ from typing import Any
 import grpc
 
 from cosched.core.protocol import Domain
-from cosched.error_details import error_info
 from cosched.v1 import replay_pb2 as wire
 from cosched.v1.replay_pb2_grpc import ReplayServiceStub
+from cosched.words.error_details import error_info
 from cosched.workload.allocations import Allocations
 from cosched.workload.jobs import UNKNOWN
 from cosched_sim.federation.player import ALL, Advanced, JobOutcome, Phase, Results, in_columns

@@ -11,8 +11,8 @@ from pathlib import Path
 from cosched_adapters.replay.time import SharedTime
 
 from cosched.core.settings import OnMemberRequeued
-from cosched.errors import InputError
 from cosched.validation.schemes import SchemeChoice
+from cosched.words.errors import InputError
 from cosched.workload.terms_columns import COLUMNS
 from cosched_sim.configuration import ReplayConfig
 from cosched_sim.federation.conductor import Conductor

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched_sim.flags import replay_settings
 from cosched_sim.reference.results import NEVER, NUMBERS, JobKey, Results, number, read_results
 from cosched_sim.reference.suite import SUITE, Workload, known_mistakes, workloads

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 JobKey = tuple[str, str]  # domain and job id
 Results = Mapping[JobKey, Mapping[str, str]]  # the columns of a job's row

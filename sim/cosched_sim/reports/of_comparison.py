@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cosched.quantities import count, durations, number, percent
+from cosched.words.quantities import count, durations, number, percent
 from cosched_sim.combinations import NONE
 from cosched_sim.reports.figures.bars import Panel, grouped_bars
 from cosched_sim.reports.figures.figure import Figure

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cosched.quantities import count, duration, number, percent
 from cosched.schedulers.loading import kind_told_by
+from cosched.words.quantities import count, duration, number, percent
 from cosched.workload.traces import REASONS
 from cosched_sim.reports.figures.figure import Figure
 from cosched_sim.reports.figures.replay_figures import (

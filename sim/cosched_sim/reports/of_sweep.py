@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cosched.quantities import count
+from cosched.words.quantities import count
 from cosched.workload.traces import REASONS
 from cosched_sim.reports.figures.sweep_figures import (
     LOST,

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched_sim.reports.page import REPORT
 from cosched_sim.results.staging import COMPARISON, SUMMARY, writing
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched_sim.reports.summary import read_summary
 from cosched_sim.results.staging import SUMMARY
 

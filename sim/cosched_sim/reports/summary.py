@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 Positive = Annotated[int, Field(gt=0)]
 

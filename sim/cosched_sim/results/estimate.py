@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.quantities import rounded
+from cosched.words.quantities import rounded
 
 CONFIDENCE = 0.95
 

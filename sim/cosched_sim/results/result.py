@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosched.core.job import JobState
-from cosched.plain_json import json_value
 from cosched.schedulers.kind import Ended
+from cosched.words.plain_json import json_value
 from cosched.workload.allocations import AllocationEnd, Allocations, no_allocations
 from cosched.workload.jobs import UNKNOWN, Ints, JobIds, Workload
 from cosched.workload.pairing import TOGETHER, Pairing

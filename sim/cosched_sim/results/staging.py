@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 SUMMARY = "summary.json"
 COMPARISON = "comparison.json"  # the summaries of several runs, by the name of their folders beside it

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cosched.quantities import count, duration
 from cosched.schedulers.loading import kind_told_by
 from cosched.validation.schemes import in_words
+from cosched.words.quantities import count, duration
 from cosched.workload.traces import REASONS
 
 Summary = Mapping[str, Any]

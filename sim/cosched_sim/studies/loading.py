@@ -7,7 +7,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from operator import attrgetter
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched_sim.studies.barsanti2006 import BARSANTI
 from cosched_sim.studies.collins2001 import COLLINS
 from cosched_sim.studies.dail2002 import DAIL

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched_sim.results.output import write_json
 from cosched_sim.studies.loading import OWN, studies
 from cosched_sim.studies.report import Report

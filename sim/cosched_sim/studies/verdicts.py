@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from cosched.quantities import count as count_of
+from cosched.words.quantities import count as count_of
 from cosched_sim.results.estimate import Estimate
 
 LEAST = 5  # replications of a comparison: with fewer, intervals that hold together would show nothing

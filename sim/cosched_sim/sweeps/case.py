@@ -67,7 +67,7 @@ def run_chunk(cases: Sequence[Case]) -> tuple[list[Row], float]:
 
 def reason(error: BaseException) -> str:
     """Describe an error in one line."""
-    from cosched.errors import InputError
+    from cosched.words.errors import InputError
 
     text = " ".join(str(error).split())
     if not isinstance(error, InputError):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched_sim.configuration import replay_config
 from cosched_sim.mistakes import Locate, place
 from cosched_sim.sweeps.case import Label

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from cosched.errors import InputError
-from cosched.extras import DASK, need
+from cosched.installation.extras import DASK, need
+from cosched.words.errors import InputError
 from cosched_sim.sweeps.case import Case, reason, run_chunk
 from cosched_sim.sweeps.workers import Outcome
 

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched_sim.flags import named_file
 
 FILE_KEYS = ("trace", "pairs", "script")

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from cosched import __version__
-from cosched.errors import InputError
 from cosched.validation.mistakes import key_shown
+from cosched.words.errors import InputError
 from cosched_sim.results.output import write_json
 from cosched_sim.sweeps.files import digest, named_files, with_digests
 from cosched_sim.sweeps.grid import Sweep

@@ -20,7 +20,7 @@ def main() -> None:
     """Serve the process `sys.argv[2]` through the socket `sys.argv[1]` until it closes the socket or ends."""
     descriptor, parent = map(int, sys.argv[1:])
     _end_with(parent)
-    from cosched.compilation import prepare_kernels
+    from cosched.installation.compilation import prepare_kernels
     from cosched_sim.warm_up import SIMULATED, run_all_kernels
 
     prepare_kernels(run_all_kernels, lambda _: None, SIMULATED)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.traces.atomic import replacing
 from cosched_sim.sweeps.case import CASE, ERROR, Row
 

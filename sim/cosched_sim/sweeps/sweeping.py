@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload.traces.atomic import replacing
 from cosched_sim.sweeps.averages import all_averages
 from cosched_sim.sweeps.case import CASE, ERROR

@@ -12,7 +12,7 @@ from cosched_adapters.manager import ManagerError
 from cosched_adapters.pbs.submitting import submit
 
 from cosched.cli.client.node_counts import NodeRange
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 SCRIPT = b"#!/bin/sh\n#PBS -l pair=flow\ntrue\n"
 Run = Callable[..., Accepted]

@@ -12,7 +12,7 @@ from tests.live.services import toml
 RUNNING, WIDE = 1000, 2000  # jobs that run, and nodes where jobs have two each in the mean
 CLASSES = 10
 EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
-ENTRY_POINTS = """[cosched_adapters]
+ENTRY_POINTS = """[cosched.adapters]
 played = tests.bench.loop.launcher:create
 [cosched.schedulers]
 express = example_scheduler:EXPRESS

@@ -6,10 +6,10 @@ from cosched.cli.client.mapping import mapped
 from cosched.cli.output.failures import Failure
 from cosched.cli.selection import known
 from cosched.client import Client, FoundMate
-from cosched.errors import InputError
 from cosched.planning.problem import problem_of
 from cosched.v1 import rendezvous_pb2
 from cosched.v1.coscheduling_pb2 import MATE_STATUS_RUNNING
+from cosched.words.errors import InputError
 
 LIST = (
     "".join(

@@ -14,9 +14,9 @@ from cosched.cli.client.reselecting import Submitted, time_now, were_dropped
 from cosched.cli.output.failures import Failure
 from cosched.cli.selection import chosen, known
 from cosched.client import ClientError
-from cosched.errors import InputError
 from cosched.planning.problem import problem_of
 from cosched.v1.domain_pb2 import SubmitJobRequest
+from cosched.words.errors import InputError
 
 NAMED = "".join(
     f'[[machine]]\nname = "n{n}.i.org"\nspeed = {400 + n}\nmemory = 100\ndomain = "intrepid"\nnode = "n{n}"\n'

@@ -14,8 +14,8 @@ from cosched.cli.client.submit import directive
 from cosched.cli.client.time_limits import LONGEST, parse_time_limit
 from cosched.cli.output.plain_text import cut, printable, table
 from cosched.client.node_names import fold
-from cosched.errors import InputError
 from cosched.validation.durations import clock
+from cosched.words.errors import InputError
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from cosched.cli.client.windows import check_windows, instant_of_all, pair_apart
 from cosched.cli.client.wording import windows_found
 from cosched.client import Domain, Group
 from cosched.client.calls import group_name
-from cosched.errors import InputError
 from cosched.v1 import cluster_pb2, job_pb2
 from cosched.validation.durations import parse_instant
 from cosched.validation.group_windows import wrong_instant
+from cosched.words.errors import InputError
 
 OTHERS = ("mira", "polaris")
 

@@ -7,8 +7,8 @@ import pytest
 from cosched_adapters.findings import Finding, Grade
 from cosched_adapters.permissions import Account
 
+from cosched.certificates.pem import server_name
 from cosched.doctor.certificates import check_certificates
-from cosched.pem import server_name
 from cosched.service.configuration import Configuration
 from tests.service.pki import Pki, write_leaf
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cosched.certificates import issue
+from cosched.certificates.authority import issue
 from cosched.doctor.service import slots_on_record
 from cosched.service.configuration_sections import DomainSection
 from tests.live.secured import SITE, secure

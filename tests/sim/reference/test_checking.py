@@ -10,7 +10,7 @@ from cosched_sim.reference import checking
 from cosched_sim.reference.results import read_results
 from cosched_sim.reference.suite import WORKLOADS, workloads
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 ALL = workloads()
 SHADOW = "07-easy-shadow-time"

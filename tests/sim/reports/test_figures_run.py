@@ -8,7 +8,7 @@ from cosched_sim.reports.figures.actions import held_figure
 from cosched_sim.reports.run import read_run
 from matplotlib.figure import Figure as Canvas
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from tests.sim.reports.runs import domain, run_of
 
 

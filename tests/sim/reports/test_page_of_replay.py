@@ -13,7 +13,7 @@ from cosched_sim.reports.rebuilding import rebuild
 from cosched_sim.reports.run import read_run
 from cosched_sim.reports.summary import read_comparison
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from tests.sim.reports.page_examples import workload, written
 
 COSCHED = Path(sys.executable).with_name("cosched")

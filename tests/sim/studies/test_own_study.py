@@ -16,7 +16,7 @@ from cosched_sim.studies.running import carry_out, found_in, rebuild
 from cosched_sim.studies.study import Study, Told, words_of
 from cosched_sim.sweeps.local_workers import local_workers
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
 FILLED = re.compile(r"\{\w+\}")

@@ -15,7 +15,7 @@ from cosched_sim.studies.tang2011.results import Results
 from cosched_sim.sweeps.dask_workers import dask_workers
 from cosched_sim.sweeps.local_workers import local_workers
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from tests.sim.studies.conftest import run_tiny
 
 

@@ -10,7 +10,7 @@ from cosched_sim.sweeps.grid import Sweep
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from tests.sim.sweeps.small import pair
 
 Write = Callable[..., str]

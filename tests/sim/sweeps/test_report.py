@@ -12,7 +12,7 @@ from cosched_sim.sweeps.grid import Sweep
 from cosched_sim.sweeps.sweeping import Swept, carry_out, read_swept
 from cosched_sim.sweeps.workers import Workers
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from tests.browser import drawn_figures, opened, screenshot
 from tests.sim.sweeps.small import pair
 

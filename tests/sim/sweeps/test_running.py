@@ -14,7 +14,7 @@ from cosched_sim.sweeps.case import Case, run_case
 from cosched_sim.sweeps.local_workers import local_workers
 from cosched_sim.sweeps.running import run_cases
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from tests.live.services import wait_until
 from tests.sim.sweeps.small import children, failing, pair, run, small_sweep
 

@@ -9,7 +9,7 @@ from numba import config, njit
 
 F = TypeVar("F", bound=Callable[..., object])
 
-# Without a folder for its cache numba would write beside the sources (see cosched.compilation, which names one).
+# Without a folder for its cache numba would write beside the sources (see installation.compilation, which names one).
 CACHED = bool(config.CACHE_DIR)
 
 

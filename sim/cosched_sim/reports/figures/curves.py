@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator, PercentFormatter
 
-from cosched.quantities import count
+from cosched.words.quantities import count
 from cosched_sim.reports.figures.series import Floats
 from cosched_sim.reports.figures.style import Look
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars
 from matplotlib.figure import Figure as Canvas
 
-from cosched.quantities import count, duration, number
+from cosched.words.quantities import count, duration, number
 from cosched_sim.reports.figures.curves import cumulative, draw_curves
 from cosched_sim.reports.figures.figure import Figure
 from cosched_sim.reports.figures.panels import WIDTH, side_by_side, side_by_side_size

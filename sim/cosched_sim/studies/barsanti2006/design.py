@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cosched.quantities import count as counted
+from cosched.words.quantities import count as counted
 from cosched_sim.reports.page import Section
 from cosched_sim.studies.barsanti2006.claims import beside_traditional, claims, sign_by_limits
 from cosched_sim.studies.barsanti2006.comparisons import of, statements

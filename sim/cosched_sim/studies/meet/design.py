@@ -8,7 +8,7 @@ from typing import Any
 
 from polars import DataFrame
 
-from cosched.quantities import count as counted
+from cosched.words.quantities import count as counted
 from cosched_sim.reports.figures.bars import Panel, grouped_bars
 from cosched_sim.reports.figures.figure import Figure
 from cosched_sim.reports.figures.style import GREEN, Look

@@ -8,7 +8,7 @@ from typing import Any
 
 from polars import DataFrame
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched_sim.configuration import replay_config
 from cosched_sim.replaying import read_machine
 from cosched_sim.reports.page import Section, Tile

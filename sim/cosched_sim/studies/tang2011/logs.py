@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 from cosched.workload import traces
 from cosched.workload.jobs import Workload
 from cosched.workload.log_options import LogOptions

@@ -13,9 +13,9 @@ from cosched_sim.studies.dail2002.real.network import Network
 from cosched_sim.studies.dail2002.real.running import Run
 from cosched_sim.studies.dail2002.real.section import real_section
 
-from cosched.errors import InputError
 from cosched.planning.application import Map
 from cosched.planning.grid import Machine
+from cosched.words.errors import InputError
 from tests.live.services import free_port
 
 SIZE, ITERATIONS = 23, 6

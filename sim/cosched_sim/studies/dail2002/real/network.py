@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 BURST, QUEUE = 3200, 1 << 20  # bytes: of two packets, and of what may wait
 HEADERS = 1514 / 1448  # bytes on the wire for each byte of data: Ethernet, IP, TCP with time stamps

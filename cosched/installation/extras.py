@@ -7,7 +7,7 @@ from functools import wraps
 from importlib.util import find_spec
 from typing import ParamSpec, TypeVar
 
-from cosched.errors import InputError
+from cosched.words.errors import InputError
 
 DISTRIBUTION = "coscheduling"  # our name in the package index, where `cosched` is another project
 

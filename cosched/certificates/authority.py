@@ -22,8 +22,16 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey, generate_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from cosched.errors import InputError
-from cosched.pem import RESERVED_ZONE, expires, identities, parse_certificates, parse_key, read, server_name
+from cosched.certificates.pem import (
+    RESERVED_ZONE,
+    expires,
+    identities,
+    parse_certificates,
+    parse_key,
+    read,
+    server_name,
+)
+from cosched.words.errors import InputError
 
 __all__ = ["Authority", "Issued", "expires", "init_authority", "issue", "open_authority"]
 

@@ -22,8 +22,8 @@ from contextlib import contextmanager, suppress
 from importlib.util import source_hash
 from typing import Any
 
-from cosched.file_locks import lock
-from cosched.needless import without
+from cosched.host.file_locks import lock
+from cosched.installation.needless import without
 
 _CACHE = "NUMBA_CACHE_DIR"
 _OURS = "cosched-kernels-"
@@ -238,7 +238,7 @@ def _source_digest() -> str:
 
 def _sources() -> list[str]:
     """Return the files of the kernels, and of the one other module whose constants are compiled into them."""
-    core = os.path.join(os.path.dirname(__file__), "core")
+    core = os.path.join(os.path.dirname(os.path.dirname(__file__)), "core")
     scheduling = os.path.join(core, "scheduling")
     rooms = (os.path.join(scheduling, room, "kernels") for room in sorted(os.listdir(scheduling)))
     folders = [os.path.join(scheduling, "primitives"), *filter(os.path.isdir, rooms)]

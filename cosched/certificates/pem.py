@@ -11,8 +11,8 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes, PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from cosched.errors import InputError
-from cosched.file_errors import reason_of
+from cosched.words.errors import InputError
+from cosched.words.file_errors import reason_of
 
 RESERVED_ZONE = ".cosched.internal"  # the end of all names that `server_name` makes
 

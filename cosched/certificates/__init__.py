@@ -1,0 +1,1 @@
+"""Certificates: a small authority, and what PEM files hold."""

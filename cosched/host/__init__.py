@@ -1,0 +1,1 @@
+"""What the host gives a process: open files, and locks of files."""

@@ -1,0 +1,1 @@
+"""What is installed: optional packages, and the cache of compiled kernels."""

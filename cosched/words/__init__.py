@@ -1,0 +1,1 @@
+"""What people and programs are told: errors, reasons, quantities with units, values for JSON."""
