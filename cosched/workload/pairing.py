@@ -92,9 +92,13 @@ class Pairing:
             found[self.domain == domain] = of_jobs[self.job[self.domain == domain]]
         return found
 
-    def members(self, domain: int) -> set[int]:
-        """Return the rows of this domain's jobs that have mates."""
-        return {job for group in self.rows for of, job in group.members if of == domain}
+    def members(self, domains: int) -> list[set[int]]:
+        """Return the rows of the jobs that have mates, by domains, so many of which there are."""
+        members: list[set[int]] = [set() for _ in range(domains)]
+        for group in self.rows:
+            for of, job in group.members:
+                members[of].add(job)
+        return members
 
     def replaced(self, domain: int, job: int, new: int) -> Pairing:
         """Return these rows with another job of that domain in the place of this one."""
@@ -106,12 +110,8 @@ class Pairing:
         )
         return replace(self, job=jobs, groups=tuple(groups))
 
-    def named(self, domain: int, names: Sequence[Domain]) -> dict[int, Named]:
-        """Map rows of this domain's jobs to those with which they start; `names` are those of all domains."""
-        return self.named_by_domain(names)[domain]
-
     def named_by_domain(self, names: Sequence[Domain]) -> list[dict[int, Named]]:
-        """Return the same of all domains, in one pass over the rows."""
+        """Map rows of each domain's jobs to those with which they start; `names` are those of all domains."""
         named: list[dict[int, Named]] = [{} for _ in names]
         for group in self.rows:
             for of, job in group.members:

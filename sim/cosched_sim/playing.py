@@ -19,7 +19,7 @@ from cosched_sim.configuration import Domain
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.federation.batch_world import BatchWorld
 from cosched_sim.federation.conductor import Conductor, uncollected
-from cosched_sim.federation.cores import core_player
+from cosched_sim.federation.cores import core_players
 from cosched_sim.federation.player import JobOutcome, Player, Results, in_columns
 from cosched_sim.holds_and_yields import HoldLog, YieldLog
 from cosched_sim.link import Link
@@ -49,22 +49,18 @@ class Run:
         self._setups, self._pairing, self._story = setups, pairing, story
         self._script = script = script or NoScript()
         self._link = link = Link()
-        others = [setup for setup in setups if setup.kind is not BATCH]
+        others = {setup.name: setup for setup in setups if setup.kind is not BATCH}
         self._alone: dict[str, PlayedAlone] = {
             setup.name: setup.kind.alone(setup.cluster, setup.jobs)
-            for setup in others
+            for setup in others.values()
             if _is_alone(setup, pairing, script)
         }
-        self._players: list[Player] = [
-            core_player(setups, pairing, index, link, story, script=script.of([setup.name]))
-            for index, setup in enumerate(setups)
-            if setup in others and setup.name not in self._alone
-        ]
+        cores = others.keys() - self._alone.keys()
+        self._players: list[Player] = [*core_players(setups, pairing, cores, link, story, script=script)]
         self._world: World | None = None
         if len(others) < len(setups):
-            elsewhere = {setup.name for setup in others}
-            here = script.of({setup.name for setup in setups} - elsewhere)
-            self._world = World(setups, pairing, here, story, elsewhere=elsewhere, link=link)
+            here = script.of({setup.name for setup in setups} - others.keys())
+            self._world = World(setups, pairing, here, story, elsewhere=set(others), link=link)
             self._players.append(BatchWorld(self._world))
 
     def run(self, tell: Callable[[int], None] = lambda _: None, stride: int = NEVER) -> None:

@@ -152,14 +152,15 @@ def _script(
 ) -> list[ScriptedEvent]:
     if config.script is None:
         return []
+    members = pairing.members(len(workloads))
     domains = {
         domain.name: ScriptedDomain(
             {str(job): row for row, job in enumerate(workload.job_id.tolist())},
             size,
             bool(domain.meeting_if_on),
-            pairing.members(index),
+            paired,
             "" if domain.scheduler_kind.capabilities.what_if else domain.scheduler_kind.title,
         )
-        for index, (domain, workload, size) in enumerate(zip(config.domains, workloads, nodes, strict=True))
+        for domain, workload, size, paired in zip(config.domains, workloads, nodes, members, strict=True)
     }
     return read_script(str(config.script), domains)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import cosched_sim  # noqa: F401  (sets the kernels' cache folder)
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.federation.conductor import Conductor, uncollected
-from cosched_sim.federation.cores import core_player
+from cosched_sim.federation.cores import core_players
 from cosched_sim.flags import replay_settings
 from cosched_sim.link import Link
 from cosched_sim.playing import Run, warm_up
@@ -37,8 +37,8 @@ KINDS = {
 def by_cores(setups: Sequence[DomainSetup], pairing: Pairing) -> float:
     """CPU seconds of the run, each domain played by the core."""
     link = Link()
-    players = [core_player(setups, pairing, index, link) for index in range(len(setups))]
-    conductor = Conductor(players, order=[each.name for each in setups], link=link)
+    names = [each.name for each in setups]
+    conductor = Conductor(core_players(setups, pairing, names, link), order=names, link=link)
     began = time.process_time()
     with uncollected():
         conductor.run()

@@ -9,7 +9,8 @@ from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.engine import Engine
 from cosched_sim.federation.batch_world import BatchWorld
 from cosched_sim.federation.conductor import Conductor
-from cosched_sim.federation.cores import core_player
+from cosched_sim.federation.cores import core_players
+from cosched_sim.federation.player import Player
 from cosched_sim.link import Link
 from cosched_sim.results.outcomes import jobs_of
 from cosched_sim.script import ScriptedEvent
@@ -32,10 +33,8 @@ def played(
     setups: Sequence[DomainSetup], pairing: Pairing, cores: Collection[str], script: Sequence[ScriptedEvent] = ()
 ) -> dict[str, object]:
     """What came of it, job for job, and how it ended: these domains by a core player each, the others by one world."""
-    link, players, what_if = Link(), [], WhatIf(script)
-    for index, setup in enumerate(setups):
-        if setup.name in cores:
-            players.append(core_player(setups, pairing, index, link, script=what_if.of([setup.name])))
+    link, what_if = Link(), WhatIf(script)
+    players: list[Player] = [*core_players(setups, pairing, cores, link, script=what_if)]
     if len(cores) < len(setups):
         here = what_if.of({setup.name for setup in setups}.difference(cores))
         players.append(BatchWorld(World(setups, pairing, here, elsewhere=cores, link=link)))

@@ -13,6 +13,8 @@ from cosched_sim.combinations import combinations
 from cosched_sim.configuration import Domain, ReplayConfig
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.federation.core_player import CorePlayer
+from cosched_sim.federation.cores import core_players
+from cosched_sim.link import Link
 from cosched_sim.replaying import NO_PAIRS, Replay
 from cosched_sim.world import World
 
@@ -147,11 +149,16 @@ def test_the_rules_of_coscheduling_hear_of_no_job_without_a_mate(monkeypatch):
     assert not calls
 
 
-def test_mates_are_named_in_one_pass_however_many_domains_there_are(monkeypatch):
+def by_cores(setups, pairing):
+    core_players(setups, pairing, {setup.name for setup in setups}, Link())
+
+
+@pytest.mark.parametrize("begin", [World, by_cores])
+def test_mates_are_named_in_one_pass_however_many_domains_there_are(monkeypatch, begin):
     setups, _ = a_month()
     many = [replace(setups[0], name=f"site{number}") for number in range(20)]
     pairing = groups_at_random([setup.workload for setup in many], "0.1", range(2, 6), 1)
     passes, rows = [], Pairing.rows.fget
     monkeypatch.setattr(Pairing, "rows", property(lambda pairing: passes.append(pairing) or rows(pairing)))
-    World(many, pairing)
+    begin(many, pairing)
     assert 0 < len(passes) < 3

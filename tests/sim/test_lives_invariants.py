@@ -49,7 +49,7 @@ def some_life(rng: Random):
 
 
 def _events(rng, setups, pairing):
-    paired = [pairing.members(index) for index in range(len(setups))]
+    paired = pairing.members(len(setups))
     for _ in range(rng.randint(1, 8)):
         index, action = rng.randrange(len(setups)), rng.choice(ACTIONS)
         rows = range(len(setups[index].workload))

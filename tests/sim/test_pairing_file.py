@@ -293,7 +293,7 @@ def test_a_row_says_what_its_jobs_do_when_others_end_or_are_queued_again(read):
         (2, 0): Terms(("intrepid", "eureka"), False, REQUEUE, 600),
         (1, 2): Terms(if_requeued=OnMemberRequeued.END),
     }
-    named = read(TERMS).named(1, NAMES)
+    named = read(TERMS).named_by_domain(NAMES)[1]
     assert named[0].terms.follows("intrepid")
     assert named[2].peer == "intrepid"
 

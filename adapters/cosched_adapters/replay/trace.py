@@ -87,7 +87,7 @@ def _named(path: Path | None, name: str, workload: Workload) -> Mapping[int, Nam
         pairing = pairs_from_file(path, names, [workload if n == name else others[n] for n in names])
     except InputError as error:
         raise SettingError("pairs", str(error)) from None
-    return pairing.named(names.index(name), names)
+    return pairing.named_by_domain(names)[names.index(name)]
 
 
 def _columns(path: Path, own: str) -> tuple[list[str], dict[str, Workload]]:

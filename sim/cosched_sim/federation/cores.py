@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
 from cosched_adapters.replay.trace import trace_jobs
 
+from cosched.core.protocol import Domain, Named
 from cosched.workload.pairing import Pairing
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.federation.core_player import CorePlayer
 from cosched_sim.link import Link
-from cosched_sim.script import Script
+from cosched_sim.script import NoScript, Script
 from cosched_sim.telling import Story
 
 Player = TypeVar("Player", bound=CorePlayer)
 
 
-def core_player(
+def core_players(
     setups: Sequence[DomainSetup],
     pairing: Pairing,
-    index: int,
+    played: Collection[Domain],
     link: Link,
     story: Story | None = None,
     player: type[Player] = CorePlayer,  # type: ignore[assignment]
     script: Script | None = None,
-) -> Player:
-    """Return the player of domain `index`."""
-    setup = setups[index]
-    named = pairing.named(index, [each.name for each in setups])
+) -> list[Player]:
+    """Return the players of the domains that are `played` so, in the order of all; mates are named in one pass."""
+    script = script or NoScript()
+    named = pairing.named_by_domain([each.name for each in setups])
     off = {each.name for each in setups if not each.coscheduling.enabled}
-    jobs = trace_jobs(setup.workload, named, off, columns=setup.kind.each(setup.jobs, len(setup.workload)))
-    return player(setup.name, setup.coscheduling, setup.kind.open(setup.cluster), jobs, link, story, script)
+
+    def playing(setup: DomainSetup, named: Mapping[int, Named]) -> Player:
+        work, kind = setup.workload, setup.kind
+        jobs = trace_jobs(work, named, off, columns=kind.each(setup.jobs, len(work)))
+        scheduler, own = kind.open(setup.cluster), script.of([setup.name])
+        return player(setup.name, setup.coscheduling, scheduler, jobs, link, story, own)
+
+    return [playing(setup, own) for setup, own in zip(setups, named, strict=True) if setup.name in played]

@@ -13,7 +13,7 @@ import numpy as np
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.federation.conductor import Conductor
 from cosched_sim.federation.core_player import CorePlayer
-from cosched_sim.federation.cores import core_player
+from cosched_sim.federation.cores import core_players
 from cosched_sim.link import Link
 from cosched_sim.playing import Run
 from cosched_sim.replaying import NO_PAIRS
@@ -158,7 +158,7 @@ class Watched(CorePlayer):
 def watched(setups: Sequence[DomainSetup], pairing: Pairing, player: type[Watched] = Watched) -> list[Watched]:
     """Two domains with pairs, played; every job has run, and mates have started together."""
     link = Link()
-    players = [core_player(setups, pairing, index, link, player=player) for index in range(len(setups))]
+    players = core_players(setups, pairing, {each.name for each in setups}, link, player=player)
     for one, other in (players, players[::-1]):
         one.mates = other._core.jobs
     conductor = Conductor(players)
