@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from cosched_adapters import slices
-from cosched_adapters.manager import Ended, ManagerError
+from cosched_adapters.batch_system import Known
+from cosched_adapters.manager import End, Ended, ManagerError, Started
 from cosched_adapters.pbs.calls import Pbs
 from cosched_adapters.pbs.commands import parse_jobs
 from cosched_adapters.pbs.manager import PbsManager
@@ -22,7 +26,13 @@ from cosched_adapters.slurm.calls import Slurm
 from cosched_adapters.slurm.manager import SlurmManager
 from cosched_adapters.slurm.settings import read_settings as slurm_settings
 
+from cosched.core.job import JobState
+from cosched.core.protocol import named_mate
+from cosched.service.manager.launches import Launches
+from cosched.service.manager.offers import Offers
 from cosched.service.manager.runner import Runner
+from cosched.service.peers.linking import Coupled
+from cosched.service.tasks import Tasks
 
 RECORDED = Path(__file__).parent
 JOBS, ALL = 100, 98  # others have their turn a little less often
@@ -130,6 +140,86 @@ async def test_what_a_manager_reports_at_once_is_heard_in_slices() -> None:
         await runner._read()
         assert turns[0] >= ALL
     assert work.heard == list(range(JOBS))
+
+
+class Restarted:
+    """A domain with these jobs on record, and in which turn of the others it hears of each."""
+
+    def __init__(self, jobs: Sequence[str], state: JobState) -> None:
+        known = {"state": state, "preempted_at": None, "is_launched": True, "mate": named_mate("x")}
+        self.jobs = {job: SimpleNamespace(**known) for job in jobs}
+        self.turns: list[int] = []
+        self.heard: list[tuple[str, int]] = []
+
+    def state(self, job: str) -> JobState:
+        return self.jobs[job].state
+
+    def end(self, job: str, *_: object) -> None:
+        self.heard.append((job, self.turns[0]))
+        self.jobs.pop(job, None)
+
+    def hear(self, job: str, *_: object) -> None:
+        self.heard.append((job, self.turns[0]))
+
+    started = withdrawn = refused = hear
+
+    def heard_in_slices(self, jobs: Sequence[str]) -> bool:
+        """Whether these are all that it has heard of, and in no turn of more than two."""
+        assert sorted(job for job, _ in self.heard) == sorted(jobs)
+        return max(Counter(turn for _, turn in self.heard).values()) <= 2
+
+
+IDS = [str(number) for number in range(JOBS)]
+FOUND = {job: Known(job, 0, 1, "ann", named_mate("x", job)) for job in IDS}
+ENDS = {job: replace(known, end=Ended(job, 0, End.EXITED)) for job, known in FOUND.items()}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "state", "found"),
+    [
+        ((), JobState.QUEUED, FOUND),  # new: they name a domain that there is not
+        (IDS, JobState.QUEUED, ENDS),
+        (IDS, JobState.HOLDING, FOUND),  # they have lost their nodes
+        (IDS, JobState.RUNNING, {}),
+    ],
+    ids=["new", "ended", "withdrawn", "unknown"],
+)
+async def test_jobs_of_a_batch_system_are_taken_up_in_slices_after_a_restart(
+    recorded: Sequence[str], state: JobState, found: dict[str, Known]
+) -> None:
+    domain: Any = Restarted(recorded, state)
+    system: Any = SimpleNamespace(mate_field="comment")
+    slots: Any = SimpleNamespace(take_up=lambda: None)
+    offers = Offers(domain, domain, system, cast(Any, None), Coupled(["b"]), Tasks(pytest.fail), slots)
+    with others() as domain.turns:
+        await offers.take_up(found, ())
+    assert domain.heard_in_slices(IDS)
+
+
+async def test_a_batch_system_s_job_is_taken_up_as_it_was_found_whatever_happens_between_two_slices() -> None:
+    """A job that has lost its nodes is told to start meanwhile, by the answer of a peer: it is queued again then."""
+    domain: Any = Restarted(IDS, JobState.READY)
+    slots: Any = SimpleNamespace(take_up=lambda: None)
+    offers = Offers(domain, domain, cast(Any, None), cast(Any, None), Coupled(["x"]), Tasks(pytest.fail), slots)
+    with others() as domain.turns:
+        taking_up = asyncio.ensure_future(offers.take_up({job: FOUND[job] for job in IDS}, ()))
+        while not domain.heard:
+            await asyncio.sleep(0)
+        last = domain.jobs[IDS[-1]]
+        last.state = JobState.RUNNING
+        await taking_up
+    assert len(domain.heard) == JOBS
+
+
+async def test_jobs_of_a_launcher_are_taken_up_in_slices_after_a_restart() -> None:
+    """Half of them run, and half are known to it no more."""
+    domain: Any = Restarted(IDS, JobState.RUNNING)
+    for record in domain.jobs.values():
+        record.job = SimpleNamespace(again=False, start_at=None)
+    launches = Launches(domain, cast(Any, SimpleNamespace(may_have_forgotten=True)), Tasks(pytest.fail))
+    with others() as domain.turns:
+        await launches.take_up({job: Started(job, 0) for job in IDS[::2]}, IDS)
+    assert domain.heard_in_slices(IDS)
 
 
 @pytest.mark.parametrize(

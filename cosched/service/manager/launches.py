@@ -13,6 +13,7 @@ from typing import assert_never
 
 from cosched_adapters.launcher import JobSpec, Launcher, NodesBusyError, NoRoomError, PlayingLauncher
 from cosched_adapters.manager import End, Ended, ManagerError, Report, Started, UnknownJobError
+from cosched_adapters.slices import Slices
 
 from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.effects import Start
@@ -336,7 +337,9 @@ class Launches(Work[LauncherOrder, Report]):
     async def take_up(self, found: Mapping[str, Report | None], running: Collection[JobId]) -> None:
         """See Work. Runs that were preempted are ended first: those that start may wait for their nodes."""
         self._preemptions.resume(lambda record: record.preempted_at is not None)
+        slices = Slices()  # there may be thousands
         for job in running:
+            await slices.pause()
             record = self._domain.jobs.get(job)
             if record is None or job in found or not record.is_launched:
                 continue
@@ -350,6 +353,7 @@ class Launches(Work[LauncherOrder, Report]):
             await self.resizes.settle()
             self._tasks.run(self.resizes.watch())
         for job, report in found.items():
+            await slices.pause()
             if isinstance(report, Ended):
                 self._ended(report)
             elif report is not None and job in self._domain.jobs:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from types import MappingProxyType
 from typing import assert_never
 
@@ -25,6 +26,7 @@ from cosched_adapters.batch_system import (
     Withdrawn,
 )
 from cosched_adapters.manager import Ended, ManagerError, MustHoldError, NoRequeueError, Started
+from cosched_adapters.slices import Slices
 
 from cosched.core.coscheduling.ledger import queued_job
 from cosched.core.coscheduling.mateless import Mateless
@@ -62,6 +64,7 @@ from cosched.words.wrong_mates import ANY_OF, wrong_mate, wrong_member
 
 DOUBT = 1.0  # seconds after which a try will probably fail, since another job is in its way
 WANTED_FIRST = 5.0  # seconds; a forced release takes one to three if Slurm answers
+UNKNOWN_THERE = "its resource manager does not know it any more"
 PASSED_OVER = 3.0  # seconds during which a job that was passed over is not offered
 _LOG = logging.getLogger(__name__)
 
@@ -326,13 +329,17 @@ class Offers(Work[SystemOrder, BatchReport]):
         """See Work.
 
         Jobs that wait for their mates by our record keep waiting if they have nodes, whenever they are offered again.
-        Jobs that run by our record continue when they are offered.
+        Jobs that run by our record continue when they are offered. What has changed is known before others have a turn:
+        what happens from then on comes after it.
         """
-        for job in list(self._domain.jobs):
-            if job not in found:
-                self._domain.end(job, JobState.FAILED, "its resource manager does not know it any more")
-        for known in found.values():
-            self._find(known)
+        lost = [job for job in self._domain.jobs if job not in found]
+        changes: list[Callable[[], None]]
+        changes = [partial(self._domain.end, job, JobState.FAILED, UNKNOWN_THERE) for job in lost]
+        changes += [tell for known in found.values() for tell in self._found(known)]
+        slices = Slices()  # there may be thousands
+        for tell in changes:
+            tell()
+            await slices.pause()
         self._requeues.resume(lambda record: record.preempted_at is not None)
         if self._slots is not None:
             self._slots.take_up()
@@ -353,19 +360,22 @@ class Offers(Work[SystemOrder, BatchReport]):
         before = self._domain.jobs[known.job_id].mate.peer
         return ANY_OF in before and self._meant(known.named).peer != before
 
-    def _find(self, known: Known) -> None:
+    def _found(self, known: Known) -> Iterator[Callable[[], None]]:
+        """Yield what is to be told of a job that the manager knows."""
+        job = known.job_id
         if known.end is not None:
-            self._ended(known.end)
+            yield partial(self._ended, known.end)
             return
-        if known.job_id not in self._domain.jobs:
-            self._appeared(known)
+        is_new = job not in self._domain.jobs
+        if is_new:
+            yield partial(self._appeared, known)
         elif self._is_meant_now(known):
-            self._relinked(Relinked(known.job_id, known.named))
+            yield partial(self._relinked, Relinked(job, known.named))
         if known.running:
-            self._domain.started(known.job_id, known.began)
-            self._jobs.resized(known.job_id, known.nodes)
-        elif self._lost_its_nodes(known):
-            self._jobs.withdrawn(known.job_id)
+            yield partial(self._domain.started, job, known.began)
+            yield partial(self._jobs.resized, job, known.nodes)
+        elif not is_new and self._lost_its_nodes(known):
+            yield partial(self._jobs.withdrawn, job)
 
     def _lost_its_nodes(self, known: Known) -> bool:
         """Return whether a job that waits there has nodes by our record. It may be offered again already."""
