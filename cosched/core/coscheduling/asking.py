@@ -78,6 +78,14 @@ class Asking:
         self.ledger.changed[job.id] = None
         return [*effects, AskAgain(job.id), *self.ask(job, now)]
 
+    def ask_when_unbooked(self, job: PairedJob, now: int) -> list[Effect]:
+        """Have a holding job ask again; one that waits for the outcome of a proposal asks when that is over."""
+        if membership(job).promise is None:
+            return self.ask_again(job, now)
+        job.hinted = True
+        self.ledger.changed[job.id] = None
+        return []
+
     def patience_over(self, job: PairedJob, _: PatienceOver, now: int) -> list[Effect]:
         """The job has waited long enough for those that are not submitted, or its given instant has passed."""
         passed_from = self.ledger.passed_from(job)
@@ -85,10 +93,11 @@ class Asking:
             return [Reschedule(job.id)] if now >= passed_from else self.allocations.patience(job, now)
         job.alone, group = True, job.group
         noted = self.ledger.note(job, What.PATIENCE_ENDED)
-        may_ask = job.state is HOLDING and group is not None and group.promise is None
-        if group is None or not may_ask or not (job.problem or group.lacks_some):
+        if group is None or job.state is not HOLDING or not (job.problem or group.lacks_some):
             return [*noted, Reschedule(job.id)]
-        return noted + (self.ask(job, now) if group.is_pair else self.ask_again(job, now))  # if they are there by now
+        if group.is_pair and group.promise is None:
+            return noted + self.ask(job, now)  # its mate may be there by now
+        return noted + self.ask_when_unbooked(job, now)
 
     def _all_ask(self, peer: Domain | None, now: int, these: Callable[[PairedJob], bool]) -> list[Effect]:
         """Have jobs ask again that hold or are queued: of `these`, those with a mate on that peer (None: on any)."""
@@ -96,11 +105,9 @@ class Asking:
         for job in self.ledger.jobs.values():
             if not job.peers or (peer is not None and peer not in job.peers) or not these(job):
                 continue
-            if membership(job).promise is not None:
-                continue  # it waits for an outcome
             if job.state is HOLDING:
-                effects += self.ask_again(job, now)
-            elif job.state is QUEUED:
+                effects += self.ask_when_unbooked(job, now)
+            elif job.state is QUEUED and membership(job).promise is None:
                 effects.append(Reschedule(job.id))
         return effects
 

@@ -79,6 +79,11 @@ class Peers:
         end = self.grace_end(peer)
         return end is not None and now < end
 
+    def is_back(self, peer: Domain) -> bool:
+        """Return whether the peer is there, though a call failed: it was heard of since. False if none has a grace."""
+        known = self.known.get(peer)
+        return bool(self.ledger.settings.peer_grace) and known is not None and known.away_since is None
+
     def away_for(self, peer: Domain, now: int) -> int | None:
         """Return the seconds for which the peer has been away; None: it is not, or never was there."""
         known = self.known.get(peer)

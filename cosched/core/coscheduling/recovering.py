@@ -43,6 +43,7 @@ class Recovering:
         if job.state is HOLDING:
             effects += self.allocations.recover_hold(job)
             self.ledger.changed[job.id] = None
+            job.hinted |= job.missed  # nothing else says that the peer is there: it may never have been away
         if job.state is not RUNNING and not job.alone:
             effects += self.allocations.patience(job, since)
         if job.wanted:

@@ -307,7 +307,7 @@ class Gathering:
     def _unreachable(self, job: PairedJob, peer: Domain, failure: Failure, now: int) -> list[Effect] | None:
         if failure is Failure.REFUSED:
             return self.allocations.wait(job, now, Why.PEER_REFUSED, **job.about(peer))
-        if failure in ALIVE or self.peers.expects(peer, now):
+        if failure in ALIVE or self.peers.expects(peer, now) or self.peers.is_back(peer):
             why = Why.PEER_BUSY if failure in ALIVE else Why.PEER_AWAY
             return [*self.allocations.wait(job, now, why, **job.about(peer)), *self.asking.ask_later(job, peer, now)]
         choice = self.ledger.settings.on_peer_unreachable
@@ -393,8 +393,8 @@ class Gathering:
         group = job.group
         if group is None:
             return []
-        if job.state is HOLDING and job.missed and group.promise is None:
-            return self.asking.ask_again(job, now)
+        if job.state is HOLDING and job.missed:
+            return self.asking.ask_when_unbooked(job, now)
         if job.state is HOLDING:
             return self.algorithm1.again(job)
         asked = [(peer, request) for peer in group.again for request in self._open_requests(group, peer)]
