@@ -18,6 +18,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey, generate_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -28,14 +29,15 @@ from cosched.certificates.pem import (
     identities,
     parse_certificates,
     parse_key,
+    parse_lists,
     read,
     server_name,
 )
 from cosched.words.errors import InputError
 
-__all__ = ["Authority", "Issued", "expires", "init_authority", "issue", "open_authority"]
+__all__ = ["Authority", "Issued", "Listed", "expires", "init_authority", "issue", "open_authority", "revoke"]
 
-CA_CERTIFICATE, CA_KEY = "ca.pem", "ca.key"
+CA_CERTIFICATE, CA_KEY, CA_LIST = "ca.pem", "ca.key", "ca.crl"
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 _BACKDATED = timedelta(minutes=5)  # the clocks of other hosts may be behind
 _PUBLIC, _SECRET = 0o644, 0o600
@@ -52,6 +54,15 @@ class Issued:
     certificate: Path
     key: Path
     identity: str
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The list of revoked certificates; `until`: when a newer one is due, in seconds since 1970."""
+
+    path: Path
+    number: int
     until: float
 
 
@@ -161,6 +172,47 @@ def issue(
     )
     folder.mkdir(parents=True, exist_ok=True)
     return _write(pem, key_file, certificate, key, identity)
+
+
+def revoke(authority: Authority, folder: Path, certificates: Sequence[Path], days: int) -> Listed:
+    """Add certificates to the list of revoked ones in a folder, which is made if need be; InputError, OSError.
+
+    The list is signed anew, for `days` days, also without a certificate to add.
+    """
+    path = folder / CA_LIST
+    entries = {entry.serial_number: entry for entry in _revoked(path)}
+    now = datetime.now(UTC)
+    for each in certificates:
+        leaf = parse_certificates(each, read(each))[0]
+        _check_issued(each, leaf, authority)
+        entry = x509.RevokedCertificateBuilder().serial_number(leaf.serial_number).revocation_date(now).build()
+        entries.setdefault(leaf.serial_number, entry)
+    end = _end(days)
+    number = int(now.timestamp() * 1000)  # it grows, even if the old list is lost
+    builder = (
+        x509.CertificateRevocationListBuilder(revoked_certificates=list(entries.values()))
+        .issuer_name(authority.certificate.subject)
+        .last_update(now - _BACKDATED)
+        .next_update(end)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key()), critical=False)
+        .add_extension(x509.CRLNumber(number), critical=False)
+    )
+    pem = builder.sign(authority.key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    _write_together([(path, pem, _PUBLIC)])
+    return Listed(path, len(entries), end.timestamp())
+
+
+def _revoked(path: Path) -> list[x509.RevokedCertificate]:
+    return [entry for found in parse_lists(path, read(path)) for entry in found] if path.exists() else []
+
+
+def _check_issued(path: Path, leaf: x509.Certificate, authority: Authority) -> None:
+    try:
+        leaf.verify_directly_issued_by(authority.certificate)
+    except (ValueError, TypeError, InvalidSignature):
+        raise InputError(str(path), None, "is not of this certificate authority, which cannot revoke it") from None
+    if _is_authority(leaf):
+        raise InputError(str(path), None, "is the authority's own: make a new one by `cosched certs init`")
 
 
 def _check_name(name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from pathlib import Path
 
 from cryptography import x509
@@ -15,6 +16,7 @@ from cosched.words.errors import InputError
 from cosched.words.file_errors import reason_of
 
 RESERVED_ZONE = ".cosched.internal"  # the end of all names that `server_name` makes
+_LIST = re.compile(rb"-----BEGIN X509 CRL-----.*?-----END X509 CRL-----", re.DOTALL)
 
 
 def server_name(identity: str) -> str:
@@ -54,6 +56,16 @@ def parse_certificates(path: str | Path, pem: bytes) -> list[x509.Certificate]:
         return x509.load_pem_x509_certificates(pem)
     except ValueError:
         raise InputError(str(path), None, "is not a certificate in PEM") from None
+
+
+def parse_lists(path: str | Path, pem: bytes) -> list[x509.CertificateRevocationList]:
+    """Parse the lists in `pem`, the contents of the file `path`; InputError if there is none."""
+    try:
+        if lists := [x509.load_pem_x509_crl(each) for each in _LIST.findall(pem)]:
+            return lists
+    except ValueError:
+        pass
+    raise InputError(str(path), None, "is not a certificate revocation list in PEM")
 
 
 def parse_key(path: str | Path, pem: bytes, certificate: x509.Certificate) -> PrivateKeyTypes:

@@ -72,6 +72,24 @@ def issue_command(
     click.echo(_for_users(authority) if user else _for_domains(folder, name, issued))
 
 
+@certs.command("revoke", short_help="Revoke certificates, or renew the list of revoked ones.")
+@click.argument("folder", metavar="DIR", type=_FOLDER)
+@click.argument("certificates", metavar="[CERTIFICATE.pem]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--days", type=click.IntRange(1, MOST_DAYS), default=DAYS, help=f"When a newer list is due ({DAYS}).")
+def revoke_command(folder: Path, certificates: tuple[Path, ...], days: int) -> None:
+    """Add certificates to the list DIR/ca.crl, signed anew by the authority in DIR; without any, renew the list.
+
+    Copy the list to all domains that have it as tls.crl: they refuse these certificates from then on.
+    """
+    from datetime import UTC, datetime
+
+    from cosched.certificates.authority import open_authority, revoke
+
+    made = revoke(open_authority(folder), folder, certificates, days)
+    until = datetime.fromtimestamp(made.until, UTC)
+    say(f"{made.path}: {made.number} revoked, a newer list is due by {until:%Y-%m-%d %H:%M} UTC")
+
+
 def _say_written(issued: Issued, what: str) -> None:
     from datetime import UTC, datetime
 

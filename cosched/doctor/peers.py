@@ -42,7 +42,7 @@ def _files(configuration: Configuration) -> TlsFiles | None:
     files = configuration.tls
     if configuration.domain.plaintext or files is None:
         return None
-    return TlsFiles(files.ca, files.certificate, files.key)
+    return TlsFiles(files.ca, files.certificate, files.key, files.crl)
 
 
 def _names(here: str, files: TlsFiles | None) -> tuple[str, ...]:

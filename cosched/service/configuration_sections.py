@@ -260,6 +260,7 @@ class Tls(Settings):
     ca: ReadableFile
     certificate: ReadableFile
     key: ReadableFile
+    crl: ReadableFile | None = None  # the authority's list of revoked certificates
     user_identity: Uri | None = None
 
     @field_validator("user_identity")

@@ -93,7 +93,7 @@ def _tls(configuration: Configuration) -> TlsFiles | None:
     section = configuration.tls
     if section is None:
         return None
-    files = TlsFiles(section.ca, section.certificate, section.key)
+    files = TlsFiles(section.ca, section.certificate, section.key, section.crl)
     if configuration.domain.plaintext:
         return files
     if reason := wrong_identity(configuration, files.current()[1].identity):

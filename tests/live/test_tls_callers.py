@@ -94,7 +94,7 @@ def _first_of(stream):
 def world(make_service, pki):
     service = make_service("b", on_peer_unreachable="hold", release_interval=0)
     pki.files("b")
-    secure(service, pki.folder, [make_service("a"), make_service("c")], user_identity=USERS)
+    secure(service, pki.folder, [make_service("a"), make_service("c")], user_identity=USERS, crl=str(pki.revoke()))
     del service.config["peer"][1]["owners"]  # the service's own user of c is nobody here, then
     made = World(service.start(), pki)
     yield made
@@ -166,6 +166,19 @@ def test_a_certificate_of_nobody_known_opens_nothing(world):
         assert {refusal(*call) for call in world.users_calls(channel).items()} == {(DENIED, "USER_UNKNOWN")}
     assert world.is_untouched()
     assert f"certificate {SITE}mira is not a peer" in world.service.log
+
+
+def test_a_revoked_certificate_opens_nothing_also_on_an_open_connection(world):
+    with world.channel(world.pki.files("a")) as channel, world.channel(world.pki.files("ann", user=True)) as of_user:
+        asked = CoschedulingServiceStub(channel).CompareClocks, wire.CompareClocksRequest()
+        read = DomainServiceStub(of_user).GetDomain, domain_pb2.GetDomainRequest()
+        assert [refusal(*call) for call in (asked, read)] == [("OK", "")] * 2
+        world.pki.revoke("a", "ann")
+        assert world.refusals(channel, world.mate) == {(DENIED, "CERTIFICATE_REVOKED")}
+        assert [refusal(*call) for call in (asked, read)] == [(DENIED, "CERTIFICATE_REVOKED")] * 2
+    assert world.is_untouched()
+    for name in ("a", "user/ann"):
+        assert world.service.log.count(f"refused: certificate {SITE}{name} (serial number ") == 1
 
 
 def test_a_peer_is_no_user_and_a_user_no_peer(world):

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from cosched.certificates.authority import Authority, init_authority, issue, open_authority
+from cosched.certificates.authority import Authority, init_authority, issue, open_authority, revoke
 from cosched.service.wire.tls import PeerCredentials, identity
 from cosched.service.wire.tls_files import TlsFiles
 from tests.logged import logged
@@ -46,8 +46,12 @@ class Pki:
         write_leaf(self.authority, self.folder / name, uris, dns, **validity)
         return self.open(name)
 
-    def open(self, name: str) -> TlsFiles:
-        return TlsFiles(self.folder / "ca.pem", self.folder / f"{name}.pem", self.folder / f"{name}.key")
+    def open(self, name: str, crl: Path | None = None) -> TlsFiles:
+        return TlsFiles(self.folder / "ca.pem", self.folder / f"{name}.pem", self.folder / f"{name}.key", crl)
+
+    def revoke(self, *names: str, days: int = 1) -> Path:
+        """Write the list, with the certificates of these in it, too."""
+        return revoke(self.authority, self.folder, [self.folder / f"{name}.pem" for name in names], days=days).path
 
     def peers(self, name: str) -> PeerCredentials:
         """For a client with this new certificate."""

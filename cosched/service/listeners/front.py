@@ -16,10 +16,10 @@ import shutil
 import socket
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 import grpc
+from cryptography import x509
 
 from cosched.service.api.answering import Context
 from cosched.service.listeners.relay import Relay
@@ -41,7 +41,7 @@ class Passed:
     name: str  # of the file that its connection to the server is bound to
     connection: Connection
     generation: int = 0  # of the certificates that were in use when it came
-    expires: datetime | None = None  # when the caller's certificate does; None: not known yet
+    certificate: x509.Certificate | None = None  # the caller's; None: not known yet
     caller: Caller | None = None  # the caller, if the origin identifies it
     connecting: asyncio.Task[None] | None = None
 

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cryptography import x509
 from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
@@ -38,6 +39,7 @@ class _Connection:
 
     origin: str
     protocol: Any  # H11Protocol
+    tls: TlsFiles | None
     generation: int = 0  # of the certificates that were in use when it came
     seen: Any = None  # what it did when it was looked at last
 
@@ -46,12 +48,20 @@ class _Connection:
         return self.protocol.transport.get_extra_info("peercert") or {}
 
     def uris(self) -> list[str]:
+        if self._is_revoked():
+            return []
         return [value for kind, value in self._certificate.get("subjectAltName", ()) if kind == "URI"]
 
-    def has_expired(self) -> bool:
-        """Return whether the viewer's certificate has."""
+    def is_void(self) -> bool:
+        """Return whether the viewer's certificate has expired or is revoked."""
         until = self._certificate.get("notAfter")
-        return until is not None and ssl.cert_time_to_seconds(until) < time.time()
+        return (until is not None and ssl.cert_time_to_seconds(until) < time.time()) or self._is_revoked()
+
+    def _is_revoked(self) -> bool:
+        secured = self.protocol.transport.get_extra_info("ssl_object")
+        if secured is None or self.tls is None or not (shown := secured.getpeercert(binary_form=True)):
+            return False
+        return self.tls.current()[1].revokes(x509.load_der_x509_certificate(shown))
 
     @property
     def idle(self) -> bool:
@@ -118,7 +128,7 @@ class PageServer:
 
     async def _serve(self, origin: str, accepted: socket.socket) -> None:
         state: dict[str, Any] = {}
-        connection = _Connection(origin, H11Protocol(self._settings, self._state, state))
+        connection = _Connection(origin, H11Protocol(self._settings, self._state, state), self._tls)
         state["connection"] = connection
         connection.generation = self._tls.current()[0] if self._tls is not None else 0
         self._connections[connection] = None
@@ -168,7 +178,7 @@ class PageServer:
         is_void = material.problem() is not None
         for connection in self._connections:
             secured = connection.origin != SOCKET and connection.protocol.transport is not None
-            if secured and (is_void or connection.generation != generation or connection.has_expired()):
+            if secured and (is_void or connection.generation != generation or connection.is_void()):
                 connection.end()
 
     def _look_later(self) -> None:

@@ -1,7 +1,8 @@
 """The listener for other hosts: other domains, and users with certificates.
 
 gRPC checks certificates when a connection begins. So a connection ends when the caller's certificate or ours has
-expired, and when the files of [tls] have changed: the next one is checked anew.
+expired, and when the files of [tls] have changed: the next one is checked anew. Whether the caller's certificate is
+revoked is checked at each call, so that the caller is told; what it still receives ends with its connection.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import grpc
+from cryptography import x509
 
 from cosched.service.api.answering import Context
 from cosched.service.listeners.front import Front, Passed
 from cosched.service.wire.callers import Caller
-from cosched.service.wire.tls import expiry
-from cosched.service.wire.tls_files import TlsFiles
+from cosched.service.wire.errors import Refusal
+from cosched.service.wire.tls import certificate
+from cosched.service.wire.tls_files import Material, TlsFiles
 from cosched.sockets.accepting import listen
 from cosched.sockets.connections import Room
 
@@ -55,10 +58,18 @@ class RemoteSocket(Front):
         await super().close(grace)
 
     def keep(self, context: Context, caller: Caller) -> None:
-        """See Front; note until when the caller's certificate is valid."""
+        """See Front; note the caller's certificate. Refusal: it is revoked."""
+        if self._files is not None and (passed := self.passed(context)) is not None:
+            if passed.certificate is None:
+                passed.certificate = certificate(context.auth_context())
+            if passed.certificate is not None and self._files.current()[1].revokes(passed.certificate):
+                raise self._revoked(passed.certificate, caller, passed.connection.origin)
         super().keep(context, caller)
-        if self._files is not None and (passed := self.passed(context)) is not None and passed.expires is None:
-            passed.expires = expiry(context.auth_context())
+
+    def _revoked(self, of_caller: x509.Certificate, caller: Caller, origin: str) -> Refusal:
+        which = f"{caller.via} (serial number {of_caller.serial_number:x})"
+        self._log.warning((origin, which), "refused: %s of %s is revoked", which, origin)
+        return Refusal(grpc.StatusCode.PERMISSION_DENIED, "CERTIFICATE_REVOKED", f"the {which} is revoked")
 
     def _generation(self) -> int:
         return self._files.current()[0] if self._files is not None else 0
@@ -67,17 +78,24 @@ class RemoteSocket(Front):
         """End connections whose certificates would be refused now."""
         generation, material = files.current()
         now, problem = datetime.now(UTC), material.problem()
+        if material.revocations is not None and (old := material.revocations.problem()):
+            self._log.warning("list", "%s %s", material.revocations.path, old)
         for relay, passed in list(self._passed.items()):
             if problem is not None:
                 self._log.warning("ours", "connections end: our certificate %s", problem)
-            elif _has_expired(passed, now):
+            elif why := _void(passed, material, now):
                 origin = passed.connection.origin
-                self._log.warning(origin, "the certificate of %s has expired: its connection ends", origin)
+                self._log.warning((origin, why), "the certificate of %s %s: its connection ends", origin, why)
             elif passed.generation == generation:
                 continue
             relay.abort()
         self._next = asyncio.get_running_loop().call_later(LOOK, self._look, files)
 
 
-def _has_expired(passed: Passed, now: datetime) -> bool:
-    return passed.expires is not None and passed.expires < now
+def _void(passed: Passed, material: Material, now: datetime) -> str | None:
+    """Return why the certificate of a caller is void now; None: it is not, or not known yet."""
+    if passed.certificate is None:
+        return None
+    if passed.certificate.not_valid_after_utc < now:
+        return "has expired"
+    return "is revoked" if material.revokes(passed.certificate) else None

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 
 import grpc
 from cryptography import x509
@@ -37,10 +36,10 @@ def identity(auth_context: Mapping[str, Sequence[bytes]]) -> list[str]:
     return [uri.decode("utf-8", "replace") for uri in auth_context.get("peer_uri", ())]
 
 
-def expiry(auth_context: Mapping[str, Sequence[bytes]]) -> datetime | None:
-    """Return when the other side's certificate expires, from a gRPC auth_context; None without a certificate."""
+def certificate(auth_context: Mapping[str, Sequence[bytes]]) -> x509.Certificate | None:
+    """Return the other side's certificate, from a gRPC auth_context; None without one."""
     found = auth_context.get("x509_pem_cert")
-    return x509.load_pem_x509_certificate(found[0]).not_valid_after_utc if found else None
+    return x509.load_pem_x509_certificate(found[0]) if found else None
 
 
 class ServerTls:

@@ -1,4 +1,4 @@
-"""A domain's certificate, key and certificate authority: reads and checks their files, and follows changes."""
+"""A domain's certificate, key, authority and list of revoked certificates: checks the files, and follows changes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from ssl import CERT_OPTIONAL, PROTOCOL_TLS_CLIENT, PROTOCOL_TLS_SERVER, SSLContext, SSLError
@@ -15,6 +15,7 @@ from threading import Lock
 from cryptography import x509
 
 from cosched.certificates.pem import identities, parse_certificates, parse_key, read
+from cosched.service.wire.revocations import Revocations, read_revocations
 from cosched.words.errors import InputError
 
 _LOG = logging.getLogger(__name__)
@@ -23,12 +24,13 @@ _Stamp = tuple[tuple[int, int, int] | None, ...]  # for each file: when it chang
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The contents of the three files, checked."""
+    """The contents of the files, checked."""
 
     ca: bytes
     certificate: bytes
     key: bytes = field(repr=False)
     leaf: x509.Certificate
+    revocations: Revocations | None = None
 
     @property
     def identity(self) -> str:
@@ -36,13 +38,17 @@ class Material:
         return identities(self.leaf)[0]
 
     def problem(self) -> str | None:
-        """Return why others will refuse the certificate now because of its dates, if they will."""
+        """Return why others will refuse the certificate now, because of its dates or as it is revoked, if they will."""
         now = datetime.now(UTC)
         if now < self.leaf.not_valid_before_utc:
             return f"is not valid before {self.leaf.not_valid_before_utc:%Y-%m-%d %H:%M} UTC"
         if now > self.leaf.not_valid_after_utc:
             return f"has expired on {self.leaf.not_valid_after_utc:%Y-%m-%d %H:%M} UTC"
-        return None
+        return "is revoked" if self.revokes(self.leaf) else None
+
+    def revokes(self, certificate: x509.Certificate) -> bool:
+        """Return whether a certificate is revoked."""
+        return self.revocations is not None and self.revocations.names(certificate)
 
     def client_context(self) -> SSLContext:
         """Return an ssl context with this certificate; it does not check names, which is left to the caller."""
@@ -69,31 +75,47 @@ class TlsFiles:
     May be used by several threads.
     """
 
-    def __init__(self, ca: Path, certificate: Path, key: Path) -> None:
-        """Read the files; InputError."""
+    def __init__(self, ca: Path, certificate: Path, key: Path, crl: Path | None = None) -> None:
+        """Read the files; InputError. `crl`: the authority's list of revoked certificates, if there is one."""
         self._paths = (ca, certificate, key)
+        self._crl = crl
         self._lock = Lock()
         self._stamp = self._look()
         self._generation = 1
+        self._list_stamp = self._look_at_list()
         self._material = self._read()
+        if crl is not None:
+            self._material = replace(self._material, revocations=(revocations := self._read_list(crl)))
+            if problem := revocations.problem():
+                _LOG.error("%s %s; what it revokes stays revoked", crl, problem)
         if problem := self._material.problem():
             _LOG.error("%s %s: nobody will accept it", certificate, problem)
 
     def current(self) -> tuple[int, Material]:
-        """Return the contents for a new connection, and a number that grows whenever they change."""
+        """Return the contents for a new connection, and a number that grows whenever other files than the list change.
+
+        The list is for open connections, too: `Material.revokes`.
+        """
         with self._lock:
             stamp = self._look()
             if stamp != self._stamp:
                 self._stamp = stamp
                 self._replace()
+            if self._crl is not None and (of_list := self._look_at_list()) != self._list_stamp:
+                self._list_stamp = of_list
+                self._replace_list(self._crl)
             return self._generation, self._material
 
     def _look(self) -> _Stamp:
         return tuple(map(_stamp, self._paths))
 
+    def _look_at_list(self) -> tuple[object, int]:
+        """Return the stamp of the list, and the generation of the authorities that must have signed it."""
+        return _stamp(self._crl) if self._crl is not None else None, self._generation
+
     def _replace(self) -> None:
         try:
-            material = self._read()
+            material = replace(self._read(), revocations=self._material.revocations)
             if problem := material.problem():
                 raise InputError(str(self._paths[1]), None, problem)
         except InputError as error:
@@ -103,6 +125,20 @@ class TlsFiles:
         self._material = material
         until = f"{material.leaf.not_valid_after_utc:%Y-%m-%d %H:%M}"
         _LOG.info("new TLS files are in use: %s, valid until %s UTC", material.identity, until)
+
+    def _replace_list(self, path: Path) -> None:
+        try:
+            revocations = self._read_list(path)
+            if problem := revocations.problem():
+                raise InputError(str(path), None, problem)
+        except InputError as error:
+            _LOG.error("the new list of revoked certificates cannot be used, so the old one stays in use: %s", error)
+            return
+        self._material = replace(self._material, revocations=revocations)
+        _LOG.info("%s: the new list of revoked certificates is in use, with %d", path, len(revocations.revoked))
+
+    def _read_list(self, path: Path) -> Revocations:
+        return read_revocations(path, parse_certificates(self._paths[0], self._material.ca))
 
     def _read(self) -> Material:
         ca_path, certificate_path, key_path = self._paths

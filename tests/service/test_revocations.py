@@ -1,0 +1,199 @@
+"""Revoked certificates: their callers are refused, on open connections too; and what is wrong with lists."""
+
+import logging
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import grpc
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from cosched.service.listeners import remote_socket
+from cosched.service.wire.tls import PeerCredentials
+from cosched.words.error_details import error_info
+from cosched.words.errors import InputError
+from tests.logged import logged
+from tests.service.pki import EUREKA, INTREPID, Pki, channel_to, errors
+from tests.service.test_tls_connections import ask, listening
+from tests.waiting import until
+
+
+async def _refusal(channel: grpc.aio.Channel) -> tuple[str, str]:
+    """The reason by which a call is refused, and its words."""
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await ask(channel)
+    info = error_info(caught.value)
+    return info[0] if info else "", caught.value.details() or ""
+
+
+async def test_the_next_call_after_a_revocation_is_refused_with_one_line_on_both_sides(
+    pki: Pki, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_socket, "LOOK", 10_000.0)  # the connection stays open
+    pki.files("intrepid")
+    stolen, other = pki.peers("eureka"), pki.peers("mira")
+    files = pki.open("intrepid", pki.revoke())
+    async with listening(tmp_path, files) as front:
+        here = f"127.0.0.1:{front.port}"
+        async with channel_to(here, stolen, INTREPID) as channel, channel_to(here, other, INTREPID) as harmless:
+            await ask(channel)
+            await ask(harmless)
+            pki.revoke("eureka")
+            serial = stolen._files.current()[1].leaf.serial_number
+            which = f"certificate {EUREKA} (serial number {serial:x})"
+            for _ in range(3):
+                assert await _refusal(channel) == ("CERTIFICATE_REVOKED", f"the {which} is revoked")
+            await ask(harmless)
+            assert len(front._passed) == 2
+            assert logged(caplog, logging.WARNING) == [f"refused: {which} of 127.0.0.1 is revoked"]
+            pki.files("eureka", force=True)
+            async with channel_to(here, PeerCredentials(pki.open("eureka")), INTREPID) as renewed:
+                await ask(renewed)
+
+
+async def test_a_revoked_caller_that_only_listens_loses_its_connection_and_others_do_not(
+    pki: Pki, tmp_path: Path
+) -> None:
+    pki.files("intrepid")
+    files = pki.open("intrepid", pki.revoke())
+    async with listening(tmp_path, files) as front:
+        here = f"127.0.0.1:{front.port}"
+        async with (
+            channel_to(here, pki.peers("eureka"), INTREPID) as channel,
+            channel_to(here, pki.peers("mira"), INTREPID) as harmless,
+        ):
+            await ask(channel)
+            await ask(harmless)
+            pki.revoke("eureka")
+            await until(lambda: len(front._passed) == 1)
+            await ask(harmless)
+            reason, _ = await _refusal(channel)  # on a new connection
+            assert reason == "CERTIFICATE_REVOKED"
+
+
+def _replaced(path: Path, content: bytes) -> None:
+    path.with_suffix(".new").write_bytes(content)
+    path.with_suffix(".new").replace(path)
+
+
+def _nonsense(pki: Pki) -> None:
+    _replaced(pki.folder / "ca.crl", b"nonsense")
+
+
+def _spoilt(pki: Pki) -> None:
+    text = b"-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n"
+    _replaced(pki.folder / "ca.crl", text)
+
+
+def _of_another(pki: Pki) -> None:
+    shutil.copy(Pki(pki.folder / "other").revoke(), pki.folder / "ca.crl")
+
+
+def _partial(pki: Pki) -> None:
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateRevocationListBuilder()
+        .issuer_name(pki.authority.certificate.subject)
+        .last_update(now)
+        .next_update(now + timedelta(1))
+        .add_extension(x509.DeltaCRLIndicator(1), critical=True)
+        .sign(pki.authority.key, hashes.SHA256())
+    )
+    _replaced(pki.folder / "ca.crl", made.public_bytes(Encoding.PEM))
+
+
+def _removed(pki: Pki) -> None:
+    (pki.folder / "ca.crl").unlink()
+
+
+BAD: list[tuple[Callable[[Pki], None], str]] = [
+    (_nonsense, "ca.crl: is not a certificate revocation list in PEM"),
+    (_spoilt, "ca.crl: is not a certificate revocation list in PEM"),
+    (_of_another, "whose certificate is not in tls.ca, or not signed by it"),
+    (_partial, "ca.crl: has only what changed since another list: name a complete one"),
+    (_removed, "ca.crl: No such file or directory"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "reason"), BAD)
+def test_a_list_that_cannot_be_used_is_told_in_one_line_and_never_replaces_a_good_one(
+    pki: Pki, spoil: Callable[[Pki], None], reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    pki.files("intrepid")
+    eureka = pki.files("eureka").current()[1].leaf
+    files = pki.open("intrepid", pki.revoke("eureka"))
+    spoil(pki)
+    for _ in range(2):
+        assert files.current()[1].revokes(eureka)
+    [line] = errors(caplog)
+    assert line.startswith("the new list of revoked certificates cannot be used, so the old one stays in use: ")
+    assert reason in line
+    with pytest.raises(InputError) as caught:
+        pki.open("intrepid", pki.folder / "ca.crl")
+    assert reason in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_expired_list_revokes_what_it_names_and_replaces_no_good_one(
+    pki: Pki, caplog: pytest.LogCaptureFixture
+) -> None:
+    pki.files("intrepid")
+    eureka, mira = (pki.files(name).current()[1].leaf for name in ("eureka", "mira"))
+    files = pki.open("intrepid", pki.revoke("eureka"))
+    path = _expired(pki, mira)
+    assert files.current()[1].revokes(eureka)
+    assert not files.current()[1].revokes(mira)
+    [line] = errors(caplog)
+    assert f"so the old one stays in use: {path}: has expired on " in line
+    caplog.clear()
+    assert pki.open("intrepid", path).current()[1].revokes(mira)
+    [line] = errors(caplog)
+    assert line.startswith(f"{path} has expired on ")
+    assert line.endswith("get a new list from the authority; what it revokes stays revoked")
+
+
+def _expired(pki: Pki, revoked: x509.Certificate) -> Path:
+    now = datetime.now(UTC)
+    entry = x509.RevokedCertificateBuilder().serial_number(revoked.serial_number).revocation_date(now).build()
+    made = (
+        x509.CertificateRevocationListBuilder()
+        .issuer_name(pki.authority.certificate.subject)
+        .last_update(now - timedelta(2))
+        .next_update(now - timedelta(1))
+        .add_revoked_certificate(entry)
+        .sign(pki.authority.key, hashes.SHA256())
+    )
+    _replaced(pki.folder / "ca.crl", made.public_bytes(Encoding.PEM))
+    return pki.folder / "ca.crl"
+
+
+def test_a_list_does_not_keep_new_certificates_from_being_used(pki: Pki) -> None:
+    pki.files("intrepid")
+    files = pki.open("intrepid", pki.revoke())
+    generation = files.current()[0]
+    _nonsense(pki)
+    pki.files("intrepid", force=True)
+    assert files.current()[0] == generation + 1
+
+
+def test_a_list_of_a_new_authority_is_used_as_soon_as_the_authority_is(pki: Pki, tmp_path: Path) -> None:
+    other = Pki(tmp_path / "other")
+    stolen = other.files("eureka").current()[1].leaf
+    pki.files("intrepid")
+    files = pki.open("intrepid", pki.revoke())
+    both = pki.revoke().read_bytes() + other.revoke("eureka").read_bytes()
+    _replaced(pki.folder / "ca.crl", both)
+    assert not files.current()[1].revokes(stolen)
+    ca = pki.folder / "ca.pem"
+    _replaced(ca, ca.read_bytes() + (other.folder / "ca.pem").read_bytes())
+    assert files.current()[1].revokes(stolen)
+
+
+def test_a_domain_whose_own_certificate_is_revoked_says_so(pki: Pki, caplog: pytest.LogCaptureFixture) -> None:
+    pki.files("intrepid")
+    pki.open("intrepid", pki.revoke("intrepid"))
+    assert errors(caplog) == [f"{pki.folder / 'intrepid.pem'} is revoked: nobody will accept it"]
