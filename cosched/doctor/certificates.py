@@ -17,6 +17,7 @@ from cosched.certificates.pem import dns_names, identities, parse_certificates, 
 from cosched.service.configuration import Configuration
 from cosched.service.configuration_sections import Tls
 from cosched.service.preparing import doubtful_identity, wrong_identity
+from cosched.service.wire.revocations import read_revocations
 from cosched.words.errors import InputError
 
 FEW_DAYS, SOME_DAYS = 7, 30  # days left: fewer are a problem, fewer are a warning
@@ -49,6 +50,8 @@ def check_certificates(configuration: Configuration, account: Account) -> Iterat
     yield _check_chain(files, certificates, authorities, name)
     yield check_days("certificate", files.certificate, certificates, _issue(name))
     yield check_days("ca", files.ca, authorities, "cosched certs init NEW_DIR --site SITE")
+    if files.crl is not None:
+        yield _check_list(files.crl, certificates[0], authorities, name)
     yield _check_key(files.key, account)
 
 
@@ -134,6 +137,20 @@ def _is_issued(leaf: x509.Certificate, issuers: Sequence[x509.Certificate]) -> b
             continue
         return True
     return False
+
+
+def _check_list(path: Path, leaf: x509.Certificate, authorities: Sequence[x509.Certificate], name: str) -> Finding:
+    renew = "cosched certs revoke DIR_OF_CA"
+    try:
+        revocations = read_revocations(path, authorities)
+    except InputError as error:
+        return problem("crl", str(error), "name the list of the authority in tls.ca, or make it", SHELL, renew)
+    if revocations.names(leaf):
+        return problem("crl", f"{path} revokes this domain's certificate", "issue it again", SHELL, _issue(name))
+    if why := revocations.problem():
+        return problem("crl", f"{path} {why}", "renew it, and copy it to all domains", SHELL, renew)
+    until = f", until {_date(revocations.until)}" if revocations.until is not None else ""
+    return ok("crl", f"{path} revokes {len(revocations.revoked)} certificates{until}")
 
 
 def _check_key(path: Path, account: Account) -> Finding:

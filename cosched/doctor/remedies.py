@@ -87,7 +87,7 @@ _REMEDIES: tuple[tuple[tuple[str, ...], Callable[[str, Ends], Remedy]], ...] = (
     (("not valid yet", "is not valid before"), _set_clocks),
     (("the peer's certificate has expired", "is not for servers", "lacks the DNS name"), _issue_there),
     (("the peer's certificate is that of",), _correct_identity),
-    (("refuses this domain's certificate",), _issue_here),
+    (("refuses this domain's certificate", "CERTIFICATE_REVOKED"), _issue_here),
     (("the peer does not speak TLS",), _tls_there),
     (("the peer speaks TLS",), _tls_here),
     (("PEER_UNKNOWN", "CALLER_NOT_PEER"), _name_here_there),

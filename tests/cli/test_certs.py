@@ -206,6 +206,34 @@ def test_expired_authority(refused: Callable[..., str]) -> None:
     assert refused("issue", "pki", "a").startswith("pki/ca.pem: has expired on 20")
 
 
+def test_revoked_certificates_are_listed_and_stay_so(certs: Run) -> None:
+    certs("init", "pki")
+    assert "pki/ca.crl: 0 revoked, a newer list is due by 20" in certs("revoke", "pki").stderr
+    serials = set()
+    for _ in range(2):
+        certs("issue", "pki", "eureka", "--force")
+        serials.add(load("pki/eureka.pem").serial_number)
+        certs("revoke", "pki", "pki/eureka.pem", "pki/eureka.pem")
+    assert "pki/ca.crl: 2 revoked" in certs("revoke", "pki", "--days", 7).stderr
+    made = x509.load_pem_x509_crl(Path("pki/ca.crl").read_bytes())
+    assert {entry.serial_number for entry in made} == serials
+    assert made.is_signature_valid(load("pki/ca.pem").public_key())
+    assert abs(made.next_update_utc.timestamp() - time.time() - 7 * DAY_S) < DAY_S
+
+
+def test_what_is_not_the_authority_s_to_revoke(certs: Run, refused: Callable[..., str]) -> None:
+    certs("init", "pki")
+    certs("init", "other")
+    certs("issue", "other", "a")
+    assert refused("revoke", "pki", "other/a.pem") == (
+        "other/a.pem: is not of this certificate authority, which cannot revoke it"
+    )
+    assert refused("revoke", "pki", "pki/ca.pem").startswith("pki/ca.pem: is the authority's own")
+    assert refused("revoke", "pki", "pki/none.pem") == "pki/none.pem: No such file or directory"
+    Path("pki/ca.crl").write_text("nonsense")
+    assert refused("revoke", "pki") == "pki/ca.crl: is not a certificate revocation list in PEM"
+
+
 def test_options_that_exclude_each_other(certs: Run) -> None:
     certs("init", "pki")
     result = certs("issue", "pki", "alice", "--user", "--host", "localhost", exit_code=2)

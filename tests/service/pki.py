@@ -53,6 +53,22 @@ class Pki:
         """Write the list, with the certificates of these in it, too."""
         return revoke(self.authority, self.folder, [self.folder / f"{name}.pem" for name in names], days=days).path
 
+    def expired_list(self, *revoked: x509.Certificate) -> Path:
+        """Write a list whose time is over, with these in it."""
+        now, path = datetime.now(UTC), self.folder / "ca.crl"
+        entry = x509.RevokedCertificateBuilder().revocation_date(now)
+        made = (
+            x509.CertificateRevocationListBuilder(
+                revoked_certificates=[entry.serial_number(each.serial_number).build() for each in revoked]
+            )
+            .issuer_name(self.authority.certificate.subject)
+            .last_update(now - timedelta(2))
+            .next_update(now - timedelta(1))
+            .sign(self.authority.key, hashes.SHA256())
+        )
+        path.with_suffix(".new").write_bytes(made.public_bytes(Encoding.PEM))
+        return path.with_suffix(".new").replace(path)
+
     def peers(self, name: str) -> PeerCredentials:
         """For a client with this new certificate."""
         return PeerCredentials(self.files(name))

@@ -144,7 +144,7 @@ def test_an_expired_list_revokes_what_it_names_and_replaces_no_good_one(
     pki.files("intrepid")
     eureka, mira = (pki.files(name).current()[1].leaf for name in ("eureka", "mira"))
     files = pki.open("intrepid", pki.revoke("eureka"))
-    path = _expired(pki, mira)
+    path = pki.expired_list(mira)
     assert files.current()[1].revokes(eureka)
     assert not files.current()[1].revokes(mira)
     [line] = errors(caplog)
@@ -154,21 +154,6 @@ def test_an_expired_list_revokes_what_it_names_and_replaces_no_good_one(
     [line] = errors(caplog)
     assert line.startswith(f"{path} has expired on ")
     assert line.endswith("get a new list from the authority; what it revokes stays revoked")
-
-
-def _expired(pki: Pki, revoked: x509.Certificate) -> Path:
-    now = datetime.now(UTC)
-    entry = x509.RevokedCertificateBuilder().serial_number(revoked.serial_number).revocation_date(now).build()
-    made = (
-        x509.CertificateRevocationListBuilder()
-        .issuer_name(pki.authority.certificate.subject)
-        .last_update(now - timedelta(2))
-        .next_update(now - timedelta(1))
-        .add_revoked_certificate(entry)
-        .sign(pki.authority.key, hashes.SHA256())
-    )
-    _replaced(pki.folder / "ca.crl", made.public_bytes(Encoding.PEM))
-    return pki.folder / "ca.crl"
 
 
 def test_a_list_does_not_keep_new_certificates_from_being_used(pki: Pki) -> None:

@@ -107,6 +107,8 @@ class Reception:
 
     async def _refuse(self, method: _Method, context: Context, refusal: Refusal) -> NoReturn:
         self._metrics.request(method.name, refusal.code.name, 0.0)
+        if refusal.code is grpc.StatusCode.PERMISSION_DENIED:
+            self._metrics.denied(refusal.reason).inc()
         await abort(context, refusal)
 
 

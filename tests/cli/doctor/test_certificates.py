@@ -26,9 +26,11 @@ def leaf(pki: Pki, *names: list[str], **days: int) -> None:
     (pki.folder / "a.key").chmod(0o600)
 
 
-def findings(folder: Path, ca: str = "ca.pem", certificate: str = "a.pem", key: str = "a.key") -> dict[str, Finding]:
+def findings(
+    folder: Path, ca: str = "ca.pem", certificate: str = "a.pem", key: str = "a.key", **crl: Path
+) -> dict[str, Finding]:
     """By subject."""
-    files = {"ca": folder / ca, "certificate": folder / certificate, "key": folder / key}
+    files = {"ca": folder / ca, "certificate": folder / certificate, "key": folder / key, **crl}
     configuration = Configuration.model_validate(
         {
             "domain": {"name": "a", "listen": "127.0.0.1:1", "state": folder / "state.db"},
@@ -92,6 +94,21 @@ def test_a_certificate_without_its_names_is_found(pki):
     assert (found.grade, found.lines) == ("problem", (f"DNS:{server_name(IDENTITY)}",))
     leaf(pki, [IDENTITY, f"{IDENTITY}2"], end=90)
     assert "names 2 URIs" in findings(pki.folder)["identity"].found
+
+
+def test_a_list_of_revoked_certificates_is_checked(pki, tmp_path):
+    pki.files("a")
+    pki.files("b")
+    found = findings(pki.folder, crl=pki.revoke("b"))
+    assert wrong(found) == {}
+    assert "ca.crl revokes 1 certificates, until 20" in found["crl"].found
+    expired = findings(pki.folder, crl=pki.expired_list())
+    assert "ca.crl has expired on 20" in expired["crl"].found
+    found = findings(pki.folder, crl=pki.revoke("a"))
+    assert found["crl"].lines == ("cosched certs issue DIR_OF_CA a --force",)
+    of_another = findings(pki.folder, crl=Pki(tmp_path / "other").revoke())
+    assert "is not in tls.ca" in of_another["crl"].found
+    assert wrong(expired) == wrong(found) == wrong(of_another) == {"crl": "problem"}
 
 
 @pytest.mark.parametrize(("mode", "grade"), [(0o644, "problem"), (0o640, "warning"), (0o600, None)])

@@ -41,6 +41,7 @@ OWN = "the peer refuses this domain's certificate (spiffe://site/cosched/intrepi
             "let this domain use certificates",
             None,
         ),
+        ("PERMISSION_DENIED CERTIFICATE_REVOKED: the certificate x is revoked", "issue this domain's", None),
         ("PERMISSION_DENIED PEER_UNKNOWN: it is not a peer", "name this domain there", NAMED),
         ("PERMISSION_DENIED CALLER_NOT_PEER: a may not speak for jobs of b", "name this domain there", NAMED),
         ("INVALID_ARGUMENT WRONG_DOMAIN job.domain: is not e", "name the peer as it names itself", ('name = "NAME"',)),
