@@ -229,7 +229,8 @@ def test_who_sees_what() -> None:
 
 async def test_a_certificate_names_its_user(tmp_path: Path) -> None:
     pki = Pki(tmp_path)
-    server_files, alice = pki.files("intrepid"), pki.files("alice", user=True)
+    pki.files("intrepid")
+    server_files, alice = pki.open("intrepid", pki.revoke()), pki.files("alice", user=True)
     stranger = pki.made("stranger", ["spiffe://site/printer"])
     page = Page(tls=True)
     viewers = Viewers(page, certificate_holders({}, USERS), ["alice"])
@@ -259,6 +260,14 @@ async def test_a_certificate_names_its_user(tmp_path: Path) -> None:
         writer.close()
         for context in (stranger.current()[1].client_context(), without):
             assert (await ask(context)).startswith("who are you?")
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=alice.current()[1].client_context())
+        await until(lambda: any(one.uris() for one in server._connections if one.protocol.transport is not None))
+        pki.revoke("alice")
+        server._look()
+        with contextlib.suppress(ConnectionError):
+            assert await reader.read() == b""
+        writer.close()
+        assert (await ask(alice.current()[1].client_context())).startswith("who are you?")
         plain = await Asker(port).connect()
         plain[1].write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         with contextlib.suppress(ConnectionError):
