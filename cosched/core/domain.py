@@ -134,13 +134,14 @@ class PolicyDomain:
         left: list[Change] = []
         told = False
         for effect in effects:
-            if type(effect) in FOR_SCHEDULER:
+            kind = type(effect)
+            if kind in FOR_SCHEDULER:
                 told = True
                 self._carry_out(effect, now, left)  # type: ignore[arg-type]
-            elif type(effect) is SetTimer:
-                self.timers.set(self._name, effect)
-            elif type(effect) is ClearTimer:
-                self.timers.clear(self._name, effect)
+            elif kind is SetTimer:
+                self.timers.set(self._name, effect)  # type: ignore[arg-type]
+            elif kind is ClearTimer:
+                self.timers.clear(self._name, effect)  # type: ignore[arg-type]
             else:
                 left.append(effect)  # type: ignore[arg-type]
         if told and self._elastic is not None:

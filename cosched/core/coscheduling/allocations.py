@@ -5,7 +5,7 @@ These are the rules that need no answer of a peer: scheme, cap, rule 5, yield li
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Unpack
 
 from cosched.core.coscheduling import holds
@@ -44,6 +44,7 @@ class Allocations:
     ledger: Ledger
     peers: Peers
     slots: Slots
+    _patient: bool = field(default=False, compare=False)  # a timer of a job's patience has been set: see `patience`
 
     # Start
 
@@ -65,23 +66,26 @@ class Allocations:
         self, job: PairedJob, now: int, why: Why, at: float | None = None, **detail: Unpack[Detail]
     ) -> list[Effect]:
         """The job has been started."""
+        ledger = self.ledger
         if job.ready_at is None:
             job.ready_at = now
         ended = self.slots.abandon(job)
-        self.ledger.moved[job.id], job.state = job.state, RUNNING
-        self.ledger.wanted.pop(job.id, None)
+        if (group := job.group) is not None or job.ending is not None:  # else nobody is told
+            ledger.moved[job.id] = job.state
+        job.state = RUNNING
+        ledger.wanted.pop(job.id, None)
         job.started_at = now
         job.start_at = at
         job.call, job.in_doubt = None, False
         job.runs += 1
-        if (group := job.group) is not None:
+        if group is not None:
             group.asked = group.checks = NOTHING
             together = tuple(group.partners) if group.without else group.others
             group.know_of_start = together if why in TOGETHER else group.ended
         job.hold_ends, job.missed = 0, False
-        noted = self.ledger.note(job, What.STARTED, why, **detail) if self.ledger.story else []
+        noted = ledger.note(job, What.STARTED, why, **detail) if ledger.story else []
         effects = [*ended, *noted, *self.slots.end(job)]
-        if self.ledger.settings.mate_patience is not None or self.ledger.given_instant(job) is not None:
+        if self._patient:
             effects.append(ClearTimer(job.id, Timer.PATIENCE))
         return effects
 
@@ -260,14 +264,18 @@ class Allocations:
             effects += self.slots.drop(job, Why.ENDED)
         if job.wanted and job.state is QUEUED:
             effects.append(Want(job.id, False))
-        self.ledger.moved[job.id], job.state = job.state, event.how
+        if job.group is not None and self.ledger.enabled:  # else nobody is told
+            self.ledger.moved[job.id] = job.state
+        job.state = event.how
         job.ended_at = now
         job.ended_by = event.by if event.how is CANCELLED or event.by is BY_MATE else BY_ITSELF
         self.ledger.wanted.pop(job.id, None)
         job.call = None
         noted = self.ledger.note(job, ENDED[event.how], None if job.again else job.ending) if self.ledger.story else []
         job.ending, job.again = None, False
-        return [*noted, *effects, ClearTimer(job.id, Timer.PATIENCE)]
+        if self._patient:
+            effects.append(ClearTimer(job.id, Timer.PATIENCE))
+        return noted + effects
 
     def requeued(self, job: PairedJob, event: Requeued, now: int) -> list[Effect]:
         """The running job is queued again. Mates that ask are told so from now on."""
@@ -286,10 +294,12 @@ class Allocations:
         """
         passed_from = self.ledger.passed_from(job)
         if passed_from is not None:
+            self._patient = True
             return [SetTimer(job.id, Timer.PATIENCE, passed_from)] if since < passed_from else []
         patience = self.ledger.settings.mate_patience
         if patience is None or not job.peers:
             return []
+        self._patient = True
         return [SetTimer(job.id, Timer.PATIENCE, since + patience)]
 
     def recover_hold(self, job: PairedJob) -> list[Effect]:

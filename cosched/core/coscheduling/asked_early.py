@@ -64,22 +64,22 @@ class AskedEarly:
 
 @dataclass(slots=True)
 class EarlyCallers:
-    """Those of all peers, of pairs and of groups."""
+    """Those of all peers, of pairs (False) and of groups (True); empty until a peer asks for a job that is not here."""
 
-    _asked: dict[tuple[Domain, bool], AskedEarly] = field(default_factory=dict)
+    asked: dict[tuple[Domain, bool], AskedEarly] = field(default_factory=dict)
 
     def note(self, peer: Domain, caller: JobId, name: PairName, *, of_group: bool = False) -> None:
         """The peer's job has asked for this pair, or group."""
-        if (asked := self._asked.get((peer, of_group))) is None:
-            asked = self._asked[peer, of_group] = AskedEarly()
+        if (asked := self.asked.get((peer, of_group))) is None:
+            asked = self.asked[peer, of_group] = AskedEarly()
         asked.note(caller, name)
 
     def take(self, peer: Domain, name: PairName, *, of_group: bool = False) -> JobId | None:
         """Return the peer's job that has asked for it, and forget that; None: none has."""
-        asked = self._asked.get((peer, of_group))
+        asked = self.asked.get((peer, of_group))
         return None if asked is None else asked.take(name)
 
     def take_others(self, peer: Domain, of: PairName, tasks: Collection[int], *, of_group: bool) -> list[JobId]:
         """Return the peer's jobs that have asked for other tasks of an array of this name, and forget that."""
-        asked = self._asked.get((peer, of_group))
+        asked = self.asked.get((peer, of_group))
         return [] if asked is None else asked.take_others(of, tasks)

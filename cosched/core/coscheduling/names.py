@@ -152,9 +152,10 @@ class Names:
 
     def take_asked_early(self, job: PairedJob) -> bool:
         """Return whether the job's mate has asked for it before it was submitted. Then that is known from now on."""
-        if (pair := job.pair) is None:
+        early = self.mateless.early
+        if not early.asked or (pair := job.pair) is None:
             return False
-        caller = self.mateless.early.take(job.peer, PairName(job.owner, pair))
+        caller = early.take(job.peer, PairName(job.owner, pair))
         if caller is not None and job.mate is None:
             self.know(job, job.peer, caller)
         return caller is not None
