@@ -132,6 +132,20 @@ def test_a_start_clears_the_patience_timer():
     assert ClearTimer("j", Timer.PATIENCE) in a.run_job(Status.UNKNOWN)
 
 
+def test_a_patience_that_was_set_is_ended_though_the_settings_have_none_any_more():
+    a = DomainA(mate_patience=500)
+    a.submit()
+    a.configure(mate_patience=None)
+    assert ClearTimer("j", Timer.PATIENCE) in a.finish(JobState.CANCELLED)
+
+
+def test_no_timer_is_ended_where_none_was_ever_set():
+    a = DomainA()
+    started = a.run_job(Status.UNKNOWN)
+    assert Start in map(type, started)
+    assert ClearTimer not in map(type, [*started, *a.finish(JobState.COMPLETED)])
+
+
 @pytest.mark.parametrize("scheme", [Scheme.HOLD, Scheme.YIELD])
 def test_patience_on_a_machine(scheme):
     run = Replay({"a1": (5, 9, 4)}, {"b1": (3000, 9, 4)}, PAIR, scheme=scheme, mate_patience=700)
