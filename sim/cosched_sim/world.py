@@ -245,21 +245,22 @@ class World:
     # Calls
 
     def _call(self, domain: int, call: Call) -> None:
-        if type(call.request) is TellMember:
-            self.link.tell(call.peer, Asked(self.domains[domain].name, call.request))
+        request = call.request
+        if type(request) is TellMember:
+            self.link.tell(call.peer, Asked(self.domains[domain].name, request))
             return
         peer = self.index.get(call.peer)
         if self._cut and peer is not None and frozenset((domain, peer)) in self._cut:
-            self.feed(domain, CallFailed(call.job, call.request, Failure.UNREACHABLE, call.peer))
+            self.feed(domain, CallFailed(call.job, request, Failure.UNREACHABLE, call.peer))
             return
         name = self.domains[domain].name
         if peer is None:
-            reply = self.link.call(call.peer, Asked(name, call.request), self.now)
+            reply = self.link.call(call.peer, Asked(name, request), self.now)
         else:
-            reply = self._ask(name, peer, call.request)
+            reply = self._ask(name, peer, request)
         if self.story is not None:
-            self.story(self.now, name, call.job, type(call.request).__name__, told_of_call(call, reply))
-        self.feed(domain, Answered(call.job, call.request, reply, call.peer))
+            self.story(self.now, name, call.job, type(request).__name__, told_of_call(call, reply))
+        self.feed(domain, Answered(call.job, request, reply, call.peer))
 
     def _ask(self, name: Domain, peer: int, request: Request) -> Reply:
         core = self.coschedulers[peer]

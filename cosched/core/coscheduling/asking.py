@@ -56,9 +56,10 @@ class Asking:
         if group.is_pair:
             group.unanswered = NOBODY  # each question to a mate that gets no answer is told
             [peer] = group.others
-            mate = group.lookup(job.id, job.owner, peer)
-            group.asked = {peer: mate}
-            return [Call(peer, job.id, mate)]
+            if group.question is None:
+                group.question = group.lookup(job.id, job.owner, peer)
+            group.asked = {peer: group.question}
+            return [Call(peer, job.id, group.question)]
         group.asked = {peer: group.lookup(job.id, job.owner, peer) for peer in group.others}
         return [Call(peer, job.id, asked) for peer, asked in group.asked.items()]
 

@@ -212,11 +212,13 @@ class Coscheduler:
         """An answer; what it says of the peer follows. It may be about a group that the job has left."""
         event = event if event.peer else replace(event, peer=job.peer)
         told = self.telling.handle(job, event, now) if job.untold or job.news else []
-        group, request = job.group, event.request
-        if group is not None and group.checks and self._is_check(job, event.peer, request):
+        if (group := job.group) is None:
+            return told
+        request = event.request
+        if group.checks and self._is_check(job, event.peer, request):
             return told + self.hearing.checked(job, event, now)
-        is_open = group is not None and group.asked.get(event.peer) is request  # the usual case
-        if group is None or not (is_open or self.awaits(job, event.peer, request)):
+        is_open = group.asked.get(event.peer) is request  # the usual case
+        if not is_open and not self.awaits(job, event.peer, request):
             return told
         if group.unanswered:
             group.unanswered -= {event.peer}

@@ -147,6 +147,7 @@ class Membership:
     at: Kept[int | None] = None  # the common instant that is given, by the wall clock
     jobs: Beside[dict[Domain, JobId]] = field(default_factory=dict)  # the other members, as far as they are known
     ids: Kept[Mapping[Domain, JobId]] = NOTHING  # those that are named by their ids and have not been heard of
+    question: Transient[Lookup | None] = None  # which job its mate is, as a pair has asked since the mate is known
     asked: Transient[dict[Domain, Request]] = NOTHING  # the questions of this RunJob that are open
     told: Transient[dict[Domain, MateStatus | MateJobId | Failure]] = NOTHING  # what came of the others
     unanswered: Transient[Set[Domain]] = NOBODY  # who gave no answer to the last call
@@ -254,7 +255,7 @@ class Membership:
             self.lost, self.heard = all_but(peer, self.lost), all_but(peer, self.heard)
             self.bonds, self.claimed = all_but(peer, self.bonds), all_but(peer, self.claimed)
             self.bound = tuple(other for other in self.bound if other != peer)
-        self.jobs[peer] = job
+        self.jobs[peer], self.question = job, None
         self.ids = all_but(peer, self.ids)
 
     # What members do when others end
