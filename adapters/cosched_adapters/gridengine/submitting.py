@@ -26,7 +26,7 @@ def submit(submission: Submission) -> Accepted:
     context = _named(asked_mate(submission.domain, submission.peers, given))
     context += [f"{ADOPTABLE}=true"] if given.get("adoptable") else []
     argv = ["qsub", "-terse", *_options(given), *(["-ac", ",".join(context)] if context else [])]
-    argv += ["-", *submission.arguments] if submission.arguments else []
+    argv += ["--", *submission.arguments] if submission.arguments else []
     job_id = _qsub(argv, submission.script, given.get("directory"))
     return Accepted(job_id, _names_mate(job_id))
 

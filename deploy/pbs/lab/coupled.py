@@ -1,4 +1,4 @@
-"""Two or three coupled domains with services: PBS clusters, Slurm clusters and local processes.
+"""Two or three coupled domains with services: clusters of PBS, Slurm and Grid Engine, and local processes.
 
 with CoupledLab(folder, ("pbs", "slurm"), ("hold", "yield")) as lab:
     here, there = (domain.submit("sleep 1", pair="flow") for domain in lab)
@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
+from deploy.gridengine.lab import GridEngineCluster, install_prolog
 from deploy.lab.keeping import Keeping
 from deploy.lab.service import Sections, Service
 from deploy.lab.waiting import wait_for
@@ -158,6 +159,43 @@ class Slurm(Domain):
         self.lab.cluster.scancel("--quiet", "--partition=main")
 
 
+class GridEngine(Domain):
+    """A Grid Engine cluster; a node is a slot."""
+
+    kind = "gridengine"
+
+    def start(self, stack: ExitStack) -> None:
+        """See the class above."""
+        folder = self.folder / "cluster"
+        folder.mkdir()
+        self.cluster = stack.enter_context(GridEngineCluster(folder, self.nodes))
+        install_prolog(self.cluster, self.folder / "hooks.sock")
+
+    def manager(self) -> dict[str, object]:
+        """See the class above."""
+        return {"bin": str(self.cluster.bin), "hook_socket": str(self.folder / "hooks.sock"), "command_timeout": 30}
+
+    def submit(
+        self, script: str, nodes: int = 1, pair: str | None = None, group: str | None = None, *options: str
+    ) -> str:
+        """See the class above."""
+        mate = ["-ac", f"pair={pair}"] if pair else ["-ac", f"group={group}@{'+'.join(self.peers)}"] if group else []
+        common = "-pe", "nodes", str(nodes), "-l", "h_rt=600"
+        return self.cluster.qsub(f"COSCHED_JOB_ID=$JOB_ID\n{script}", *common, *mate, *options)
+
+    def queued(self) -> set[str]:
+        """See the class above."""
+        return set(self.cluster.states())
+
+    def left(self) -> str:
+        """See the class above."""
+        return " ".join(sorted(self.queued()))
+
+    def clear(self) -> None:
+        """See the class above."""
+        self.cluster.clear()
+
+
 class Local(Domain):
     """Local processes."""
 
@@ -179,13 +217,13 @@ class Local(Domain):
         return self.service.run("submit", *common, *mate, *options, str(path)).strip().rpartition(":")[2]
 
 
-KINDS = {kind.kind: kind for kind in (Pbs, Slurm, Local)}
+KINDS = {kind.kind: kind for kind in (Pbs, Slurm, GridEngine, Local)}
 
 
 class CoupledLab:
     """Domains `mira`, `eureka`, `polaris` of these kinds and schemes, with so many nodes, below an empty folder.
 
-    Keywords are settings of the services: those of PBS's and Slurm's managers go to [manager], others to
+    Keywords are settings of the services: those of the batch systems' managers go to [manager], others to
     [coscheduling]. All ends with the laboratory.
     """
 

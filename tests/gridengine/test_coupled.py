@@ -1,0 +1,73 @@
+"""Pairs of Grid Engine with local processes and with Slurm, under hold and yield. Nothing is left after any."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deploy.gridengine.lab import is_installed
+from deploy.pbs.lab import CoupledLab
+from deploy.slurm.lab.programs import missing_programs
+from tests.live.workloads import SCHEMES, Work, contended
+from tests.pbs.coupled import Coupled
+from tests.slurm.cosched_hooks import check_for_compiler
+
+NODES, LARGE = 4, 3
+HOLD = {"release_interval": 0, "max_held_fraction": 1, "max_yields": 0, "try_patience": 5, "poll_interval": 1}
+PAIRS, ALONE = 20, 6
+
+
+@pytest.fixture(scope="module", params=["local", pytest.param("slurm", marks=pytest.mark.soak)])
+def running(request: pytest.FixtureRequest) -> Iterator[Coupled]:
+    if not is_installed():
+        pytest.skip("Grid Engine is not installed here, or we are not root")
+    if request.param == "slurm":
+        if missing_programs():
+            pytest.skip("Slurm is not installed here")
+        check_for_compiler()
+    with (
+        tempfile.TemporaryDirectory(prefix="sge-") as folder,
+        CoupledLab(Path(folder), ("gridengine", request.param), nodes=NODES, **HOLD) as lab,
+    ):
+        yield Coupled(lab)
+
+
+@pytest.fixture
+def coupled(running: Coupled) -> Iterator[Coupled]:
+    yield running
+    running.check_nothing_is_left()
+
+
+def start_together(coupled: Coupled, *, reverse: bool) -> None:
+    domains = tuple(coupled.lab)[:: -1 if reverse else 1]
+    ids = {domain.name: [coupled.submit(domain, Work("p", LARGE, 0.5))] for domain in domains}
+    coupled.check_started_together(*(ids[domain.name] for domain in coupled.lab))
+
+
+def test_a_pair_starts_together(coupled: Coupled) -> None:
+    start_together(coupled, reverse=False)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
+def test_a_pair_starts_together_under_each_scheme_whichever_is_submitted_first(
+    coupled: Coupled, schemes: tuple[str, str]
+) -> None:
+    coupled.lab.serve(schemes, **HOLD)
+    for reverse in (False, True):
+        start_together(coupled, reverse=reverse)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
+def test_under_contention_every_pair_starts_together(coupled: Coupled, schemes: tuple[str, str]) -> None:
+    coupled.lab.serve(schemes, **HOLD | {"release_interval": 3, "max_held_fraction": 0.75, "backoff": 1})
+    outcome = coupled.run(contended(20110913, PAIRS, ALONE, most_nodes=2))
+    assert set(outcome.runs.values()) == {1}
+    assert len(outcome.runs) == 2 * (PAIRS + ALONE)
+    assert len(outcome.whys) == len(outcome.times) == PAIRS
+    assert outcome.alone() == {}
+    print(f"{'-'.join(schemes)}: starts at most {1000 * max(outcome.skews()):.0f} ms apart")
