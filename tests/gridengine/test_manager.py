@@ -1,4 +1,4 @@
-"""What a Grid Engine cluster alone does: arrays, and an execd that is killed under a hold."""
+"""What a Grid Engine cluster alone does: arrays, and an execd that is killed under a hold, or while a job runs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from cosched_adapters.batch_system import Refused
+from cosched_adapters.manager import End, Ended
 
 from cosched.conformance.adapters.worlds import becomes, serving
 from cosched.core.protocol import MateProblem, named_mate
@@ -48,3 +49,38 @@ async def test_a_hold_outlives_the_execd(world: RealGridEngine) -> None:
         assert service.of(job) == ["Appeared", "Offered"]
         assert await service.manager.start(job)
         await becomes(world, job, "running")
+
+
+async def test_a_job_that_is_deleted_under_a_hold_while_the_execd_is_away_does_not_start(world: RealGridEngine) -> None:
+    """Its prolog is let go before the execd has heard."""
+    started = world.cluster.jobs / "started"
+    async with serving(world, poll_interval=1) as service:
+        job = await asyncio.to_thread(world.cluster.qsub, f"touch {started}", "-ac", "pair=p")
+        await service.told(job, "Offered")
+        status = world.cluster.spool_of(job) / "exit_status"  # empty until then
+        await asyncio.to_thread(world.cluster.kill_execd)
+        await world.delete(job)
+        await asyncio.to_thread(world.cluster.wait_for, status.read_text, "the prolog's end")
+        await asyncio.to_thread(world.cluster.start_execd)
+        await service.told(job, "Ended")
+        assert service.of(job) == ["Appeared", "Offered", "Ended"]
+        assert not started.exists()
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+async def test_the_end_of_a_job_that_outlives_its_execd_needs_no_rare_look(
+    world: RealGridEngine, *, deleted: bool
+) -> None:
+    """The next execd has not started the job, and looks for its end once a minute."""
+    async with serving(world, poll_interval=3600) as service:
+        go = world.cluster.jobs / "go"
+        job = await asyncio.to_thread(world.cluster.qsub, f"until [ -e {go} ]; do sleep 0.1; done", "-ac", "pair=p")
+        await service.told(job, "Offered")
+        assert await service.manager.start(job)
+        await becomes(world, job, "running")
+        await asyncio.to_thread(world.cluster.kill_execd)
+        await world.delete(job) if deleted else go.touch()
+        await asyncio.to_thread(world.cluster.start_execd)
+        await service.told(job, "Ended")
+        (end,) = [report for report in service.reports if isinstance(report, Ended)]
+        assert end.how is (End.CANCELLED if deleted else End.EXITED)

@@ -35,7 +35,8 @@ from cosched_adapters.watched import WatchedQueue, wait_for_offer
 
 OTHERS_TURN = 4.0  # seconds for which a released job is held back, so that others get its slots offered first
 _ACCOUNTED = 30.0  # seconds after which accounting has a job's end, or never will
-_MOST_LOOKS = 60  # at a job that is about to be gone; then it is looked at with all others
+_LONGEST_END = 90.0  # seconds that a job may take to be gone: an execd finds ends that an earlier one missed every 60 s
+_SELDOM = 0.1  # of the time that we have waited for an end: the pause until we look again
 _LEAD = 0.05  # seconds that a prolog needs to hear an instant
 _LOG = logging.getLogger(__name__)
 
@@ -267,7 +268,7 @@ class GridEngineManager(WatchedQueue, BatchSystem):
         for job in list(self._register.jobs.values()):
             if job.kept.deleted and job.phase is not Phase.ENDED:
                 if job.gate is not None:
-                    job.gate.start()  # it does not start: Grid Engine waits for the prolog only, and ends it
+                    job.gate.requeue()  # Grid Engine ends it; it would start it if the execd has not heard yet
                 self._ending(job.job_id)
 
     def _ending(self, job_id: str) -> None:
@@ -278,10 +279,10 @@ class GridEngineManager(WatchedQueue, BatchSystem):
             self._tasks.begin(self._until_gone(job))
 
     async def _until_gone(self, job: BatchJob) -> None:
-        for _ in range(_MOST_LOOKS):
+        began = self._now()
+        while job.phase is not Phase.ENDED and (waited := self._now() - began) < _LONGEST_END:
+            await asyncio.sleep(_SELDOM * waited)
             await self._watch.fresh()
-            if job.phase is Phase.ENDED:
-                break
         job.ending = False
 
     async def _miss(self, job: BatchJob) -> None:

@@ -174,7 +174,10 @@ class Register:
         if job.phase is Phase.RUNNING and job.kept.run == gate.run:  # the answer was lost
             gate.start(job.kept.started, job.finding)
             return
-        if job.named is None or job.phase is Phase.ENDED:
+        if job.phase is Phase.ENDED:
+            gate.requeue()  # Grid Engine has given it up, but its prolog has not heard
+            return
+        if job.named is None:
             gate.start()
             return
         if job.phase in (Phase.RUNNING, Phase.OFFERED):
