@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from xml.etree import ElementTree
 
+from cosched.core.protocol import Named
 from cosched_adapters.manager import ManagerError, UnavailableError
-from cosched_adapters.mate_fields import RESOURCES
+from cosched_adapters.mate_fields import RESOURCES, WordError, words
 
 RESCHEDULED = 25  # of a record of accounting: the job was queued again, it has not ended
 _SILENT = ("commlib error", "unable to contact qmaster", "unable to send message")
@@ -98,13 +99,26 @@ def rerun(job: str) -> list[str]:
 
 
 def change(job: str, words: Mapping[str, str]) -> list[str]:
-    """Change a job's context; an empty value removes a word.
+    """Change a job's context; an empty value removes a word."""
+    return ["qalter", *context(words), job]
+
+
+def context(words: Mapping[str, str]) -> list[str]:
+    """Return the options that give a job these words; empty ones are removed, also if lines of its script give them.
 
     What is added comes first: the qmaster (8.1.9) dies of an order that removes a job's last word and then adds one.
     """
     given = ",".join(f"{name}={value}" for name, value in words.items() if value)
     removed = ",".join(name for name, value in words.items() if not value)
-    return ["qalter", *(["-ac", given] if given else []), *(["-dc", removed] if removed else []), job]
+    return [*(["-ac", given] if given else []), *(["-dc", removed] if removed else [])]
+
+
+def words_of(named: Named | None, before: Named | None = None) -> dict[str, str]:
+    """Return the words of a context that name this mate: see `mate_fields.words`. WordError."""
+    given = words(named, before)
+    if cut := next((value for value in given.values() if "," in value), None):
+        raise WordError(f"{cut} has a comma, at which Grid Engine ends a word of a context")
+    return given
 
 
 # What they print

@@ -18,7 +18,7 @@ from cosched_adapters.batch_system import BatchReport, BatchSystem, BatchSystemF
 from cosched_adapters.findings import Finding
 from cosched_adapters.gridengine.batch_job import BatchJob, Phase
 from cosched_adapters.gridengine.calls import GridEngine
-from cosched_adapters.gridengine.commands import JobRow, RefusedError
+from cosched_adapters.gridengine.commands import JobRow, RefusedError, words_of
 from cosched_adapters.gridengine.ends import ended, gone, never_ran
 from cosched_adapters.gridengine.gates import Gate, Gates
 from cosched_adapters.gridengine.records import Records
@@ -26,7 +26,7 @@ from cosched_adapters.gridengine.register import Register, known
 from cosched_adapters.gridengine.settings import GridEngineSettings, read_settings
 from cosched_adapters.gridengine.submitting import submit
 from cosched_adapters.manager import ManagerError, NoRequeueError, SlotsOnRecord, UnknownJobError
-from cosched_adapters.mate_fields import ADOPTABLE, WordError, find, is_adoptable, words
+from cosched_adapters.mate_fields import ADOPTABLE, find, is_adoptable
 from cosched_adapters.permissions import Account
 from cosched_adapters.programs import until_it_answers
 from cosched_adapters.tasks import OwnTasks
@@ -200,7 +200,7 @@ class GridEngineManager(WatchedQueue, BatchSystem):
             return False
         for row in await self._engine.queue():
             if row.job_id == job_id and row.pending and not row.array and may(_lone(row)):
-                given = _words(named, None) | ({ADOPTABLE: ""} if ADOPTABLE in row.words else {})
+                given = words_of(named, None) | ({ADOPTABLE: ""} if ADOPTABLE in row.words else {})
                 await self._engine.name(job_id, given)
                 return await self.look()
         return False
@@ -212,7 +212,7 @@ class GridEngineManager(WatchedQueue, BatchSystem):
         await self._name(self._of(job_id), None)
 
     async def _name(self, job: BatchJob, named: Named | None) -> None:
-        given = _words(named, job.named)
+        given = words_of(named, job.named)
         self._register.name(job, named, given)
         await self._engine.name(job.job_id, given)
 
@@ -296,14 +296,6 @@ class GridEngineManager(WatchedQueue, BatchSystem):
             self._ending(job.job_id)
         else:
             self._register.ended(job, end or gone(job.kept))
-
-
-def _words(named: Named | None, before: Named | None) -> dict[str, str]:
-    """Return the words of a context that name this mate; ValueError."""
-    try:
-        return words(named, before)
-    except WordError as error:
-        raise ValueError(str(error)) from None
 
 
 def _lone(row: JobRow) -> LoneJob:

@@ -12,7 +12,7 @@ from cosched.words.errors import InputError
 from cosched_adapters.batch_system import Accepted, Submission
 from cosched_adapters.gridengine import commands
 from cosched_adapters.manager import ManagerError
-from cosched_adapters.mate_fields import ADOPTABLE, WordError, words
+from cosched_adapters.mate_fields import ADOPTABLE, WordError
 from cosched_adapters.mate_words import asked_mate, option_of
 
 ENVIRONMENT = "nodes"  # the parallel environment of jobs with several slots
@@ -23,9 +23,9 @@ def submit(submission: Submission) -> Accepted:
     given = submission.options
     if given.get("comment") is not None:
         raise InputError("--comment", None, "qsub sets no comment")
-    context = _named(asked_mate(submission.domain, submission.peers, given))
-    context += [f"{ADOPTABLE}=true"] if given.get("adoptable") else []
-    argv = ["qsub", "-terse", *_options(given), *(["-ac", ",".join(context)] if context else [])]
+    words = _named(asked_mate(submission.domain, submission.peers, given))
+    words |= {ADOPTABLE: "true"} if given.get("adoptable") else {}
+    argv = ["qsub", "-terse", *_options(given), *commands.context(words)]
     argv += ["--", *submission.arguments] if submission.arguments else []
     job_id = _qsub(argv, submission.script, given.get("directory"))
     return Accepted(job_id, _names_mate(job_id))
@@ -49,11 +49,11 @@ def _options(given: Mapping[str, Any]) -> list[str]:
     return [*options, "-h"] if given.get("hold") else options
 
 
-def _named(named: Named | None) -> list[str]:
+def _named(named: Named | None) -> dict[str, str]:
     if named is None:
-        return []
+        return {}
     try:
-        return [f"{name}={value}" for name, value in words(named).items() if value]
+        return commands.words_of(named)
     except WordError as error:
         raise InputError(option_of(named), None, str(error)) from None
 
