@@ -9,6 +9,7 @@ import pytest
 from cosched_adapters.batch_system import Refused
 from cosched_adapters.manager import End, Ended
 
+from cosched.conformance.adapters.reporting import until
 from cosched.conformance.adapters.worlds import becomes, serving
 from cosched.core.protocol import MateProblem, named_mate
 from deploy.gridengine.lab import is_installed
@@ -84,3 +85,22 @@ async def test_the_end_of_a_job_that_outlives_its_execd_needs_no_rare_look(
         await service.told(job, "Ended")
         (end,) = [report for report in service.reports if isinstance(report, Ended)]
         assert end.how is (End.CANCELLED if deleted else End.EXITED)
+
+
+async def test_a_job_that_was_given_back_has_not_started_though_its_execd_finds_that_late(
+    world: RealGridEngine,
+) -> None:
+    """Its prolog has ended, but for up to a minute Grid Engine shows it as running, also to the next service."""
+    async with serving(world, poll_interval=1) as service:
+        job = await asyncio.to_thread(world.cluster.qsub, "sleep 600", "-ac", "pair=p")
+        await service.told(job, "Offered")
+        status = world.cluster.spool_of(job) / "exit_status"  # empty until then
+        await asyncio.to_thread(world.cluster.kill_execd)
+        await asyncio.to_thread(world.cluster.start_execd)
+        giving = asyncio.create_task(service.manager.give_back(job, 1))
+        await asyncio.to_thread(world.cluster.wait_for, status.read_text, "the prolog's end")
+    giving.cancel()
+    async with serving(world, poll_interval=1) as service:
+        await until(lambda: "Offered" in service.of(job), lambda: f"the next offer of {job}")
+        assert service.of(job) == ["Withdrawn", "Offered"]
+        await world.delete(job)

@@ -28,7 +28,9 @@ from cosched_adapters.manager import Ended, Started
 from cosched_adapters.mate_fields import WordError, find
 
 ARRAY = "a job array cannot have a mate: its tasks start one by one"
-_UNASKED = 20.0  # seconds for which a job has slots before it counts as started without a prolog
+# Seconds for which a job has slots before it counts as started without a prolog. An execd that was started anew takes
+# 60 to find that prologs have ended: until then, a job that was given back looks as one that runs.
+_UNASKED = 90.0
 _LOG = logging.getLogger(__name__)
 
 
