@@ -17,7 +17,7 @@ from tests.slurm.cosched_hooks import check_for_compiler
 
 NODES, LARGE = 4, 3
 HOLD = {"release_interval": 0, "max_held_fraction": 1, "max_yields": 0, "try_patience": 5, "poll_interval": 1}
-PAIRS, ALONE = 20, 6
+PAIRS, ALONE = 10, 4
 
 
 @pytest.fixture(scope="module", params=["local", pytest.param("slurm", marks=pytest.mark.soak)])
