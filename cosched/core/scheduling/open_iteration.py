@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import copy
 
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
@@ -17,136 +18,147 @@ from cosched.core.scheduling.base import SchedulerBase
 from cosched.core.scheduling.primitives.codes import NONE
 
 
-class OpenIteration(SchedulerBase, ABC):
-    """What all schedulers whose jobs come and go have in common. A scheduler calls its parts, and says the rest."""
+class OpenIteration:
+    """Whether an iteration is due, and what an open one waits for: a part that a scheduler holds."""
 
-    nodes: int
-
-    def __init__(self) -> None:
-        self._now = 0
-        self._changed = False  # an iteration is due
-        self._offered: JobId | None = None  # for whose answer the open iteration waits
+    def __init__(self, scheduler: Iterating) -> None:
+        self._scheduler = scheduler
+        self.offered: JobId | None = None  # for whose answer the open iteration waits; a scheduler's tables may say it
         self._since = FOREVER  # when the last iteration began that was due to more than a late yield
         self._late_yield = False  # nothing else has made the next iteration due
-        self._yielded_at = NONE  # the last instant at which a job did, as far as is known
+        self.yielded_at = NONE  # the last instant at which a job did, as far as is known
         self._iterations = 0
-        self._kept: dict[JobId, int] = {}  # jobs made ready by `try_ready`, and how many iterations there were before
-        self._have_changed: dict[JobId, None] = {}  # see `take_changed`; in order
+        self.kept: dict[JobId, int] = {}  # jobs made ready by `try_ready`, and how many iterations there were before
+        self.have_changed: dict[JobId, None] = {}  # see `take_changed`; in order
 
-    # What a scheduler says; its tables may have the first two
+    def copy(self, scheduler: Iterating) -> OpenIteration:
+        """Return the same once more, for a copy of the scheduler."""
+        other = copy(self)
+        other._scheduler, other.kept, other.have_changed = scheduler, dict(self.kept), {}
+        return other
 
-    @property
-    def awaited(self) -> JobId | None:
-        """The job for whose answer the open iteration waits; None: for no answer."""
-        return self._offered
-
-    @property
-    def changed(self) -> bool:
-        """Whether an iteration is due."""
-        return self._changed
-
-    @changed.setter
-    def changed(self, due: bool) -> None:
-        self._changed = due
-
-    @abstractmethod
-    def __contains__(self, job: JobId) -> bool: ...
-
-    @abstractmethod
-    def _abandon(self) -> None:
-        """Give up the open iteration; its job keeps its nodes."""
-
-    @abstractmethod
-    def _count_as_of(self, since: int, now: int) -> None:
-        """Yields and releases from the instant `since` on count as of `now`."""
-
-    @abstractmethod
-    def _passes_over(self, now: int) -> bool:
-        """Return whether some queued job has yielded at this instant."""
-
-    @property
-    def now(self) -> int:
-        """The instant, in s."""
-        return self._now
-
-    # Iterations
-
-    def _begin(self, now: int) -> None:
+    def begin(self, now: int) -> None:
         """An iteration begins."""
         if not self._late_yield:
             self._since = now
         self._late_yield = False
         self._iterations += 1
 
-    def enter(self, now: int) -> None:
-        """See OpenScheduler."""
-        if now != self._now and self.awaited is not None:
-            self._prolong(self._now, now)
-        self._now = now
+    def prolong(self, since: int, now: int) -> None:
+        """Let the instant `since` last until `now`."""
+        self._scheduler.count_as_of(since, now)
+        if self.yielded_at >= since:
+            self.yielded_at = now
 
-    def _prolong(self, since: int, now: int) -> None:
-        self._count_as_of(since, now)
-        if self._yielded_at >= since:
-            self._yielded_at = now
+    def passes_over(self, now: int) -> bool:
+        """Return whether an iteration is due that would pass over jobs, because they have yielded at this instant."""
+        scheduler = self._scheduler
+        return self.yielded_at == now and scheduler.changed and scheduler.passes_over(now)
 
-    def next_event(self, now: int) -> int | None:
-        """The next instant, if an iteration is due that would pass over jobs, because they have yielded at this one."""
-        return now + 1 if self._yielded_at == now and self.changed and self._passes_over(now) else None
-
-    def reschedule(self, job: JobId | None = None) -> None:  # noqa: ARG002
+    def reschedule(self) -> None:
         """Run an iteration; an answer that is awaited comes late."""
-        self._interrupt()
-        self.changed = True
+        self.interrupt()
+        self._scheduler.changed = True
 
-    def _interrupt(self) -> None:
+    def interrupt(self) -> None:
         """Something else than an answer happens."""
-        if self.awaited is not None:
-            self._abandon()
-            self.changed = True
+        if self._scheduler.awaited is not None:
+            self._scheduler.abandon()
+            self._scheduler.changed = True
 
-    def _answer(self, job: JobId) -> None:
+    def answer(self, job: JobId) -> None:
         """The answer about this job has come. If its iteration does not wait for that, another one follows."""
-        if job == self._offered:
-            self._offered = None
+        if job == self.offered:
+            self.offered = None
         else:
             self.reschedule()
 
-    def _yielded(self, now: int, *, late: bool, alone: bool) -> None:
+    def yielded(self, now: int, *, late: bool, alone: bool) -> None:
         """A job has yielded: `late`, though no iteration waited for it; `alone`: and nothing else had changed."""
-        self._yielded_at = now
+        self.yielded_at = now
         if late and alone:
             self._late_yield = True
-            self._prolong(self._since, now)
+            self.prolong(self._since, now)
 
     # Jobs whose nodes are kept while their groups are asked
 
-    def _keep(self, job: JobId, *, changed: bool) -> None:
+    def keep(self, job: JobId, *, changed: bool) -> None:
         """A job was made ready by `try_ready`; `changed`: whether an iteration was due before."""
-        self._interrupt()
-        self.changed = changed
-        self._kept[job] = self._iterations
+        self.interrupt()
+        self._scheduler.changed = changed
+        self.kept[job] = self._iterations
 
-    def _take_up(self, job: JobId, state: JobState) -> None:
+    def take_up(self, job: JobId, state: JobState) -> None:
         """After a restart nobody knows what a ready job has kept from others: if it gives that back, they come next."""
         if state is JobState.READY:
-            self._kept[job] = NONE
+            self.kept[job] = NONE
 
-    def _missed(self, job: JobId) -> bool:
+    def missed(self, job: JobId) -> bool:
         """The nodes that were kept for this job are given back. Whether an iteration has run meanwhile."""
-        missed = self._kept.pop(job, self._iterations) != self._iterations
-        self._interrupt()
+        missed = self.kept.pop(job, self._iterations) != self._iterations
+        self.interrupt()
         return missed
 
-    # Nobody else schedules
+    def take_changed(self) -> Sequence[JobId]:
+        """See OpenScheduler: a scheduler notes such jobs in `have_changed`."""
+        changed, self.have_changed = self.have_changed, {}
+        return [job for job in changed if job in self._scheduler] if changed else []
+
+
+class Iterating(SchedulerBase, ABC):
+    """A scheduler whose jobs come and go, and which holds an `OpenIteration`."""
+
+    nodes: int
+    now = 0  # the instant, in s
+    changed = False  # an iteration is due; a scheduler's tables may say this, and what is awaited
+
+    def __init__(self) -> None:
+        self.iteration = OpenIteration(self)
+
+    @property
+    def awaited(self) -> JobId | None:
+        """The job for whose answer the open iteration waits; None: for no answer."""
+        return self.iteration.offered
+
+    @abstractmethod
+    def __contains__(self, job: JobId) -> bool: ...
+
+    @abstractmethod
+    def abandon(self) -> None:
+        """Give up the open iteration; its job keeps its nodes."""
+
+    @abstractmethod
+    def count_as_of(self, since: int, now: int) -> None:
+        """Yields and releases from the instant `since` on count as of `now`."""
+
+    @abstractmethod
+    def passes_over(self, now: int) -> bool:
+        """Return whether some queued job has yielded at this instant."""
+
+    def _begin(self, now: int) -> None:
+        self.iteration.begin(now)
+
+    def enter(self, now: int) -> None:
+        """See OpenScheduler."""
+        if now != self.now and self.awaited is not None:
+            self.iteration.prolong(self.now, now)
+        self.now = now
+
+    def next_event(self, now: int) -> int | None:
+        """The next instant, if an iteration is due that would pass over jobs, because they have yielded at this one."""
+        return now + 1 if self.iteration.passes_over(now) else None
+
+    def reschedule(self, job: JobId | None = None) -> None:  # noqa: ARG002
+        """Run an iteration; an answer that is awaited comes late."""
+        self.iteration.reschedule()
 
     def take_orders(self) -> tuple[()]:
         """There is nobody to tell."""
         return ()
 
     def take_changed(self) -> Sequence[JobId]:
-        """See OpenScheduler: a scheduler notes such jobs in `_have_changed`."""
-        changed, self._have_changed = self._have_changed, {}
-        return [job for job in changed if job in self] if changed else []
+        """See OpenScheduler."""
+        return self.iteration.take_changed()
 
     def fits(self, nodes: int) -> bool:
         """Return whether a job of this size can run at all."""

@@ -15,7 +15,7 @@ from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import NOT_HOLDABLE, Booked, Claimed, NodesLost, Quoted, Ready, Requeued
 from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import FOREVER, JobId
-from cosched.core.scheduling.open_iteration import OpenIteration
+from cosched.core.scheduling.open_iteration import Iterating
 from cosched.core.scheduling.plain_job import HOLDING as HOLDING
 from cosched.core.scheduling.plain_job import QUEUED as QUEUED
 from cosched.core.scheduling.plain_job import READY as READY
@@ -27,7 +27,7 @@ from cosched.core.scheduling.starts import RecentStarts
 from cosched.core.story import Why
 
 
-class PlainScheduler(OpenIteration):
+class PlainScheduler(Iterating):
     """See `OpenScheduler`, `GroupScheduler` and `ElasticScheduler`; with `slots` also `MeetingScheduler`."""
 
     keeps = frozenset({"lacks", "size"})
@@ -78,7 +78,7 @@ class PlainScheduler(OpenIteration):
 
     def _hold_limit(self, job: PlainJob) -> int:
         """Return until when a ready job may hold (Ready)."""
-        return NOT_HOLDABLE if job.lacks else self.slots.hold_limit(job, self._now)
+        return NOT_HOLDABLE if job.lacks else self.slots.hold_limit(job, self.now)
 
     def duration(self, job: PlainJob) -> int:
         """Return for how many seconds it is expected to run."""
@@ -88,7 +88,7 @@ class PlainScheduler(OpenIteration):
 
     def submit(self, job: ClusterJob) -> None:
         """See OpenScheduler."""
-        self._interrupt()
+        self.iteration.interrupt()
         kept = dict(job.kept)
         size = kept.pop("size", job.nodes)
         nodes = size - kept.pop("lacks", 0)
@@ -102,18 +102,18 @@ class PlainScheduler(OpenIteration):
         self._become(known, job.state)
         if job.state in WITH_NODES:
             self._give(known, nodes)
-        self._take_up(job.id, job.state)
-        self._yielded_at = max(self._yielded_at, job.passed_over - 1)
-        self._changed = True
+        self.iteration.take_up(job.id, job.state)
+        self.iteration.yielded_at = max(self.iteration.yielded_at, job.passed_over - 1)
+        self.changed = True
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:  # noqa: ARG002
         """See OpenScheduler."""
-        self._interrupt()
+        self.iteration.interrupt()
         known = self.jobs.pop(job)
         self.slots.drop(known)
         self._give(known, 0)
         self._become(known, how)
-        self._changed = True
+        self.changed = True
 
     def job(self, job: JobId) -> ClusterJob:
         """See OpenScheduler."""
@@ -141,10 +141,10 @@ class PlainScheduler(OpenIteration):
 
     def next(self, now: int) -> Ready | None:
         """See Scheduler."""
-        if self._offered is None and (self._going or self._changed):
-            if not self._going or self._changed:
+        if self.iteration.offered is None and (self._going or self.changed):
+            if not self._going or self.changed:
                 self._begin(now)
-                self._going, self._changed = True, False
+                self._going, self.changed = True, False
             job = self._choose(now)
             if job is not None:
                 return self._make_ready(job)
@@ -165,12 +165,12 @@ class PlainScheduler(OpenIteration):
     def _can_have(self, job: PlainJob, free: int) -> bool:
         """Return whether the job can have its nodes: `free` ones, promised to nobody, and of those who give."""
         if job.size <= free:
-            return self.slots.lets_start(job, self._now)
+            return self.slots.lets_start(job, self.now)
         taker = self._taker(job)
         if taker not in self._given:
             self._given[taker] = sum(giver.nodes for giver in self._givers(job))
         enough = job.size <= free + self._given[taker]
-        return enough and self.slots.lets_start(job, self._now, self._givers(job))
+        return enough and self.slots.lets_start(job, self.now, self._givers(job))
 
     def can_start(self, job: PlainJob) -> bool:
         """Return whether the job can have its nodes now."""
@@ -179,25 +179,28 @@ class PlainScheduler(OpenIteration):
     def _make_ready(self, job: PlainJob) -> Ready:
         self._give(job, self._at_once(job))
         self._become(job, READY)
-        self._offered = job.asked.id
+        self.iteration.offered = job.asked.id
         return Ready(job.asked.id, self.allocation(job), self._hold_limit(job))
 
-    def _abandon(self) -> None:
-        self._offered, self._going = None, False
+    def abandon(self) -> None:
+        """See Iterating."""
+        self.iteration.offered, self._going = None, False
 
-    def _count_as_of(self, since: int, now: int) -> None:
+    def count_as_of(self, since: int, now: int) -> None:
+        """See Iterating."""
         for job in self.jobs.values():
             job.passed_over = now + 1 if job.passed_over > since else job.passed_over
             job.released = now if job.released >= since else job.released
 
-    def _passes_over(self, now: int) -> bool:
+    def passes_over(self, now: int) -> bool:
+        """See Iterating."""
         return any(job.state is QUEUED and job.passed_over == now + 1 for job in self.jobs.values())
 
     # Answers
 
     def start(self, job: JobId, now: int) -> Allocation:
         """See Scheduler."""
-        self._answer(job)
+        self.iteration.answer(job)
         return self._run(self.jobs[job], now)
 
     def _run(self, job: PlainJob, now: int) -> Allocation:
@@ -220,7 +223,7 @@ class PlainScheduler(OpenIteration):
 
     def hold(self, job: JobId, now: int, until: int) -> None:  # noqa: ARG002
         """See Scheduler."""
-        self._answer(job)
+        self.iteration.answer(job)
         self._become(self.jobs[job], HOLDING)
         self.jobs[job].expected = until
 
@@ -230,15 +233,15 @@ class PlainScheduler(OpenIteration):
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:  # noqa: ARG002
         """See Scheduler."""
-        late, alone = job != self._offered, not self._changed
-        self._answer(job)
+        late, alone = job != self.iteration.offered, not self.changed
+        self.iteration.answer(job)
         self._queue(self.jobs[job])
         self.jobs[job].passed_over = now + 1
-        self._yielded(now, late=late, alone=alone)
+        self.iteration.yielded(now, late=late, alone=alone)
 
     def release(self, job: JobId, now: int) -> None:
         """See Scheduler."""
-        self._interrupt()
+        self.iteration.interrupt()
         self._queue(self.jobs[job])
         self.jobs[job].released = now
 
@@ -246,7 +249,7 @@ class PlainScheduler(OpenIteration):
         self._give(job, 0)
         self._become(job, QUEUED)
         job.expected = FOREVER
-        self._changed = True
+        self.changed = True
 
     def _become(self, job: PlainJob, state: JobState) -> None:
         self._nodes_changed()
@@ -294,21 +297,21 @@ class PlainScheduler(OpenIteration):
         """See GroupScheduler."""
         if not self._would_start(job, now):
             return NOT_NOW
-        self._keep(job, changed=self._changed)
+        self.iteration.keep(job, changed=self.changed)
         return self.make_ready_aside(self.jobs[job])
 
     def make_ready_aside(self, job: PlainJob) -> Allocation:
         """Make a queued job ready, for whose answer no iteration waits."""
-        self._interrupt()
+        self.iteration.interrupt()
         ready = self._make_ready(job)
-        self._offered = None
+        self.iteration.offered = None
         return ready.allocation
 
     def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
         """See GroupScheduler."""
-        due = self._missed(job) or self._changed
+        due = self.iteration.missed(job) or self.changed
         self._queue(self.jobs[job])
-        self._changed = due
+        self.changed = due
 
     def want_until(self, job: JobId, until: int) -> None:
         """See GroupScheduler."""
@@ -350,9 +353,9 @@ class PlainScheduler(OpenIteration):
 
     def change_beside(self, job: JobId) -> None:
         """An iteration is due, for which one that waits for this job's answer goes on."""
-        if self._offered != job:
-            self._interrupt()
-        self._changed = True
+        if self.iteration.offered != job:
+            self.iteration.interrupt()
+        self.changed = True
 
     # Copies, on which it is played what will come (Playable)
 
@@ -365,9 +368,9 @@ class PlainScheduler(OpenIteration):
         for job in other.jobs.values():
             other.slots.submit(job)
         other.starts, other._events = RecentStarts(), []
-        other._kept, other._have_changed = dict(self._kept), {}
-        other._abandon()
-        other._changed = True
+        other.iteration = self.iteration.copy(other)
+        other.abandon()
+        other.changed = True
         return other
 
     def with_nodes(self) -> list[JobId]:
@@ -376,7 +379,7 @@ class PlainScheduler(OpenIteration):
 
     def shorten(self, most: int) -> None:
         """See Playable."""
-        for job in self._in_order(self._now)[most:]:
+        for job in self._in_order(self.now)[most:]:
             self._become(job, JobState.CANCELLED)
             del self.jobs[job.asked.id]
 

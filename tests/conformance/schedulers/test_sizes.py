@@ -10,14 +10,14 @@ from tests.conformance.schedulers.kinds import SCHEDULERS
 CLASSES, LINES = 3, 400
 # Those that are still larger, by how many classes and lines: a number here may only fall, until its row goes.
 LARGER = {
-    "OpenCluster": (3, 485),
-    "OpenMeetingCluster": (4, 725),
-    "FluidCluster": (3, 516),
-    "FluidMeetingCluster": (4, 622),
-    "PlainScheduler": (3, 552),
-    "Express": (4, 594),
-    "Molding": (4, 719),
-    "Heterogeneous": (4, 838),
+    "OpenCluster": (3, 412),
+    "OpenMeetingCluster": (4, 653),
+    "FluidCluster": (3, 443),
+    "FluidMeetingCluster": (4, 549),
+    "PlainScheduler": (3, 479),
+    "Express": (4, 521),
+    "Molding": (4, 646),
+    "Heterogeneous": (4, 765),
     "ExternalMeetingScheduler": (3, 448),
 }
 

@@ -19,7 +19,7 @@ def machine(sizing: Sizing = Sizing.SCOJO_P) -> Molding:
 
 def submit(scheduler: Molding, job: str, nodes: int, run: int, *, rigid: bool = False, paired: bool = False) -> None:
     how = None if rigid else Moldable()
-    scheduler.submit(ClusterJob(job, nodes, run, scheduler._now, paired, columns=how))
+    scheduler.submit(ClusterJob(job, nodes, run, scheduler.now, paired, columns=how))
 
 
 def start_all(scheduler: Molding, now: int) -> None:

@@ -18,7 +18,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.batch.kernels import answers, iteration
-from cosched.core.scheduling.open_iteration import OpenIteration
+from cosched.core.scheduling.open_iteration import Iterating
 from cosched.core.scheduling.primitives import occupancy, ordering
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import direct
@@ -29,7 +29,7 @@ from cosched.core.scheduling.starts import RecentStarts
 FIRST_ROWS = 256
 
 
-class OpenCluster(OpenIteration):
+class OpenCluster(Iterating):
     """The nodes and the queue of one live domain: `core.scheduling.scheduler.GroupScheduler`."""
 
     keeps = frozenset({"block", "boost", "been_ready", "guard", "slot", "slot_block", "slot_moves", "pushed"})
@@ -50,14 +50,14 @@ class OpenCluster(OpenIteration):
 
     def submit(self, job: ClusterJob) -> None:
         """A job is queued, or (after a restart) has the nodes that it had."""
-        self._interrupt()
+        self.iteration.interrupt()
         if len(self._job) == len(self._tables.jobs):
             self._renew()
         self._add(job)
-        self._take_up(job.id, job.state)
+        self.iteration.take_up(job.id, job.state)
 
     def rounded(self, nodes: int) -> int:
-        """See OpenIteration; a partitioned pool gives no other sizes than those of its partitions."""
+        """See Iterating; a partitioned pool gives no other sizes than those of its partitions."""
         nodes, partitions = super().rounded(nodes), self.settings.partitions
         return int(partitions.round_up(np.array([nodes]))[0]) if partitions else nodes
 
@@ -106,17 +106,20 @@ class OpenCluster(OpenIteration):
     def changed(self, due: bool) -> None:
         self._record["changed"] = due
 
-    def _abandon(self) -> None:
+    def abandon(self) -> None:
+        """See Iterating."""
         answers.abandon(self._tables, 0)
 
-    def _count_as_of(self, since: int, now: int) -> None:
+    def count_as_of(self, since: int, now: int) -> None:
+        """See Iterating."""
         marks = self._tables.marks[: len(self._job)]
         marks["passed_over"][marks["passed_over"] > since] = now + 1
         marks["released"][marks["released"] >= since] = now
         if self._record["released_at"] >= since:
             self._record["released_at"] = now
 
-    def _passes_over(self, now: int) -> bool:
+    def passes_over(self, now: int) -> bool:
+        """See Iterating."""
         count = len(self._job)
         yielded = self._tables.marks["passed_over"][:count] == now + 1
         return bool((yielded & (self._tables.jobs["state"][:count] == JobState.QUEUED)).any())
@@ -142,7 +145,7 @@ class OpenCluster(OpenIteration):
         """Take a ready job's nodes back; it is passed over for the rest of this instant."""
         late, alone = job != self.awaited, not self.changed
         self._cluster.pass_over(self._known(job), now, boost)
-        self._yielded(now, late=late, alone=alone)
+        self.iteration.yielded(now, late=late, alone=alone)
 
     def release(self, job: JobId, now: int) -> None:
         """End a hold by force."""
@@ -156,7 +159,7 @@ class OpenCluster(OpenIteration):
         row = self._row.get(job)
         if row is None or not self._cluster.try_start(row, now, wanted_until):
             return NOT_NOW
-        self._interrupt()
+        self.iteration.interrupt()
         self._forget_completions()
         return self._cluster.has_from(row, now)
 
@@ -164,11 +167,11 @@ class OpenCluster(OpenIteration):
         row, changed = self._row.get(job), self.changed
         if row is None or not self._cluster.try_ready(row, now):
             return NOT_NOW
-        self._keep(job, changed=changed)
+        self.iteration.keep(job, changed=changed)
         return self._cluster.has(row)
 
     def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
-        due = self._missed(job) or self.changed
+        due = self.iteration.missed(job) or self.changed
         answers.requeue(self._tables, 0, self._row[job])
         self.changed = due
 
@@ -178,7 +181,7 @@ class OpenCluster(OpenIteration):
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
         """The job ended, or was cancelled, in the final state `how`; its nodes are free."""
-        self._interrupt()
+        self.iteration.interrupt()
         row = self._row.pop(job)
         if self._cluster.state(row) is JobState.QUEUED:
             self._cluster.cancel(row, now)
@@ -226,13 +229,13 @@ class OpenCluster(OpenIteration):
     def copy(self) -> Self:
         """The same nodes and jobs once more, to be played on; an iteration that is open here begins anew there."""
         other = copy(self)
-        other._row, other._job, other._kept = dict(self._row), list(self._job), dict(self._kept)
+        other._row, other._job, other.iteration = dict(self._row), list(self._job), self.iteration.copy(other)
         other.starts = RecentStarts()
         other._tables = Tables(*(array.copy() for array in self._tables))
         other._cluster = self.kind(other._tables, 0, self.settings)
         other._tables.domains[:] = self._tables.domains
         other._look()
-        other._interrupt()
+        other.iteration.interrupt()
         return other
 
     # Rows
@@ -241,7 +244,7 @@ class OpenCluster(OpenIteration):
         """The job's row; whatever happens to another than the awaited job ends the open iteration."""
         row = self._row[job]
         if row != self._offered_row(0):
-            self._interrupt()
+            self.iteration.interrupt()
         return row
 
     def _make(self, rows: int) -> None:
@@ -289,7 +292,7 @@ class OpenCluster(OpenIteration):
             self._record["released_at"] = max(int(self._record["released_at"]), job.released)
         if boost:
             self._record["boosted"] = 1
-        self._yielded_at = max(self._yielded_at, job.passed_over - 1)
+        self.iteration.yielded_at = max(self.iteration.yielded_at, job.passed_over - 1)
 
     def _block(self, job: ClusterJob) -> int:
         on_flat_pool = self.settings.partitions is None and job.state is not JobState.QUEUED

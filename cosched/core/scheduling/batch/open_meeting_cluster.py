@@ -123,9 +123,10 @@ class OpenMeetingCluster(OpenCluster):
         if job == self._turn:
             self._turn = None
 
-    def _abandon(self) -> None:
+    def abandon(self) -> None:
+        """See Iterating."""
         if self._turn is None:
-            super()._abandon()
+            super().abandon()
         else:
             self._turn, self._record["open"] = None, 0
 
@@ -194,7 +195,7 @@ class OpenMeetingCluster(OpenCluster):
         if self._cluster.state(row) is not JobState.READY or row == self._record["offered"]:
             yield row
             return
-        self._interrupt()
+        self.iteration.interrupt()
         changed, record = self.changed, self._tables.jobs[row]
         nodes, block, expected = int(record["nodes"]), int(record["block"]), int(record["expected"])
         answers.requeue(self._tables, 0, row)
@@ -217,7 +218,7 @@ class OpenMeetingCluster(OpenCluster):
         row = self._row.get(effect.job)
         if row is None or not self._cluster.claim(row, now):
             return Claimed(effect.job, None, effect.for_peer)
-        self._interrupt()
+        self.iteration.interrupt()
         return Claimed(effect.job, self._cluster.has(row), effect.for_peer)
 
     # Rows

@@ -21,14 +21,14 @@ from cosched.core.scheduling.fluid.kernels.state import LEVEL, OVER
 from cosched.core.scheduling.fluid.rows import Rows
 from cosched.core.scheduling.fluid.settings import FluidSettings
 from cosched.core.scheduling.fluid.share import GATHERS, USES, Share
-from cosched.core.scheduling.open_iteration import OpenIteration
+from cosched.core.scheduling.open_iteration import Iterating
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
 from cosched.core.scheduling.starts import RecentStarts
 
 
-class FluidCluster(OpenIteration):
+class FluidCluster(Iterating):
     """The processors, the queue and the running jobs: an `ElasticScheduler` and a `GroupScheduler`."""
 
     capabilities = Capabilities(resize=True)
@@ -49,19 +49,19 @@ class FluidCluster(OpenIteration):
 
     def submit(self, job: ClusterJob) -> None:
         """A job is queued, or (after a restart) has what it had; ValueError if it cannot run here, or be counted."""
-        self._interrupt()
+        self.iteration.interrupt()
         row = self._rows.add(job)
         if job.state is not JobState.RUNNING:
             iteration.enqueue(self._rows.state, row)
-        self._take_up(job.id, job.state)
+        self.iteration.take_up(job.id, job.state)
         if "share" in job.kept:
             promises.take_up(self._rows.state, row, int(job.state))
             share = Share(*job.kept["share"])
             self._started = max(self._started, share.place)
             if job.state is JobState.RUNNING:
                 self._gathering.uses(job.id, job.kept.get(USES, share.nodes))
-        self._yielded_at = max(self._yielded_at, job.passed_over - 1)
-        self._changed = True
+        self.iteration.yielded_at = max(self.iteration.yielded_at, job.passed_over - 1)
+        self.changed = True
 
     def takes_up(self, job: ClusterJob) -> bool:
         """See OpenScheduler; of what others have started no work was counted."""
@@ -76,13 +76,13 @@ class FluidCluster(OpenIteration):
         if self.settings.slots:
             raise ValueError("the slots here count with the times that were known before")
         self._rows.predict(job, table, now)
-        self._interrupt()
-        self._have_changed[job] = None
-        self._changed = True
+        self.iteration.interrupt()
+        self.iteration.have_changed[job] = None
+        self.changed = True
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
         """See OpenScheduler."""
-        self._interrupt()
+        self.iteration.interrupt()
         self._gathering.leave(job, now)
         row = self._rows.remove(job)
         state, records = self._rows.state, self._rows.jobs
@@ -94,7 +94,7 @@ class FluidCluster(OpenIteration):
             self._rows.machine["version"] += 1
         records["state"][row] = how
         self._rows.tidy()
-        self._changed = True
+        self.changed = True
 
     def job(self, job: JobId) -> ClusterJob:
         """Return all that is known of a job. One that gathers its nodes is queued: after a restart it begins anew."""
@@ -117,10 +117,10 @@ class FluidCluster(OpenIteration):
 
         None if nothing is left to do, or if an answer is awaited and nothing else has changed.
         """
-        if self._offered is not None:
+        if self.iteration.offered is not None:
             return None
         state, machine = self._rows.state, self._rows.machine
-        while machine["step"] != OVER or self._changed:
+        while machine["step"] != OVER or self.changed:
             if machine["step"] == OVER:
                 self._begin(now)
             if (served := self._gathering.served()) is not None:
@@ -144,30 +144,33 @@ class FluidCluster(OpenIteration):
     def _begin(self, now: int) -> None:
         super()._begin(now)
         self._gathering.begin()
-        self._changed = False
+        self.changed = False
         self._rows.machine["step"] = LEVEL
 
     def _ready(self, row: int) -> Ready:
-        self._offered, least = self._rows.id(row), self._least(row)
-        may_hold = self._rows.jobs["procs"][row] == least.nodes and self._gathering.may_hold(self._offered)
-        return Ready(self._offered, least, FOREVER if may_hold else NOT_HOLDABLE)
+        self.iteration.offered, least = self._rows.id(row), self._least(row)
+        may_hold = self._rows.jobs["procs"][row] == least.nodes and self._gathering.may_hold(self.iteration.offered)
+        return Ready(self.iteration.offered, least, FOREVER if may_hold else NOT_HOLDABLE)
 
     def _least(self, row: int, start: int = 0) -> Allocation:
         """Return what a job has at least when it starts."""
         return Allocation(int(self._rows.jobs["least"][row]), start)
 
-    def _abandon(self) -> None:
-        self._offered = None
+    def abandon(self) -> None:
+        """See Iterating."""
+        self.iteration.offered = None
         self._rows.machine["step"] = OVER
 
-    def _count_as_of(self, since: int, now: int) -> None:
+    def count_as_of(self, since: int, now: int) -> None:
+        """See Iterating."""
         jobs, machine = self._rows.jobs, self._rows.machine
         jobs["passed_over"][jobs["passed_over"] > since] = now + 1
         jobs["released"][jobs["released"] >= since] = now
         if machine["released_at"] >= since:
             machine["released_at"] = now
 
-    def _passes_over(self, now: int) -> bool:
+    def passes_over(self, now: int) -> bool:
+        """See Iterating."""
         jobs = self._rows.jobs
         return bool(((jobs["passed_over"] == now + 1) & (jobs["state"] == JobState.QUEUED)).any())
 
@@ -175,7 +178,7 @@ class FluidCluster(OpenIteration):
 
     def start(self, job: JobId, now: int) -> Allocation:
         """Start a ready or holding job, by harvest if some of its least is not free."""
-        self._answer(job)
+        self.iteration.answer(job)
         return self._start_promised(job, now)
 
     def _start_promised(self, job: JobId, now: int) -> Allocation:
@@ -185,7 +188,7 @@ class FluidCluster(OpenIteration):
 
     def hold(self, job: JobId, now: int, until: int) -> None:  # noqa: ARG002
         """Keep a ready job's least."""
-        self._answer(job)
+        self.iteration.answer(job)
         promises.hold(self._rows.state, self._rows[job])
 
     def ask_again(self, job: JobId) -> None:
@@ -194,22 +197,22 @@ class FluidCluster(OpenIteration):
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:  # noqa: ARG002
         """Give back what a ready job keeps; it is passed over at this instant. Nobody overtakes by yields."""
-        late, alone = job != self._offered, not self._changed
-        self._answer(job)
+        late, alone = job != self.iteration.offered, not self.changed
+        self.iteration.answer(job)
         row = self._rows[job]
         self._gathering.gives_back(job, now)
         promises.give_back(self._rows.state, row)
         self._rows.jobs["passed_over"][row] = now + 1
-        self._yielded(now, late=late, alone=alone)
+        self.iteration.yielded(now, late=late, alone=alone)
         if late:
             self._rows.machine["version"] += 1  # it may have held
 
     def release(self, job: JobId, now: int) -> None:
         """End a hold by force."""
-        self._interrupt()
+        self.iteration.interrupt()
         self._gathering.gives_back(job, now)
         promises.release(self._rows.state, self._rows[job], now)
-        self._changed = True
+        self.changed = True
 
     def reschedule(self, job: JobId | None = None) -> None:
         """See Scheduler: what has changed for a job may be that its mate is there, or that it starts alone."""
@@ -230,10 +233,10 @@ class FluidCluster(OpenIteration):
         """See OpenScheduler: jobs that gather may have all their nodes by that."""
         if job not in self._rows or self._rows.jobs["state"][self._rows[job]] != JobState.RUNNING:
             return
-        self._have_changed[job] = None
+        self.iteration.have_changed[job] = None
         if self._gathering.uses(job, nodes) and self._gathering:
-            self._interrupt()
-            self._changed = True
+            self.iteration.interrupt()
+            self.changed = True
 
     def kept_free(self) -> int:
         """See OpenScheduler."""
@@ -253,7 +256,7 @@ class FluidCluster(OpenIteration):
         for row, at, procs, gave_to, resumes, expected in self._rows.take_log():
             job, rate = self._rows.id(row), self._rows.rate(row, procs)
             self._sizes += 1
-            self._have_changed[job] = None
+            self.iteration.have_changed[job] = None
             allocation = Allocation(procs, at, expected, rate, resumes, ends_by=self._rows.ends_by(row))
             self._resized.append(SizeChanged(job, allocation, None if gave_to == NONE else self._rows.id(gave_to)))
 
@@ -271,8 +274,8 @@ class FluidCluster(OpenIteration):
         if not self._has_nodes(job, now):
             self.want_until(job, wanted_until)
             return NOT_NOW
-        self._interrupt()
-        self._changed = True
+        self.iteration.interrupt()
+        self.changed = True
         if gathered:
             return self._start_promised(job, now)
         with self._gathering.only_free():
@@ -289,7 +292,7 @@ class FluidCluster(OpenIteration):
             return True
         self._gathering.asked_for(job, now)
         self._note_sizes()
-        self._changed = True
+        self.changed = True
         return False
 
     def _can_start(self, job: JobId, now: int) -> bool:
@@ -306,7 +309,7 @@ class FluidCluster(OpenIteration):
         gathered = job in self._gathering
         if not self._has_nodes(job, now):
             return NOT_NOW
-        self._keep(job, changed=self._changed)
+        self.iteration.keep(job, changed=self.changed)
         if gathered:
             self._gathering.end(job, now)
         else:
@@ -315,9 +318,9 @@ class FluidCluster(OpenIteration):
 
     def give_back(self, job: JobId, now: int) -> None:
         """See GroupScheduler."""
-        missed = self._missed(job) | self._gathering.gives_back(job, now)
+        missed = self.iteration.missed(job) | self._gathering.gives_back(job, now)
         promises.give_back(self._rows.state, self._rows[job])
-        self._changed = self._changed or missed
+        self.changed = self.changed or missed
 
     def want_until(self, job: JobId, until: int) -> None:
         """See GroupScheduler."""
@@ -330,7 +333,7 @@ class FluidCluster(OpenIteration):
             return
         self._rows.jobs["paired"][self._rows[job]] = paired
         if not paired and job in self._gathering:
-            self._gathering.end(job, self._now)
+            self._gathering.end(job, self.now)
             self._gathering.ask_anew(job)
             promises.give_back(self._rows.state, self._rows[job])
             self.reschedule(job)

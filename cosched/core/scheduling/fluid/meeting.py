@@ -87,7 +87,7 @@ class FluidMeetingCluster(FluidCluster):
         """
         claimed, job = effect.job in self._rows and self._is_due(effect.job, now), effect.job
         if claimed and job not in self._gathering:
-            self._interrupt()
+            self.iteration.interrupt()
             if self._gathering.must_gather(job):
                 self._gather(job, now)
             else:
@@ -95,7 +95,7 @@ class FluidMeetingCluster(FluidCluster):
         if claimed and job in self._gathering:
             claimed = job == self._gathering.served()
             if claimed:
-                self._interrupt()
+                self.iteration.interrupt()
                 self._gathering.end(job, now)
         return Claimed(job, self._least(self._rows[job]) if claimed else None, effect.for_peer)
 
@@ -114,7 +114,7 @@ class FluidMeetingCluster(FluidCluster):
             harvest.plan_for_promised(state, row, now)
         self._gathering.gather(job, now)
         self._note_sizes()
-        self._changed = True
+        self.changed = True
 
     def _could_be_free(self) -> int:
         """Processors that jobs would have beside them that run or are ready, if all these had their least."""
@@ -127,6 +127,6 @@ class FluidMeetingCluster(FluidCluster):
 
     def _note_change(self, job: JobId) -> None:
         """A slot was set, moved or dropped: an iteration is due, beside one that waits for this job's answer."""
-        if self._offered != job:
-            self._interrupt()
-        self._changed = True
+        if self.iteration.offered != job:
+            self.iteration.interrupt()
+        self.changed = True

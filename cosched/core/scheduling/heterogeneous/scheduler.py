@@ -50,7 +50,7 @@ class Heterogeneous(PlainScheduler):
 
     def note(self, job: JobId) -> None:
         """More is to be kept of a job."""
-        self._have_changed[job] = None
+        self.iteration.have_changed[job] = None
 
     # Jobs in and out
 
@@ -64,7 +64,7 @@ class Heterogeneous(PlainScheduler):
         super().submit(job)
         known = self.jobs[job.id]
         self._handover.take_up(job.id, known.kept)
-        if not self.commitments.submit(known, self._now):
+        if not self.commitments.submit(known, self.now):
             self.slots.drop(known)
 
     def learn(self, job: JobId, seconds: int) -> None:
@@ -148,21 +148,21 @@ class Heterogeneous(PlainScheduler):
     def _preempt(self, job: PlainJob) -> None:
         if job.state in (READY, HOLDING):  # a job is ready beside one that holds, and this starts first
             self._events.append(NodesLost(job.asked.id))
-            self._kept.pop(job.asked.id, None)
+            self.iteration.kept.pop(job.asked.id, None)
             self._queue(job)
         else:
             self._counts["preempted"] += 1
             job.kept[PREEMPTED] = job.kept.get(PREEMPTED, 0) + 1
             self._handover.ends(job.asked.id, self.commitments.members(job))
             super()._preempt(job)
-        self.commitments.to_queue(job, self._now)
+        self.commitments.to_queue(job, self.now)
 
     # Starts
 
     def next(self, now: int) -> Ready | None:
         """See Scheduler. What was stopped is placed anew at once."""
         ready = super().next(now)
-        while self._handover.lags and ready is None and self._changed and self._offered is None:
+        while self._handover.lags and ready is None and self.changed and self.iteration.offered is None:
             ready = super().next(now)
         return ready
 
@@ -204,7 +204,7 @@ class Heterogeneous(PlainScheduler):
         """Return whether the machines of a job, whose slot has come, are free, or it takes them when it starts."""
         self._handover.asked, plan = job.asked.id, self.commitments.plan
         having = (of for machine in self.commitments.members(job) for of in plan.having(machine))
-        is_free = all(self._lines.gives_way(of, job, self._now) for of in having) and self._make_room(job)
+        is_free = all(self._lines.gives_way(of, job, self.now) for of in having) and self._make_room(job)
         self._handover.asked = None
         if is_free:
             job.size = len(self.commitments.members(job))
@@ -212,7 +212,7 @@ class Heterogeneous(PlainScheduler):
 
     def _gives_back(self, job: JobId) -> None:
         """The job does not start: if others were stopped for it, that was in vain."""
-        if self._handover.in_vain(job, self._now):
+        if self._handover.in_vain(job, self.now):
             self._events.append(Gathered(job, 0, in_vain=True))
 
     def _givers(self, job: PlainJob) -> list[PlainJob]:
@@ -226,7 +226,7 @@ class Heterogeneous(PlainScheduler):
     def _make_ready(self, job: PlainJob) -> Ready:
         ready = super()._make_ready(job)
         self.commitments.set_back.discard(job.asked.id)
-        self.commitments.settle(job, self._now)
+        self.commitments.settle(job, self.now)
         return ready
 
     def _run(self, job: PlainJob, now: int) -> Allocation:
@@ -261,7 +261,7 @@ class Heterogeneous(PlainScheduler):
     def ask_again(self, job: JobId) -> None:
         """See Scheduler."""
         super().ask_again(job)
-        self.commitments.settle(self.jobs[job], self._now)
+        self.commitments.settle(self.jobs[job], self.now)
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
         """See Scheduler."""
@@ -282,14 +282,14 @@ class Heterogeneous(PlainScheduler):
 
     def _queue(self, job: PlainJob) -> None:
         super()._queue(job)
-        self.commitments.settle(job, self._now)
-        self.commitments.go_home(job, self._now)
+        self.commitments.settle(job, self.now)
+        self.commitments.go_home(job, self.now)
 
     def count_paired(self, job: JobId, paired: bool) -> None:
         """See Scheduler."""
         super().count_paired(job, paired)
         if job in self.jobs:
-            self.commitments.settle(self.jobs[job], self._now)
+            self.commitments.settle(self.jobs[job], self.now)
 
     def _would_start(self, job: JobId, now: int) -> bool:
         """Return whether it could start on its resource, or on another one that is free; if so, commit it to that."""

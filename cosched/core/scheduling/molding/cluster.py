@@ -55,15 +55,15 @@ class Molding(PlainScheduler):
         if self._past is not None and COUNTED not in kept:
             self._past.add(molded, moldable=isinstance(job.columns, Moldable))
             kept[COUNTED] = True
-            self._have_changed[job.id] = None
+            self.iteration.have_changed[job.id] = None
         if self._settings.sizing is Sizing.NONE:
             molded.keep_to(job.nodes)
         elif self._settings.sizing is Sizing.CIRNE_BERMAN:
             if job.state is QUEUED and CHOSEN not in kept:
-                now = max(self._now, job.submitted)
+                now = max(self.now, job.submitted)
                 self._machine.begin(now, self.free, self._running(now))
                 kept[CHOSEN] = self._machine.earliest_size(job.id)
-                self._have_changed[job.id] = None
+                self.iteration.have_changed[job.id] = None
             molded.keep_to(kept.get(CHOSEN, job.nodes))
         self._machine.change(molded)
 
@@ -87,7 +87,7 @@ class Molding(PlainScheduler):
 
     def _order(self, queued: Iterable[PlainJob]) -> Iterable[PlainJob]:  # noqa: ARG002
         """Short jobs come first, then medium ones, then long ones; who has waited long moves up."""
-        return [self.jobs[job] for job in self._machine.sorted(self._now)]
+        return [self.jobs[job] for job in self._machine.sorted(self.now)]
 
     def _become(self, job: PlainJob, state: JobState) -> None:
         super()._become(job, state)
@@ -115,7 +115,7 @@ class Molding(PlainScheduler):
         if guarantee is not None:
             job, nodes = guarantee
             job.guaranteed = self.jobs[job.id].kept[GUARANTEED] = nodes
-            self._have_changed[job.id] = None
+            self.iteration.have_changed[job.id] = None
         if turn is None:
             return None
         self._last = self.jobs[turn]
