@@ -16,6 +16,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.base import SchedulerBase
 from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.scheduler import ClusterJob
 
 
 class OpenIteration:
@@ -50,11 +51,6 @@ class OpenIteration:
         if self.yielded_at >= since:
             self.yielded_at = now
 
-    def passes_over(self, now: int) -> bool:
-        """Return whether an iteration is due that would pass over jobs, because they have yielded at this instant."""
-        scheduler = self._scheduler
-        return self.yielded_at == now and scheduler.changed and scheduler.passes_over(now)
-
     def reschedule(self) -> None:
         """Run an iteration; an answer that is awaited comes late."""
         self.interrupt()
@@ -88,10 +84,12 @@ class OpenIteration:
         self._scheduler.changed = changed
         self.kept[job] = self._iterations
 
-    def take_up(self, job: JobId, state: JobState) -> None:
+    def take_up(self, job: ClusterJob) -> None:
         """After a restart nobody knows what a ready job has kept from others: if it gives that back, they come next."""
-        if state is JobState.READY:
-            self.kept[job] = NONE
+        if job.state is JobState.READY:
+            self.kept[job.id] = NONE
+        if job.passed_over > self.yielded_at + 1:
+            self.yielded_at = job.passed_over - 1
 
     def missed(self, job: JobId) -> bool:
         """The nodes that were kept for this job are given back. Whether an iteration has run meanwhile."""
@@ -102,7 +100,7 @@ class OpenIteration:
     def take_changed(self) -> Sequence[JobId]:
         """See OpenScheduler: a scheduler notes such jobs in `have_changed`."""
         changed, self.have_changed = self.have_changed, {}
-        return [job for job in changed if job in self._scheduler] if changed else []
+        return [job for job in changed if job in self._scheduler]
 
 
 class Iterating(SchedulerBase, ABC):
@@ -146,7 +144,7 @@ class Iterating(SchedulerBase, ABC):
 
     def next_event(self, now: int) -> int | None:
         """The next instant, if an iteration is due that would pass over jobs, because they have yielded at this one."""
-        return now + 1 if self.iteration.passes_over(now) else None
+        return now + 1 if self.iteration.yielded_at == now and self.changed and self.passes_over(now) else None
 
     def reschedule(self, job: JobId | None = None) -> None:  # noqa: ARG002
         """Run an iteration; an answer that is awaited comes late."""
@@ -158,7 +156,7 @@ class Iterating(SchedulerBase, ABC):
 
     def take_changed(self) -> Sequence[JobId]:
         """See OpenScheduler."""
-        return self.iteration.take_changed()
+        return self.iteration.take_changed() if self.iteration.have_changed else ()
 
     def fits(self, nodes: int) -> bool:
         """Return whether a job of this size can run at all."""

@@ -102,8 +102,7 @@ class PlainScheduler(Iterating):
         self._become(known, job.state)
         if job.state in WITH_NODES:
             self._give(known, nodes)
-        self.iteration.take_up(job.id, job.state)
-        self.iteration.yielded_at = max(self.iteration.yielded_at, job.passed_over - 1)
+        self.iteration.take_up(job)
         self.changed = True
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:  # noqa: ARG002

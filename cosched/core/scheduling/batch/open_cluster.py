@@ -54,7 +54,7 @@ class OpenCluster(Iterating):
         if len(self._job) == len(self._tables.jobs):
             self._renew()
         self._add(job)
-        self.iteration.take_up(job.id, job.state)
+        self.iteration.take_up(job)
 
     def rounded(self, nodes: int) -> int:
         """See Iterating; a partitioned pool gives no other sizes than those of its partitions."""
@@ -292,7 +292,6 @@ class OpenCluster(Iterating):
             self._record["released_at"] = max(int(self._record["released_at"]), job.released)
         if boost:
             self._record["boosted"] = 1
-        self.iteration.yielded_at = max(self.iteration.yielded_at, job.passed_over - 1)
 
     def _block(self, job: ClusterJob) -> int:
         on_flat_pool = self.settings.partitions is None and job.state is not JobState.QUEUED

@@ -53,14 +53,13 @@ class FluidCluster(Iterating):
         row = self._rows.add(job)
         if job.state is not JobState.RUNNING:
             iteration.enqueue(self._rows.state, row)
-        self.iteration.take_up(job.id, job.state)
+        self.iteration.take_up(job)
         if "share" in job.kept:
             promises.take_up(self._rows.state, row, int(job.state))
             share = Share(*job.kept["share"])
             self._started = max(self._started, share.place)
             if job.state is JobState.RUNNING:
                 self._gathering.uses(job.id, job.kept.get(USES, share.nodes))
-        self.iteration.yielded_at = max(self.iteration.yielded_at, job.passed_over - 1)
         self.changed = True
 
     def takes_up(self, job: ClusterJob) -> bool:
