@@ -399,7 +399,8 @@ def test_a_job_that_holds_since_its_peer_was_busy_asks_again_after_a_restart():
     assert decided(a.fail(BUSY)) == [Hold]
     again = known()
     effects = again.core.recover(a.job(), 0, a.now)
-    assert of(effects, AskAgain)
+    assert a.state() is JobState.READY
+    assert not of(effects, AskAgain)  # its scheduler does not know it yet, and is told of a job that is ready
     assert isinstance(called(effects), GetMateJobId)
 
 

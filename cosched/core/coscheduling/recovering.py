@@ -14,7 +14,7 @@ from cosched.core.coscheduling.starts.algorithm1 import Algorithm1
 from cosched.core.coscheduling.starts.gathering import Gathering
 from cosched.core.coscheduling.starts.promises import Promises
 from cosched.core.coscheduling.starts.telling import Telling
-from cosched.core.effects import Effect, SetTimer, Timer, Want
+from cosched.core.effects import AskAgain, Effect, SetTimer, Timer, Want
 from cosched.core.job import WAITING
 
 
@@ -56,7 +56,11 @@ class Recovering:
                 SetTimer(job.id, Timer.SUCCESSOR, max(now, max(lost.until for lost in job.group.lost.values())))
             )
         effects += self.following.recover(job, now)
-        return effects + self.hearing.ask(job, now) if job.hinted else effects
+        return effects + self._ask_after_hint(job, now) if job.hinted else effects
+
+    def _ask_after_hint(self, job: PairedJob, now: int) -> list[Effect]:
+        """The scheduler does not know the job yet: it hears of one that is ready, not of one that asks again."""
+        return [effect for effect in self.hearing.ask(job, now) if type(effect) is not AskAgain]
 
     def _recover_start(self, job: PairedJob, now: int) -> list[Effect]:
         """What was undecided is dropped, what was decided is told again, and a promise waits for its outcome."""

@@ -156,7 +156,7 @@ class Iterating(SchedulerBase, ABC):
 
     def take_changed(self) -> Sequence[JobId]:
         """See OpenScheduler."""
-        return self.iteration.take_changed() if self.iteration.have_changed else ()
+        return self.iteration.take_changed() if self.iteration.have_changed else []
 
     def fits(self, nodes: int) -> bool:
         """Return whether a job of this size can run at all."""
