@@ -330,6 +330,8 @@ class MortalDomain(FirstFit):
             changes += self.core.asking.recover_peer(peer, presence)
         for job in paired:
             changes += self.domain.follow(self.core.recover(job, 0, now), now)
+            if job.state is JobState.READY:
+                machine.ask_again(job.id)  # a scheduler is told of the job only now, as it is
         for job in self.jobs.values():
             if job.state is RUNNING:
                 if job.name not in self.world.launches:

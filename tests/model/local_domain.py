@@ -269,6 +269,8 @@ class LocalDomain:
 
     def _take_up(self, job: PairedJob) -> list[Change]:
         changes = self.policy.follow(self.core.recover(job, self.now, self.now), self.now)
+        if job.state is JobState.READY:
+            self.machine.ask_again(job.id)  # a scheduler is told of the job only now, as it is
         if job.state is JobState.RUNNING and job.id in self.ends:
             self.timers[job.id, Outside.END] = self.ends[job.id]
         elif job.state is JobState.RUNNING:
