@@ -9,14 +9,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+from cosched.validation.schemes import SchemeChoice
 from cosched_sim import Domain, Replay, ReplayConfig
 from cosched_sim.combinations import compared
 from cosched_sim.reports.figures.figure import write_figure
 from cosched_sim.reports.of_comparison import comparison_page
 from cosched_sim.results.output import RunInfo, summary
 from cosched_sim.results.staging import FIGURES
-
-from cosched.validation.schemes import SchemeChoice
 
 DAYS = 6
 SCHEMES = {"intrepid": SchemeChoice.HOLD, "eureka": SchemeChoice.YIELD}

@@ -4,10 +4,10 @@ import gc
 import os
 from pathlib import Path
 
-import cosched_sim  # noqa: F401  (sets the kernels' cache folder before any test imports a kernel)
 import pytest
 from hypothesis import HealthCheck, settings
 
+import cosched_sim  # noqa: F401  (sets the kernels' cache folder before any test imports a kernel)
 from tests import tiers
 
 # Before tests of any folder import them, so that their assertions tell what they have seen.

@@ -2,7 +2,6 @@
 
 from cosched_sim.commands.compile import compile_kernels
 from cosched_sim.warm_up import case
-
 from tests.core.meeting.fast import meet_once
 from tests.sim.federated import played
 

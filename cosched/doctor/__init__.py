@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from cosched_adapters.findings import Finding, guarded
-
 from cosched.doctor.certificates import check_certificates
 from cosched.doctor.coscheduling import check_coscheduling
 from cosched.doctor.manager import check_manager
 from cosched.doctor.peers import check_peers
 from cosched.doctor.service import check_service, running_service
 from cosched.service.configuration import Configuration
+from cosched_adapters.findings import Finding, guarded
 
 Examination = Mapping[str, Sequence[Finding]]
 

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cosched_adapters.findings import SHELL, Finding, ok, problem, section, warning
-from cosched_adapters.permissions import READ, Account
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
@@ -19,6 +17,8 @@ from cosched.service.configuration_sections import Tls
 from cosched.service.preparing import doubtful_identity, wrong_identity
 from cosched.service.wire.revocations import read_revocations
 from cosched.words.errors import InputError
+from cosched_adapters.findings import SHELL, Finding, ok, problem, section, warning
+from cosched_adapters.permissions import READ, Account
 
 FEW_DAYS, SOME_DAYS = 7, 30  # days left: fewer are a problem, fewer are a warning
 _DAY = 86400

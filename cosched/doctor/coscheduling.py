@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cosched_adapters.findings import Finding, ok, section, warning
-
 from cosched.core.settings import Scheme
 from cosched.service.configuration import Configuration
 from cosched.validation.schemes import in_words
+from cosched_adapters.findings import Finding, ok, section, warning
 
 _HERE = section("coscheduling")
 _LEAST_GRACE = 30.0  # seconds: systemd's pause, a start that loads kernels, a busy host

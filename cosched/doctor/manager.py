@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
+from cosched.doctor.service import Running, slots_on_record
+from cosched.installation.extras import SCHEDULER, install_command, missing
+from cosched.service.configuration import Configuration
 from cosched_adapters.findings import Finding, ok, problem, section
 from cosched_adapters.launcher import lacking
 from cosched_adapters.loading import load_manager
 from cosched_adapters.manager import SettingError
-
-from cosched.doctor.service import Running, slots_on_record
-from cosched.installation.extras import SCHEDULER, install_command, missing
-from cosched.service.configuration import Configuration
 
 
 async def check_manager(configuration: Configuration, service: Running) -> list[Finding]:

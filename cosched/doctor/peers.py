@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from cosched_adapters.findings import SHELL, Finding, ok, problem, section, warning
-
 from cosched.core.protocol import GetMateStatus
 from cosched.doctor.remedies import Ends, remedy
 from cosched.service.configuration import Configuration
@@ -19,6 +17,7 @@ from cosched.service.wire.tls import PeerCredentials
 from cosched.service.wire.tls_files import TlsFiles
 from cosched.v1.cluster_pb2 import PEER_STATE_REACHABLE, PEER_STATE_REFUSED
 from cosched.words.errors import InputError
+from cosched_adapters.findings import SHELL, Finding, ok, problem, section, warning
 
 if TYPE_CHECKING:
     from cosched.client import Domain

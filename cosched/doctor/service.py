@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cosched_adapters.findings import SHELL, Finding, guarded, ok, problem, section, warning
-from cosched_adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
-
 from cosched.doctor.unit import Unit, as_user, unit_of
 from cosched.service.configuration import Configuration
 from cosched.service.configuration_sections import DomainSection
@@ -22,6 +19,8 @@ from cosched.service.preparing import addresses, check_address
 from cosched.sockets.accepting import user_of
 from cosched.validation.addresses import parse_address
 from cosched.words.errors import InputError
+from cosched_adapters.findings import SHELL, Finding, guarded, ok, problem, section, warning
+from cosched_adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
 
 if TYPE_CHECKING:
     from cosched.client import Domain

@@ -8,9 +8,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from cosched_adapters.permissions import Account
-
 from cosched.words.errors import InputError
+from cosched_adapters.permissions import Account
 
 _PROPERTIES = ("LoadState", "ActiveState", "UnitFileState", "User", "ExecMainStatus", "ExecStart")
 _PATIENCE = 10.0  # seconds

@@ -8,8 +8,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Self
 
-from cosched_adapters.loading import load_batch_system
-from cosched_adapters.manager import SettingError
 from pydantic import Field, ValidationError, model_validator
 
 from cosched.core.coscheduling.owners import Owners
@@ -34,6 +32,8 @@ from cosched.validation.schemes import NO_BOUND, SchemeChoice
 from cosched.validation.toml import read_toml
 from cosched.validation.types import Settings
 from cosched.words.errors import InputError
+from cosched_adapters.loading import load_batch_system
+from cosched_adapters.manager import SettingError
 
 PAPERS_RULES: Mapping[str, Any] = {
     "peer_grace": 0, "on_mate_unknown": OnMateUnknown.START, "slot_share": Decimal(NO_SLOT_BOUND),

@@ -12,8 +12,6 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from cosched_adapters.loading import load_batch_system
-from cosched_adapters.local.settings import NAMES
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from cosched.core.settings import MAX_INTERVAL, OnMateUnknown
@@ -27,6 +25,8 @@ from cosched.validation.sections import CoschedulingFields
 from cosched.validation.text import shown
 from cosched.validation.types import DomainName, ExactSeconds, MateBudgetShare, Number, Seconds, Settings, Whole
 from cosched.words.file_errors import reason_of, why_not_run
+from cosched_adapters.loading import load_batch_system
+from cosched_adapters.local.settings import NAMES
 
 DAY = 86400
 RESIZING = ("resize_patience", "on_resize_ignored")  # keys of [manager] for schedulers that resize running jobs

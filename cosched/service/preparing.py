@@ -11,12 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from cosched_adapters.batch_system import BatchSystem
-from cosched_adapters.launcher import lacking
-from cosched_adapters.loading import ResourceManager, load_manager
-from cosched_adapters.manager import ManagerError, SettingError
-from cosched_adapters.replay.settings import SCHEDULER
-
 from cosched.installation.extras import PAGE, need
 from cosched.planning.catalogue import Catalogue, read_catalogue, sources_of
 from cosched.planning.information.domains import DOMAINS
@@ -24,6 +18,11 @@ from cosched.service.configuration import Configuration
 from cosched.service.wire.tls_files import TlsFiles
 from cosched.validation.addresses import parse_address
 from cosched.words.errors import InputError
+from cosched_adapters.batch_system import BatchSystem
+from cosched_adapters.launcher import lacking
+from cosched_adapters.loading import ResourceManager, load_manager
+from cosched_adapters.manager import ManagerError, SettingError
+from cosched_adapters.replay.settings import SCHEDULER
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,6 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from cosched_adapters.batch_system import BatchSystem
-from cosched_adapters.loading import ResourceManager
 from google.protobuf.duration_pb2 import Duration
 from grpc_health.v1 import health_pb2
 
@@ -85,6 +83,8 @@ from cosched.v1.coscheduling_pb2 import (
     Presence,
     TellPresenceRequest,
 )
+from cosched_adapters.batch_system import BatchSystem
+from cosched_adapters.loading import ResourceManager
 
 ASK_AGAIN = 1.0  # seconds between attempts to reach a peer that does not answer
 FIRST_BEAT = 2  # seconds

@@ -6,14 +6,13 @@ import logging
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from cosched_adapters.manager import ManagerError
-from cosched_adapters.programs import Programs
-
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.story import tells_of_common_start
 from cosched.service.domain.watching import Watchers
 from cosched.service.manager.launches import known_mates
 from cosched.service.store import EventRecord, JobRecord
+from cosched_adapters.manager import ManagerError
+from cosched_adapters.programs import Programs
 
 _LOG = logging.getLogger(__name__)
 

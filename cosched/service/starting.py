@@ -8,12 +8,11 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from cosched_adapters.loading import ResourceManager
-from cosched_adapters.manager import ManagerError, UnavailableError
-
 from cosched.core.protocol import Domain
 from cosched.service import systemd
 from cosched.service.store.errors import StoreError
+from cosched_adapters.loading import ResourceManager
+from cosched_adapters.manager import ManagerError, UnavailableError
 
 STAND_BY = 3.0  # seconds between two looks at where the manager runs
 ASK_AGAIN = 1.0  # seconds between attempts to reach a resource manager that does not answer

@@ -11,7 +11,6 @@ from cosched_adapters.launcher import JobSpec
 from cosched_adapters.local.manager import LocalManager, create
 from cosched_adapters.local.record import Record, read
 from cosched_adapters.manager import Ended, Report, Started
-
 from tests.waiting import until
 
 PATIENCE = 120.0  # seconds; a safety net, not a measure

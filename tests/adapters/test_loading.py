@@ -7,6 +7,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.launcher import Launcher
 from cosched_adapters.loading import load_manager
 from cosched_adapters.local.manager import LocalManager, create

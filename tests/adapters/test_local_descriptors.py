@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from cosched.host import descriptors
 from cosched_adapters.launcher import JobSpec, NoRoomError
 from cosched_adapters.local import follow
 from cosched_adapters.manager import End
-
-from cosched.host import descriptors
 from tests.adapters.machine import Machine, machine
 from tests.waiting import until
 

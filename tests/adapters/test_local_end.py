@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 
 import pytest
-from cosched_adapters.manager import End, ManagerError, UnknownJobError
 
+from cosched_adapters.manager import End, ManagerError, UnknownJobError
 from tests.adapters.machine import lives, machine
 from tests.waiting import until
 

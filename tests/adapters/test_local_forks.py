@@ -7,9 +7,9 @@ import signal
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.local import files
 from cosched_adapters.manager import End
-
 from tests.adapters.machine import children, fork_server, lives, machine
 from tests.waiting import until
 

@@ -7,10 +7,10 @@ import logging
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.local.limits import CpuLimits, niceness
 from cosched_adapters.local.manager import create
 from cosched_adapters.manager import End, SettingError
-
 from tests.adapters.conftest import place  # noqa: F401
 from tests.adapters.machine import machine
 from tests.waiting import until

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from cosched_adapters.launcher import JobSpec, SpecError
 from cosched_adapters.local import process
 from cosched_adapters.manager import End, Ended, ManagerError, SettingError
-
 from tests.adapters.machine import Machine, machine
 from tests.small_disk import mounted
 from tests.waiting import until

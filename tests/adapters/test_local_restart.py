@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.local import record
 from cosched_adapters.local.jobfile import JobFile
 from cosched_adapters.local.process import ForkServer
@@ -22,7 +23,6 @@ from cosched_adapters.local.record import Record
 from cosched_adapters.local.recovery import recover
 from cosched_adapters.local.spool import Spool
 from cosched_adapters.manager import End, Ended, ManagerError, Started
-
 from tests.adapters.machine import Machine, children, fork_server, lives, machine, ours
 from tests.waiting import until
 

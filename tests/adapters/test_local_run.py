@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from cosched_adapters.manager import End, Started
 
+from cosched_adapters.manager import End, Started
 from tests.adapters.machine import machine
 
 SHOW = "import json, os, sys; print(json.dumps([dict(os.environ), os.getcwd(), os.getsid(0) == os.getpid(), sys.argv]))"

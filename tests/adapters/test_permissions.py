@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from cosched_adapters.profile import FOREVER, LICENCES, Asks, Opening, Profile
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from cosched_adapters.profile import FOREVER, LICENCES, Asks, Opening, Profile
 
 NODES = [f"n{number}" for number in range(4)]
 NOW = 5

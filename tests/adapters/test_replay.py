@@ -5,13 +5,13 @@ import time
 from datetime import UTC, datetime
 
 import pytest
+
+from cosched.core.protocol import named_mate
 from cosched_adapters.launcher import JobSpec, SpecError
 from cosched_adapters.loading import load_manager
 from cosched_adapters.manager import End, ManagerError, SettingError, UnknownJobError
 from cosched_adapters.replay.manager import ReplayManager
 from cosched_adapters.replay.time import ScaledTime, SharedTime
-
-from cosched.core.protocol import named_mate
 from tests.waiting import PATIENCE
 
 TRACE = "job_id,submit,run,nodes,requested\nx,5,20,2,30\ny,0,10,1,5\nz,9,10,99,10\n"

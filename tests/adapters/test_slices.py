@@ -14,6 +14,14 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+
+from cosched.core.job import JobState
+from cosched.core.protocol import named_mate
+from cosched.service.manager.launches import Launches
+from cosched.service.manager.offers import Offers
+from cosched.service.manager.runner import Runner
+from cosched.service.peers.linking import Coupled
+from cosched.service.tasks import Tasks
 from cosched_adapters import slices
 from cosched_adapters.batch_system import Known
 from cosched_adapters.manager import End, Ended, ManagerError, Started
@@ -25,14 +33,6 @@ from cosched_adapters.programs import Failure
 from cosched_adapters.slurm.calls import Slurm
 from cosched_adapters.slurm.manager import SlurmManager
 from cosched_adapters.slurm.settings import read_settings as slurm_settings
-
-from cosched.core.job import JobState
-from cosched.core.protocol import named_mate
-from cosched.service.manager.launches import Launches
-from cosched.service.manager.offers import Offers
-from cosched.service.manager.runner import Runner
-from cosched.service.peers.linking import Coupled
-from cosched.service.tasks import Tasks
 
 RECORDED = Path(__file__).parent
 JOBS, ALL = 100, 98  # others have their turn a little less often

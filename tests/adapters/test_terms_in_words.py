@@ -1,11 +1,11 @@
 """What a job does when others end, as words of Slurm's comments and PBS's resources."""
 
 import pytest
-from cosched_adapters import mate_fields as pbs
-from cosched_adapters.slurm import comments as slurm
 
 from cosched.core.protocol import Terms, Window, named_group, named_mate
 from cosched.core.settings import OnMemberRequeued
+from cosched_adapters import mate_fields as pbs
+from cosched_adapters.slurm import comments as slurm
 
 PAIR, GROUP = named_mate("eureka", mate="17"), named_group("run7", ("eureka", "mira"))
 TERMS = [

@@ -16,13 +16,9 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 
-import cosched_sim  # noqa: F401  (sets the kernels' cache folder)
 import numpy as np
-from cosched_sim.domain_setup import DomainSetup
-from cosched_sim.engine import Engine
-from cosched_sim.replaying import NO_PAIRS
-from cosched_sim.warm_up import run_all_kernels, run_meeting_kernels
 
+import cosched_sim  # noqa: F401  (sets the kernels' cache folder)
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
@@ -31,6 +27,10 @@ from cosched.workload.generate import generate
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing, pairs_by_fraction, pairs_by_window
 from cosched.workload.traces import clean, machine_nodes, read_trace, write_swf
+from cosched_sim.domain_setup import DomainSetup
+from cosched_sim.engine import Engine
+from cosched_sim.replaying import NO_PAIRS
+from cosched_sim.warm_up import run_all_kernels, run_meeting_kernels
 from deploy.slurm.lab.programs import missing_programs
 from tests.bench.machine_code import CLoop
 

@@ -9,9 +9,9 @@ import statistics
 import time
 from dataclasses import replace
 
-import cosched_sim  # noqa: F401  (sets the kernels' cache folder)
 import numpy as np
 
+import cosched_sim  # noqa: F401  (sets the kernels' cache folder)
 from cosched.core.scheduling.fluid.machine import FluidJobs, FluidTrace
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
 from cosched.workload.jobs import Workload

@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 import cosched_sim  # noqa: F401  (sets the kernels' cache folder)
-
 from tests.service.page_world import PageSide, coupled, filled
 
 PAGES = ("/", "/jobs", "/jobs?sort=start", "/nodes", "/history", "/jobs/10")

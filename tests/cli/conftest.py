@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from cosched_sim.warm_up import run_all_kernels
 
 CONSOLE_SCRIPT = Path(sys.executable).with_name("cosched")

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cosched_sim.flags import parse_domain, replay_settings
 
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
 from cosched.core.settings import OnMemberLost, OnMemberRequeued
@@ -15,6 +14,7 @@ from cosched.schedulers.molding import MoldingKeys
 from cosched.validation.schemes import SchemeChoice
 from cosched.words.errors import InputError
 from cosched.workload.log_options import LogOptions
+from cosched_sim.flags import parse_domain, replay_settings
 
 NONE = {
     "pairs": None,

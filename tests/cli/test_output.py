@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from cosched.schedulers.batch import BATCH
+from cosched.schedulers.kind import SchedulerKind
+from cosched.validation.types import Number, Settings
 from cosched_sim import Domain, replay
 from cosched_sim.reports import of_replay
 from cosched_sim.results import output
 from cosched_sim.results.output import RunInfo, summary, write_run
 from cosched_sim.results.staging import staged
-
-from cosched.schedulers.batch import BATCH
-from cosched.schedulers.kind import SchedulerKind
-from cosched.validation.types import Number, Settings
 from tests.cli.conftest import tree
 
 INFO = RunInfo("a test", 5, time.perf_counter())

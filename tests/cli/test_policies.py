@@ -3,11 +3,11 @@
 import random
 from importlib.metadata import EntryPoint
 
-import cosched_sim as sim
 import pytest
-from cosched_sim.configuration import Domain
 
+import cosched_sim as sim
 from cosched.validation import policies
+from cosched_sim.configuration import Domain
 from tests.cli.conftest import swf
 
 EXPRESSION = "wait / requested"

@@ -5,8 +5,8 @@ import json
 import re
 
 import pytest
-from cosched_sim import Domain, replay
 
+from cosched_sim import Domain, replay
 from tests.cli.conftest import hourly, swf, tree
 
 WINDOW = ("--pair-window", "2m")

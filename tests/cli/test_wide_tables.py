@@ -3,10 +3,10 @@
 import io
 
 import pytest
-from cosched_sim.commands.tables import new_table
 from rich.console import Console
 
 from cosched.cli.output.wide_tables import fitted
+from cosched_sim.commands.tables import new_table
 
 NUMBERS = [f"{number:,} ± 1,234.5 min" for number in range(10_000, 10_008)]
 

@@ -6,12 +6,12 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from cosched_adapters.hook_socket import HookSocket
 
 from cosched.client import defaults
 from cosched.client.connection import Tls, of_domain, server_address
 from cosched.service.listeners.local_socket import listen_at
 from cosched.sockets.domain_sockets import private_folder
+from cosched_adapters.hook_socket import HookSocket
 from tests.service.test_local_socket import listening
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"

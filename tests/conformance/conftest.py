@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from cosched_adapters import watch
-from cosched_adapters.pbs import held_nodes, hook_server, manager
 
 from cosched.conformance.adapters.conftest import world
+from cosched_adapters import watch
+from cosched_adapters.pbs import held_nodes, hook_server, manager
 from deploy.gridengine.lab import is_installed as is_gridengine_installed
 from deploy.pbs.lab import is_installed
 from deploy.slurm.lab.programs import missing_programs

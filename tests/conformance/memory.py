@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
+from cosched.core.protocol import Named
 from cosched_adapters.batch_system import (
     Appeared,
     BatchReport,
@@ -21,8 +22,6 @@ from cosched_adapters.batch_system import (
     Withdrawn,
 )
 from cosched_adapters.manager import End, Ended, Started, UnknownJobError
-
-from cosched.core.protocol import Named
 
 SECOND = 1_000_000_000  # nanoseconds
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cosched_adapters.programs import Failure
 
+from cosched_adapters.programs import Failure
 from tests.adapters.pbs.hook_events import Hook
 from tests.adapters.pbs.hook_events import Job as Told
 

@@ -7,6 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from cosched.conformance.adapters.reporting import until
+from cosched.conformance.adapters.worlds import NODES, Others, World, named
 from cosched_adapters.batch_system import BatchSystem
 from cosched_adapters.gridengine.manager import GridEngineManager
 from cosched_adapters.gridengine.settings import read_settings as read_gridengine_settings
@@ -17,9 +19,6 @@ from cosched_adapters.pbs.settings import read_settings as read_pbs_settings
 from cosched_adapters.slurm.comments import ADOPTABLE, word
 from cosched_adapters.slurm.manager import SlurmManager
 from cosched_adapters.slurm.settings import read_settings as read_slurm_settings
-
-from cosched.conformance.adapters.reporting import until
-from cosched.conformance.adapters.worlds import NODES, Others, World, named
 from deploy.gridengine.lab import GridEngineCluster, install_prolog
 from deploy.pbs.lab import PbsCluster, install_hook
 from deploy.slurm.lab import clear

@@ -6,10 +6,6 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 import numpy as np
-from cosched_sim.domain_setup import DomainSetup
-from cosched_sim.engine import Engine
-from cosched_sim.script import ScriptedEvent
-from cosched_sim.what_if import WhatIf
 
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.job import JobState
@@ -19,6 +15,10 @@ from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
+from cosched_sim.domain_setup import DomainSetup
+from cosched_sim.engine import Engine
+from cosched_sim.script import ScriptedEvent
+from cosched_sim.what_if import WhatIf
 
 Jobs = dict[str, tuple[int, ...]]  # name -> (submit, run, nodes) or (submit, run, nodes, requested)
 

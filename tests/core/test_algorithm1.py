@@ -4,7 +4,6 @@
 """
 
 import pytest
-from cosched_sim.script import Action, ScriptedEvent
 
 from cosched.core.effects import Call, Hold, Start, Yield
 from cosched.core.events import ReleaseDue
@@ -23,6 +22,7 @@ from cosched.core.protocol import (
     TryStartMate,
 )
 from cosched.core.settings import Scheme
+from cosched_sim.script import Action, ScriptedEvent
 
 from .driver import MATE_IS_K, NO, YES, DomainA, called, decided, of, told
 from .replays import Replay

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 import pytest
+
+from cosched.core.scheduling.primitives.tables import SLACK
 from cosched_sim.engine import Engine
 from cosched_sim.script import Action, ScriptedEvent
 from cosched_sim.what_if import WhatIf
-
-from cosched.core.scheduling.primitives.tables import SLACK
 from tests.reference import RefDomain, RefJob
 from tests.sim.exact import pairing_of, setup_of
 

@@ -1,10 +1,10 @@
 """Dialogues that a person can read, compared with what happens now (golden.py says how to write them again)."""
 
 import pytest
-from cosched_sim.script import Action, ScriptedEvent
 
 from cosched.core.events import MayBeEarlier
 from cosched.core.settings import Scheme
+from cosched_sim.script import Action, ScriptedEvent
 
 from . import dialogue, golden
 from .crossing import Crossing

@@ -6,75 +6,33 @@ applies; a service that stops says goodbye, and its peers wait; a busy peer (RES
 
 import pytest
 
-from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.peers import MAX_ABSENCE
 from cosched.core.effects import AskAgain, Call, Hold, Reschedule, SetTimer, Start, Timer, Yield
 from cosched.core.events import (
-    Answered,
-    CallFailed,
     GraceOver,
-    PatienceOver,
     PeerAway,
     PeerLeaves,
     PeerThere,
-    Ready,
     ReleaseDue,
     RetryDue,
-    Submitted,
 )
 from cosched.core.job import JobState
 from cosched.core.protocol import (
-    FOREVER,
-    Failure,
-    Found,
     GetMateJobId,
-    GetMember,
-    MateJobId,
     MateStarted,
-    MateStatus,
     MateTried,
-    ProposeGroupStart,
-    SettleGroupStart,
     StartJob,
     Status,
     TryStartMate,
-    named_group,
 )
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 
+from .absence import BUSY, GONE, GRACE, LATE, SLOW, asking, known, waiting
 from .driver import MATE_IS_K, NO, YES, DomainA, called, decided, detail, of, timer, told
 
-GRACE = 120
-GONE, LATE, BUSY, SLOW = Failure.UNREACHABLE, Failure.TIMEOUT, Failure.BUSY, Failure.SLOW
 SCHEMES = [(Scheme.HOLD, Hold), (Scheme.YIELD, Yield)]
 CHOICES = [(OnUnreachable.START, Start), (OnUnreachable.HOLD, Hold), (OnUnreachable.YIELD, Yield)]
 ORDERS = [(TryStartMate, MateTried(YES)), (StartJob, MateStarted(YES))]
-
-
-def known(**settings: object) -> DomainA:
-    """Domain A, whose peer B has been there."""
-    a = DomainA(**{"peer_grace": GRACE, **settings})
-    a.feed(PeerThere("B"))
-    return a
-
-
-def asking(kind: type, **settings: object) -> DomainA:
-    """The same, and job j awaits the answer to a call of this kind."""
-    a = known(**settings)
-    if kind is GetMateJobId:
-        a.ready()
-    else:
-        a.run_job(Status.QUEUING if kind is TryStartMate else Status.HOLDING, generation=1)
-    assert type(a.awaited()) is kind
-    return a
-
-
-def waiting(scheme: Scheme = Scheme.HOLD, **settings: object) -> DomainA:
-    """The same; B gave no answer at 10 s, and job j holds or has yielded since."""
-    a = asking(GetMateJobId, scheme=scheme, **settings)
-    a.now = 10
-    a.fail(GONE)
-    return a
 
 
 # Before the grace is over
@@ -370,53 +328,3 @@ def test_a_busy_peer_is_there():
     a.ready("i")
     a.fail(GONE, "i")
     assert AskAgain("i") in a.fail(BUSY, "j")
-
-
-# Nobody holds on because an answer was missed, though the peer is there
-
-
-def of_group(**settings: object) -> tuple[DomainA, GetMember, GetMember]:
-    """Domain A, whose job j of a group asks B and C; what it asks them."""
-    a = known(**settings)
-    a.feed(Submitted("j", named_group("g", ("B", "C"))))
-    a.feed(Ready("j", Allocation(4), FOREVER))
-    return a, *(a.job().group.asked[peer] for peer in "BC")
-
-
-def test_a_peer_that_is_back_before_the_others_have_answered_is_asked_again():
-    a, of_b, of_c = of_group(on_peer_unreachable=OnUnreachable.HOLD)
-    a.feed(CallFailed("j", of_b, GONE, "B"))
-    a.feed(PeerThere("B"))
-    effects = a.feed(Answered("j", of_c, MateJobId(Found.UNSUBMITTED, None), "C"))
-    assert decided(effects) == [Hold]
-    a.now = timer(effects, Timer.RETRY)
-    assert [call.peer for call in of(a.feed(RetryDue("j")), Call)] == ["B", "C"]
-
-
-def test_a_job_that_holds_since_its_peer_was_busy_asks_again_after_a_restart():
-    a = asking(GetMateJobId)
-    a.now = a.core.settings.peer_patience
-    assert decided(a.fail(BUSY)) == [Hold]
-    again = known()
-    effects = again.core.recover(a.job(), 0, a.now)
-    assert a.state() is JobState.READY
-    assert not of(effects, AskAgain)  # its scheduler does not know it yet, and is told of a job that is ready
-    assert isinstance(called(effects), GetMateJobId)
-
-
-@pytest.mark.parametrize(
-    "events",
-    [[RetryDue("j")], [PeerAway("B"), PeerThere("B")], [PatienceOver("j")]],
-    ids=["time to ask again", "the peer is back", "patience is over"],
-)
-def test_a_job_that_may_not_ask_since_it_is_booked_asks_when_that_is_over(events):
-    a, of_b, of_c = of_group()
-    a.feed(Answered("j", of_c, MateJobId(Found.MATE, "k"), "C"))
-    a.feed(Answered("j", a.job().group.asked["C"], MateStatus(Status.QUEUING, 0, None), "C"))
-    a.now = a.core.settings.peer_patience
-    assert decided(a.feed(CallFailed("j", of_b, BUSY, "B"))) == [Hold]
-    a.ask(ProposeGroupStart("C/k/1", "j", "k", 0, 60), "C")
-    assert [of(a.feed(event), Call) for event in events] == [[] for _ in events]
-    effects = a.ask(SettleGroupStart("C/k/1", "j", "k", start=False), "C")
-    assert [call.peer for call in of(effects, Call)] == ["B", "C"]
-    assert a.state() is JobState.READY

@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-from cosched_adapters.local.settings import NAMES, LocalSettings
-
 from cosched.service.configuration_sections import (
     Account,
     Coscheduling,
@@ -17,6 +15,7 @@ from cosched.service.configuration_sections import (
     Tls,
 )
 from cosched.validation.sections import CoschedulingFields
+from cosched_adapters.local.settings import NAMES, LocalSettings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 

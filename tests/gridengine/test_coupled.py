@@ -11,13 +11,14 @@ import pytest
 from deploy.gridengine.lab import is_installed
 from deploy.pbs.lab import CoupledLab
 from deploy.slurm.lab.programs import missing_programs
-from tests.live.workloads import SCHEMES, Work, contended
+from tests.live.workloads import SCHEMES, Work
 from tests.pbs.coupled import Coupled
 from tests.slurm.cosched_hooks import check_for_compiler
 
 NODES, LARGE = 4, 3
 HOLD = {"release_interval": 0, "max_held_fraction": 1, "max_yields": 0, "try_patience": 5, "poll_interval": 1}
 PAIRS, ALONE = 10, 4
+P = Work("p", LARGE, 0.5)
 
 
 @pytest.fixture(scope="module", params=["local", pytest.param("slurm", marks=pytest.mark.soak)])
@@ -41,14 +42,8 @@ def coupled(running: Coupled) -> Iterator[Coupled]:
     running.check_nothing_is_left()
 
 
-def start_together(coupled: Coupled, *, reverse: bool) -> None:
-    domains = tuple(coupled.lab)[:: -1 if reverse else 1]
-    ids = {domain.name: [coupled.submit(domain, Work("p", LARGE, 0.5))] for domain in domains}
-    coupled.check_started_together(*(ids[domain.name] for domain in coupled.lab))
-
-
 def test_a_pair_starts_together(coupled: Coupled) -> None:
-    start_together(coupled, reverse=False)
+    coupled.check_pair(P, reverse=False)
 
 
 @pytest.mark.soak
@@ -58,16 +53,11 @@ def test_a_pair_starts_together_under_each_scheme_whichever_is_submitted_first(
 ) -> None:
     coupled.lab.serve(schemes, **HOLD)
     for reverse in (False, True):
-        start_together(coupled, reverse=reverse)
+        coupled.check_pair(P, reverse=reverse)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
 def test_under_contention_every_pair_starts_together(coupled: Coupled, schemes: tuple[str, str]) -> None:
     coupled.lab.serve(schemes, **HOLD | {"release_interval": 3, "max_held_fraction": 0.75, "backoff": 1})
-    outcome = coupled.run(contended(20110913, PAIRS, ALONE, most_nodes=2))
-    assert set(outcome.runs.values()) == {1}
-    assert len(outcome.runs) == 2 * (PAIRS + ALONE)
-    assert len(outcome.whys) == len(outcome.times) == PAIRS
-    assert outcome.alone() == {}
-    print(f"{'-'.join(schemes)}: starts at most {1000 * max(outcome.skews()):.0f} ms apart")
+    coupled.check_contention(PAIRS, ALONE)

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
-from cosched_adapters.batch_system import Refused
-from cosched_adapters.manager import End, Ended
 
 from cosched.conformance.adapters.reporting import until
 from cosched.conformance.adapters.worlds import becomes, serving
 from cosched.core.protocol import MateProblem, named_mate
+from cosched_adapters.batch_system import Refused
+from cosched_adapters.manager import End, Ended
 from deploy.gridengine.lab import is_installed
 from tests.conformance.worlds import GridEngineSite, RealGridEngine
 

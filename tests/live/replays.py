@@ -7,13 +7,12 @@ from contextlib import AsyncExitStack, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from cosched.service.configuration import read_configuration
+from cosched.service.service import Service
 from cosched_sim.federation.live_player import LivePlayer
 from cosched_sim.live.local_process import toml
 from cosched_sim.live.replaying import LiveReplay
 from cosched_sim.replaying import Replay
-
-from cosched.service.configuration import read_configuration
-from cosched.service.service import Service
 
 
 class Loop:

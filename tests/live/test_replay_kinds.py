@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cosched_sim.configuration import Domain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cosched_sim.configuration import Domain
 from tests.live.test_replay_small import UNITS, check, domains, drawn, some_cases, threaded
 from tests.tiers import soaked
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cosched_sim.configuration import Domain, ReplayConfig
-from cosched_sim.live.replaying import LiveReplay
 
 from cosched.validation.schemes import SchemeChoice
 from cosched.workload.generate import generate
 from cosched.workload.jobs import Workload
 from cosched.workload.traces import clean, machine_nodes, read_trace, write_swf
+from cosched_sim.configuration import Domain, ReplayConfig
+from cosched_sim.live.replaying import LiveReplay
 from tests.live.replays import assert_equal
 from tests.live.services import COMMAND, PATIENCE, wait_until
 

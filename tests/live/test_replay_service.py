@@ -4,13 +4,13 @@ from contextlib import closing
 
 import grpc
 import pytest
-from cosched_adapters.replay.time import SharedTime
 
 from cosched.service.replay.api import ReplayApi
 from cosched.service.wire.callers import plaintext_callers
 from cosched.v1 import replay_pb2 as wire
 from cosched.v1.replay_pb2_grpc import ReplayServiceStub, add_ReplayServiceServicer_to_server
 from cosched.words.error_details import error_info
+from cosched_adapters.replay.time import SharedTime
 from tests.live.replays import Loop
 from tests.live.services import free_port
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cosched_sim.configuration import Domain, ReplayConfig
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cosched.words.errors import InputError
 from cosched.workload.jobs import Workload
+from cosched_sim.configuration import Domain, ReplayConfig
 from tests.live.replays import Loop, ThreadedReplay, assert_equal
 from tests.sim.exact import EXPRESSION
 from tests.tiers import soaked

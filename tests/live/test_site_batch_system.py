@@ -6,7 +6,6 @@ from pathlib import Path
 
 import grpc
 import pytest
-from cosched_adapters.loading import load_batch_system
 
 from cosched.service.configuration import read_configuration
 from cosched.service.preparing import prepare
@@ -14,6 +13,7 @@ from cosched.v1.domain_pb2 import SubmitJobRequest
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from cosched.v1.job_pb2 import MateName
 from cosched.words.errors import InputError
+from cosched_adapters.loading import load_batch_system
 from tests.live.services import COMMAND, free_port, toml, wait_until
 
 MOON = '''

@@ -11,7 +11,7 @@ from deploy.lab.waiting import wait_for
 from deploy.pbs.lab import CoupledLab, Domain
 from deploy.pbs.lab.coupled import Pbs
 from tests.live.coupled import INTERVAL, PATIENCE, CoupledWork, unended
-from tests.live.workloads import Outcome, Work
+from tests.live.workloads import Outcome, Work, contended
 
 NOTING = "echo ${{PBS_JOBID%%.*}}$SLURM_JOB_ID$COSCHED_JOB_ID {name} $(date +%s.%N) >> {notes}; sleep {seconds}"
 AGAIN = "its mate started before it: desynchronised"  # why a job starts whose mates run
@@ -43,6 +43,21 @@ class Coupled(CoupledWork[Domain]):
     def until(self, condition: Callable[[], _T], what: str) -> _T:
         """See the class above."""
         return wait_for(condition, what, PATIENCE, [domain.service.log for domain in self.lab], INTERVAL)
+
+    def check_pair(self, work: Work, *, reverse: bool) -> None:
+        """The jobs of a pair start together; `reverse`: the last domain's is submitted first."""
+        domains = tuple(self.lab)[:: -1 if reverse else 1]
+        ids = {domain.name: [self.submit(domain, work)] for domain in domains}
+        self.check_started_together(*(ids[domain.name] for domain in self.lab))
+
+    def check_contention(self, pairs: int, alone: int) -> None:
+        """All jobs of a workload run once, its pairs together; print how far apart they start."""
+        outcome = self.run(contended(20110913, pairs, alone, most_nodes=2))
+        assert set(outcome.runs.values()) == {1}
+        assert len(outcome.runs) == 2 * (pairs + alone)
+        assert len(outcome.whys) == len(outcome.times) == pairs
+        assert outcome.alone() == {}
+        print(f"starts at most {1000 * max(outcome.skews()):.0f} ms apart")
 
     def check_that_jobs_ran_once(self, found: Outcome) -> None:
         """But for those that PBS was starting as its server was killed: it runs them again, and the record says so.

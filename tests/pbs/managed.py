@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
+from cosched.conformance.adapters.reporting import PATIENCE, Reporting
 from cosched_adapters.pbs.manager import PbsManager
 from cosched_adapters.pbs.settings import read_settings
-
-from cosched.conformance.adapters.reporting import PATIENCE, Reporting
 from deploy.pbs.lab import PbsCluster
 
 _T = TypeVar("_T")

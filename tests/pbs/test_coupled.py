@@ -10,7 +10,7 @@ import pytest
 
 from deploy.pbs.lab import CoupledLab
 from tests.live.coupled import known, story
-from tests.live.workloads import SCHEMES, Work, contended
+from tests.live.workloads import SCHEMES, Work
 from tests.pbs.coupled import Coupled
 from tests.slurm.cosched_hooks import check_for_compiler
 
@@ -43,9 +43,8 @@ def coupled(running: Coupled) -> Iterator[Coupled]:
 @pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
 def test_a_pair_starts_together_whichever_is_ready_first(coupled: Coupled, schemes: tuple[str, str]) -> None:
     coupled.lab.serve(schemes, **HOLD)
-    for domains in (tuple(coupled.lab), tuple(coupled.lab)[::-1]):
-        ids = {domain.name: [coupled.submit(domain, P)] for domain in domains}
-        coupled.check_started_together(*(ids[domain.name] for domain in coupled.lab))
+    for reverse in (False, True):
+        coupled.check_pair(P, reverse=reverse)
 
 
 def test_a_deadlock_lasts_without_a_release_timer_and_is_broken_by_one(coupled: Coupled) -> None:
@@ -67,9 +66,4 @@ def test_a_deadlock_lasts_without_a_release_timer_and_is_broken_by_one(coupled: 
 @pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
 def test_under_contention_every_pair_starts_together(coupled: Coupled, schemes: tuple[str, str]) -> None:
     coupled.lab.serve(schemes, release_interval=3, max_held_fraction=0.75, backoff=1)
-    outcome = coupled.run(contended(20110913, PAIRS, ALONE, most_nodes=2))
-    assert set(outcome.runs.values()) == {1}
-    assert len(outcome.runs) == 2 * (PAIRS + ALONE)
-    assert len(outcome.whys) == len(outcome.times) == PAIRS
-    assert outcome.alone() == {}
-    print(f"{'-'.join(schemes)}: starts at most {1000 * max(outcome.skews()):.0f} ms apart")
+    coupled.check_contention(PAIRS, ALONE)

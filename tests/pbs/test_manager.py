@@ -6,10 +6,10 @@ import shlex
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+
 from cosched_adapters.findings import Finding, Grade
 from cosched_adapters.pbs.doctor import check_preemption
 from cosched_adapters.permissions import Account
-
 from deploy.pbs.lab import PbsCluster, install_hook
 from tests.pbs.managed import Managed
 

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.findings import Grade
 from cosched_adapters.pbs.manager import PbsManager
 from cosched_adapters.pbs.settings import read_settings
 from cosched_adapters.permissions import Account
-
 from deploy.pbs.lab import PbsCluster
 
 pytestmark = pytest.mark.soak

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from cosched_adapters.batch_system import LoneJob
 
 from cosched.core.events import Asked
 from cosched.core.job import JobState
@@ -15,6 +14,7 @@ from cosched.core.protocol import Found, GetMateJobId, GetMember, MateJobId, Mat
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.manager.queues import BatchQueue
 from cosched.service.store import AuditRecord, Store
+from cosched_adapters.batch_system import LoneJob
 from tests.service.job_records import queued
 from tests.service.offered_site import NOW, Site, store
 from tests.service.world import SCRIPT, Faults, Node, World

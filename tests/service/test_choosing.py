@@ -6,7 +6,6 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from cosched_adapters.manager import ManagerError
 
 from cosched.core.allocation import Allocation
 from cosched.core.job import JobState
@@ -17,6 +16,7 @@ from cosched.planning.catalogue import read_catalogue
 from cosched.service.planning.choosing import Choosing, choosing_of
 from cosched.service.planning.machines import Machines
 from cosched.words.errors import InputError
+from cosched_adapters.manager import ManagerError
 from tests.core.named import Named
 
 LINK = '[[link]]\nfrom = "x"\nto = "x"\nbandwidth = 1000\nlatency = 0\n'

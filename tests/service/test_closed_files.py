@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from cosched_adapters.manager import SettingError
-from cosched_adapters.setting_checks import folder_of_commands
 
 from cosched.certificates.pem import read as read_pem
 from cosched.cli.client.scripts import read_script
@@ -16,6 +14,8 @@ from cosched.service.listeners.local_socket import listen_at
 from cosched.service.store.errors import StoreError
 from cosched.service.store.store import Store
 from cosched.words.errors import InputError
+from cosched_adapters.manager import SettingError
+from cosched_adapters.setting_checks import folder_of_commands
 from tests.live.other_users import a_public_folder, acting_as, needs_root
 from tests.service.configured import PLAIN, SECURE
 

@@ -5,8 +5,6 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from cosched_adapters.batch_system import BatchSystemFactory
-from cosched_adapters.manager import SettingError
 
 from cosched.core.coscheduling.owners import NOBODY
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
@@ -24,6 +22,8 @@ from cosched.service.description import describe
 from cosched.validation.addresses import is_loopback, parse_address
 from cosched.validation.schemes import BUDGET_DIGITS
 from cosched.words.errors import InputError
+from cosched_adapters.batch_system import BatchSystemFactory
+from cosched_adapters.manager import SettingError
 from tests.service.configured import DOMAIN, FULL, PAGE, PEER, PLAIN, SECURE, Read, read, with_line
 
 Refusal = Callable[[str], str]

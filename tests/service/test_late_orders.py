@@ -7,8 +7,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from cosched_adapters.batch_system import Offered
-from cosched_adapters.manager import MustHoldError
 
 from cosched.core.effects import Start
 from cosched.core.events import ReleaseDue
@@ -19,6 +17,8 @@ from cosched.service.manager.offers import Offers
 from cosched.service.peers.linking import Coupled
 from cosched.service.store import Store
 from cosched.service.tasks import Tasks
+from cosched_adapters.batch_system import Offered
+from cosched_adapters.manager import MustHoldError
 from tests.conformance.memory import Machine, Memory
 from tests.service.offered_site import Site, store
 

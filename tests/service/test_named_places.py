@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 
 import pytest
-from cosched_adapters.launcher import NodesBusyError, SpecError
 
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
@@ -16,6 +15,7 @@ from cosched.service.manager.launches import Launches
 from cosched.service.manager.runner import Runner
 from cosched.service.store import JobRecord, JobScript
 from cosched.service.tasks import Tasks
+from cosched_adapters.launcher import NodesBusyError, SpecError
 from tests.adapters.conftest import place  # noqa: F401
 from tests.adapters.machine import Machine, machine
 from tests.core.named import Named

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from cosched_adapters.manager import UnavailableError
 
 from cosched.service.api.views import Views
 from cosched.service.manager.queues import BatchQueue
 from cosched.service.peers.linking import Coupled
 from cosched.service.wire.errors import Refusal
 from cosched.v1.cluster_pb2 import NodeState
+from cosched_adapters.manager import UnavailableError
 from tests.service.offered_site import Site, site, store  # noqa: F401
 
 STATES = {"n1": "busy", "n2": "idle", "n3": "down", "n4": "held", "n5": "busy", "n6": "idle"}

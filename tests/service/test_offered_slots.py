@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from cosched_adapters.batch_system import SlotOnRecord
 
 from cosched.core.effects import Book, Claim, EndTurn, Quote, Start, Unbook, Yield
 from cosched.core.job import JobState
@@ -20,6 +19,7 @@ from cosched.core.protocol import (
     Vote,
 )
 from cosched.service.store import Store
+from cosched_adapters.batch_system import SlotOnRecord
 from tests.service.offered_site import NOW, Site, store
 from tests.service.slot_site import SLOT, due, has_slot, last, propose, settle, site, site_of, slot_of, slots_of
 

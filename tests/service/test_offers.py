@@ -8,8 +8,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from cosched_adapters.batch_system import BatchSystem, Known, MeetingSystem, SlotOnRecord
-from cosched_adapters.manager import ManagerError, NoRequeueError, UnavailableError
 
 from cosched.core.job import JobState
 from cosched.service.domain.changes import Preempt
@@ -17,6 +15,8 @@ from cosched.service.manager import cancelling
 from cosched.service.manager.offers import Offers
 from cosched.service.peers.linking import Coupled
 from cosched.service.tasks import Tasks
+from cosched_adapters.batch_system import BatchSystem, Known, MeetingSystem, SlotOnRecord
+from cosched_adapters.manager import ManagerError, NoRequeueError, UnavailableError
 
 
 class Domain:

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from cosched_adapters.launcher import JobSpec
-from cosched_adapters.manager import ManagerError
 
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
@@ -29,6 +27,8 @@ from cosched.service.tasks import Tasks
 from cosched.service.wire.callers import Caller
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.submissions import Submission
+from cosched_adapters.launcher import JobSpec
+from cosched_adapters.manager import ManagerError
 from tests.service.world import SCRIPT, Faults, Node, World
 from tests.waiting import until
 

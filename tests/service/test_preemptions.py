@@ -5,8 +5,6 @@ import random
 from collections.abc import Mapping
 
 import pytest
-from cosched_adapters.launcher import JobSpec, NodesBusyError
-from cosched_adapters.manager import End, Ended, ManagerError, Report, Started, UnknownJobError
 
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
@@ -15,6 +13,8 @@ from cosched.service.manager.launches import Launches
 from cosched.service.manager.queues import Queue
 from cosched.service.manager.runner import Runner
 from cosched.service.tasks import Tasks
+from cosched_adapters.launcher import JobSpec, NodesBusyError
+from cosched_adapters.manager import End, Ended, ManagerError, Report, Started, UnknownJobError
 from tests.conformance.schedulers.kinds import example
 from tests.conformance.schedulers.worlds import ExpressNode
 from tests.service.outside import Outside

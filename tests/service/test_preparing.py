@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from cosched_adapters.local.manager import LocalManager
 
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.doctor.manager import check_manager
@@ -17,6 +16,7 @@ from cosched.schedulers.fluid import FluidKind
 from cosched.service.configuration import read_configuration
 from cosched.service.preparing import check_addresses, doubtful_identity, prepare
 from cosched.words.errors import InputError
+from cosched_adapters.local.manager import LocalManager
 from tests.live.services import COMMAND, PATIENCE, free_port, toml
 from tests.service.pki import EUREKA, INTREPID, USERS, Pki
 

@@ -4,7 +4,6 @@ import asyncio
 from types import SimpleNamespace
 
 import pytest
-from cosched_adapters.batch_system import Foreseen
 
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.scheduler import ClusterJob
@@ -15,6 +14,7 @@ from cosched.service.store import JobScript
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import FieldError
 from cosched.service.wire.submissions import Submission
+from cosched_adapters.batch_system import Foreseen
 from tests.conformance.schedulers.kinds import machine
 
 NO_MANAGER = Queue(None)

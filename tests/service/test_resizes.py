@@ -6,13 +6,13 @@ import random
 from collections.abc import Collection
 
 import pytest
-from cosched_adapters.launcher import NodesBusyError
 
 from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.domain.sizing import Sizing, as_text, sizing_of
 from cosched.service.manager.resizes import ResizeRules, Resizes
+from cosched_adapters.launcher import NodesBusyError
 from tests.service.world import Faults, World
 from tests.tiers import seeds
 

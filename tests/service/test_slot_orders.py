@@ -8,8 +8,6 @@ from fractions import Fraction
 from typing import Any, cast
 
 import pytest
-from cosched_adapters.batch_system import MeetingSystem, SlotOnRecord, WantedStart
-from cosched_adapters.manager import UnavailableError
 
 from cosched.core.effects import Quote, Start, Try, Unbook
 from cosched.core.protocol import (
@@ -18,6 +16,8 @@ from cosched.core.protocol import (
 from cosched.service.manager.slot_orders import SlotOrders
 from cosched.service.store import Store
 from cosched.service.tasks import Tasks
+from cosched_adapters.batch_system import MeetingSystem, SlotOnRecord, WantedStart
+from cosched_adapters.manager import UnavailableError
 from tests.service.offered_site import NOW, Site, store
 from tests.service.slot_site import SLOT, has_slot, last, propose, site, site_of, slots_of
 

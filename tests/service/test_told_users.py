@@ -7,11 +7,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from cosched_adapters.manager import UnknownJobError
 
 from cosched.core.job import JobState
 from cosched.service.planning.told_users import MOST, ToldUsers, line_of
 from cosched.v1.explain_pb2 import Explanation
+from cosched_adapters.manager import UnknownJobError
 
 NOON = int(time.mktime((2026, 11, 29, 12, 0, 0, 0, 0, -1)))
 

@@ -10,8 +10,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from cosched_adapters.batch_system import Appeared, Known, Relinked
-from cosched_adapters.slurm.comments import find, word
 
 from cosched.cli.client.wording import mate_found
 from cosched.client.jobs import Job
@@ -32,6 +30,8 @@ from cosched.service.planning.reasons import Reasons
 from cosched.service.store import Store
 from cosched.service.tasks import Tasks
 from cosched.service.wire.errors import Refusal
+from cosched_adapters.batch_system import Appeared, Known, Relinked
+from cosched_adapters.slurm.comments import find, word
 from tests.service.offered_site import NOW, Site, store
 
 __all__ = ["store"]

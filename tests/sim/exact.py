@@ -5,11 +5,6 @@ from decimal import Decimal
 from random import Random
 
 import numpy as np
-from cosched_sim.domain_setup import DomainSetup
-from cosched_sim.engine import Engine
-from cosched_sim.federation.batch_world import BatchWorld
-from cosched_sim.results.outcomes import domain_result
-from cosched_sim.results.result import NEVER_STARTED, STATES, ReplayResult
 from hypothesis import strategies as st
 
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
@@ -19,6 +14,11 @@ from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder, Scheme
 from cosched.workload.jobs import UNKNOWN, Workload
 from cosched.workload.pairing import Group, Pairing
+from cosched_sim.domain_setup import DomainSetup
+from cosched_sim.engine import Engine
+from cosched_sim.federation.batch_world import BatchWorld
+from cosched_sim.results.outcomes import domain_result
+from cosched_sim.results.result import NEVER_STARTED, STATES, ReplayResult
 from tests.reference import RefDomain, RefJob, RefOutcome
 from tests.reference.meet_cases import URGENT
 

@@ -8,15 +8,15 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from cosched_sim.domain_setup import DomainSetup
-from cosched_sim.playing import Run
-from cosched_sim.story import StoryLog
-from cosched_sim.telling import RESIZED
 
 from cosched.core.allocation import Table
 from cosched.core.scheduling.fluid.machine import FluidJobs
 from cosched.schedulers.fluid import FLUID
 from cosched.workload.jobs import LEAST, Workload
+from cosched_sim.domain_setup import DomainSetup
+from cosched_sim.playing import Run
+from cosched_sim.story import StoryLog
+from cosched_sim.telling import RESIZED
 from tests.core.fluid.test_fluid_trace import settings as fluid_settings
 from tests.reference import RefDomain, RefJob
 from tests.reference.cofluid import FluidJob, RefFluid

@@ -6,7 +6,6 @@ from dataclasses import replace
 from random import Random
 
 import numpy as np
-from cosched_sim.domain_setup import DomainSetup
 
 from cosched.core.scheduling.heterogeneous.jobs import Classed, Priority
 from cosched.core.scheduling.heterogeneous.settings import Algorithm, HeterogeneousSettings
@@ -15,6 +14,7 @@ from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.schedulers.heterogeneous import HETEROGENEOUS
 from cosched.workload.allocations import AllocationEnd
 from cosched.workload.jobs import Workload
+from cosched_sim.domain_setup import DomainSetup
 from tests.conformance.schedulers.together import played
 from tests.core.heterogeneous.tables import random_site
 from tests.reference.heterogeneous import C, M, RefDomain, RefJob, RefSite

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from cosched_sim.domain_setup import DomainSetup
 
 from cosched.core.scheduling.molding.curves import Downey, Measured
 from cosched.core.scheduling.molding.jobs import Moldable
@@ -14,6 +13,7 @@ from cosched.core.scheduling.molding.settings import MoldingSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.schedulers.molding import MOLDING, molded
 from cosched.workload.jobs import Workload
+from cosched_sim.domain_setup import DomainSetup
 
 NO_MATES = CoschedulingSettings()
 

@@ -3,6 +3,7 @@
 import statistics
 
 import pytest
+
 from cosched_sim import Domain, replay
 from cosched_sim.results.differences import BATCHES, differences
 

@@ -3,14 +3,14 @@
 from fractions import Fraction
 from random import Random
 
-import cosched_sim as sim
 import numpy as np
 import pytest
-from cosched_sim.flags import replay_settings
-from cosched_sim.replaying import Replay
 
+import cosched_sim as sim
 from cosched.core.scheduling.molding.curves import Downey, working_set
 from cosched.schedulers.drawn_curves import SIGMA, working_sets
+from cosched_sim.flags import replay_settings
+from cosched_sim.replaying import Replay
 
 TRACE = "generated:lublin/jobs=4000/alpha=10.23"
 CURVE = ("downey_a", "downey_sigma")

@@ -9,6 +9,9 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+
+from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.workload.pairing import Pairing, groups_at_random
 from cosched_sim.combinations import combinations
 from cosched_sim.configuration import Domain, ReplayConfig
 from cosched_sim.domain_setup import DomainSetup
@@ -17,9 +20,6 @@ from cosched_sim.federation.cores import core_players
 from cosched_sim.link import Link
 from cosched_sim.replaying import NO_PAIRS, Replay
 from cosched_sim.world import World
-
-from cosched.core.coscheduling.coscheduler import Coscheduler
-from cosched.workload.pairing import Pairing, groups_at_random
 from tests.reference import RefDomain
 from tests.reference.meet_cases import CASES as BY_HAND
 from tests.sim.exact import pairing_of, ref_domain, setup_of, some_jobs, some_pairs

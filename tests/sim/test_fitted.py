@@ -6,13 +6,11 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-import cosched_sim as sim
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from cosched_sim.flags import replay_settings
-from cosched_sim.sweeps.case import Case
 
+import cosched_sim as sim
 from cosched.cli.main import main
 from cosched.words.errors import InputError
 from cosched.workload.fitted import FittedTrace, fit, fitted_file, hours_of, weibull
@@ -20,6 +18,8 @@ from cosched.workload.generated import file_of, parse_generated, with_file
 from cosched.workload.jobs import Workload
 from cosched.workload.sdsc import SDSC
 from cosched.workload.traces import clean, offered_load, write_swf
+from cosched_sim.flags import replay_settings
+from cosched_sim.sweeps.case import Case
 
 
 def workload(log) -> Workload:

@@ -6,8 +6,8 @@ import math
 from random import Random
 
 import pytest
-from cosched_sim.configuration import Domain
 
+from cosched_sim.configuration import Domain
 from tests.reference import RefDomain
 from tests.reference.cofluid import FluidState, RefFluid
 from tests.reference.world import World

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import cosched_sim as sim
 import pytest
+
+import cosched_sim as sim
 from cosched_sim.flags import replay_settings
 
 HEADER = "job_id,submit,min,nodes,run\n"

@@ -4,16 +4,16 @@ import json
 from collections import Counter, defaultdict
 from pathlib import Path
 
-import cosched_sim as sim
 import polars
 import pytest
+
+import cosched_sim as sim
+from cosched.words.errors import InputError
 from cosched_sim.flags import replay_settings
 from cosched_sim.reports.gantt.layout import Pieces, lay_out
 from cosched_sim.reports.of_replay import write_report
 from cosched_sim.reports.run import RunDomain, read_run
 from cosched_sim.results.output import RunInfo, write_run
-
-from cosched.words.errors import InputError
 from tests.reference.fluid import HARVESTING, Machine, Rules
 from tests.reference.fluid_workloads import random_case
 from tests.tiers import seeds

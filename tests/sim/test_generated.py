@@ -2,17 +2,17 @@
 
 import math
 
-import cosched_sim as sim
 import numpy as np
 import pytest
-from cosched_sim.flags import replay_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cosched_sim as sim
 from cosched.words.errors import InputError
 from cosched.workload.generate import generate
 from cosched.workload.jobs import Workload
 from cosched.workload.traces import with_estimates, write_swf
+from cosched_sim.flags import replay_settings
 
 
 def replayed(trace, **options):

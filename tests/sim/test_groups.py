@@ -8,10 +8,6 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from cosched_sim.domain_setup import DomainSetup
-from cosched_sim.engine import Engine
-from cosched_sim.replaying import NO_PAIRS
-from cosched_sim.results.wording import groups_line
 
 from cosched.core.coscheduling.allocations import Allocations
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
@@ -20,6 +16,10 @@ from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Group, Pairing
+from cosched_sim.domain_setup import DomainSetup
+from cosched_sim.engine import Engine
+from cosched_sim.replaying import NO_PAIRS
+from cosched_sim.results.wording import groups_line
 from tests.sim.exact import collected
 from tests.sim.federated import casts, played, simulated
 from tests.tiers import SEED, soaked

@@ -6,9 +6,6 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from cosched_sim.commands.options import DOMAIN_HELP, DomainCommand
-from cosched_sim.configuration import Domain, replay_config
-from cosched_sim.sweeps.checking import checked_sweep
 
 from cosched.core.scheduling.capabilities import Capabilities
 from cosched.schedulers import loading
@@ -16,6 +13,9 @@ from cosched.schedulers.fluid import FLUID, FluidKind
 from cosched.schedulers.kind import SchedulerKind
 from cosched.service.configuration import Configuration
 from cosched.words.errors import InputError
+from cosched_sim.commands.options import DOMAIN_HELP, DomainCommand
+from cosched_sim.configuration import Domain, replay_config
+from cosched_sim.sweeps.checking import checked_sweep
 
 TOP = Path(__file__).resolve().parents[2]
 OWN = ("cosched/core/scheduling/fluid/", "cosched/schedulers/", "sim/cosched_sim/studies/")

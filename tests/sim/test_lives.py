@@ -6,11 +6,11 @@ Each case is played by the compiled world and by a core player, in all ways to s
 from dataclasses import replace
 
 import pytest
-from cosched_sim.script import Action, ScriptedEvent
 
 from cosched.core.job import JobState
 from cosched.core.protocol import Terms
 from cosched.core.settings import OnMemberLost, OnMemberRequeued
+from cosched_sim.script import Action, ScriptedEvent
 from tests.reference import RefDomain, RefJob
 from tests.sim.exact import pairing_of, setup_of
 from tests.sim.federated import casts, played

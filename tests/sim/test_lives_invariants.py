@@ -9,13 +9,13 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from cosched_sim.engine import Engine
-from cosched_sim.script import Action, ScriptedEvent
-from cosched_sim.what_if import WhatIf
 
 from cosched.core.job import WAITING, JobState
 from cosched.core.protocol import Terms
 from cosched.core.settings import OnMemberLost, OnMemberRequeued
+from cosched_sim.engine import Engine
+from cosched_sim.script import Action, ScriptedEvent
+from cosched_sim.what_if import WhatIf
 from tests.sim.exact import pairing_of, ref_domain, setup_of, some_jobs, some_pairs
 from tests.sim.federated import casts, played, simulated
 from tests.tiers import seeds

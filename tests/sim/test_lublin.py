@@ -5,15 +5,14 @@ import re
 from itertools import pairwise
 from zlib import crc32
 
-import cosched_sim as sim
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from cosched_sim.flags import replay_settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import gamma, ks_2samp, kstest
 
+import cosched_sim as sim
 from cosched.cli.main import main
 from cosched.schedulers.loading import kinds
 from cosched.words.errors import InputError
@@ -22,6 +21,7 @@ from cosched.workload.job_log import JobLog, read_jobs
 from cosched.workload.jobs import TraceLog
 from cosched.workload.lublin import KEYS
 from cosched.workload.traces import read_trace
+from cosched_sim.flags import replay_settings
 from tests.tiers import seeds
 
 MANY = 200_000

@@ -2,19 +2,19 @@
 
 from pathlib import Path
 
-import cosched_sim as sim
 import numpy as np
 import polars
 import pytest
-from cosched_sim.flags import replay_settings
-from cosched_sim.replaying import read_machine
-from cosched_sim.results.output import RunInfo, write_run
 
+import cosched_sim as sim
 from cosched.core.scheduling.molding.future import Expected
 from cosched.schedulers.foreseen import learned_future
 from cosched.words.errors import InputError
 from cosched.workload.jobs import Workload
 from cosched.workload.traces.table_writer import write_table
+from cosched_sim.flags import replay_settings
+from cosched_sim.replaying import read_machine
+from cosched_sim.results.output import RunInfo, write_run
 
 LOG = """job_id,submit,run,nodes,moldable
 1,0,100,8,1

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import polars as pl
 import pytest
+
 from cosched_sim.reports.run import read_run
 from cosched_sim.results.output import RunInfo, write_run
-
 from tests.conformance.schedulers.named import named
 from tests.conformance.schedulers.together import check_together, played, restarted, schedule, setup
 from tests.reference import RefDomain, RefJob

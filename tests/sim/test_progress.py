@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from cosched_sim import Domain, ReplayConfig
 from cosched_sim.progress import time_left
 from cosched_sim.replaying import Replay

@@ -1,17 +1,17 @@
 """Metrics and results against hand-computed values (scheduling.md, Metrics)."""
 
-import cosched_sim as sim
 import numpy as np
 import polars
 import pytest
-from cosched_sim.results import metrics
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cosched_sim as sim
 from cosched.core.settings import ReleaseOrder
 from cosched.words.errors import InputError
 from cosched.workload.jobs import UNKNOWN, Workload
 from cosched.workload.pairing import Pairing
+from cosched_sim.results import metrics
 
 
 def ints(*values: int) -> np.ndarray:

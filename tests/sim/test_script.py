@@ -1,11 +1,11 @@
 """Scripted events: what-if runs."""
 
 import pytest
-from cosched_sim.script import Action, ScriptedDomain, ScriptedEvent, read_script
-from cosched_sim.what_if import WhatIf
 
 from cosched.core.job import JobState
 from cosched.words.errors import InputError
+from cosched_sim.script import Action, ScriptedDomain, ScriptedEvent, read_script
+from cosched_sim.what_if import WhatIf
 from tests.reference import RefDomain, RefJob
 from tests.sim.exact import outcomes, pairing_of, setup_of
 from tests.sim.watched import WatchedEngine

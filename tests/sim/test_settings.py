@@ -2,9 +2,9 @@
 
 import pickle
 
-import cosched_sim as sim
 import pytest
 
+import cosched_sim as sim
 from cosched.words.errors import InputError
 from tests.cli.conftest import hourly, swf
 

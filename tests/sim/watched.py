@@ -6,13 +6,13 @@ from fractions import Fraction
 from functools import partial
 
 import numpy as np
-from cosched_sim.engine import Engine
-from cosched_sim.holds_and_yields import HoldEnd
 
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.kernels import loop
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.tables import FREE, NEVER, OUT
+from cosched_sim.engine import Engine
+from cosched_sim.holds_and_yields import HoldEnd
 
 READY, RUNNING = int(JobState.READY), int(JobState.RUNNING)  # NumPy takes long to compare with others' types
 

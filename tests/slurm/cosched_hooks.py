@@ -14,8 +14,8 @@ from threading import Event, Thread
 from typing import Any, TypeVar
 
 import pytest
-from cosched_adapters.slurm.hook_server import HookEnd, HookServer, Offer
 
+from cosched_adapters.slurm.hook_server import HookEnd, HookServer, Offer
 from deploy.slurm.lab import Lab, wait_for
 from deploy.slurm.lab.installed_hooks import InstalledHooks
 

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from cosched_adapters.slurm.reservations import whose
-
 from deploy.slurm.lab import Domain
 from tests.live.coupled import ENDED, known, story, unended
 from tests.live.workloads import Work

@@ -9,13 +9,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from cosched.conformance.adapters.reporting import PATIENCE, Reporting
 from cosched_adapters.batch_system import Offered
 from cosched_adapters.slurm.batch_job import BatchJob
 from cosched_adapters.slurm.commands import JobRow, details, parse_rows, queue
 from cosched_adapters.slurm.manager import SlurmManager
 from cosched_adapters.slurm.settings import read_settings
-
-from cosched.conformance.adapters.reporting import PATIENCE, Reporting
 from deploy.slurm.lab import Cluster, Lab, LabError
 from deploy.slurm.lab.configuration import Options
 from tests.slurm.cosched_hooks import Site, site

@@ -5,9 +5,9 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
-from cosched_adapters.slurm.comments import ARRAY, HET
 
 from cosched.core.story import Why
+from cosched_adapters.slurm.comments import ARRAY, HET
 from deploy.slurm.lab import CoupledLab, Domain
 from tests.live.coupled import known, story
 from tests.live.workloads import Work

@@ -5,8 +5,8 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from cosched_adapters.slurm.versions import kills_hooks
 
+from cosched_adapters.slurm.versions import kills_hooks
 from deploy.lab.processes import look
 from deploy.slurm.lab import CoupledLab, Domain, LabError
 from tests.live.coupled import known

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.findings import Finding, Grade
 from cosched_adapters.permissions import Account
 from cosched_adapters.slurm import reservations
 from cosched_adapters.slurm.doctor import examine
 from cosched_adapters.slurm.reservations import new_name, put_in
 from cosched_adapters.slurm.settings import read_settings
-
 from deploy.slurm.lab import Cluster, CoupledLab, Domain, clear, wait_for
 from tests.slurm.cosched_hooks import Site, check_for_compiler, site
 

@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from cosched_adapters.slurm.versions import kills_hooks, restarts_on_reconfigure
 
+from cosched_adapters.slurm.versions import kills_hooks, restarts_on_reconfigure
 from deploy.slurm.lab import Cluster, LabError
 from tests.slurm.hooks import Held, Hooks, alive
 from tests.slurm.versions import config_of

@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters import hook_socket
 from cosched_adapters.slurm import hook_server
-
 from deploy.slurm.lab import wait_for
 from tests.slurm.cosched_hooks import Service, Site, hooks
 from tests.slurm.test_hooks_server import END, READY, Peer, as_root, asked

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from cosched_adapters.slurm.comments import ARRAY, HET, NO_REQUEUE
 
 from cosched.validation.pair_names import ALLOWED
+from cosched_adapters.slurm.comments import ARRAY, HET, NO_REQUEUE
 from deploy.slurm.lab import Cluster, Lab
 from deploy.slurm.lab.installed_hooks import SOURCES
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+
 from cosched_adapters.hook_lines import MAX_LINE, LineError, decode, encode
 from cosched_adapters.slurm.hook_protocol import instant
 from cosched_adapters.slurm.hook_server import HookServer
-
 from deploy.slurm.lab import wait_for
 from tests.slurm.cosched_hooks import Service, Site, hooks, service
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cosched_adapters.batch_system import Appeared, Offered, Refused, Relinked, Withdrawn
-from cosched_adapters.manager import End, Ended, ManagerError, NoRequeueError
-from cosched_adapters.slurm.batch_job import Phase
 
 from cosched.conformance.adapters.reporting import PATIENCE
 from cosched.core.protocol import named_mate
+from cosched_adapters.batch_system import Appeared, Offered, Refused, Relinked, Withdrawn
+from cosched_adapters.manager import End, Ended, ManagerError, NoRequeueError
+from cosched_adapters.slurm.batch_job import Phase
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site
 from tests.slurm.managed import BUSY, Counted, Managed, clusters, rows

@@ -5,10 +5,10 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from cosched_adapters.batch_system import Offered, Withdrawn
-from cosched_adapters.manager import Ended
 
 from cosched.conformance.adapters.reporting import PATIENCE
+from cosched_adapters.batch_system import Offered, Withdrawn
+from cosched_adapters.manager import Ended
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site, site
 from tests.slurm.managed import Managed, clusters, rows

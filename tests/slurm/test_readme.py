@@ -13,9 +13,9 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.slurm.comments import ARRAY
 from cosched_adapters.slurm.settings import SlurmSettings
-
 from deploy.lab.service import cosched
 from deploy.slurm.lab import CoupledLab, LabError, wait_for
 from tests.docs.terminals import Block, Terminal, assert_prints_what_is_shown

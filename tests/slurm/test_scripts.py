@@ -1,9 +1,9 @@
 """What `read_script` makes of `#SBATCH` lines, and what sbatch makes of them."""
 
 import pytest
+
 from cosched_adapters.slurm.commands import details, parse_rows
 from cosched_adapters.slurm.script import Asked, read_script
-
 from deploy.slurm.lab import Cluster
 
 

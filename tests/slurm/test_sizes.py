@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
+
 from cosched_adapters.batch_system import Offered, Resized
 from cosched_adapters.manager import Ended
-
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site
 from tests.slurm.managed import BUSY, Managed, clusters

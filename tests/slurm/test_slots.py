@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
+
 from cosched_adapters.batch_system import SlotOnRecord
 from cosched_adapters.slurm.batch_job import BatchJob, Phase
 from cosched_adapters.slurm.calls import Slurm
 from cosched_adapters.slurm.reservations import Fault, ReservationError, new_name, whose
 from cosched_adapters.slurm.slots import REFUSED, Slots
-
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site
 from tests.slurm.managed import Managed, clusters

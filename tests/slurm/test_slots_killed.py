@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.slurm.batch_job import BatchJob
 from cosched_adapters.slurm.slots import Slots
-
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.killing import AFTER, BEFORE, STEPS, Killer
 from tests.slurm.managed import Managed, clusters

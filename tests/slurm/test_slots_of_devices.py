@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
+
 from cosched_adapters.slurm.batch_job import Phase
 from cosched_adapters.slurm.slots import REFUSED
-
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site
 from tests.slurm.managed import Managed, clusters

@@ -7,12 +7,12 @@ from typing import Any
 
 import grpc
 import pytest
-from cosched_adapters.slurm.commands import details, parse_rows
-from cosched_adapters.slurm.comments import ARRAY, HET, NO_REQUEUE
 
 from cosched.service.wire.errors import Refusal
 from cosched.v1 import coscheduling_pb2, job_pb2
 from cosched.v1.domain_pb2 import GetJobRequest, SubmitJobRequest
+from cosched_adapters.slurm.commands import details, parse_rows
+from cosched_adapters.slurm.comments import ARRAY, HET, NO_REQUEUE
 from deploy.slurm.lab import Cluster, Lab
 from deploy.slurm.lab.installed_hooks import SOURCES
 from tests.client.conftest import address, running

@@ -2,7 +2,6 @@
 
 from cosched_adapters.slurm.commands import parse_config
 from cosched_adapters.slurm.versions import version_of
-
 from deploy.slurm.lab import Cluster
 
 

@@ -16,9 +16,8 @@ from cosched.words.errors import InputError
 from cosched.words.wrong_mates import wrong_member
 
 if TYPE_CHECKING:
-    from cosched_adapters.batch_system import Accepted, BatchSystemFactory
-
     from cosched.client import Client, Domain, Job
+    from cosched_adapters.batch_system import Accepted, BatchSystemFactory
 
 NOT_TAKEN = "NOT_TAKEN"  # the reason of a ClientError: the batch system has refused a job
 # Options that name mates, or that let others do so
@@ -64,9 +63,8 @@ class BatchCommand:
 
     def __call__(self, named: Mapping[str, Any]) -> Job:
         """Submit it as a member of a group, as `submit_together` wants it."""
-        from cosched_adapters.manager import ManagerError
-
         from cosched.client import ClientError
+        from cosched_adapters.manager import ManagerError
 
         try:
             accepted = self._submit(self.as_member(named))
@@ -133,9 +131,8 @@ class BatchCommand:
                 raise InputError("--with", None, wrong_member(member, group, MateProblem.NO_GROUPS))
 
     def _submit(self, options: Mapping[str, Any]) -> Accepted:
-        from cosched_adapters.batch_system import Submission
-
         from cosched.client.defaults import batch_config
+        from cosched_adapters.batch_system import Submission
 
         assert self.system.submit is not None
         peers = [peer.name for peer in self.domain.peers]

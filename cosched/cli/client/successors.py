@@ -19,9 +19,8 @@ from cosched.cli.output.terminal import say
 from cosched.words.errors import InputError
 
 if TYPE_CHECKING:
-    from cosched_adapters.batch_system import Accepted
-
     from cosched.client import Client, Job, Outlook
+    from cosched_adapters.batch_system import Accepted
 
 WAITING = ("queued", "ready", "holding")
 LOOKS = (0.0, 0.1, 0.2, 0.4, 0.8)  # seconds before each look at the mates, which hear of the end at once

@@ -7,12 +7,12 @@ import time
 from contextlib import suppress
 
 import pytest
-from cosched_adapters.batch_system import Appeared, BatchSystem, LoneJob, Offered
-from cosched_adapters.manager import End, ManagerError, UnknownJobError
 
 from cosched.conformance.adapters.reporting import Reporting, until
 from cosched.conformance.adapters.worlds import NODES, World, becomes, serving
 from cosched.core.protocol import Named, named_group, named_mate
+from cosched_adapters.batch_system import Appeared, BatchSystem, LoneJob, Offered
+from cosched_adapters.manager import End, ManagerError, UnknownJobError
 
 pytestmark = pytest.mark.asyncio
 SHORT = 0.2  # seconds that a job runs

@@ -6,10 +6,9 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from cosched_adapters.batch_system import BatchSystem
-
 from cosched.conformance.adapters.reporting import PATIENCE, Reporting
 from cosched.core.protocol import Named, named_group, named_mate
+from cosched_adapters.batch_system import BatchSystem
 
 NODES = 4
 Others = Sequence[str]  # domains

@@ -12,12 +12,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from cosched_adapters.manager import ManagerError
-from cosched_adapters.programs import Programs
-
 from cosched.planning.facts import CPU, MEMORY, Listed
 from cosched.planning.grid import MB
 from cosched.planning.information.source import SOONER, Reading, SourceError, SourceKind, SourceSettings
+from cosched_adapters.manager import ManagerError
+from cosched_adapters.programs import Programs
 
 SINFO = ("sinfo", "-h", "-a", "-N", "-O", "NodeList:256,StateLong:32,CPUsState:32,Memory:32,AllocMem:32,FreeMem:32")
 PBSNODES = ("pbsnodes", "-a", "-F", "json")

@@ -9,7 +9,6 @@ from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import grpc
-from cosched_adapters.manager import ManagerError
 
 from cosched.core.coscheduling.ledger import queued_job
 from cosched.core.events import ReleaseDue
@@ -38,6 +37,7 @@ from cosched.service.store import JobRecord, StoreError
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.submissions import Submission
 from cosched.words.errors import InputError
+from cosched_adapters.manager import ManagerError
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from cosched_adapters.batch_system import NodeState
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -31,6 +30,7 @@ from cosched.service.wire.message_parts import PROBLEM, STATUS
 from cosched.service.wire.terms import write_terms
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
 from cosched.workload.column import LEAST_NODES
+from cosched_adapters.batch_system import NodeState
 
 SCHEMES = {
     Scheme.HOLD: cluster_pb2.SCHEME_HOLD,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-from cosched_adapters.batch_system import SlotOnRecord
-
 from cosched.core.batch_reports import SlotReports
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.job import JobState
@@ -13,6 +11,7 @@ from cosched.core.protocol import JobId
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.turns import in_turn
+from cosched_adapters.batch_system import SlotOnRecord
 
 GUARDS = "guards"  # what the store calls those that are kept for jobs of the manager's queue
 

@@ -6,12 +6,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from cosched_adapters.manager import ManagerError, UnknownJobError
-
 from cosched.core.protocol import JobId
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
+from cosched_adapters.manager import ManagerError, UnknownJobError
 
 AGAIN = 1.0  # seconds until an order that the manager did not take is repeated, doubled each time,
 AT_MOST = 60.0  # up to this

@@ -7,11 +7,6 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple, cast
 
-from cosched_adapters.batch_system import BatchSystem, MeetingSystem
-from cosched_adapters.launcher import ElasticLauncher, Launcher, PlayingLauncher
-from cosched_adapters.loading import ResourceManager
-from cosched_adapters.manager import UnknownJobError
-
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
@@ -31,6 +26,10 @@ from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.linking import Coupled
 from cosched.service.tasks import Tasks
+from cosched_adapters.batch_system import BatchSystem, MeetingSystem
+from cosched_adapters.launcher import ElasticLauncher, Launcher, PlayingLauncher
+from cosched_adapters.loading import ResourceManager
+from cosched_adapters.manager import UnknownJobError
 
 TO_END = 1.0  # seconds that a manager may take beside its grace until nothing is left of a run
 

@@ -11,10 +11,6 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import assert_never
 
-from cosched_adapters.launcher import JobSpec, Launcher, NodesBusyError, NoRoomError, PlayingLauncher
-from cosched_adapters.manager import End, Ended, ManagerError, Report, Started, UnknownJobError
-from cosched_adapters.slices import Slices
-
 from cosched.core.allocation import Allocation, SizeChanged
 from cosched.core.effects import Start
 from cosched.core.job import WAITING, JobState
@@ -30,6 +26,9 @@ from cosched.service.manager.runner import Work, forget, tell_end
 from cosched.service.peers.agreed_start import MAX_AHEAD
 from cosched.service.store import JobRecord, JobScript, StoreError
 from cosched.service.tasks import Tasks
+from cosched_adapters.launcher import JobSpec, Launcher, NodesBusyError, NoRoomError, PlayingLauncher
+from cosched_adapters.manager import End, Ended, ManagerError, Report, Started, UnknownJobError
+from cosched_adapters.slices import Slices
 
 BUSY_PATIENCE = 30  # tries of a launch that waits for nodes that the manager is still clearing
 BUSY_PAUSE = 1.0  # seconds between them

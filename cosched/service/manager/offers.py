@@ -11,23 +11,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import assert_never
 
-from cosched_adapters.batch_system import (
-    Appeared,
-    BatchReport,
-    BatchSystem,
-    Divided,
-    Freed,
-    Gone,
-    Known,
-    Offered,
-    Refused,
-    Relinked,
-    Resized,
-    Withdrawn,
-)
-from cosched_adapters.manager import Ended, ManagerError, MustHoldError, NoRequeueError, Started
-from cosched_adapters.slices import Slices
-
 from cosched.core.coscheduling.ledger import queued_job
 from cosched.core.coscheduling.mateless import Mateless
 from cosched.core.effects import (
@@ -61,6 +44,22 @@ from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
 from cosched.validation.group_windows import wrong_windows
 from cosched.words.wrong_mates import ANY_OF, wrong_mate, wrong_member
+from cosched_adapters.batch_system import (
+    Appeared,
+    BatchReport,
+    BatchSystem,
+    Divided,
+    Freed,
+    Gone,
+    Known,
+    Offered,
+    Refused,
+    Relinked,
+    Resized,
+    Withdrawn,
+)
+from cosched_adapters.manager import Ended, ManagerError, MustHoldError, NoRequeueError, Started
+from cosched_adapters.slices import Slices
 
 DOUBT = 1.0  # seconds after which a try will probably fail, since another job is in its way
 WANTED_FIRST = 5.0  # seconds; a forced release takes one to three if Slurm answers

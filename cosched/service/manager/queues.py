@@ -10,9 +10,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import grpc
-from cosched_adapters.batch_system import BatchSystem, Foreseen, LoneJob, NodeState
-from cosched_adapters.launcher import Launcher
-from cosched_adapters.manager import ManagerError
 
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, GetMember, JobId, Lookup, Named, named_group, named_id, named_mate
@@ -24,6 +21,9 @@ from cosched.service.manager.plans import BATCH_SYSTEMS, Plan, Planner, no_plan
 from cosched.service.peers.linking import Coupled, no_pair
 from cosched.service.store import AuditRecord, JobRecord, JobScript
 from cosched.service.wire.errors import Refusal
+from cosched_adapters.batch_system import BatchSystem, Foreseen, LoneJob, NodeState
+from cosched_adapters.launcher import Launcher
+from cosched_adapters.manager import ManagerError
 
 SUBMITTED_ELSEWHERE = (
     "jobs are submitted to the resource manager here: `cosched submit` on a host that has its commands does so"

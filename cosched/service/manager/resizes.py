@@ -17,12 +17,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
-from cosched_adapters.launcher import ElasticLauncher, NodesBusyError
-from cosched_adapters.manager import ManagerError
-
 from cosched.core.protocol import JobId
 from cosched.service.configuration import Configuration
 from cosched.service.domain.live_domain import LiveDomain
+from cosched_adapters.launcher import ElasticLauncher, NodesBusyError
+from cosched_adapters.manager import ManagerError
 
 LOOK = 1.0  # seconds between looks for jobs that have not answered in time
 ON_RESIZE_IGNORED = "on_resize_ignored"  # by whom a job is cancelled

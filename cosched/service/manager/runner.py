@@ -6,10 +6,6 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from cosched_adapters.loading import ResourceManager
-from cosched_adapters.manager import End, Ended, ManagerError, UnknownJobError
-from cosched_adapters.slices import Slices
-
 from cosched.core.job import JobState
 from cosched.core.protocol import EndedBy, JobId
 from cosched.service.domain.changes import Cancel, Order
@@ -18,6 +14,9 @@ from cosched.service.manager.cancelling import Cancellations
 from cosched.service.store import EventRecord
 from cosched.service.tasks import Tasks
 from cosched.v1.domain_pb2 import EVENT_KIND_ENDED
+from cosched_adapters.loading import ResourceManager
+from cosched_adapters.manager import End, Ended, ManagerError, UnknownJobError
+from cosched_adapters.slices import Slices
 
 SECOND = 1_000_000_000  # ns
 _LOG = logging.getLogger(__name__)

@@ -9,14 +9,13 @@ from fractions import Fraction
 from typing import TypeVar, assert_never
 from weakref import WeakValueDictionary
 
-from cosched_adapters.batch_system import MeetingSystem
-from cosched_adapters.manager import ManagerError
-
 from cosched.core.effects import Book, Claim, EndTurn, Quote, Unbook
 from cosched.core.protocol import JobId
 from cosched.service.clock import Clock
 from cosched.service.domain.offered_slots import OfferedSlots
 from cosched.service.tasks import Tasks
+from cosched_adapters.batch_system import MeetingSystem
+from cosched_adapters.manager import ManagerError
 
 PACE = 1.0  # least seconds between two turns of jobs that could be before their slots
 _LOG = logging.getLogger(__name__)

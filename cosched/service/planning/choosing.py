@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from cosched_adapters.manager import ManagerError
-
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.places import Places, first_ones
 from cosched.core.scheduling.scheduler import OpenScheduler
@@ -29,6 +27,7 @@ from cosched.service.planning.machines import Machines
 from cosched.service.store import JobRecord
 from cosched.validation.text import shown
 from cosched.words.quantities import count
+from cosched_adapters.manager import ManagerError
 
 LARGEST = 10**9  # problem
 _LOG = logging.getLogger(__name__)

@@ -12,7 +12,6 @@ from contextlib import aclosing
 from typing import cast
 
 import grpc
-from cosched_adapters.batch_system import Foreseen
 
 from cosched.core.scheduling.forecast import Playable, foresee_with
 from cosched.core.scheduling.scheduler import ClusterJob
@@ -23,6 +22,7 @@ from cosched.service.manager.queues import Queue
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import FieldError
 from cosched.service.wire.submissions import Submission
+from cosched_adapters.batch_system import Foreseen
 
 
 class Quotes:

@@ -6,15 +6,14 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from cosched_adapters.batch_system import BatchSystem
-from cosched_adapters.manager import ManagerError
-
 from cosched.core.job import WAITING
 from cosched.core.protocol import JobId
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.plans import HAS_NODES
 from cosched.service.planning.explaining import Explaining
 from cosched.v1.explain_pb2 import Explanation
+from cosched_adapters.batch_system import BatchSystem
+from cosched_adapters.manager import ManagerError
 
 MOST = 200  # characters of a line
 _DAY = 86400  # seconds

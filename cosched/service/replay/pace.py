@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import grpc
-from cosched_adapters.replay.manager import ReplayManager
-from cosched_adapters.replay.time import SharedTime
 
 from cosched.core.effects import Call, SetTimer
 from cosched.core.job import JobState
@@ -21,6 +19,8 @@ from cosched.service.replay.submissions import Submissions
 from cosched.service.timers import Timers
 from cosched.service.wire.errors import Refusal
 from cosched.v1.replay_pb2 import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SLOTS, PHASE_SUBMISSIONS, PHASE_TIMERS
+from cosched_adapters.replay.manager import ReplayManager
+from cosched_adapters.replay.time import SharedTime
 
 ALL = (PHASE_COMPLETIONS, PHASE_TIMERS, PHASE_SLOTS, PHASE_SUBMISSIONS, PHASE_ITERATIONS)  # in their order
 MOST_ALONE = 1000  # instants in one call, so that it does not take long

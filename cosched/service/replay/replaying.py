@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import partial
 
-from cosched_adapters.manager import SettingError
-from cosched_adapters.replay.manager import ReplayManager
-from cosched_adapters.replay.time import SharedTime
-
 from cosched.core.protocol import Domain
 from cosched.service.clock import Clock
 from cosched.service.domain.live_domain import LiveDomain
@@ -17,6 +13,9 @@ from cosched.service.peers.peers import PeerClients
 from cosched.service.replay.pace import CallNotes, Lockstep, NotingClients, PacedOutside, RealPace
 from cosched.service.replay.submissions import Submissions
 from cosched.service.timers import Timers
+from cosched_adapters.manager import SettingError
+from cosched_adapters.replay.manager import ReplayManager
+from cosched_adapters.replay.time import SharedTime
 
 
 class Replay:

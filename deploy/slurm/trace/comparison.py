@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from cosched_sim.results.result import DomainResult, ReplayResult
 
 from cosched.workload.jobs import Ints
+from cosched_sim.results.result import DomainResult, ReplayResult
 from deploy.slurm.trace.cut import Cut
 from deploy.slurm.trace.pace import PHASES, Overhead, overhead, paced
 from deploy.slurm.trace.playing import Play

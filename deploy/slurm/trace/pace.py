@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from cosched_sim.results.result import DomainResult, ReplayResult
 
 from cosched.workload.jobs import Ints, Workload
+from cosched_sim.results.result import DomainResult, ReplayResult
 from deploy.slurm.trace.cut import Cut
 from deploy.slurm.trace.playing import Play
 from deploy.slurm.trace.results import Settings, simulate

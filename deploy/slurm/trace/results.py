@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from cosched_sim.configuration import Domain, ReplayConfig, replay_config
-from cosched_sim.replaying import Replay
-from cosched_sim.results.outcomes import add_pairs
-from cosched_sim.results.result import DomainResult, Jobs, ReplayResult
 
 from cosched.core.job import JobState
 from cosched.validation.schemes import SchemeChoice
 from cosched.workload.jobs import UNKNOWN, Ints, Workload
+from cosched_sim.configuration import Domain, ReplayConfig, replay_config
+from cosched_sim.replaying import Replay
+from cosched_sim.results.outcomes import add_pairs
+from cosched_sim.results.result import DomainResult, Jobs, ReplayResult
 from deploy.slurm.trace.cut import Cut
 from deploy.slurm.trace.playing import Play, Played
 

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import assert_never
 
-from cosched_adapters.replay.trace import TraceJob
-
 from cosched.core.allocation import Allocation, Gathered, SizeChanged
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.following import STATES
@@ -25,6 +23,7 @@ from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What
 from cosched.workload.allocations import Runs
 from cosched.workload.jobs import UNKNOWN
+from cosched_adapters.replay.trace import TraceJob
 from cosched_sim.batch_domain import ENDS
 from cosched_sim.federation.mates_only import MatesOnly
 from cosched_sim.federation.player import Advanced, JobOutcome, Phase, Results, in_columns

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
-from cosched_adapters.replay.trace import trace_jobs
-
 from cosched.core.protocol import Domain, Named
 from cosched.workload.pairing import Pairing
+from cosched_adapters.replay.trace import trace_jobs
 from cosched_sim.domain_setup import DomainSetup
 from cosched_sim.federation.core_player import CorePlayer
 from cosched_sim.link import Link

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
-from cosched_adapters.replay.time import SharedTime
-
 from cosched.core.settings import OnMemberRequeued
 from cosched.validation.schemes import SchemeChoice
 from cosched.words.errors import InputError
 from cosched.workload.terms_columns import COLUMNS
+from cosched_adapters.replay.time import SharedTime
 from cosched_sim.configuration import ReplayConfig
 from cosched_sim.federation.conductor import Conductor
 from cosched_sim.federation.live_player import LivePlayer, ServiceDiedError

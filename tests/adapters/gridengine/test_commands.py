@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from cosched_adapters.gridengine import commands
 from cosched_adapters.gridengine.commands import Record
 from cosched_adapters.gridengine.ends import ended

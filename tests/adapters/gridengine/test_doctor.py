@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.findings import Finding, Grade
 from cosched_adapters.gridengine.doctor import check_accounting, check_queue, check_rights, examine
 from cosched_adapters.gridengine.settings import GridEngineSettings

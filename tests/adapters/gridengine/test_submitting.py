@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from cosched.cli.client.node_counts import NodeRange
+from cosched.core.protocol import named_mate
+from cosched.words.errors import InputError
 from cosched_adapters.batch_system import Accepted, Submission
 from cosched_adapters.gridengine.commands import words_of
 from cosched_adapters.gridengine.submitting import submit
 from cosched_adapters.manager import ManagerError
 from cosched_adapters.mate_fields import WordError
-
-from cosched.cli.client.node_counts import NodeRange
-from cosched.core.protocol import named_mate
-from cosched.words.errors import InputError
 
 SCRIPT = b"#!/bin/sh\n#$ -ac pair=flow\ntrue\n"
 SHOWN = """==============================================================

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.manager import End, ManagerError, UnavailableError, UnknownJobError
 from cosched_adapters.pbs import commands
 from cosched_adapters.pbs.commands import JobRow

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.manager import ManagerError, UnavailableError, UnknownJobError
 from cosched_adapters.pbs import commands, one_connection
 from cosched_adapters.pbs.connection import Connection, NoConnectionError

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.findings import Grade
 from cosched_adapters.pbs import commands
 from cosched_adapters.pbs.commands import JobRow, NodeRow

@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.pbs import hook_server
 from cosched_adapters.pbs.hook_server import Asked, HookServer
-
 from tests.adapters.pbs.hook_events import Hook, Job, Resources
 
 PAIR, MATE = {"pair": "flow"}, {"mate": "eureka:17"}

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.batch_system import Offered
 from cosched_adapters.manager import NoRequeueError
 from cosched_adapters.pbs import commands, hook_server
@@ -18,7 +19,6 @@ from cosched_adapters.pbs.commands import JobRow
 from cosched_adapters.pbs.manager import PbsManager
 from cosched_adapters.pbs.settings import read_settings
 from cosched_adapters.programs import Failure
-
 from tests.conformance.recorded_pbs import RecordedPrograms, RecordedServer
 from tests.waiting import until
 

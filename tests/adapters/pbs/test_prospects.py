@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.batch_system import Foreseen
 from cosched_adapters.pbs import commands
 from cosched_adapters.pbs.commands import JobRow, NodeRow

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
+from cosched.conformance.instructions import instructions
+from cosched.core.protocol import MateProblem, named_mate
 from cosched_adapters.batch_system import Appeared, BatchReport, Gone, JobOutlook, Offered, Refused
 from cosched_adapters.manager import End, Ended
 from cosched_adapters.pbs.batch_job import BatchJob, Phase
 from cosched_adapters.pbs.commands import JobRow
 from cosched_adapters.pbs.hook_server import Asked
 from cosched_adapters.pbs.register import NAMESAKE, TAKEN, WAITS, Register, known
-
-from cosched.conformance.instructions import instructions
-from cosched.core.protocol import MateProblem, named_mate
 
 HERE, THERE = "(a1:ncpus=1)+(a2:ncpus=1)", "(a3:ncpus=1)+(a4:ncpus=1)"
 ASKED = Asked("7", array=False, vnodes=HERE, owner="ann", name="", requestor="Scheduler", resources={"pair": "p"})

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from cosched_adapters.pbs.doctor import EVENTS, RESOURCES
 from cosched_adapters.pbs.settings import PbsSettings
-
 from deploy.lab.service import cosched
 from tests.adapters.pbs.hook_events import Hook, Job
 

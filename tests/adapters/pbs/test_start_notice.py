@@ -1,6 +1,7 @@
 """How long before an agreed instant qrun is called."""
 
 import pytest
+
 from cosched_adapters.pbs.start_notice import FROM_ORDER_TO_JOB, StartNotice
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cosched_adapters.batch_system import Accepted, Submission
-from cosched_adapters.manager import ManagerError
-from cosched_adapters.pbs.submitting import submit
 
 from cosched.cli.client.node_counts import NodeRange
 from cosched.words.errors import InputError
+from cosched_adapters.batch_system import Accepted, Submission
+from cosched_adapters.manager import ManagerError
+from cosched_adapters.pbs.submitting import submit
 
 SCRIPT = b"#!/bin/sh\n#PBS -l pair=flow\ntrue\n"
 Run = Callable[..., Accepted]

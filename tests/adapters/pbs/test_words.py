@@ -1,9 +1,9 @@
 """How jobs name their mates by resources."""
 
 import pytest
-from cosched_adapters.mate_fields import WordError, find, is_adoptable, words
 
 from cosched.core.protocol import Named, named_group, named_mate
+from cosched_adapters.mate_fields import WordError, find, is_adoptable, words
 
 MATES = [
     (named_mate("", "flow"), {"pair": "flow"}),

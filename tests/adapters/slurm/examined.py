@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.findings import Finding, Grade
 from cosched_adapters.permissions import Account
 from cosched_adapters.slurm.doctor import Facts, judge

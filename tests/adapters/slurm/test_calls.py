@@ -8,12 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters import programs, watch
 from cosched_adapters.manager import ManagerError, UnavailableError, UnknownJobError
 from cosched_adapters.slurm.calls import Slurm
 from cosched_adapters.slurm.settings import SlurmSettings
 from cosched_adapters.watch import Watch
-
 from deploy.lab.processes import all_processes
 
 RECORDED = Path(__file__).with_name("recorded")

@@ -6,6 +6,7 @@
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.manager import ManagerError, UnavailableError, UnknownJobError
 from cosched_adapters.slurm import commands
 from cosched_adapters.slurm.commands import JobRow, NotPendingError

@@ -1,6 +1,11 @@
 """Mates in the comments of Slurm jobs."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.core.protocol import Named, Window, named_group, named_mate
+from cosched.validation.group_names import wrong_group_name
 from cosched_adapters.slurm.comments import (
     MARK,
     MAX_COMMENT,
@@ -13,11 +18,6 @@ from cosched_adapters.slurm.comments import (
     remove,
     word,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-
-from cosched.core.protocol import Named, Window, named_group, named_mate
-from cosched.validation.group_names import wrong_group_name
 
 SPANS = st.integers(-600_000, 600_000)
 WINDOWS = st.lists(st.tuples(SPANS, SPANS).map(sorted).map(tuple).filter(lambda span: span != (0, 0)), max_size=2)

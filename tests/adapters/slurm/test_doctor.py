@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.findings import Grade
 from cosched_adapters.permissions import Account
 from cosched_adapters.slurm.controllers import is_here
 from cosched_adapters.slurm.doctor import Facts, judge
 from cosched_adapters.slurm.settings import read_settings
-
 from tests.adapters.slurm.examined import CONFIG, HOOKS, ME, PROGRAM, folder, judged, of, only, waiting, wrong
 from tests.live.other_users import acting_as, needs_root
 

@@ -1,11 +1,11 @@
 """What is said of the gate of agreed starts: its lead, the folder that all nodes see, who may do what there."""
 
 import pytest
+
 from cosched_adapters.findings import Finding
 from cosched_adapters.permissions import Account
 from cosched_adapters.slurm.doctor import Facts, judge
 from cosched_adapters.slurm.settings import read_settings
-
 from tests.adapters.slurm.examined import CONFIG, ME, folder, judged, of, only, waiting, wrong
 
 __all__ = ["folder", "judged"]

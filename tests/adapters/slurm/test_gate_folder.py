@@ -10,10 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.manager import SettingError
 from cosched_adapters.slurm import gate_folder
 from cosched_adapters.slurm.gate_folder import GateFolder
-
 from tests.hanging_folder import hanging
 from tests.small_disk import mounted
 from tests.waiting import until

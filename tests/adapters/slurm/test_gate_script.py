@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from cosched_adapters.slurm.gate_script import gated
 
+from cosched_adapters.slurm.gate_script import gated
 from tests.waiting import wait_until
 
 SCRIPT = b"""#!/bin/bash

@@ -1,6 +1,7 @@
 """The names that Slurm's short lists of nodes stand for."""
 
 import pytest
+
 from cosched_adapters.manager import ManagerError
 from cosched_adapters.slurm.hostlists import expand
 

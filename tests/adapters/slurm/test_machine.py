@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.manager import ManagerError
 from cosched_adapters.slurm import machine
 from cosched_adapters.slurm.machine import MachineJob

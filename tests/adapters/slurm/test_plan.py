@@ -8,14 +8,15 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from cosched_adapters.batch_system import Foreseen
 from cosched_adapters.profile import LATE, Asks, Opening
 from cosched_adapters.slurm.machine import MachineJob
 from cosched_adapters.slurm.plan import MARGIN, Allowance, EarlyStart, Plan, allowance
 from cosched_adapters.slurm.reservations import Reservation, new_name
 from cosched_adapters.slurm.wants import Node, Wants
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 NOW = 1000
 NODES = [f"n{number}" for number in range(6)]

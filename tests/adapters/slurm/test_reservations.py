@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.manager import ManagerError, UnavailableError, UnknownJobError
 from cosched_adapters.slurm import reservations
 from cosched_adapters.slurm.reservations import Fault, Reservation, ReservationError

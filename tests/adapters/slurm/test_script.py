@@ -3,9 +3,10 @@
 import shlex
 
 import pytest
-from cosched_adapters.slurm.script import Asked, read_script
 from hypothesis import given
 from hypothesis import strategies as st
+
+from cosched_adapters.slurm.script import Asked, read_script
 
 LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n\0"))
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.batch_system import BatchReport
 from cosched_adapters.slurm.batch_job import BatchJob, Phase
 from cosched_adapters.slurm.calls import Slurm
@@ -17,7 +18,6 @@ from cosched_adapters.slurm.register import Register
 from cosched_adapters.slurm.sequences import Sequences
 from cosched_adapters.slurm.settings import SlurmSettings
 from cosched_adapters.watch import Watch
-
 from tests.adapters.slurm.desk import OFFER, ROW
 
 READY = b"ready\tjob=7\tnodes=2\tnodelist=a[1-2]\tuid=7\tuser=ann\trestarts=0\tbatch=1\tcomment=cosched:pair=p\n"

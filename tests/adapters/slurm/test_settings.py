@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.manager import SettingError
 from cosched_adapters.slurm.settings import SlurmSettings, read_settings
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from cosched_adapters.slurm.versions import kills_hooks, requeue_delay, restarts_on_reconfigure, version_of
 
 

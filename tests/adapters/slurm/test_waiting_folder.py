@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from cosched_adapters.manager import SettingError
 from cosched_adapters.slurm.waiting_folder import WaitingFolder
-
 from tests.adapters.slurm.desk import RUNNING
 
 NOW = 1_800_000_000

@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from cosched_adapters.batch_system import Accepted, BatchSystemFactory
-from cosched_adapters.manager import ManagerError
 
 from cosched.cli.client import successors
 from cosched.v1 import coscheduling_pb2, domain_pb2, explain_pb2, job_pb2
+from cosched_adapters.batch_system import Accepted, BatchSystemFactory
+from cosched_adapters.manager import ManagerError
 from tests.client.fake_domain import EPOCH
 
 SCRIPT = "#!/bin/sh\n"

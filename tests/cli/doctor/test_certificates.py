@@ -4,12 +4,12 @@ import os
 from pathlib import Path
 
 import pytest
-from cosched_adapters.findings import Finding, Grade
-from cosched_adapters.permissions import Account
 
 from cosched.certificates.pem import server_name
 from cosched.doctor.certificates import check_certificates
 from cosched.service.configuration import Configuration
+from cosched_adapters.findings import Finding, Grade
+from cosched_adapters.permissions import Account
 from tests.service.pki import Pki, write_leaf
 
 IDENTITY = "spiffe://site/cosched/a"

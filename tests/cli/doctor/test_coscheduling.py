@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from cosched_adapters.findings import Finding, Grade
 
 from cosched.client import Domain
 from cosched.doctor.coscheduling import check_coscheduling
@@ -11,6 +10,7 @@ from cosched.doctor.peers import check_clock, check_serving
 from cosched.service.configuration import Configuration
 from cosched.service.peers.peer_view import PeerView
 from cosched.v1 import cluster_pb2
+from cosched_adapters.findings import Finding, Grade
 
 
 def wrong(coscheduling: dict[str, Any], kind: str = "local", peers: int = 1) -> list[Finding]:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cosched_adapters.findings import Finding, Grade
 
 from cosched.doctor import examine
 from cosched.doctor.service import check_service, running_service
 from cosched.service.configuration import Configuration, read_configuration
+from cosched_adapters.findings import Finding, Grade
 from tests.live.other_users import a_public_folder, acting_as, needs_root
 from tests.live.services import free_port
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cosched_sim.domain_setup import DomainSetup
-
 from tests.conformance.schedulers.kinds import example
 from tests.core.named import Named
 

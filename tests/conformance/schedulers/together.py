@@ -8,18 +8,9 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
-import cosched_sim as sim
 import numpy as np
-from cosched_sim.domain_setup import DomainSetup
-from cosched_sim.federation.conductor import Conductor
-from cosched_sim.federation.core_player import CorePlayer
-from cosched_sim.federation.cores import core_players
-from cosched_sim.link import Link
-from cosched_sim.playing import Run
-from cosched_sim.replaying import NO_PAIRS
-from cosched_sim.results.result import ReplayResult
-from cosched_sim.story import StoryLog
 
+import cosched_sim as sim
 from cosched.conformance.schedulers.waiting import plain
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import Start
@@ -34,6 +25,15 @@ from cosched.schedulers.molding import MOLDING
 from cosched.schedulers.molding import molded as molded_jobs
 from cosched.workload.allocations import AllocationEnd, Allocations
 from cosched.workload.pairing import Pairing
+from cosched_sim.domain_setup import DomainSetup
+from cosched_sim.federation.conductor import Conductor
+from cosched_sim.federation.core_player import CorePlayer
+from cosched_sim.federation.cores import core_players
+from cosched_sim.link import Link
+from cosched_sim.playing import Run
+from cosched_sim.replaying import NO_PAIRS
+from cosched_sim.results.result import ReplayResult
+from cosched_sim.story import StoryLog
 from tests.conformance.schedulers.kinds import HETEROGENEOUS_SETTINGS, SLOW, columns, example
 from tests.sim import fluid_exact
 from tests.sim.exact import ref_domain, setup_of, some_jobs

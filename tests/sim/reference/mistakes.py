@@ -11,7 +11,6 @@ from pathlib import Path
 from unittest.mock import patch
 
 from cosched_sim.reference.suite import workloads
-
 from tests.reference import RefDomain, blocks, coschedule, flat, iteration, meet_mistakes, order, state, world
 from tests.reference.planned import PlannedIteration
 

@@ -6,11 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+
+from cosched.words.errors import InputError
 from cosched_sim.reference import checking
 from cosched_sim.reference.results import read_results
 from cosched_sim.reference.suite import WORKLOADS, workloads
-
-from cosched.words.errors import InputError
 
 ALL = workloads()
 SHADOW = "07-easy-shadow-time"

@@ -1,6 +1,7 @@
 """Mutations of the slow simulator: each common wrong definition is caught by a workload."""
 
 import pytest
+
 from cosched_sim.reference.suite import Workload, known_mistakes, workloads
 
 from .mistakes import MISTAKES, rows_of

@@ -4,10 +4,10 @@ import re
 import tomllib
 
 import pytest
-from cosched_sim.flags import replay_settings
-from cosched_sim.reference.suite import SUITE, Workload, known_mistakes, workloads
 
 from cosched.workload import traces
+from cosched_sim.flags import replay_settings
+from cosched_sim.reference.suite import SUITE, Workload, known_mistakes, workloads
 
 from . import slowly
 

@@ -1,8 +1,8 @@
 """A report to look at."""
 
 import pytest
-from cosched_sim.reports.of_replay import write_report
 
+from cosched_sim.reports.of_replay import write_report
 from tests.sim.reports.page_examples import two_days
 
 

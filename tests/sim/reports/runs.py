@@ -4,14 +4,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import cosched_sim as sim
 import numpy as np
 import polars
-from cosched_sim.reports.run import Run, RunDomain, read_run
-from cosched_sim.results.output import RunInfo, write_run
 
+import cosched_sim as sim
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
+from cosched_sim.reports.run import Run, RunDomain, read_run
+from cosched_sim.results.output import RunInfo, write_run
 
 Row = tuple[int, int, int]  # submit, run time, nodes
 

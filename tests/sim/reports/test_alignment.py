@@ -4,9 +4,10 @@ import io
 
 import matplotlib
 import pytest
-from cosched_sim.reports.figures.alignment import measured_once
 from matplotlib.axis import YAxis
 from matplotlib.figure import Figure
+
+from cosched_sim.reports.figures.alignment import measured_once
 
 
 def drawn(panels: int) -> str:

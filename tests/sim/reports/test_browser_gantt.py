@@ -1,8 +1,8 @@
 """The Gantt chart under a user's hands, in a real browser."""
 
 import pytest
-from cosched_sim.reports.run import read_run
 
+from cosched_sim.reports.run import read_run
 from tests.browser import opened
 
 CANVAS = "#gantt canvas"

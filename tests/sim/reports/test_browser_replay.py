@@ -4,11 +4,11 @@ import json
 import re
 
 import pytest
+
 from cosched_sim.configuration import Domain
 from cosched_sim.reports.of_comparison import comparison_page
 from cosched_sim.reports.of_replay import write_report
 from cosched_sim.reports.page import write_page
-
 from tests.browser import drawn_figures, opened, screenshot
 from tests.sim.reports.page_examples import COMMAND, workload, written
 

@@ -5,16 +5,16 @@ import struct
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-import cosched_sim as sim
 import polars
 import pytest
+from matplotlib.figure import Figure as Canvas
+
+import cosched_sim as sim
 from cosched_sim.reports.figures.figure import Figure, write_figure
 from cosched_sim.reports.figures.occupancy import occupancy_figure
 from cosched_sim.reports.figures.replay_figures import replay_figures
 from cosched_sim.reports.figures.style import DOMAINS, GROUPS, SCHEMES, STATES
 from cosched_sim.reports.run import Run
-from matplotlib.figure import Figure as Canvas
-
 from tests.sim.reports.runs import domain, run_of, without_records
 
 SMALL = "generated:eureka/jobs=60/days=1"

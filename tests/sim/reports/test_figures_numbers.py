@@ -1,9 +1,12 @@
 """The numbers behind a replay's figures against slow, obvious computations from its jobs, holds and yields."""
 
-import cosched_sim as sim
 import numpy as np
 import polars
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import cosched_sim as sim
 from cosched_sim.reports.figures.actions import actions_figure, held_figure
 from cosched_sim.reports.figures.arrivals import arrivals_figure
 from cosched_sim.reports.figures.distributions import slowdown_figure, sync_figure, wait_figure
@@ -12,9 +15,6 @@ from cosched_sim.reports.figures.occupancy import occupancy_figure
 from cosched_sim.reports.figures.queue_length import queue_figure
 from cosched_sim.reports.figures.who_waits import who_waits_figure
 from cosched_sim.reports.run import Run
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-
 from tests.sim.reports.runs import domain, run_of, tables
 
 SMALL = "generated:eureka/jobs=150/days=2/utilisation=0.9"

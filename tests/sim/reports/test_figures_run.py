@@ -4,11 +4,11 @@ import json
 import re
 
 import pytest
-from cosched_sim.reports.figures.actions import held_figure
-from cosched_sim.reports.run import read_run
 from matplotlib.figure import Figure as Canvas
 
 from cosched.words.errors import InputError
+from cosched_sim.reports.figures.actions import held_figure
+from cosched_sim.reports.run import read_run
 from tests.sim.reports.runs import domain, run_of
 
 

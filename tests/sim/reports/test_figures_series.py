@@ -4,6 +4,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from cosched_sim.reports.figures.curves import cumulative
 from cosched_sim.reports.figures.series import (
     BARS,
@@ -17,9 +20,6 @@ from cosched_sim.reports.figures.series import (
     width_words,
 )
 from cosched_sim.reports.figures.style import TimeAxis
-from hypothesis import given
-from hypothesis import strategies as st
-
 from tests.sim.reports.runs import ints
 
 HOUR, DAY = 3_600, 86_400

@@ -2,9 +2,9 @@
 
 import polars
 import pytest
+
 from cosched_sim.reports.gantt.layout import FreeNodes, lay_out
 from cosched_sim.reports.run import RunDomain, read_run
-
 from tests.sim.reports.page_examples import two_days
 
 

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 
 import polars
 import pytest
+
 from cosched_sim.reports.figures.figure import Figure
 from cosched_sim.reports.page import Cell, Page, Section, Table, Tile, Widget, write_page
 

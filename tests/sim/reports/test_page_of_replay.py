@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from cosched.words.errors import InputError
 from cosched_sim.configuration import Domain
 from cosched_sim.reports.of_comparison import comparison_page
 from cosched_sim.reports.of_replay import replay_page
 from cosched_sim.reports.rebuilding import rebuild
 from cosched_sim.reports.run import read_run
 from cosched_sim.reports.summary import read_comparison
-
-from cosched.words.errors import InputError
 from tests.sim.reports.page_examples import workload, written
 
 COSCHED = Path(sys.executable).with_name("cosched")

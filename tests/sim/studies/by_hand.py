@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import polars
+
 from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
 from cosched_sim.studies.tang2011.results import Results

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 
 import pytest
+
 from cosched_sim.configuration import replay_config
 from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.tang2011.cases import BY_LOAD, BY_SHARE, LAST, LONG_NO_TIMER, cases

@@ -5,11 +5,11 @@ import json
 from pathlib import Path
 
 import pytest
-from cosched_sim.studies.tang2011.claims import claims
-from cosched_sim.studies.tang2011.comparisons import statements
 
 from cosched.workload import traces
 from cosched.workload.generate import generate
+from cosched_sim.studies.tang2011.claims import claims
+from cosched_sim.studies.tang2011.comparisons import statements
 from tests.browser import opened
 
 FIGURES = {f"figure-{number:02}" for number in range(3, 11)}

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cosched_sim.studies.tang2011.logs import LogMonths, cut_months, read_log, windows_overlap
 
 from cosched.words.errors import InputError
 from cosched.workload import traces
 from cosched.workload.generate import generate
 from cosched.workload.jobs import TraceLog
+from cosched_sim.studies.tang2011.logs import LogMonths, cut_months, read_log, windows_overlap
 
 DAY_S = 86_400
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import polars
 import pytest
+
+from cosched.words.errors import InputError
 from cosched_sim.reports.figures.figure import Figure
 from cosched_sim.reports.page import Section
 from cosched_sim.studies import loading, running
@@ -15,8 +17,6 @@ from cosched_sim.studies.report import FIRST, sections_in_markdown
 from cosched_sim.studies.running import carry_out, found_in, rebuild
 from cosched_sim.studies.study import Study, Told, words_of
 from cosched_sim.sweeps.local_workers import local_workers
-
-from cosched.words.errors import InputError
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
 FILLED = re.compile(r"\{\w+\}")

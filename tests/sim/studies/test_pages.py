@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from cosched_sim.studies.loading import OWN
 
 STUDIES = Path(__file__).parents[3] / "sim" / "cosched_sim" / "studies"

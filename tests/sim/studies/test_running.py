@@ -7,6 +7,8 @@ from pathlib import Path
 
 import polars
 import pytest
+
+from cosched.words.errors import InputError
 from cosched_sim.studies.running import STUDY, found_in, read_study
 from cosched_sim.studies.study import Told
 from cosched_sim.studies.tang2011.claims import claims
@@ -14,8 +16,6 @@ from cosched_sim.studies.tang2011.design import WORK, plan_of
 from cosched_sim.studies.tang2011.results import Results
 from cosched_sim.sweeps.dask_workers import dask_workers
 from cosched_sim.sweeps.local_workers import local_workers
-
-from cosched.words.errors import InputError
 from tests.sim.studies.conftest import run_tiny
 
 

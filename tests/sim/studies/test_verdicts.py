@@ -5,6 +5,9 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
 from cosched_sim.results.estimate import Estimate, Exact, estimate, jackknifed
 from cosched_sim.studies.measured import could_be_most
 from cosched_sim.studies.verdicts import (
@@ -26,8 +29,6 @@ from cosched_sim.studies.verdicts import (
     positive,
     tally,
 )
-from hypothesis import given
-from hypothesis import strategies as some
 
 ENDS = some.integers(-4, 4)
 WORDS = [HOLDS, OPEN, FAILS]

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from cosched_sim.sweeps.local_workers import local_workers
 from cosched_sim.sweeps.workers import Workers
 from cosched_sim.warm_up import run_all_kernels
-
 from tests.sim.sweeps.small import SWEEP
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import polars
+
 from cosched_sim.sweeps.case import Case
 from cosched_sim.sweeps.grid import Sweep
 from cosched_sim.sweeps.running import run_cases

@@ -5,6 +5,7 @@ import statistics
 
 import polars
 import pytest
+
 from cosched_sim.sweeps.averages import all_averages, averages
 
 # Quantiles 0.975 of Student's t by degrees of freedom, from printed tables.

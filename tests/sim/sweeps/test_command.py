@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars
 import pytest
+
 from cosched_sim.sweeps.averages import averages
 
 ONE = ("--workers", 1, "--no-report")  # since a worker takes a second to start, and a report as long

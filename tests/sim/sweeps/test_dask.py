@@ -8,11 +8,11 @@ from pathlib import Path
 
 import polars
 import pytest
+
 from cosched_sim.sweeps.case import run_chunk
 from cosched_sim.sweeps.dask_workers import dask_workers
 from cosched_sim.sweeps.local_workers import local_workers
 from cosched_sim.sweeps.running import run_cases
-
 from deploy.slurm.lab import wait_for
 from tests.sim.sweeps.small import failing, run, small_sweep
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars
 import pytest
+
 from cosched_sim.sweeps.differences import Comparison, all_differences, comparison
 
 SCHEMES, LOADS, REPLICATIONS = ("none", "HH"), (0.25, 0.5), (1, 2, 3)

@@ -5,12 +5,12 @@ import json
 from collections.abc import Callable
 
 import pytest
-from cosched_sim.commands.sweep import read_sweep
-from cosched_sim.sweeps.grid import Sweep
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.words.errors import InputError
+from cosched_sim.commands.sweep import read_sweep
+from cosched_sim.sweeps.grid import Sweep
 from tests.sim.sweeps.small import pair
 
 Write = Callable[..., str]

@@ -5,14 +5,14 @@ from typing import Any
 
 import polars
 import pytest
+
+from cosched.words.errors import InputError
 from cosched_sim.reports.figures.sweep_figures import MOST_FIGURES, sweep_figures
 from cosched_sim.reports.of_sweep import rebuild, sweep_page, write_report
 from cosched_sim.sweeps.averages import averages
 from cosched_sim.sweeps.grid import Sweep
 from cosched_sim.sweeps.sweeping import Swept, carry_out, read_swept
 from cosched_sim.sweeps.workers import Workers
-
-from cosched.words.errors import InputError
 from tests.browser import drawn_figures, opened, screenshot
 from tests.sim.sweeps.small import pair
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import polars
 import pytest
+
+from cosched.words.errors import InputError
 from cosched_sim.sweeps import storage
 from cosched_sim.sweeps.case import Case, run_case
 from cosched_sim.sweeps.local_workers import local_workers
 from cosched_sim.sweeps.running import run_cases
-
-from cosched.words.errors import InputError
 from tests.live.services import wait_until
 from tests.sim.sweeps.small import children, failing, pair, run, small_sweep
 

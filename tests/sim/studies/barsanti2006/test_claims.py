@@ -8,6 +8,7 @@ from typing import Any
 
 import polars
 import pytest
+
 from cosched_sim.studies.barsanti2006 import setup
 from cosched_sim.studies.barsanti2006.claims import beside_traditional, claims
 from cosched_sim.studies.barsanti2006.comparisons import of, of_first, statements

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars
 import pytest
+
 from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.collins2001 import setup
 from cosched_sim.studies.collins2001.claims import claims

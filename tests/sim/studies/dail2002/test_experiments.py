@@ -4,6 +4,10 @@ import json
 from random import Random
 
 import pytest
+
+from cosched.planning.application import Map
+from cosched.planning.problem import problem_of
+from cosched.planning.sites import by_name
 from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.dail2002 import DAIL
 from cosched_sim.studies.dail2002.claims import claims
@@ -13,10 +17,6 @@ from cosched_sim.studies.dail2002.testbed import NODES, SITES, UCSD, UTK, GradsT
 from cosched_sim.studies.design import Found
 from cosched_sim.studies.verdicts import FAILS, HOLDS, OPEN
 from cosched_sim.sweeps.case import run_case
-
-from cosched.planning.application import Map
-from cosched.planning.problem import problem_of
-from cosched.planning.sites import by_name
 
 CASE_STUDY = {**ASSUMED, "application": "jacobi", "sites": 3, "size": 16_800, "seed": 1}
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars
 import pytest
+
 from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.design import Found
 from cosched_sim.studies.fluid.design import COMPARED, WORK, compared, experiments, verdict

@@ -6,6 +6,8 @@ from typing import Any
 
 import polars
 import pytest
+
+from cosched.workload.pairing import Group
 from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.design import Found
 from cosched_sim.studies.groups.design import WORK, compared, experiments
@@ -21,8 +23,6 @@ from cosched_sim.studies.groups.measuring import (
 )
 from cosched_sim.studies.groups.setup import IN_PAIRS, settings, under
 from cosched_sim.studies.groups.verdict import verdict
-
-from cosched.workload.pairing import Group
 
 SAID = {"study": "groups", "version": "0", "command": "", "quick": False, "replications": 6, "seed": 1, "days": 30.0}
 

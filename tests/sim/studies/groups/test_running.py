@@ -2,9 +2,9 @@
 
 import polars
 import pytest
+
 from cosched_sim.studies.groups.design import WORK
 from cosched_sim.studies.groups.setup import IN_PAIRS
-
 from tests.tiers import soaked
 
 

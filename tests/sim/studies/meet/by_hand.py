@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import polars
+
 from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.design import Found
 from cosched_sim.studies.meet.design import compared

@@ -1,12 +1,12 @@
 """What one replay measures, on small workloads whose schedules are plain."""
 
-import cosched_sim as sim
 import numpy as np
 import pytest
+
+import cosched_sim as sim
+from cosched.workload.jobs import Workload
 from cosched_sim.studies.meet import measuring
 from cosched_sim.studies.meet.measuring import measures
-
-from cosched.workload.jobs import Workload
 
 MINUTE = 60
 

@@ -1,6 +1,8 @@
 """Differences on the same workloads, corrected for their number; what was asked; the verdict in words."""
 
 import pytest
+from scipy.special import stdtrit
+
 from cosched_sim.studies.measured import BETTER, WORSE
 from cosched_sim.studies.meet import ideas
 from cosched_sim.studies.meet.asked import figures
@@ -8,8 +10,6 @@ from cosched_sim.studies.meet.experiments import BY_LOAD
 from cosched_sim.studies.meet.measuring import NEVER, PAIR_WAIT, TOGETHER, WAIT
 from cosched_sim.studies.meet.verdict import values, verdict
 from cosched_sim.studies.verdicts import FAILS, HOLDS, OPEN
-from scipy.special import stdtrit
-
 from tests.sim.studies.meet.by_hand import Row, results
 
 

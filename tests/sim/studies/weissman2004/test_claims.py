@@ -5,6 +5,7 @@ from itertools import product
 
 import polars
 import pytest
+
 from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.verdicts import FAILS, HOLDS, OPEN
 from cosched_sim.studies.weissman2004 import setup

@@ -1,7 +1,6 @@
 """What the study says of the paper is in the paper."""
 
 from cosched_sim.studies.weissman2004.comparisons import statements
-
 from tests.sim.studies.papers import text_of
 
 

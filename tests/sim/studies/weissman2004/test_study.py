@@ -8,6 +8,10 @@ from pathlib import Path
 import numpy as np
 import polars
 import pytest
+
+from cosched.workload import fitted
+from cosched.workload.sdsc import SDSC as MODEL
+from cosched.workload.traces import write_swf
 from cosched_sim.results.estimate import Estimate
 from cosched_sim.studies.cases import LABELS
 from cosched_sim.studies.paper import INPUT, compare
@@ -34,10 +38,6 @@ from cosched_sim.studies.weissman2004.setup import (
 )
 from cosched_sim.sweeps.case import run_case
 from cosched_sim.sweeps.local_workers import local_workers
-
-from cosched.workload import fitted
-from cosched.workload.sdsc import SDSC as MODEL
-from cosched.workload.traces import write_swf
 
 PLAN = Plan(traces=1, jobs=80, user_jobs=24, seed=1, quick=True)
 
