@@ -74,7 +74,7 @@ def test_another_project_of_that_name(tmp_path):
 def wheel(tmp_path_factory) -> Path:
     """The wheel of a copy of the tree."""
     folder = tmp_path_factory.mktemp("wheel")
-    for name in ("cosched", "deploy", "docs"):
+    for name in ("adapters", "cosched", "deploy", "docs", "sim"):
         shutil.copytree(TOP / name, folder / "tree" / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(TOP / name, folder / "tree")
