@@ -30,7 +30,7 @@ def hooked(cluster: PbsCluster) -> Iterator[PbsCluster]:
 async def managed(hooked: PbsCluster) -> AsyncIterator[Managed]:
     async with Managed(hooked, backoff=2) as managed:
         yield managed
-        for job in list(managed.manager._book.jobs):
+        for job in list(managed.manager.outlooks()):
             await managed.manager.cancel(job)
         await managed.states(*FREE)
 

@@ -21,7 +21,7 @@ _COMMANDS = (
 )
 _WRAPPER = """#!/bin/sh
 export PBS_CONF_FILE={conf}
-exec nsenter -t {init} --net --uts --pid --mount -- /bin/sh -c 'cd "$0" && exec "$@"' "$PWD" {program} "$@"
+exec nsenter -t {init} --net --uts --ipc --pid --mount -- /bin/sh -c 'cd "$0" && exec "$@"' "$PWD" {program} "$@"
 """
 _CONF = """PBS_EXEC={prefix}
 PBS_HOME={state}

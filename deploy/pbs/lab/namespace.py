@@ -37,7 +37,7 @@ class Namespace:
         hosts.write_text(f"127.0.0.1 localhost\n{ADDRESS} {name}\n")
         home = shlex.quote(pwd.getpwuid(0).pw_dir)
         script = _BEGIN.format(name=name, address=ADDRESS, hosts=hosts, state=STATE, ready=ready, home=home)
-        world = ("unshare", "--net", "--uts", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc")
+        world = ("unshare", "--net", "--uts", "--ipc", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc")
         self._holder = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *world, "/bin/sh", "-ec", script])
         wait_for(ready.exists, f"the namespaces of {name}")
         children = Path(f"/proc/{self._holder.pid}/task/{self._holder.pid}/children")
@@ -45,7 +45,7 @@ class Namespace:
 
     def enter(self, command: Sequence[str]) -> list[str]:
         """Return the command that runs this one inside, in the folder that is current outside."""
-        inside = ("nsenter", "-t", str(self.init), "--net", "--uts", "--pid", "--mount", "--")
+        inside = ("nsenter", "-t", str(self.init), "--net", "--uts", "--ipc", "--pid", "--mount", "--")
         return [*inside, "/bin/sh", "-c", 'cd "$0" && exec "$@"', str(Path.cwd()), *command]
 
     def run(self, *command: str, environment: Mapping[str, str], text: str = "") -> subprocess.CompletedProcess[str]:
