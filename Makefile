@@ -15,11 +15,11 @@
 #               `make bench scale`: up to 10,000,000 jobs of 1,000 domains, half an hour
 #   proto       lint the protocol's files and generate the modules of cosched/v1
 #   lint        ruff, mypy (strict), import-linter
-#   dist        the source distribution and the wheel of this tree, into dist, both checked
+#   dist        the source distributions and the wheels of this tree, into dist, all checked
 #   deb         the Debian package of this tree, into dist; `make deb EXTRA=scheduler` for domains that schedule themselves
 #   docs        the documentation as a site, into dist/docs
 #   man         the manual pages of all commands, into dist/man
-#   lock        pin the dependencies of pyproject.toml
+#   lock        pin the dependencies of all distributions
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -34,7 +34,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 setup: $(READY)
 
-$(READY): requirements.lock pyproject.toml
+$(READY): requirements.lock pyproject.toml sim/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("cosched needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || sh deploy/install-packages.sh python3-venv
 	@echo "setup: a Python environment, .venv"
@@ -42,7 +42,7 @@ $(READY): requirements.lock pyproject.toml
 	@echo "setup: the packages of requirements.lock, some 1.4 GB in all"
 	@$(BIN)/pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
 	@echo "setup: this tree, as .venv/bin/cosched"
-	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e . -e sim
 	@touch $@
 
 demo: setup
@@ -137,9 +137,13 @@ deb:
 
 lock: setup
 	$(BIN)/pip install -qq --disable-pip-version-check pip-tools
-	$(BIN)/pip-compile --quiet --extra dev --strip-extras --generate-hashes --unsafe-package coscheduling --no-header \
+	@rm -rf build && mkdir build && sh deploy/copy-sources.sh build/tree
+	$(BIN)/pip wheel -qq --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir build/ours \
+	    $$(cat build/tree/distributions)
+	$(BIN)/pip-compile --quiet --extra dev --strip-extras --generate-hashes --no-header --find-links build/ours \
+	    --unsafe-package coscheduling --unsafe-package coscheduling-sim \
 	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o requirements.lock pyproject.toml
-	@sed -i '/^# WARNING/,$$d' requirements.lock  # that this package, whose extras name each other, is not pinned
+	@sed -i '/^# WARNING/,$$d' requirements.lock  # that our distributions, which name each other, are not pinned
 
 clean:
 	rm -rf .venv build dist *.egg-info

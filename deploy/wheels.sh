@@ -1,6 +1,7 @@
 #!/bin/sh
-# wheels.sh FOLDER [EXTRA]: writes this tree's wheel into FOLDER, with the wheels that it and the extra need, in the
-# versions of requirements.lock. Run it at the top of the source; PYTHON is the interpreter that they are for.
+# wheels.sh FOLDER [EXTRA]: writes the wheel of coscheduling into FOLDER, with the wheels that it and the extra need: those
+# of this tree, and others in the versions of requirements.lock. Run it at the top of the source; PYTHON is the
+# interpreter that they are for.
 set -eu
 folder=$1 extra=${2:+[$2]}
 work=$(mktemp -d)
@@ -11,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 sed -n 's/^\([A-Za-z0-9][^ ]*==[^ ]*\) .*/\1/p' requirements.lock > "$work/versions"
 bring() {  # FOLDER REQUIREMENT
     "$work/venv/bin/pip" --quiet --disable-pip-version-check download --only-binary :all: \
-        --constraint "$work/versions" --dest "$1" "$2"
+        --constraint "$work/versions" --find-links "$work/ours" --dest "$1" "$2"
 }
 check() {  # WHEEL...
     for wheel; do
@@ -25,14 +26,13 @@ bring "$work/tools" setuptools
 check "$work"/tools/*.whl
 "$work/venv/bin/pip" --quiet --disable-pip-version-check install --no-index "$work"/tools/*.whl
 
-# Build a copy: a build leaves folders in the tree, and would include what is in them.
-mkdir "$work/tree" "$work/ours"
-cp -R adapters cosched sim deploy docs pyproject.toml setup.py README.md LICENSE "$work/tree"
+sh deploy/copy-sources.sh "$work/tree"
+# shellcheck disable=SC2046  # a folder in each line
 "$work/venv/bin/pip" --quiet --disable-pip-version-check wheel --no-deps --no-build-isolation \
-    --wheel-dir "$work/ours" "$work/tree"
+    --wheel-dir "$work/ours" $(cat "$work/tree/distributions")
 
-bring "$work/theirs" "$(echo "$work"/ours/*.whl)$extra"
-rm "$work"/theirs/coscheduling-*.whl
-check "$work"/theirs/*.whl
+bring "$work/theirs" "$(echo "$work"/ours/coscheduling-*.whl)$extra"
 mkdir -p "$folder"
-mv "$work"/ours/*.whl "$work"/theirs/*.whl "$folder"
+mv "$work"/theirs/coscheduling*.whl "$folder"
+check "$work"/theirs/*.whl
+mv "$work"/theirs/*.whl "$folder"

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-import cosched_sim  # noqa: F401  (sets the kernels' cache folder before any test imports a kernel)
+from cosched.installation.compilation import use_kernel_cache
 from tests import tiers
+
+use_kernel_cache()  # before any test imports a kernel
 
 # Before tests of any folder import them, so that their assertions tell what they have seen.
 pytest.register_assert_rewrite(

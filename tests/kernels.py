@@ -1,6 +1,6 @@
 """Compiles every kernel once, before tests in several processes, and the services that they start, want them."""
 
-from cosched_sim.commands.compile import compile_kernels
+from cosched.cli.compile import compile_kernels
 from cosched_sim.warm_up import case
 from tests.core.meeting.fast import meet_once
 from tests.sim.federated import played

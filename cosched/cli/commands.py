@@ -16,12 +16,10 @@ from typing import NamedTuple
 
 import click
 
-from cosched.installation.extras import DISTRIBUTION
+from cosched.installation.extras import SIMULATOR
 from cosched.words.errors import InputError
 
 GROUP = "cosched.commands"
-MEND = f"pip install --force-reinstall --no-deps {DISTRIBUTION}"
-
 
 USERS, OPERATORS, RESEARCHERS, OTHERS = "For users", "For operators", "For researchers", "More"
 
@@ -45,6 +43,9 @@ Table = Mapping[str, Lazy]
 OWN: Table = {
     "cancel": Lazy("cosched.cli.client.changes", "cancel", "Cancel jobs.", USERS),
     "certs": Lazy("cosched.cli.certs", "certs", "Make the certificates of domains and users.", OPERATORS),
+    "compile": Lazy(
+        "cosched.cli.compile", "compile_kernels", "Compile the schedulers before they are needed.", OPERATORS
+    ),
     "completion": Lazy("cosched.cli.completion", "completion", "Print what a shell needs to complete commands.", USERS),
     "doctor": Lazy("cosched.cli.doctor", "doctor", "Check a domain's set-up and say what to change.", OPERATORS),
     "domains": Lazy("cosched.cli.client.cluster", "domains", "Show this domain and its peers.", USERS),
@@ -82,6 +83,8 @@ OWN: Table = {
 }
 # Those that programs call, and no list has.
 UNLISTED: Table = {"peer-stream": Lazy("cosched.cli.own", "peer_stream", "What cosched peer add runs by ssh.")}
+# Those of other distributions, by the extra that brings them: whoever lacks one is told.
+BROUGHT = dict.fromkeys(("demo", "replay", "report", "study", "sweep", "trace"), SIMULATOR)
 
 
 def command(name: str) -> Lazy | None:
@@ -96,27 +99,23 @@ def commands() -> Table:
 
 @cache
 def joined() -> Table:
-    """Return the commands of other packages, by name.
-
-    InputError if there are none, since every installation includes the simulator's, or if a table cannot be loaded.
-    """
-    tables = [_load(name, value) for name, value in sorted(_entry_points())]
-    if not tables:
-        raise InputError(GROUP, None, f"no entry points of this group are installed: {MEND}")
+    """Return the commands of other packages, by name. InputError if a table cannot be loaded."""
+    tables = [_load(*each) for each in sorted(_entry_points())]
     return dict(sorted(chain.from_iterable(table.items() for table in tables)))
 
 
-def _load(name: str, value: str) -> Table:
+def _load(name: str, value: str, distribution: str) -> Table:
     module, _, attribute = value.partition(":")
     try:
         table: Table = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        raise InputError(GROUP, name, f"cannot be loaded: {error}: {MEND}") from None
+        mend = f"pip install --force-reinstall --no-deps {distribution}"
+        raise InputError(GROUP, name, f"cannot be loaded: {error}: {mend}") from None
     return table
 
 
-def _entry_points() -> Iterator[tuple[str, str]]:
-    """Yield name and value of each entry point of the group.
+def _entry_points() -> Iterator[tuple[str, str, str]]:
+    """Yield name, value and distribution of each entry point of the group.
 
     importlib.metadata finds the same ones, but importing it takes half as long as all of `cosched -h`; pathlib a fifth.
     """
@@ -127,7 +126,8 @@ def _entry_points() -> Iterator[tuple[str, str]]:
             if name.endswith(".dist-info") and distribution not in seen and os.path.exists(file):
                 seen.add(distribution)  # the first on the path wins, as for imports
                 with open(file) as text:
-                    yield from _of_group(text.read())
+                    for point, value in _of_group(text.read()):
+                        yield point, value, distribution.replace("_", "-")
 
 
 def _listed(folder: str) -> list[str]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
+
 import click
 
 from cosched.cli.output.terminal import say
-from cosched.installation.extras import SCHEDULER, SIMULATOR, missing, needing
+from cosched.installation.extras import SCHEDULER, needing
+
+GROUP = "cosched.kernels"  # sets of kernels of other packages: what uses each once, by name
 
 
 @click.command("compile", short_help="Compile the schedulers before they are needed.")
@@ -17,13 +21,12 @@ def compile_kernels() -> None:
     ~/.cache/cosched), which is that of the user: services by the unit file have /var/cache/cosched. If that cannot be
     written, it is kept in a folder of the user's in that for temporary files ($TMPDIR).
     """
-    from cosched.installation.compilation import prepare_kernels
+    from cosched.installation.compilation import prepare_kernels, use_kernel_cache
     from cosched.service.kernels import all_sets, prepare
 
+    use_kernel_cache()
     prepare(all_sets(), say)
-    if not missing(SIMULATOR):
-        from cosched_sim.warm_up import SETS
-
-        for name, run_all in SETS.items():
+    for entry in entry_points(group=GROUP):
+        for name, run_all in entry.load().items():
             prepare_kernels(run_all, say, name)
     click.echo("the schedulers are compiled")

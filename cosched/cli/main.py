@@ -17,10 +17,10 @@ import click
 from click.shell_completion import CompletionItem
 
 import cosched
-from cosched.cli.commands import OPERATORS, OWN, RESEARCHERS, USERS, Table, command, commands
+from cosched.cli.commands import BROUGHT, OPERATORS, OWN, RESEARCHERS, USERS, Table, command, commands
 from cosched.cli.output.failures import FAILED, INTERRUPTED, UNUSABLE, Failure
 from cosched.cli.output.terminal import BEGAN, COMMAND, say
-from cosched.installation.extras import DISTRIBUTION
+from cosched.installation.extras import DISTRIBUTION, install_command
 from cosched.version import VERSION
 from cosched.words.errors import InputError
 from cosched.words.file_errors import reason_of
@@ -52,6 +52,8 @@ class Commands(click.Group):
         if command(name) is None and not name.startswith("-") and not ctx.resilient_parsing:
             from cosched.validation.near_names import did_you_mean
 
+            if name in BROUGHT:
+                raise Failure(f"{name} is a command of the simulator: {install_command(BROUGHT[name])}", UNUSABLE)
             meant = did_you_mean(name, commands()) or "; cosched -h lists all"
             raise Failure(f"no command is called {name!r}{meant}", UNUSABLE)
         return super().resolve_command(ctx, args)

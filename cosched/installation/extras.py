@@ -11,18 +11,17 @@ from cosched.words.errors import InputError
 
 DISTRIBUTION = "coscheduling"  # our name in the package index, where `cosched` is another project
 
-# The packages of each extra, by import name. pyproject.toml defines the extras.
+# The packages of each extra, by import name. pyproject.toml defines the extras. The simulator is a distribution of its
+# own, which brings all that it needs.
 SCHEDULER, SIMULATOR, DASK, HOST, PAGE = "scheduler", "sim", "dask", "host", "page"
 PACKAGES = {
     SCHEDULER: ("numba", "numpy"),
-    SIMULATOR: ("jinja2", "matplotlib", "numba", "numpy", "PIL", "polars", "scipy", "zstandard"),
     DASK: ("distributed",),
     HOST: ("psutil",),
     PAGE: ("jinja2", "starlette", "uvicorn"),
 }
 USERS = {
     SCHEDULER: "the embedded scheduler",
-    SIMULATOR: "the simulator",
     DASK: "--dask",
     HOST: "the source of information `host`",
     PAGE: "the page",

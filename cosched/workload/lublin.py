@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cosched.installation.extras import SIMULATOR, install_command
+from cosched.words.errors import InputError
 from cosched.workload.drawn import MOST_JOBS, check_range, drawn_log, machine_header
 from cosched.workload.jobs import Ints, TraceLog
 
@@ -182,7 +184,11 @@ def _until(most: float, draw: Callable[[Ints], Floats], count: int) -> Floats:
 
 def _mass(shape: float, scale: float, upto: float | Floats) -> Any:
     """Return the probability of a gamma distribution up to a value, or to each of several."""
-    from scipy.special import gammainc  # type: ignore[import-untyped]  # a tenth of a second that few need
+    try:
+        from scipy.special import gammainc  # type: ignore[import-untyped]  # a tenth of a second that few need
+    except ImportError:
+        how = install_command(SIMULATOR)
+        raise InputError(f"generated:{NAME}", None, f"needs the package scipy: {how}") from None
 
     return gammainc(shape, upto / scale)
 

@@ -11,7 +11,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from cosched.installation.compilation import use_kernel_cache
-from cosched.installation.extras import SIMULATOR, need
 
 if TYPE_CHECKING:
     from cosched_sim.api import Replay, Result, replay, run
@@ -44,5 +43,4 @@ if not TYPE_CHECKING:  # type checkers would take any name for one of ours
     def __getattr__(name: str) -> Any:
         if name not in _HOME:
             raise AttributeError(f"module 'cosched_sim' has no attribute {name!r}")
-        need(SIMULATOR)
         return getattr(importlib.import_module(_HOME[name]), name)

@@ -11,24 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from cosched.cli.commands import commands
-from cosched.installation.extras import DASK, DISTRIBUTION, HOST, PACKAGES, PAGE, SCHEDULER, SIMULATOR
+from cosched.cli.commands import BROUGHT, OWN
+from cosched.installation.extras import DASK, DISTRIBUTION, HOST, PACKAGES, PAGE, SCHEDULER
+from tests.cli.test_commands import install
 from tests.live.services import COMMAND, Service, free_port
 
 TOP = Path(__file__).parents[2]
 RECORDED = TOP / "tests/adapters/slurm/recorded"
-OF_INDEX = {"PIL": "pillow"}  # packages that the index calls otherwise
-OF_SIMULATOR = {
-    "demo": [],
-    "replay": ["--domain", "a,trace=a.swf"],
-    "report": ["run"],
-    "study": ["tang2011"],
-    "sweep": ["loads.toml"],
-    "trace info": ["a.swf"],
-    "trace convert": ["a.swf", "b.swf"],
-    "trace generate": ["eureka", "a.swf"],
-    "trace pair": ["--domain", "a,trace=a.swf", "pairs.csv"],
-}
+BY_IMPORT = {"pillow": "PIL"}  # packages that the index calls otherwise
+OF_SIMULATOR = {"cosched_sim", "jinja2", "matplotlib", "PIL", "polars", "scipy", "zstandard"}
 RUN_ALL = """
 import json, sys
 from click.testing import CliRunner
@@ -40,10 +31,11 @@ print(json.dumps([(one.exit_code, one.stdout, one.stderr) for one in ran]))
 
 @pytest.fixture
 def bare(tmp_path: Path) -> dict[str, str]:
-    """The environment of processes for which no package of an extra is there, nor in processes that they start."""
+    """The environment of processes for which nothing of an extra is there, nor in processes that they start."""
     folder = tmp_path / "bare"
     folder.mkdir()
-    hidden = sorted({package for packages in PACKAGES.values() for package in packages})
+    hidden = sorted({package for packages in PACKAGES.values() for package in packages} | OF_SIMULATOR)
+    install(folder, f"{DISTRIBUTION}_sim", "")
     (folder / "sitecustomize.py").write_text(f"import sys\nsys.modules.update(dict.fromkeys({hidden}))\n")
     return {**os.environ, "PYTHONPATH": str(folder)}
 
@@ -58,18 +50,17 @@ def run_all(lines: list[list[str]], environment: dict[str, str], folder: Path) -
 
 
 def test_every_command_has_help_without_any_extra(bare: dict[str, str], tmp_path: Path) -> None:
-    lines = [[name, "-h"] for name in commands()] + [[*name.split(), "-h"] for name in OF_SIMULATOR]
+    lines = [[name, "-h"] for name in OWN]
     for line, (code, out, err) in zip(lines, run_all(lines, bare, tmp_path), strict=True):
         assert (code, err) == (0, ""), line
         assert out.startswith("Usage:"), line
 
 
-def test_what_simulates_asks_for_its_extra_in_one_line(bare: dict[str, str], tmp_path: Path) -> None:
-    lines = [[*name.split(), *arguments] for name, arguments in OF_SIMULATOR.items()]
-    packages = ", ".join(PACKAGES[SIMULATOR])
-    for line, found in zip(lines, run_all(lines, bare, tmp_path), strict=True):
-        said = f"cosched: the simulator needs {packages}: pip install '{DISTRIBUTION}[{SIMULATOR}]'\n"
-        assert found == (2, "", said), line
+def test_a_command_of_the_simulator_asks_for_it_in_one_line(bare: dict[str, str], tmp_path: Path) -> None:
+    lines = [[name, "-h"] for name in BROUGHT]
+    for (name, _), found in zip(lines, run_all(lines, bare, tmp_path), strict=True):
+        said = f"cosched: {name} is a command of the simulator: pip install '{DISTRIBUTION}[sim]'\n"
+        assert found == (2, "", said)
 
 
 @pytest.fixture
@@ -135,18 +126,14 @@ def test_a_service_beside_slurm_needs_no_extra(beside_slurm: Service, tmp_path: 
 
 
 def test_packages_are_those_of_the_extras() -> None:
-    project = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]
+    project, simulator = (tomllib.loads((TOP / f"{at}pyproject.toml").read_text())["project"] for at in ("", "sim/"))
     assert project["name"] == DISTRIBUTION
 
-    def brought(extra: str) -> Iterator[str]:
-        for requirement in project["optional-dependencies"][extra]:
-            if (other := re.fullmatch(rf"{DISTRIBUTION}\[(\w+)\]", requirement)) is not None:
-                yield from brought(other[1])
-            else:
-                yield re.split(r"[<>=\[;]", requirement)[0]
+    def named(requirements: list[str]) -> set[str]:
+        return {re.split(r"[<>=\[;]", requirement)[0] for requirement in requirements}
 
-    for extra, more in {SCHEDULER: (), SIMULATOR: (), DASK: PACKAGES[SIMULATOR], HOST: (), PAGE: ()}.items():
-        packages = {OF_INDEX.get(package, package) for package in (*PACKAGES[extra], *more)}
-        assert set(brought(extra)) == packages, extra
-    base = {re.split(r"[<>=]", requirement)[0] for requirement in project["dependencies"]}
-    assert not base & set(brought(DASK))
+    for extra, of in {SCHEDULER: project, DASK: simulator, HOST: project, PAGE: project}.items():
+        assert named(of["optional-dependencies"][extra]) == set(PACKAGES[extra]), extra
+    assert not named(project["dependencies"]) & named(simulator["dependencies"]) - {DISTRIBUTION}
+    hidden = {BY_IMPORT.get(name, name) for name in named(simulator["dependencies"]) - {DISTRIBUTION}}
+    assert hidden <= OF_SIMULATOR

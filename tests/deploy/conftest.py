@@ -30,17 +30,18 @@ def the(kind: str, made: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory) -> Path:
-    """The folder with both distributions, built and checked as `make dist` does."""
+    """The folder with all distributions, built and checked as `make dist` does."""
     folder = tmp_path_factory.mktemp("dist")
     run(TOP, "sh", "deploy/dist.sh", folder, PYTHON=sys.executable)
     return folder
 
 
 def environment(folder: Path, made: Path, extras: str = "sim") -> Path:
-    """The `bin` of an empty environment that got the wheel and what the simulator needs, or more."""
+    """The `bin` of an empty environment that got the wheel, and those that the extras bring."""
     lines = (TOP / "requirements.lock").read_text().splitlines()
     versions = [line.split()[0] for line in lines if line[:1].isalnum() and "==" in line]
     (folder / "versions").write_text("\n".join(versions))
     run(folder, sys.executable, "-m", "venv", "venv")
-    run(folder, "venv/bin/pip", "install", "--quiet", "--constraint", "versions", f"{the('*.whl', made)}[{extras}]")
+    pip = ["venv/bin/pip", "install", "--quiet", "--constraint", "versions", "--find-links", made]
+    run(folder, *pip, f"{the('coscheduling-*.whl', made)}[{extras}]")
     return folder / "venv/bin"

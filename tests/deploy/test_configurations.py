@@ -152,10 +152,11 @@ def test_the_files_that_containers_need_exist():
 
 
 def test_the_image_is_built_from_what_there_is():
-    """The image is built by wheels.sh, from a context that has what that takes and nothing else."""
+    """The image is built by wheels.sh, from a context that has what that copies and nothing else."""
     ignoring = (DEPLOY / "Containerfile.dockerignore").read_text().splitlines()
     context = {line[1:] for line in ignoring if line.startswith("!")}
-    copied = re.search(r"^cp -R (.*) \S+$", (DEPLOY / "wheels.sh").read_text(), re.MULTILINE)
+    script = (DEPLOY / "copy-sources.sh").read_text().replace("\\\n", "")
+    copied = re.search(r"^cp -R (.*) \S+$", script, re.MULTILINE)
     assert copied is not None
     assert context == {*copied[1].split(), "requirements.lock"}
     assert all((DEPLOY.parent / name).exists() for name in context)

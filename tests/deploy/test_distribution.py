@@ -1,4 +1,4 @@
-"""What is handed out: the source distribution, and the wheel in an environment that has nothing else of the tree."""
+"""What is handed out: source distributions, and the wheels in environments that have nothing else of the tree."""
 
 import re
 import sys
@@ -6,51 +6,66 @@ import tarfile
 import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cosched.installation.extras import DISTRIBUTION
 from cosched.version import VERSION
 from tests.deploy import yaml_subset
 from tests.deploy.conftest import TOP, environment, run, the
 from tests.live import services
 from tests.live.services import Service
 
-PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text())
+PROJECTS = {folder: tomllib.loads((TOP / folder / "pyproject.toml").read_text()) for folder in ("", "sim")}
+LICENSE = "Apache-2.0"
+SERVICE_MB = 110  # of a service beside a batch system, with all that it needs
 
 
-def sources() -> Iterator[tuple[str, str]]:
-    """The files of the package that are no modules: the package that each is in, and the path from there."""
-    data = PROJECT["tool"]["setuptools"]["package-data"]
-    for top, package in (("", "cosched"), ("adapters", "cosched_adapters"), ("sim", "cosched_sim")):
-        for file in filter(Path.is_file, (TOP / top / package).rglob("*")):
-            path = file.relative_to(TOP / top)
+def sources(project: dict[str, Any], folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """The files of the packages in these folders that are no modules: the package of each, and the path from there."""
+    data = project["tool"]["setuptools"]["package-data"]
+    for folder in folders:
+        for file in filter(Path.is_file, (TOP / folder).glob("cosched*/**/*")):
+            path = file.relative_to(TOP / folder)
             if path.suffix != ".py" and path.parent.name != "__pycache__":
                 owners = [".".join(parent.parts) for parent in path.parents if ".".join(parent.parts) in data]
                 owner = owners[0] if owners else ""
                 yield owner, str(path.relative_to(Path(*owner.split("."))))
 
 
-def test_every_file_of_the_package_is_declared() -> None:
-    data = PROJECT["tool"]["setuptools"]["package-data"]
-    forgotten = [
-        (owner, path) for owner, path in sources() if not any(fnmatch(path, one) for one in data.get(owner, ()))
-    ]
-    assert forgotten == []
+@pytest.mark.parametrize("name", PROJECTS)
+def test_every_file_of_a_distribution_is_declared(name: str) -> None:
+    data = PROJECTS[name]["tool"]["setuptools"]["package-data"]
+    files = [*sources(PROJECTS[name], (name,) if name else ("", "adapters"))]
+    assert ("cosched_sim" if name else "cosched", "py.typed") in files
+    assert [each for each in files if not any(fnmatch(each[1], one) for one in data.get(each[0], ()))] == []
 
 
-def test_the_project_says_what_it_is() -> None:
-    assert PROJECT["project"]["version"] == VERSION
-    classifiers = PROJECT["project"]["classifiers"]
-    assert classifiers == sorted(classifiers)
-    assert "Typing :: Typed" in classifiers
-    minimum = PROJECT["project"]["requires-python"].removeprefix(">=")
-    assert f"Programming Language :: Python :: {minimum}" in classifiers
+@pytest.mark.parametrize("name", PROJECTS)
+def test_a_distribution_says_what_it_is(name: str) -> None:
+    project = PROJECTS[name]["project"]
+    assert project["name"] == "-".join(filter(None, [DISTRIBUTION, name]))
+    assert (project["version"], project["license"]) == (VERSION, LICENSE)
+    assert project["classifiers"] == sorted(project["classifiers"])
+    assert "Typing :: Typed" in project["classifiers"]
+    minimum = project["requires-python"].removeprefix(">=")
+    assert f"Programming Language :: Python :: {minimum}" in project["classifiers"]
+
+
+def test_distributions_are_installed_in_one_version() -> None:
+    for project in PROJECTS.values():
+        extras = project["project"]["optional-dependencies"].values()
+        for requirement in (*project["project"]["dependencies"], *chain.from_iterable(extras)):
+            if requirement.startswith(f"{DISTRIBUTION}-") or "==" in requirement.partition(DISTRIBUTION)[2]:
+                assert requirement.endswith(f"=={VERSION}"), requirement
 
 
 def test_how_to_cite_it_is_said_of_this_version() -> None:
     cited = yaml_subset.read(TOP / "CITATION.cff")
-    assert (cited["version"], cited["license"]) == (VERSION, PROJECT["project"]["license"])
+    assert (cited["version"], cited["license"]) == (VERSION, LICENSE)
     bibtex = re.search(r"```bibtex\n(.*?)```", (TOP / "docs" / "simulator.md").read_text(), re.DOTALL)
     assert bibtex is not None
     assert dict(re.findall(r"(\w+) += \{+([^{}]*)\}", bibtex[1].partition("@inproceedings")[0])) == {
@@ -64,7 +79,7 @@ def test_how_to_cite_it_is_said_of_this_version() -> None:
 
 @pytest.mark.soak
 def test_a_source_distribution_has_what_a_developer_of_a_package_needs(made: Path) -> None:
-    with tarfile.open(the("*.tar.gz", made)) as archive:
+    with tarfile.open(the("coscheduling-*.tar.gz", made)) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert names >= {
         "LICENSE",
@@ -80,7 +95,8 @@ def test_a_source_distribution_has_what_a_developer_of_a_package_needs(made: Pat
 @pytest.mark.soak
 def test_a_source_distribution_installs_what_the_wheel_does(made: Path, tmp_path: Path) -> None:
     for kind in ("*.whl", "*.tar.gz"):
-        run(tmp_path, sys.executable, "-m", "pip", "install", "--no-deps", "--target", kind[2:], the(kind, made))
+        pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-build-isolation", "--target", kind[2:]]
+        run(tmp_path, *pip, *made.glob(kind))
     listed = [
         {str(path.relative_to(tmp_path / kind)) for path in (tmp_path / kind).glob("cosched*/**/*.[!p]*")}
         for kind in ("whl", "tar.gz")
@@ -90,8 +106,21 @@ def test_a_source_distribution_installs_what_the_wheel_does(made: Path, tmp_path
 
 @pytest.fixture(scope="module")
 def installed(made: Path, tmp_path_factory) -> Path:
-    """The `bin` of an environment with the wheel alone."""
+    """The `bin` of an environment with all wheels."""
     return environment(tmp_path_factory.mktemp("installed"), made)
+
+
+@pytest.mark.soak
+def test_a_service_alone_is_small_and_has_no_simulator(made: Path, tmp_path: Path) -> None:
+    found = environment(tmp_path, made, "")
+    (packages,) = tmp_path.glob("venv/lib/python3*/site-packages")
+    names = {path.name.partition("-")[0] for path in packages.iterdir()}
+    assert {"cosched", "cosched_adapters", "grpc"} <= names
+    assert not names & {"cosched_sim", "matplotlib", "numba", "polars", "scipy"}
+    assert "replay" not in run(tmp_path, found / "cosched", "-h")
+    ours = (path for path in packages.rglob("*") if path.is_file() and path.relative_to(packages).parts[0] != "pip")
+    size = sum(path.stat().st_size for path in ours) / 1e6
+    assert size <= SERVICE_MB, f"{size:.0f} MB"
 
 
 @pytest.mark.soak

@@ -31,7 +31,10 @@ def can_build() -> bool:
     return subprocess.run([DEBIAN_PYTHON, "-c", "import ensurepip, venv"], capture_output=True).returncode == 0
 
 
-@pytest.mark.parametrize("script", ["wheels.sh", "debian/build.sh", "debian/postinst", "debian/prerm", "debian/postrm"])
+@pytest.mark.parametrize(
+    "script",
+    ["copy-sources.sh", "dist.sh", "wheels.sh", "debian/build.sh", "debian/postinst", "debian/prerm", "debian/postrm"],
+)
 def test_scripts_are_shell(script):
     run("sh", "-n", TOP / "deploy" / script)
     assert os.access(TOP / "deploy" / script, os.X_OK)

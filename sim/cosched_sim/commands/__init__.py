@@ -1,11 +1,10 @@
 """The simulator's commands, which `cosched` finds by the entry-point group `cosched.commands`."""
 
-from cosched.cli.commands import OPERATORS, RESEARCHERS, Lazy, Table
+from cosched.cli.commands import RESEARCHERS, Lazy, Table
 
 _HERE = "cosched_sim.commands"
 
 COMMANDS: Table = {
-    "compile": Lazy(f"{_HERE}.compile", "compile_kernels", "Compile the schedulers before they are needed.", OPERATORS),
     "demo": Lazy(f"{_HERE}.demo", "demo", "A minute's look at what coscheduling does.", RESEARCHERS),
     "replay": Lazy(f"{_HERE}.replay", "replay", "Replay job logs of coupled clusters.", RESEARCHERS),
     "report": Lazy(f"{_HERE}.report", "report", "Make the report of a run, a sweep or a study again.", RESEARCHERS),

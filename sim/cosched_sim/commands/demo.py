@@ -11,7 +11,6 @@ import click
 
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.terminal import NARROWEST, Progress, progress, show, show_json
-from cosched.installation.extras import SIMULATOR, needing
 from cosched_sim.commands.live_demo import PairOfProcesses, live_json, live_parts, run_live
 from cosched_sim.commands.replay import draw_report, run_all, run_info
 
@@ -44,7 +43,6 @@ NOT_KEPT = "To keep the traces, the pairs and every job's times: cosched demo --
 @click.option("--no-report", is_flag=True, help="Write no report.html and no figures there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summaries as JSON.")
 @click.pass_context
-@needing(SIMULATOR)
 def demo(ctx: click.Context, out: str | None, no_report: bool, as_json: bool) -> None:
     """Show what coscheduling does, on a generated month of two coupled machines, and live.
 

@@ -14,7 +14,6 @@ import click
 
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.terminal import BEGAN, COMMAND, Progress, progress, say, show, show_json
-from cosched.installation.extras import SIMULATOR, needing
 from cosched.words.errors import InputError
 from cosched_sim.commands.options import DOMAIN_HELP, DomainCommand, replay_options
 from cosched_sim.flags import check_files, replay_settings
@@ -58,7 +57,6 @@ Example:
 @click.option("--no-report", is_flag=True, help="Write no report.html and no figures there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.pass_context
-@needing(SIMULATOR)
 def replay(
     ctx: click.Context,
     /,

@@ -12,7 +12,6 @@ import click
 
 from cosched.cli.output.failures import FAILED, INTERRUPTED, Failure
 from cosched.cli.output.terminal import COMMAND, progress, say, show
-from cosched.installation.extras import SIMULATOR, needing
 from cosched.words.errors import InputError
 from cosched_sim.commands.sweep import worker_options, workers_of
 from cosched_sim.flags import parse_domain
@@ -74,7 +73,6 @@ def command_of(study: Study) -> click.Command:
     """Return the command of a study."""
 
     @click.pass_context
-    @needing(SIMULATOR)
     def run(ctx: click.Context, /, out: str, **given: Any) -> None:
         _carry_out(study, Path(out), ctx.meta[COMMAND], given)
 
@@ -114,7 +112,6 @@ def _usual(study: Study) -> Iterator[Any]:
 @study.command(short_help="Replay small workloads with known schedules.")
 @click.option("--out", metavar="DIR", help="Write the workloads, their schedules and our results there.")
 @click.option("--check", metavar="DIR", help="Compare another simulator's schedules, one file per workload.")
-@needing(SIMULATOR)
 def reference(out: str | None, check: str | None) -> None:
     """Replay small workloads whose schedules are known to be right, or check those of another simulator.
 

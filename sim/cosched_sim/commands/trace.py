@@ -11,7 +11,6 @@ import click
 
 from cosched import __version__
 from cosched.cli.output.terminal import progress, say, show, show_json
-from cosched.installation.extras import SIMULATOR, needing
 from cosched.words.errors import InputError
 from cosched.workload.column import UNKNOWN
 from cosched_sim.commands.options import DOMAIN_HELP, DomainCommand, replay_options
@@ -40,7 +39,6 @@ def trace() -> None:
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True)
 @reading_options
 @click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON.")
-@needing(SIMULATOR)
 def info(paths: tuple[str, ...], as_json: bool, **reading: Any) -> None:
     """Show jobs, machine, span, load, what a replay leaves out, and distributions of sizes and times.
 
@@ -70,7 +68,6 @@ def info(paths: tuple[str, ...], as_json: bool, **reading: Any) -> None:
 @click.option("--clean", is_flag=True, help="Only jobs that can be run, in nodes, as a replay takes them.")
 @click.option("--scale", metavar="FACTOR", help="Multiply the times between arrivals.")
 @click.option("--load", metavar="LOAD", help="Scale the arrivals to this offered load.")
-@needing(SIMULATOR)
 def convert(path: str, target: str, clean: bool, scale: str | None, load: str | None, **reading: Any) -> None:
     """Write the job log IN, of any format, to OUT in the Standard Workload Format, or to OUT.csv (.gz: packed).
 
@@ -130,7 +127,6 @@ def _header(source: Source, cleaned: bool) -> dict[str, str]:
 @click.option("--days", type=float, metavar="D", help="From the first to the last submission (30).")
 @click.option("--utilisation", type=float, metavar="U", help="Offered load (intrepid: 0.75, eureka: 0.5).")
 @click.option("--seed", type=int, default=0, metavar="S", help="The same seed draws the same jobs (0).")
-@needing(SIMULATOR)
 def generate(
     machine: Any, target: str, jobs: int | None, days: float | None, utilisation: float | None, seed: int
 ) -> None:
@@ -186,7 +182,6 @@ def _write(jobs: TraceLog | Workload, target: str, header: Mapping[str, str]) ->
 @trace.command(cls=DomainCommand, short_help="Write a file of pairs.", epilog=DOMAIN_HELP)
 @replay_options(pairs_file=False)
 @click.argument("target", metavar="OUT")
-@needing(SIMULATOR)
 def pair(target: str, domains: tuple[str, ...], config: str | None, **options: Any) -> None:
     """Pair the jobs of two domains, by a window or a fraction, and write the pairs to OUT.
 
