@@ -2,6 +2,7 @@
 
 import gc
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,14 @@ def pytest_collection_finish() -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Before modules of tests ask for their seeds."""
     tiers.configure(config)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of the simulator are skipped where it is not installed."""
+    if find_spec("cosched_sim") is None:
+        for item in items:
+            if item.get_closest_marker("sim"):
+                item.add_marker(pytest.mark.skip(reason="the simulator is not installed"))
 
 
 def pytest_report_header() -> str:

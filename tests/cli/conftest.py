@@ -9,19 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cosched_sim.warm_up import run_all_kernels
-
 CONSOLE_SCRIPT = Path(sys.executable).with_name("cosched")
 PROGRESS = re.compile(
     r"^(?:reading|generating|replaying|writing|drawing|choosing|asking)\b.*(?: \.\.\.| %)\n", re.MULTILINE
 )
 SWF = "{id} {submit} -1 {run} {procs} -1 -1 {procs} {requested} -1 1 1 -1 -1 -1 -1 -1 -1\n"
-
-
-@pytest.fixture(scope="session", autouse=True)
-def kernels():
-    """Compiled, so that no message about compiling is among what a command says."""
-    run_all_kernels()
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cosched.cli.commands import commands
+from cosched.cli.commands import BROUGHT, commands
 from cosched.installation.extras import DISTRIBUTION
 
 RUN = "from cosched.cli.main import main; main(prog_name='cosched')"
@@ -58,10 +58,10 @@ def test_the_help_lists_all_commands_by_whom_they_are_for(cosched):
             names = listed[line] = []
         elif line.startswith("  ") and line[2] != " ":
             names.append(line.split()[0])
-    assert [*listed] == ["For users:", "For operators:", "For researchers:"]
+    assert [*listed][:2] == ["For users:", "For operators:"]
     assert {"submit", "queue", "explain", "mates"} <= set(listed["For users:"])
     assert {"serve", "doctor", "drain", "compile"} <= set(listed["For operators:"])
-    assert {"replay", "study", "trace"} <= set(listed["For researchers:"])
+    assert set(listed.get("For researchers:", ())) == set(BROUGHT) & set(commands())
     assert sorted(name for names in listed.values() for name in names) == [*commands()]
 
 

@@ -103,10 +103,12 @@ def test_help_loads_nothing_heavy():
     assert loaded_by("--help") == set()
 
 
+@pytest.mark.sim
 def test_looking_at_a_trace_needs_no_compiler(traces):
     assert not loaded_by("trace", "info", str(traces / "lublin_256.swf.gz")) & {"numba", "polars"}
 
 
+@pytest.mark.sim
 @pytest.mark.soak
 def test_a_million_jobs_are_written_with_little_memory(tmp_path):
     run = subprocess.run(

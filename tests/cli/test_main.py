@@ -15,15 +15,16 @@ import cosched as package
 from tests.cli.conftest import CONSOLE_SCRIPT, swf
 from tests.live.services import wait_until
 
+SIMULATOR = pytest.mark.sim
 COMMANDS = [
     (),
-    ("demo",),
-    ("replay",),
-    ("trace",),
-    ("trace", "info"),
-    ("trace", "convert"),
-    ("trace", "generate"),
-    ("trace", "pair"),
+    ("submit",),
+    ("certs",),
+    ("certs", "issue"),
+    *(
+        pytest.param(line, marks=SIMULATOR)
+        for line in [("demo",), ("replay",), *(("trace", *name) for name in ((), ("info",), ("convert",), ("pair",)))]
+    ),
 ]
 
 
@@ -44,26 +45,31 @@ def test_version(console):
     "arguments",
     [
         ("--nonsense",),
-        ("replay", "--nonsense"),
-        ("replay", "extra"),
-        ("trace", "info"),
-        ("trace", "convert", "in.swf"),
-        ("trace", "generate", "mira", "out.swf"),
-        ("trace", "info", "a.swf", "--format", "xls"),
-        ("replay", "--domain", "a,trace=a", "--overrun", "what"),
+        ("submit", "--nonsense"),
+        ("queue", "extra"),
+        ("certs", "issue"),
+        *(
+            pytest.param(line, marks=SIMULATOR)
+            for line in [
+                ("trace", "convert", "in.swf"),
+                ("trace", "generate", "mira", "out.swf"),
+                ("trace", "info", "a.swf", "--format", "xls"),
+                ("replay", "--domain", "a,trace=a", "--overrun", "what"),
+            ]
+        ),
     ],
 )
 def test_wrong_usage_is_told_in_one_line_as_other_failures_are(refused, arguments):
-    group = {"replay": 1, "trace": 2}.get(arguments[0], 0)
+    group = {"--nonsense": 0, "trace": 2, "certs": 2}.get(arguments[0], 1)
     command = " ".join(["cosched", *arguments[:group]])
     assert refused(*arguments).endswith(f" Try '{command} -h'")
 
 
 def test_a_missing_file_by_the_console_script(console):
-    result = console("replay", "--domain", "a,trace=none.swf")
+    result = console("serve", "--config", "none.toml")
     assert result.returncode == 2
     assert result.stdout == ""
-    assert result.stderr == "cosched: none.swf: cannot be read: No such file or directory\n"
+    assert result.stderr == "cosched: none.toml: cannot be read: No such file or directory\n"
 
 
 def test_help_needs_nothing_heavy():
@@ -72,6 +78,7 @@ def test_help_needs_nothing_heavy():
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == ""
 
 
+@SIMULATOR
 def test_a_look_at_a_trace_needs_no_compiler(tmp_path):
     (tmp_path / "a.swf").write_text(swf((1, 0, 10, 1)))
     code = (
@@ -85,6 +92,7 @@ def test_a_look_at_a_trace_needs_no_compiler(tmp_path):
     assert run.stderr.strip() == ""
 
 
+@SIMULATOR
 def test_a_closed_pipe_ends_it_quietly(tmp_path):
     (tmp_path / "a.swf").write_text(swf(*[(number, number, 1, 1) for number in range(1, 20_001)]))
     with subprocess.Popen(
@@ -96,6 +104,7 @@ def test_a_closed_pipe_ends_it_quietly(tmp_path):
         assert process.wait(timeout=600) == 1
 
 
+@SIMULATOR
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 @pytest.mark.parametrize("arguments", [("trace", "info", "a.swf"), ("trace", "convert", "a.swf", "-")])
 def test_standard_output_on_a_full_disk(tmp_path, console, arguments):
@@ -107,7 +116,7 @@ def test_standard_output_on_a_full_disk(tmp_path, console, arguments):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-@pytest.mark.parametrize("arguments", [("-h",), ("--version",), ("trace", "-h"), ("replay", "-h")])
+@pytest.mark.parametrize("arguments", [("-h",), ("--version",), ("certs", "-h"), ("submit", "-h")])
 def test_help_on_a_full_disk(console, arguments):
     with open("/dev/full", "w") as full:
         result = console(*arguments, capture_output=False, stdout=full, stderr=subprocess.PIPE)
@@ -123,6 +132,7 @@ def sleeps(pid):
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
 
 
+@SIMULATOR
 def test_an_interrupt():
     with subprocess.Popen(
         [CONSOLE_SCRIPT, "trace", "info", "-"],
@@ -147,7 +157,7 @@ def test_exit_codes_are_in_the_help(cosched):
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("qeue", "did you mean queue?"), ("replya", "did you mean replay?"), ("xyzzy", "cosched -h lists all")],
+    [("qeue", "did you mean queue?"), ("sumbit", "did you mean submit?"), ("xyzzy", "cosched -h lists all")],
 )
 def test_an_unknown_command_is_one_line(refused, name, said):
     assert refused(name) == f"no command is called {name!r}; {said}"

@@ -20,9 +20,11 @@ def test_every_command_has_a_page(tmp_path):
         assert found.short_help.rstrip(".") in pages[f"cosched-{name}.1"]
         assert f"cosched-{name}(1)" in pages["cosched.1"]
     assert r"\fB\-\-or\-alone\fP" in pages["cosched-submit.1"]
-    assert "release_interval" in pages["cosched-replay.1"]  # of the epilog
+    if "replay" in commands():
+        assert "release_interval" in pages["cosched-replay.1"]  # of the epilog
 
 
+@pytest.mark.sim
 def test_the_commands_stay_as_they_are(tmp_path):
     """In a process of its own, where nobody has asked a command for its options."""
     program = """

@@ -15,9 +15,9 @@ from cosched.schedulers.heterogeneous import HETEROGENEOUS
 from cosched.workload.allocations import AllocationEnd
 from cosched.workload.jobs import Workload
 from cosched_sim.domain_setup import DomainSetup
-from tests.conformance.schedulers.together import played
 from tests.core.heterogeneous.tables import random_site
 from tests.reference.heterogeneous import C, M, RefDomain, RefJob, RefSite
+from tests.sim.schedulers.together import played
 
 Run = tuple[int, str, int, int, int, bool]  # job, M or C, resource, start, end, whether it was preempted
 

@@ -1,6 +1,6 @@
 """Players that are led by the conductor give the schedule of the compiled loop, whoever plays which domain.
 
-That live services do so, too, is shown in tests/live/test_replay_small.py and test_replay_processes.py.
+That live services do so, too, is shown in tests/sim/live.
 """
 
 from collections import Counter

@@ -7,8 +7,8 @@ import pytest
 from cosched.core.scheduling.molding.future import Expected, Future
 from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.primitives.codes import CONSERVATIVE, EASY
-from tests.conformance.schedulers.together import played
 from tests.sim.molding_cases import Case, rigid, setup
+from tests.sim.schedulers.together import played
 
 NONE, SCOJO, SCOJO_P, CIRNE_BERMAN = Sizing.NONE, Sizing.SCOJO, Sizing.SCOJO_P, Sizing.CIRNE_BERMAN
 ONE_SHORT = Future([Expected((1.0,) * 48, 5.0, 50.0), *[Expected((0.0,) * 48, 1.0, 1.0)] * 2])

@@ -13,10 +13,10 @@ import pytest
 
 from cosched_sim.reports.run import read_run
 from cosched_sim.results.output import RunInfo, write_run
-from tests.conformance.schedulers.named import named
-from tests.conformance.schedulers.together import check_together, played, restarted, schedule, setup
 from tests.reference import RefDomain, RefJob
 from tests.sim.exact import pairing_of, setup_of, some_pairs
+from tests.sim.schedulers.named import named
+from tests.sim.schedulers.together import check_together, played, restarted, schedule, setup
 from tests.tiers import seeds
 
 

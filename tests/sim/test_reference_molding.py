@@ -15,9 +15,9 @@ from cosched.core.scheduling.molding.settings import MoldingSettings, Sizing
 from cosched.core.scheduling.primitives.codes import CONSERVATIVE, EASY
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.schedulers.molding import MOLDING
-from tests.conformance.schedulers.together import opened, played
 from tests.reference.molding import RefForeseen, RefMolded, RefMolding
 from tests.sim.molding_cases import Case, how, setup
+from tests.sim.schedulers.together import opened, played
 from tests.tiers import seeds
 
 CURVES = "scojo_p with curves"  # of what is foreseen

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from cosched.core.effects import Answer, Call, Effect, Hold, Record, Yield
 from cosched.core.protocol import FOREVER, MateJobId, MateStatus, Reply, Request
-
-from .replays import Jobs, Replay
+from tests.sim.core.replays import Jobs, Replay
 
 Line = tuple[int, str, str, str, dict[str, object]]  # instant, domain, job, what, detail
 INTENTIONS = ("asks to try its mate", "asks to start its mate", "proposes a start to its group", "is booked")

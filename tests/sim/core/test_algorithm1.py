@@ -23,9 +23,8 @@ from cosched.core.protocol import (
 )
 from cosched.core.settings import Scheme
 from cosched_sim.script import Action, ScriptedEvent
-
-from .driver import MATE_IS_K, NO, YES, DomainA, called, decided, of, told
-from .replays import Replay
+from tests.core.driver import MATE_IS_K, NO, YES, DomainA, called, decided, of, told
+from tests.sim.core.replays import Replay
 
 
 def test_lines_1_and_2_ask_for_the_mates_id():

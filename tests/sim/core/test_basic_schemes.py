@@ -4,8 +4,7 @@ import pytest
 
 from cosched.core.job import JobState
 from cosched.core.settings import Scheme
-
-from .replays import Replay
+from tests.sim.core.replays import Replay
 
 HOLD, YIELD = {"scheme": Scheme.HOLD}, {"scheme": Scheme.YIELD}
 PAIR = [("a1", "b1")]

@@ -5,11 +5,11 @@ import pytest
 from cosched.core.events import MayBeEarlier
 from cosched.core.settings import Scheme
 from cosched_sim.script import Action, ScriptedEvent
-
-from . import dialogue, golden
-from .crossing import Crossing
-from .replays import Jobs, Replay
-from .test_crossing_proposals import CrossingProposals
+from tests.core import golden
+from tests.core.crossing import Crossing
+from tests.core.test_crossing_proposals import CrossingProposals
+from tests.sim.core import dialogue
+from tests.sim.core.replays import Jobs, Replay
 
 HOLD, YIELD = Scheme.HOLD, Scheme.YIELD
 

@@ -3,8 +3,7 @@
 from decimal import Decimal
 
 from cosched.core.settings import Scheme
-
-from .replays import Replay
+from tests.sim.core.replays import Replay
 
 LOAD_END = 20_000
 

@@ -4,9 +4,8 @@ import pytest
 
 from cosched.core.effects import Hold, Yield
 from cosched.core.protocol import FOREVER
-
-from .driver import DomainA, decided
-from .replays import Replay
+from tests.core.driver import DomainA, decided
+from tests.sim.core.replays import Replay
 
 PAIR = [("a1", "b1")]
 

@@ -5,8 +5,7 @@ from decimal import Decimal
 import pytest
 
 from cosched.core.settings import ReleaseOrder
-
-from .replays import Replay
+from tests.sim.core.replays import Replay
 
 # "four pairs of jobs, each of 6 of 10 nodes. Domain A gets a1, a3, a2, a4 at 0 to 3 s; domain B gets b2, b4, b1, b3 at
 # 400 to 403 s; all run 100 s"

@@ -7,9 +7,8 @@ from cosched.core.events import Answered, PatienceOver, ReleaseDue
 from cosched.core.job import JobState
 from cosched.core.protocol import Failure, Found, GetMateJobId, MateJobId, MateTried, Status, TryStartMate
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, ReleaseOrder, Scheme
-
-from .driver import MATE_IS_K, NO, DomainA, called, decided, of, timer, told
-from .replays import Replay
+from tests.core.driver import MATE_IS_K, NO, DomainA, called, decided, of, timer, told
+from tests.sim.core.replays import Replay
 
 UNSUBMITTED = MateJobId(Found.UNSUBMITTED, None)
 PAIR = [("a1", "b1")]

@@ -9,9 +9,8 @@ from cosched.core.coscheduling import holds
 from cosched.core.effects import Hold, Yield
 from cosched.core.protocol import MateTried, Status
 from cosched.core.settings import CoschedulingSettings, Scheme
-
-from .driver import NO, DomainA, called, decided, of
-from .replays import Replay
+from tests.core.driver import NO, DomainA, called, decided, of
+from tests.sim.core.replays import Replay
 
 PAIR = [("a1", "b1")]
 

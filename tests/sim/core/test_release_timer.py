@@ -11,10 +11,9 @@ from cosched.core.events import ReleaseDue
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, MateStarted, MateStatus, Status
 from cosched.core.settings import CoschedulingSettings, Scheme
-
-from .driver import NO, DomainA, answered, decided, of, timer
-from .replays import Replay
-from .test_scheme_combinations import FIGURE_2, FOUR
+from tests.core.driver import NO, DomainA, answered, decided, of, timer
+from tests.sim.core.replays import Replay
+from tests.sim.core.test_scheme_combinations import FIGURE_2, FOUR
 
 PAIR = [("a1", "b1")]
 

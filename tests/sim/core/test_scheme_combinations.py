@@ -6,8 +6,7 @@ import pytest
 
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
-
-from .replays import Replay
+from tests.sim.core.replays import Replay
 
 HOLD, YIELD = Scheme.HOLD, Scheme.YIELD
 FOUR = [(HOLD, HOLD), (YIELD, YIELD), (HOLD, YIELD), (YIELD, HOLD)]

@@ -3,8 +3,7 @@
 import pytest
 
 from cosched.core.settings import Scheme
-
-from .replays import Jobs, Replay
+from tests.sim.core.replays import Jobs, Replay
 
 
 def at_100(b2_nodes: int, more: Jobs | None = None) -> tuple[Jobs, Jobs]:

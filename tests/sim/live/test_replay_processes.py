@@ -17,8 +17,8 @@ from cosched.workload.jobs import Workload
 from cosched.workload.traces import clean, machine_nodes, read_trace, write_swf
 from cosched_sim.configuration import Domain, ReplayConfig
 from cosched_sim.live.replaying import LiveReplay
-from tests.live.replays import assert_equal
 from tests.live.services import COMMAND, PATIENCE, wait_until
+from tests.sim.live.replays import assert_equal
 
 SCHEMES = [(a, b) for a in (SchemeChoice.HOLD, SchemeChoice.YIELD) for b in (SchemeChoice.HOLD, SchemeChoice.YIELD)]
 MEETING = [(SchemeChoice.MEET, SchemeChoice.MEET), (SchemeChoice.HOLD, SchemeChoice.MEET)]

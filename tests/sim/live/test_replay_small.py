@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from cosched.words.errors import InputError
 from cosched.workload.jobs import Workload
 from cosched_sim.configuration import Domain, ReplayConfig
-from tests.live.replays import Loop, ThreadedReplay, assert_equal
+from tests.live.loop import Loop
 from tests.sim.exact import EXPRESSION
+from tests.sim.live.replays import ThreadedReplay, assert_equal
 from tests.tiers import soaked
 
 Settings = dict[str, Any]  # of a domain, by key

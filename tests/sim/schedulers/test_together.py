@@ -13,7 +13,12 @@ import pytest
 
 from cosched.core.settings import Scheme
 from cosched.workload.allocations import AllocationEnd
-from tests.conformance.schedulers.together import (
+from tests.reference import RefDomain, RefJob
+from tests.sim.exact import pairing_of, setup_of, some_pairs
+from tests.sim.fluid_exact import made_fluid
+from tests.sim.fluid_exact import setup as fluid_setup
+from tests.sim.group_cases import Case, random_case
+from tests.sim.schedulers.together import (
     check_together,
     express,
     molded,
@@ -25,11 +30,6 @@ from tests.conformance.schedulers.together import (
     unlike,
     watched,
 )
-from tests.reference import RefDomain, RefJob
-from tests.sim.exact import pairing_of, setup_of, some_pairs
-from tests.sim.fluid_exact import made_fluid
-from tests.sim.fluid_exact import setup as fluid_setup
-from tests.sim.group_cases import Case, random_case
 from tests.tiers import seeds
 
 KINDS = ("batch", "fluid", "express", "molding", "heterogeneous")

@@ -1,0 +1,1 @@
+"""Rules of the core, seen in replays: each domain of a pair is played by the simulator."""

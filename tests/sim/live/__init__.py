@@ -1,0 +1,1 @@
+"""Replays by real services."""

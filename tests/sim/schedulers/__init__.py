@@ -1,0 +1,1 @@
+"""Schedulers of two or more domains together, each kind beside each other kind."""
