@@ -6,6 +6,7 @@
 #   pbs-demo    a real PBS and a real Slurm cluster, coscheduled, where OpenPBS is installed (for root)
 #   test        lint, types, contracts, and the short tier of tests: 8 minutes on two processors (installs chromium,
 #               slurm-wlm, gridengine, gcc and Java where missing and permitted)
+#   test-service  the tests of coscheduling alone, in an environment without the simulator: for daily use
 #   soak        the long tier, an hour or more: many seeds, kills by the dozen, histories of faults; `make soak SEED=7`
 #               repeats a run
 #   model       the models of the rules, all states within their bounds: a quarter of an hour (installs Java where
@@ -30,7 +31,7 @@ READY := .venv/.ready
 # Tests start hundreds of processes: each would compile the same modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo slurm-demo pbs-demo test soak model java psij tools bench lint lock proto docs man dist deb clean
+.PHONY: setup demo slurm-demo pbs-demo test test-service soak model java psij tools bench lint lock proto docs man dist deb clean
 
 setup: $(READY)
 
@@ -83,6 +84,24 @@ java:
 
 test: lint tools
 	$(BIN)/pytest -q -n $(TESTERS) --dist worksteal
+
+# What the tests of coscheduling need, and nothing of other distributions of this tree.
+SERVICE := .venv/service
+OF_SERVICE := $(addprefix tests/,adapters cli client conformance core gridengine live model pbs planning reference \
+    service slurm)
+
+$(SERVICE)/.ready: requirements.lock pyproject.toml
+	@echo "test-service: an environment of coscheduling alone, $(SERVICE)"
+	@rm -rf build/service $(SERVICE)
+	@PYTHON=$(PYTHON) sh deploy/wheels.sh build/service test
+	@$(PYTHON) -m venv $(SERVICE)
+	@$(SERVICE)/bin/pip install -qq --disable-pip-version-check --no-index --find-links build/service 'coscheduling[test]'
+	@$(SERVICE)/bin/pip install -qq --disable-pip-version-check --no-deps --no-index --no-build-isolation -e .
+	@touch $@
+
+test-service: $(SERVICE)/.ready
+	@$(SERVICE)/bin/cosched compile
+	$(SERVICE)/bin/pytest -q -n $(TESTERS) --dist worksteal $(OF_SERVICE)
 
 soak: tools
 	SOAK_SEED=$(SEED) $(BIN)/pytest -n $(TESTERS) --dist worksteal -m soak
