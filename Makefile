@@ -11,6 +11,7 @@
 #               repeats a run
 #   model       the models of the rules, all states within their bounds: a quarter of an hour (installs Java where
 #               it may)
+#   mutants     rules of the core, each switched off or reversed in turn: which test notices (half an hour)
 #   bench       speed, as ratios on this machine (needs a C compiler). `make bench loop`: how long a busy domain is taken
 #               up at a time, by kind of scheduler, half an hour; `make bench players`: what core players cost;
 #               `make bench scale`: up to 10,000,000 jobs of 1,000 domains, half an hour
@@ -31,7 +32,7 @@ READY := .venv/.ready
 # Tests start hundreds of processes: each would compile the same modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo slurm-demo pbs-demo test test-service soak model java psij tools bench lint lock proto docs man dist deb clean
+.PHONY: setup demo slurm-demo pbs-demo test test-service soak model mutants java psij tools bench lint lock proto docs man dist deb clean
 
 setup: $(READY)
 
@@ -108,6 +109,9 @@ soak: tools
 
 model: setup java
 	$(BIN)/pytest -v -rP -m model tests/model
+
+mutants: setup
+	$(BIN)/python -m tests.mutants
 
 # Parts of the bench: `make bench PART`.
 PARTS := loop players scale
