@@ -1,1 +1,1 @@
-"""Real services, as processes with real sockets, databases and jobs."""
+"""What sites install: distributions, packages, units and configurations, in new folders and environments."""

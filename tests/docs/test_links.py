@@ -68,3 +68,9 @@ def test_every_page_that_is_named_is_in_the_tree():
         if wrong := sorted(name for name in named if not is_there(name, file)):
             missing[str(file.relative_to(TOP))] = wrong
     assert missing == {}
+
+
+def test_contributing_says_of_every_folder_of_tests_what_it_is_for():
+    table = (TOP / "CONTRIBUTING.md").read_text().split("Each kind of test has one place:\n\n")[1].split("\n\n")[0]
+    named = {link.removeprefix("tests/").split("/")[0] for link in LINK.findall(table)}
+    assert named == {path.relative_to(TOP / "tests").parts[0] for path in tracked() if path.parts[-3:-2] == ("tests",)}
