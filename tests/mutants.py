@@ -22,6 +22,7 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[1]
+CORE = ROOT / "tests" / "core"
 KERNELS = "cosched/core/scheduling/batch/kernels/"
 OF_KERNELS = ("tests/core/test_holds_and_reservations.py", "tests/core/test_livelocks.py")  # others compile too much
 
@@ -36,8 +37,10 @@ class Mutant(NamedTuple):
 
     @property
     def tests(self) -> Sequence[str]:
-        """The tests that should notice."""
-        return OF_KERNELS if self.file.startswith(KERNELS) else ("tests/core",)
+        """The tests that should notice: those of its kernels, or all of the core, single files before folders."""
+        in_order = sorted(CORE.glob("[!_]*"), key=lambda path: (path.is_dir(), path))
+        every = [str(path) for path in in_order if path.is_dir() or path.match("test_*.py")]
+        return OF_KERNELS if self.file.startswith(KERNELS) else every
 
     def text(self) -> str:
         """Return the file's text with the mistake; ValueError: the rule's text is not there, or not once."""

@@ -36,8 +36,7 @@ def node(tmp_path: Path):
             record = queued(number, 2, 9, world.now, user_hold=held, adoptable=adoptable)
             node.domain.add(record, SCRIPT)
             node.domain.admit(record)
-    yield node
-    world.close()
+    return node
 
 
 def mate(node: Node, job: str, owner: str = "u") -> object:

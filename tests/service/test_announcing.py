@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -45,12 +44,10 @@ class Clients:
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(announcing, "AGAIN", 0.001)
     settings = dict.fromkeys("abc", CoschedulingSettings(scheme=Scheme.HOLD))
-    world = World(tmp_path, 1, settings, Faults())
-    yield world
-    world.close()
+    return World(tmp_path, 1, settings, Faults())
 
 
 def submit(world: World, group: Named | None = None, **named: Any) -> LiveDomain:

@@ -38,8 +38,7 @@ class BadWorld(World):
 def node(tmp_path):
     settings = CoschedulingSettings(scheme=Scheme.HOLD)
     world = BadWorld(tmp_path, 1, dict.fromkeys("ab", settings), Faults())
-    yield world.nodes["a"]
-    world.close()
+    return world.nodes["a"]
 
 
 def fault_in(act):

@@ -19,9 +19,7 @@ def world(tmp_path, monkeypatch):
     accounts = Accounts({"u": "group"}, {})
     made_by = LiveDomain.__init__
     monkeypatch.setattr(LiveDomain, "__init__", lambda *of, **more: made_by(*of, **more, accounts=accounts))
-    made = World(tmp_path, 1, dict.fromkeys("ab", HOLD), Faults())
-    yield made
-    made.close()
+    return World(tmp_path, 1, dict.fromkeys("ab", HOLD), Faults())
 
 
 def charges(node, by="owner"):

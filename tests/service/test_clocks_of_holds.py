@@ -57,4 +57,3 @@ async def test_a_domain_gives_way_for_as_long_as_the_peer_s_job_holds(tmp_path: 
     answer = await api.ask(TRY_START_MATE, request, cast(Any, None))
     assert not answer.started
     assert node.domain.scheduler.job("2").wanted_until == world.now + 100
-    world.close()

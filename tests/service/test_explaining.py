@@ -54,8 +54,7 @@ def world(tmp_path):
         made.nodes["b"].submit(job, 1, 100, f"p{job}")
     made.run(1100)
     list(Forecast(made.nodes["a"].domain.scheduler, made.now).starts())  # compiles the kernels, as a service does first
-    yield made
-    made.close()
+    return made
 
 
 async def test_a_page_does_not_wait_for_a_plan_that_takes_long(world, monkeypatch):

@@ -61,8 +61,7 @@ def node(tmp_path: Path, calls):  # noqa: ARG001
     node._submit(member(1))
     for peer, job in (("b", "7"), ("c", "8")):
         assert ask(node, GetMember(job, "g", DOMAINS, "u"), peer) == MateJobId(Found.MATE, "1")
-    yield node
-    world.close()
+    return node
 
 
 def member(id: int) -> JobRecord:
@@ -235,4 +234,3 @@ def test_a_domain_whose_jobs_can_name_no_groups_takes_no_members(tmp_path: Path)
     assert ask(node, GetMember("7", "g", DOMAINS, "u")) == MateJobId(Found.NO_PAIR, None, MateProblem.NO_GROUPS)
     assert ask(node, PROPOSE) == GroupProposed(Vote.NO)
     assert ask(node, GetProposal("b/7/1", "1", "7")) == ProposalOutcome(Outcome.UNKNOWN)
-    world.close()

@@ -67,7 +67,6 @@ def play(folder: Path, patch: pytest.MonkeyPatch, at: int, scheme: Scheme) -> in
         assert node.store.job(1).state is JobState.COMPLETED
     started = [node.started_at["1"] for node in world.nodes.values()]
     assert max(started) - min(started) <= (0 if breaking.effects <= at else world.faults.outage)
-    world.close()
     return breaking.effects
 
 

@@ -31,8 +31,7 @@ def node(tmp_path: Path, monkeypatch):
     node.run_times = {"1": 100}
     node._submit(member(1))
     node.domain.questions.ask(Asked("b", GetMember("7", "g", DOMAINS, "u")))
-    yield node
-    world.close()
+    return node
 
 
 def never(*_: Any) -> None:

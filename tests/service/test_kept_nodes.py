@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from itertools import count
@@ -87,11 +86,10 @@ class Liar:
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> Iterator[Node]:
+def node(tmp_path: Path) -> Node:
     """Domain a of ten nodes."""
     world = World(tmp_path, 1, dict.fromkeys("ab", SETTINGS), Faults())
-    yield world.nodes["a"]
-    world.close()
+    return world.nodes["a"]
 
 
 @pytest.fixture

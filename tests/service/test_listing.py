@@ -1,6 +1,6 @@
 """ListJobs: active jobs come from memory, others from the database, and nobody can tell."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from tests.service.world import Faults, World
 
 
 @pytest.fixture
-def domain(tmp_path: Path) -> Iterator[LiveDomain]:
+def domain(tmp_path: Path) -> LiveDomain:
     """Three jobs have ended, three run or hold, and some wait."""
     settings = dict.fromkeys("ab", CoschedulingSettings(scheme=Scheme.HOLD))
     world = World(tmp_path, 1, settings, Faults())
@@ -40,8 +40,7 @@ def domain(tmp_path: Path) -> Iterator[LiveDomain]:
     world.run(until=5000)
     assert {record.state for record in node.domain.jobs.values()} >= {JobState.QUEUED, JobState.RUNNING}
     assert node.store.jobs([JobState.COMPLETED], None, False, 0, -1)
-    yield node.domain
-    world.close()
+    return node.domain
 
 
 @asynccontextmanager

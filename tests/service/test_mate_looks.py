@@ -95,8 +95,7 @@ def looking(tmp_path, monkeypatch):
         made.nodes[name].submit(1, 1, 90_000, "p")
         made.nodes[name].submit(2, 1, 90_000, None, "g")
     made.run(1500)
-    yield Looking(made, monkeypatch)
-    made.close()
+    return Looking(made, monkeypatch)
 
 
 @pytest.mark.parametrize("job", ["1", "2"])

@@ -131,8 +131,7 @@ class Clients:
 @pytest.fixture
 def called(tmp_path: Path) -> Any:
     world = World(tmp_path, 1, dict.fromkeys("ab", CoschedulingSettings()), Faults())
-    yield Called(world.nodes["a"])
-    world.close()
+    return Called(world.nodes["a"])
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,6 @@ def test_a_job_starts_on_the_nodes_that_its_scheduler_names_though_the_service_d
             await service.tasks.close()
 
     asyncio.run(lives())
-    world.close()
 
 
 def test_the_local_manager_launches_a_job_on_the_nodes_that_it_names_or_not_at_all(place: Path):  # noqa: F811

@@ -115,7 +115,6 @@ async def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     made = Site(world.nodes["a"])
     yield made
     await made.running.close()
-    world.close()
 
 
 # One request id, one operation

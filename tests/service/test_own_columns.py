@@ -31,8 +31,7 @@ class SomeSteadyWorld(ExpressWorld):
 @pytest.fixture
 def node(tmp_path):
     world = SomeSteadyWorld(tmp_path, 1, {"a": CoschedulingSettings()}, Faults())
-    yield world.nodes["a"]
-    world.close()
+    return world.nodes["a"]
 
 
 def states(node) -> dict[str, JobState]:

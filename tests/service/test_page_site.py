@@ -273,7 +273,6 @@ async def test_4096_squares_are_enough(tmp_path: Path, size: int, each: int, mon
     assert squares(shown) == {"idle": nodes.MOST}
     assert len(shown.text.encode()) < MOST / 5
     assert ("Each square stands for" in words(shown)) == (each > 1)
-    world.close()
 
 
 async def test_many_groups_of_nodes_are_one_line_of_each_state(small: PageSide) -> None:

@@ -59,7 +59,6 @@ def test_an_order_is_repeated_after_a_restart(tmp_path, fault):
     made.run()
     assert (a.starts["1"], a.stopped["1"]) == ((1, 0) if fault == "it ends by itself" else (2, 1))
     assert a.store.job(1).state is JobState.COMPLETED
-    made.close()
 
 
 def test_a_mate_that_asks_is_told_that_the_job_waits(tmp_path):
@@ -75,7 +74,6 @@ def test_a_mate_that_asks_is_told_that_the_job_waits(tmp_path):
     assert "preempted by its scheduler" in told
     assert "its mate started before it: desynchronised" in told
     assert (a.starts["1"], made.nodes["b"].starts["1"]) == (2, 1)
-    made.close()
 
 
 # A job follows its mate
@@ -111,7 +109,6 @@ def test_a_job_that_follows_is_queued_again_with_its_mate_and_both_start_togethe
     assert started[0] == started[1]
     told = [event.detail.get("why") for event in b.store.events(0, [1], [], 10**6) if event.what == "is queued again"]
     assert told == ["its mate was queued again"]
-    made.close()
 
 
 @pytest.mark.parametrize("fault", ORDERED)
@@ -143,4 +140,3 @@ def test_a_job_ends_with_its_mate_as_its_terms_say(tmp_path, fault, terms, mate,
     assert (record.state, record.end_text) == ends
     assert record.job.ended_by is (EndedBy.MATE if ends[1] else EndedBy.ITSELF)
     assert made.now < 1200 or not ends[1]
-    made.close()

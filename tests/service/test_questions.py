@@ -48,8 +48,7 @@ def node(tmp_path: Path):
     node.run_times = {"1": 10**6, "2": 100}
     node._submit(queued(1, 10, 10**6, world.now))
     node._submit(queued(2, 10, 100, world.now, named=named_mate("b", "run")))
-    yield node
-    world.close()
+    return node
 
 
 def written(node: Node) -> int:

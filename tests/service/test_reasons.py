@@ -31,8 +31,7 @@ def domain(tmp_path):
     for name, job, nodes, pair in (("a", 1, 8, None), ("a", 2, 4, "p"), ("a", 3, 4, None)):
         world.nodes[name].submit(job, nodes, 1000, pair)
     world.run(1050)
-    yield world.nodes["a"].domain
-    world.close()
+    return world.nodes["a"].domain
 
 
 def reason(domain, job="2", plan=None, **fields):
@@ -174,7 +173,6 @@ def test_a_job_that_can_never_hold_waits_for_that_reason(tmp_path):
     domain = world.nodes["a"].domain
     assert domain.jobs["1"].reason == "TooLargeToHold"
     assert [event.detail.get("too_large") for event in domain.store.events(0, [1], [], 10)][-1] is True
-    world.close()
 
 
 def test_a_job_that_can_never_hold_is_told_so(domain):

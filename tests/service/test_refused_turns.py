@@ -158,8 +158,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtur
     if "asks" not in request.fixturenames:
         made.answer("1", MateJobId(Found.UNSUBMITTED, None))
         assert made.domain.state("1") is JobState.HOLDING
-    yield made
-    world.close()
+    return made
 
 
 @pytest.fixture

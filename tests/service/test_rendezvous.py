@@ -53,8 +53,7 @@ def world(tmp_path):
     for name, job, pair in (("a", 1, "p"), ("b", 1, "p"), ("b", 2, None)):
         made.nodes[name].submit(job, 2, 1000, pair)
     made.run(1050)
-    yield made
-    made.close()
+    return made
 
 
 @pytest.fixture

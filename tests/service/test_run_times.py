@@ -149,4 +149,3 @@ def test_domains_that_meet_learn_too(tmp_path):
         node.submit(1, 4, 50, "p")
     run(made)
     assert [sum(runs.count for _, runs in node.store.runs()) for node in made.nodes.values()] == [1, 1]
-    made.close()

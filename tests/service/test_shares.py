@@ -49,8 +49,7 @@ def node(tmp_path: Path):
     submit(node, 1, "bob", 6, 100)
     submit(node, 2, "bob", 10, 100)
     world.now += 50
-    yield node
-    world.close()
+    return node
 
 
 def submit(node: Node, job: int, owner: str, nodes: int, run: int, pair: str | None = None) -> None:
@@ -133,4 +132,3 @@ def test_by_default_nobody_s_jobs_overtake_a_whole_queue(tmp_path: Path, monkeyp
     while "13" not in node.started_at and world.now < 10**5:
         world.run(world.now + 1)
     assert sum(int(job) > 13 for job in node.started_at) == 0
-    world.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
@@ -82,11 +81,10 @@ class Liar:
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> Iterator[Node]:
+def node(tmp_path: Path) -> Node:
     """Domain a of ten nodes."""
     world = World(tmp_path, 1, {"a": MEETS, "b": CoschedulingSettings()}, Faults())
-    yield world.nodes["a"]
-    world.close()
+    return world.nodes["a"]
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 from unittest.mock import AsyncMock
@@ -74,10 +73,9 @@ class Called:
 
 
 @pytest.fixture
-def called(tmp_path: Path) -> Iterator[Called]:
+def called(tmp_path: Path) -> Called:
     world = World(tmp_path, 1, dict.fromkeys("ab", CoschedulingSettings(peer_grace=120)), Faults())
-    yield Called(world.nodes["a"])
-    world.close()
+    return Called(world.nodes["a"])
 
 
 @pytest.mark.parametrize(("call", "request_"), ORDERS, ids=lambda one: getattr(one, "name", ""))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -94,10 +93,9 @@ def settings() -> CoschedulingSettings:
 
 
 @pytest.fixture
-def besieged(tmp_path: Path, calls: list[Any], settings: CoschedulingSettings) -> Iterator[Besieged]:
+def besieged(tmp_path: Path, calls: list[Any], settings: CoschedulingSettings) -> Besieged:
     world = World(tmp_path, 1, dict.fromkeys("ab", settings), Faults())
-    yield Besieged(world.nodes["a"], calls)
-    world.close()
+    return Besieged(world.nodes["a"], calls)
 
 
 def test_a_peer_that_proposes_in_vain_has_to_wait_ever_longer(besieged: Besieged) -> None:

@@ -38,6 +38,7 @@ SCRIPT = JobScript(b"#!/bin/sh\n", (), "/", {})
 METRICS = Metrics("test")
 GRACE = 6  # seconds at most between the order to end a run that was preempted, and its end
 AT_ONCE = 1500  # more than happens in any second
+OPEN: list[World] = []  # those that are not closed yet
 
 
 @dataclass
@@ -63,7 +64,7 @@ class Due:
 
 
 class World:
-    """Domains a and b; more for groups."""
+    """Domains a and b; more for groups. Tests of this folder need not close theirs."""
 
     node_kind: type[Node]
 
@@ -78,6 +79,7 @@ class World:
         self.nodes = {
             name: self.node_kind(self, name, folder / f"{name}.db", chosen) for name, chosen in settings.items()
         }
+        OPEN.append(self)
 
     def at(self, instant: int, act: Callable[[], None]) -> None:
         self._number += 1
@@ -99,6 +101,7 @@ class World:
             due.act()
 
     def close(self) -> None:
+        OPEN.remove(self)
         for node in self.nodes.values():
             node.store.close()
 
