@@ -11,7 +11,7 @@
 #               repeats a run
 #   model       the models of the rules, all states within their bounds: a quarter of an hour (installs Java where
 #               it may)
-#   mutants     rules of the core, each switched off or reversed in turn: which test notices (half an hour)
+#   mutants     rules of the core, each switched off or reversed in turn: which test notices (ten minutes)
 #   bench       speed, as ratios on this machine (needs a C compiler). `make bench loop`: how long a busy domain is taken
 #               up at a time, by kind of scheduler, half an hour; `make bench players`: what core players cost;
 #               `make bench scale`: up to 10,000,000 jobs of 1,000 domains, half an hour

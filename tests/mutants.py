@@ -1,6 +1,7 @@
-"""Mutants of the core: a rule at a time is switched off, or reversed, and tests of the core must notice.
+"""Mutants of the core: a rule at a time is switched off, or reversed, and its tests must notice.
 
-`make mutants` runs the core's tests under each, and says which test was the first to fail. It fails if none did.
+`make mutants` runs these tests under each mutant of mutants.toml, and says which was the first to fail. It fails if
+none did.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
@@ -22,9 +22,8 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[1]
-CORE = ROOT / "tests" / "core"
+OPTIONS = ("-q", "-x", "-p", "no:cacheprovider")
 KERNELS = "cosched/core/scheduling/batch/kernels/"
-OF_KERNELS = ("tests/core/test_holds_and_reservations.py", "tests/core/test_livelocks.py")  # others compile too much
 
 
 class Mutant(NamedTuple):
@@ -34,13 +33,7 @@ class Mutant(NamedTuple):
     rule: str
     old: str
     new: str
-
-    @property
-    def tests(self) -> Sequence[str]:
-        """The tests that should notice: those of its kernels, or all of the core, single files before folders."""
-        in_order = sorted(CORE.glob("[!_]*"), key=lambda path: (path.is_dir(), path))
-        every = [str(path) for path in in_order if path.is_dir() or path.match("test_*.py")]
-        return OF_KERNELS if self.file.startswith(KERNELS) else every
+    tests: str  # files or folders
 
     def text(self) -> str:
         """Return the file's text with the mistake; ValueError: the rule's text is not there, or not once."""
@@ -82,25 +75,34 @@ def run_under(number: int) -> int:
     """Run the tests of that mutant in this process until one fails."""
     sys.meta_path.insert(0, _Finder(MUTANTS[number]))
     # Plain assertions: else pytest finds our modules first, to rewrite theirs.
-    return pytest.main(["-q", "-x", "--tb=no", "--assert=plain", "-p", "no:cacheprovider", *MUTANTS[number].tests])
+    return pytest.main([*OPTIONS, "--tb=no", "--assert=plain", *MUTANTS[number].tests.split()])
 
 
 def first_failure(number: int) -> str | None:
-    """Return the first test that fails under that mutant; None: all pass. RuntimeError: the tests did not run."""
+    """Return the first test that fails under that mutant; None: all pass."""
     with tempfile.TemporaryDirectory() as kernels:
         own = {"NUMBA_CACHE_DIR": kernels} if MUTANTS[number].file.startswith(KERNELS) else {}  # else they are stale
-        command = [sys.executable, "-m", "tests.mutants", str(number)]
-        ran = subprocess.run(command, cwd=ROOT, env={**os.environ, **own}, capture_output=True, text=True, check=False)
+        return _first_failed("tests.mutants", str(number), **own)
+
+
+def _first_failed(module: str, *arguments: str, **environment: str) -> str | None:
+    """Run tests by that module; return the first that fails. RuntimeError: they did not run."""
+    command = [sys.executable, "-m", module, *arguments]
+    environment = {**os.environ, **environment}
+    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     if ran.returncode == pytest.ExitCode.OK:
         return None
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", ran.stdout, re.MULTILINE)
     if failed is None:
-        raise RuntimeError(f"{MUTANTS[number].rule}\n{ran.stdout}{ran.stderr}")
+        raise RuntimeError(f"{command}\n{ran.stdout}{ran.stderr}")
     return failed[1]
 
 
 def main() -> int:
     """Run all; return how many survive."""
+    every = sorted({test for mutant in MUTANTS for test in mutant.tests.split()})
+    if fails := _first_failed("pytest", *OPTIONS, *every):
+        sys.exit(f"{fails} fails without any mutant")
     survivors = 0
     for number, mutant in enumerate(MUTANTS):
         caught_by = first_failure(number)

@@ -192,7 +192,7 @@ class SchedulerKind(ABC):
         return False
 
     def alone(self, settings: Any, jobs: Any) -> PlayedAlone:
-        """Play a trace of which no job has a mate in one compiled loop, which must do what `open` would.
+        """Play a trace without mates in one compiled loop, which must do what `open` would.
 
         A loop is worth its lines: those of fluid and molding take a two-hundredth of the time of `open`.
         """

@@ -195,7 +195,7 @@ _SECTIONS: Mapping[str, type[Settings]] = {
     "machines": Machines,
     "manager": Manager,
 }
-_TABLES = ("peer", "account")  # of which there may be several
+_TABLES = ("peer", "account")  # tables that may come several times
 
 
 def read_configuration(path: str | Path) -> Configuration:

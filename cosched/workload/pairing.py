@@ -93,7 +93,7 @@ class Pairing:
         return found
 
     def members(self, domains: int) -> list[set[int]]:
-        """Return the rows of the jobs that have mates, by domains, so many of which there are."""
+        """Return the rows of the jobs that have mates, for each of so many domains."""
         members: list[set[int]] = [set() for _ in range(domains)]
         for group in self.rows:
             for of, job in group.members:

@@ -89,7 +89,7 @@ def sections(found: Found) -> Iterator[Section]:
 
 
 def beside(found: Found) -> Beside:
-    """Return the paper's numbers, of which there are none here, and its claims beside ours."""
+    """Return the paper's numbers (none here) and its claims beside ours."""
     quote = "increase the priority of the job after it yields each time"
     words = ("IV-E", "A boost brings mates together sooner", quote, "the sync time is shorter with each boost")
     return Beside.of("IV-E", [], [Claim(*words, sooner)], found)

@@ -36,7 +36,7 @@ class DomainSetup:
 
 
 def check_slots(group: Group, domains: Sequence[DomainSetup]) -> None:
-    """Refuse a group that starts by slots only of which some domain, though it coschedules, gives none."""
+    """Refuse a group that starts by slots only if one of its domains coschedules without slots."""
     for setup in (domains[domain] for domain, _ in group.members) if group.by_slots_only else ():
         if setup.coscheduling.enabled and not setup.coscheduling.slots:
             raise ValueError(

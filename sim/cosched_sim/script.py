@@ -199,7 +199,7 @@ def _scheme(time: int, action: str, words: list[str], domains: Mapping[str, Scri
 def _cut(time: int, action: str, words: list[str], domains: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
     domain, peer, duration = words
     if peer not in domains or peer == domain:
-        raise ValueError(f"{peer!r} is no other domain")
+        raise ValueError(f"{peer!r} is not another domain")
     if domains[peer].only_jobs:
         raise ValueError(_only_jobs(peer, domains[peer].only_jobs, action))
     end = time + parse_seconds(duration)

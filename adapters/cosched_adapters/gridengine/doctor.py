@@ -48,7 +48,7 @@ def check_rights(entitled: Sequence[str], service: Account) -> Finding:
     """Judge whether the service may hold back and change all jobs."""
     if service.name in entitled:
         return ok("rights", f"{service.name} may hold back and change all jobs")
-    found = f"{service.name} is no operator of Grid Engine: it can hold back no job that yields"
+    found = f"{service.name} is not an operator of Grid Engine: jobs that yield cannot be held back"
     return problem("rights", found, "make it one", SHELL, f"qconf -ao {service.name}")
 
 

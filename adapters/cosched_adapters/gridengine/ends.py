@@ -56,7 +56,7 @@ def never_ran(job_id: str) -> Ended:
 
 
 def gone(kept: Kept) -> Ended:
-    """Return the report for a job of which accounting tells nothing."""
+    """Return the report for a job that accounting does not have."""
     began = round(kept.started * SECOND) if kept.started is not None else None
     return Ended(
         kept.job_id, End.LOST, round(time.time() * SECOND), began, reason="accounting has no record of its end"

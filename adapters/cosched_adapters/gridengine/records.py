@@ -34,7 +34,7 @@ class Kept:
     run: str = ""  # the run that was let go; empty: none
     started: float | None = None  # when, in seconds since 1970
     held_back: bool = False  # by us, after it yielded
-    deleted: bool = False  # somebody has deleted it, so that its end is no failure
+    deleted: bool = False  # somebody has deleted it: it did not fail
 
 
 class Records:

@@ -63,7 +63,7 @@ class Pbs:
         return {}
 
     async def hook_settings(self, hook: str) -> dict[str, Any]:
-        """Return the configuration of a hook; nothing if it has none. ManagerError, also if it is no JSON."""
+        """Return the configuration of a hook; nothing if it has none. ManagerError, also if it is not JSON."""
         with suppress(UnknownObjectError):
             return commands.parse_object(await self._programs.run(commands.hook_settings(hook), commands.failure))
         return {}

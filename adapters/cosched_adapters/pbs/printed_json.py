@@ -1,4 +1,4 @@
-"""JSON as PBS prints it, of which one member after the other is read: all of a long queue takes a while."""
+"""Read JSON as PBS prints it, one member at a time: a long queue at once would take too long."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BLANKS = re.compile(r"[ \t\n\r]*")
 def members(text: str, section: str) -> Iterator[tuple[str, Any]]:
     """Yield names and values of the object `section` in the object that is printed; none: there is no such object.
 
-    ValueError: it is no JSON object.
+    ValueError: this is not a JSON object.
     """
     at = _past(text, 0, "{")
     while text[at : at + 1] != "}":

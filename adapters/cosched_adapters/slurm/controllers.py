@@ -1,4 +1,4 @@
-"""The hosts of slurmctld, of which one at a time schedules: the first that answers."""
+"""The hosts of slurmctld: the first that answers is the one that schedules."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ _COUNTS = {  # of squeue --Format, which has no excluded nodes; without a width 
 _ACTIVE = "PENDING,CONFIGURING,RUNNING,SUSPENDED,COMPLETING,RESIZING,SIGNALING,STAGE_OUT,STOPPED"
 _SQUEUE = ("squeue", "-h", "-a", "--noconvert", "-t", _ACTIVE)
 _NONE = ("", "(null)", "N/A", "NONE")
-KEPT_BACK = (  # a reason that begins so is no lack of nodes or licences
+KEPT_BACK = (  # reasons that begin so do not mean a lack of nodes or licences
     "JobHeld", "Dependency", "BeginTime", "Reservation", "Cleaning", "JobArrayTaskLimit", "BadConstraints", "Partition",
     "Assoc", "QOS", "Account", "Invalid",
 )  # fmt: skip

@@ -46,7 +46,7 @@ def submit(submission: Submission) -> Accepted:
 
 
 def _own_gates(server: str) -> Path | None:
-    """Return where the gates of a user's own service find it (gate_script); None: the service is no user's own."""
+    """Return where the gates of a user's own service find it (gate_script); None: this is not a user's own service."""
     socket = socket_path(server)
     gates = None if socket is None else Path(socket).parent / "gates"
     return gates if gates is not None and gates.is_dir() and gates.stat().st_uid == os.geteuid() else None

@@ -194,8 +194,8 @@ class Ledger:
     jobs: dict[JobId, PairedJob] = field(default_factory=dict)
     changed: dict[JobId, None] = field(default_factory=dict)  # jobs that may have changed, in order
     moved: dict[JobId, JobState] = field(default_factory=dict)  # jobs that run, or run no more; their states before
-    wanted: dict[JobId, None] = field(default_factory=dict)  # members of groups of which others hold, or held
-    telling: dict[JobId, None] = field(default_factory=dict)  # jobs of which others have not acknowledged something
+    wanted: dict[JobId, None] = field(default_factory=dict)  # members of groups in which others hold, or held
+    telling: dict[JobId, None] = field(default_factory=dict)  # jobs with news that others have not acknowledged
     held_nodes: int = 0
     booked: dict[JobId, int] = field(default_factory=dict)  # nodes that members keep for proposals, without a hold
     cap: int = 0  # nodes that may be held at once

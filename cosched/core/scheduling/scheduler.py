@@ -162,7 +162,7 @@ class StopsLater(Protocol):
     """One that lags, and may stop others only when a job starts whose mate has agreed on an instant after their end."""
 
     def stop_later(self, may: Callable[[JobId], bool]) -> None:
-        """From now on jobs of which this is true are ready on nodes of others, whom they stop as they start."""
+        """Let jobs for which `may` is true become ready on nodes of others, which they stop when they start."""
 
     def stops_others(self, job: JobId) -> bool:
         """Return whether the job is ready, and would stop others if it started."""

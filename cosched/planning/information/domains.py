@@ -57,7 +57,7 @@ def listed_by(domains: Sequence[str], timeout: float, tell: Callable[[str], None
 def _ask(
     domains: Sequence[str], timeout: float, *, lasting: bool, tell: Callable[[str], None]
 ) -> Iterator[tuple[str, Machines | list[Nodes]]]:
-    """Yield what domains tell, all of which are asked at once; `tell` takes a line about one that does not answer.
+    """Ask all domains at once and yield what they tell; `tell` takes a line about one that does not answer.
 
     One that lists no machines tells of its nodes, unless only what is `lasting` is asked for.
     """

@@ -66,7 +66,7 @@ class NodeExporter:
 
 
 def readings(machine: str, text: str) -> Iterator[Reading]:
-    """Yield what the metrics of a machine say. ValueError: they are none."""
+    """Yield what the metrics of a machine say. ValueError: these are not metrics."""
     values: dict[str, float] = {}
     processors = set()
     for family in text_string_to_metric_families(text):

@@ -1,6 +1,6 @@
 """Reads of jobs and events for users, in a thread, so that they never keep the service's loop waiting.
 
-The thread has its own connection to the database. It executes one statement at a time, each of which looks at a bounded
+The thread has its own connection to the database. It executes one statement at a time, and each looks at a bounded
 number of rows. Each caller reads once at a time, so that large requests do not keep others from reading.
 """
 

@@ -72,7 +72,7 @@ class Calls:
         if job is None:
             return None
         news, checks = job.news.get(call.peer), job.group.checks if job.group is not None else {}
-        beside = (news.request if news is not None else None, checks.get(call.peer))  # of which no story tells
+        beside = (news.request if news is not None else None, checks.get(call.peer))  # the story does not tell these
         return job if call.request in beside or self._core.awaits(job, call.peer, call.request) else None
 
     def _keep(self, job: PairedJob, reply: Reply) -> None:

@@ -104,7 +104,7 @@ class OfferedJobs:
 
     @in_turn
     def resized(self, job: JobId, nodes: int) -> None:
-        """A job has so many nodes now, or will have them if it is offered to a try; that is no change for its story."""
+        """Note how many nodes a job has, or will have if it is offered to a try; its story does not tell that."""
         self._reports.resized(job, nodes)
         if self._has_size(job) and self.domain.state(job) is JobState.RUNNING:
             self._journal.note(job, Noted.RESIZED, nodes=nodes)

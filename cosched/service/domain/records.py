@@ -79,7 +79,7 @@ class Records:
             record.cancelled_by, record.job.ended_by = by, ended_by
             self.core.ledger.changed[record.job.id] = None
             self.journal.save(record)
-            if by not in story.FOR_MATE:  # of which the rules tell
+            if by not in story.FOR_MATE:  # the rules tell these
                 self.journal.note(str(record.id), story.Noted.TO_BE_CANCELLED, by=by)
         self.journal.changes.orders.append(Cancel(str(record.id)))
 

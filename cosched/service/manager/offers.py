@@ -360,7 +360,7 @@ class Offers(Work[SystemOrder, BatchReport]):
         return ANY_OF in before and self._meant(known.named).peer != before
 
     def _found(self, known: Known) -> Iterator[Callable[[], None]]:
-        """Yield what is to be told of a job that the manager knows."""
+        """Yield what to tell about a job that the manager knows."""
         job = known.job_id
         if known.end is not None:
             yield partial(self._ended, known.end)

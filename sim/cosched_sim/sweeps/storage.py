@@ -1,4 +1,4 @@
-"""Stores a sweep's rows as they come, in small Parquet files, each of which appears whole."""
+"""Store a sweep's rows as they come, in small Parquet files; each file appears whole."""
 
 from __future__ import annotations
 

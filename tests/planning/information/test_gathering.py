@@ -113,12 +113,12 @@ def test_what_is_no_value_of_its_kind_is_not_known_and_told():
     assert asked.facts == Facts()
     assert [line.removeprefix("source 1: ") for line in asked.problems] == [
         "b.x: cold",
-        "0 is no speed of a.x",
-        "1.5 is no cpu of a.x",
-        "nan is no memory of a.x",
-        "-1 is no bandwidth of x to y",
-        "'colour' of a.x is nothing that is known of machines",
-        "'latency' of a.x is nothing that is known of machines",
+        "0 is not a valid speed of a.x",
+        "1.5 is not a valid cpu of a.x",
+        "nan is not a valid memory of a.x",
+        "-1 is not a valid bandwidth of x to y",
+        "'colour' of a.x is not a property of machines",
+        "'latency' of a.x is not a property of machines",
     ]
 
 

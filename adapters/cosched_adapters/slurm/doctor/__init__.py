@@ -63,7 +63,7 @@ def _of_a_user(facts: Facts) -> list[Finding]:
     folder = facts.settings.gates
     seen = ok("gates", f"{folder} is there; compute nodes must see it, too")
     if folder is None or not folder.is_dir():
-        seen = problem("gates", f"{folder} is no folder", "let your service make it", SHELL, "cosched up")
+        seen = problem("gates", f"{folder} is not a folder", "let your service make it", SHELL, "cosched up")
     return [_answers(facts), seen, *guarded("JobRequeue", check_turns, facts.config, facts.settings)]
 
 

@@ -150,7 +150,7 @@ class MasterSlave:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Stages one after another, of which only `parallel` gets more processors: figure 2(c).
+    """Stages one after another; only `parallel` gets more processors: figure 2(c).
 
     `others`: the times of the serial stages for one item, in s, each on one processor. An iteration is an item, and
     takes as long as the slowest stage: "Once T1 or T3 exceeds T2/P there is no benefit to adding more processors".
@@ -202,7 +202,7 @@ def added(model: Model, procs: int, more: int) -> float:
 
 
 def adaptation(network: Network, data: float, procs: int, start: float = 0.0) -> float:
-    """Return the time in s to move `data` bytes, of which each of `procs` has its part: to a master, and out again.
+    """Return the time in s to move `data` bytes, spread evenly over `procs`, to a master and out again.
 
     "T_comm but with comm_complexity replaced by the amount of data to be redistributed". `start`: to create a process.
     """

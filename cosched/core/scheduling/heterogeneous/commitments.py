@@ -74,7 +74,7 @@ class Commitments:
         return True
 
     def kept(self, job: PlainJob) -> Mapping[str, Any]:
-        """Return what is to be kept of a job."""
+        """Return what to keep of a job."""
         id, names = job.asked.id, self.resources.names
         commitment = self.plan.of(id)
         if commitment is None:

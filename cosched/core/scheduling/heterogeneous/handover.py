@@ -29,7 +29,7 @@ class Handover:
             self._leaving[job] = machines
 
     def kept(self, job: JobId) -> Mapping[str, Any]:
-        """Return what is to be kept of a job."""
+        """Return what to keep of a job."""
         if job not in self._leaving:
             return {}
         return {LEAVING: [self._names[machine] for machine in sorted(self._leaving[job])]}
@@ -40,7 +40,7 @@ class Handover:
             self._leaving.setdefault(job, set()).update(machines)
 
     def left(self, job: JobId) -> set[int]:
-        """Forget the run of a job, of which nothing is left; return its machines."""
+        """Forget a job's run once nothing of it is left; return its machines."""
         return self._leaving.pop(job, set())
 
     def none_leaves(self, members: Iterable[int]) -> bool:

@@ -1,0 +1,79 @@
+"""Groups that wait for nodes of each other's members (coscheduling.md, rule 7): one of them gives way."""
+
+from __future__ import annotations
+
+import zlib
+from decimal import Decimal
+
+import pytest
+
+from cosched.core.allocation import Allocation
+from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.effects import Call, Hold, Yield
+from cosched.core.events import Answered, Asked, Ready, Submitted, TriedReady
+from cosched.core.protocol import (
+    FOREVER,
+    Found,
+    GetMateStatus,
+    GetMember,
+    GroupProposed,
+    MateJobId,
+    MateStatus,
+    ProposeGroupStart,
+    Status,
+    Vote,
+    named_group,
+)
+from cosched.core.settings import CoschedulingSettings, Scheme
+from tests.core.driver import decided
+
+WANTED_UNTIL = 100
+# "The group with the lower `crc32("NAME/DOMAIN/DOMAIN/...")` comes first, domains in alphabetical order"
+FIRST, LAST = sorted("gh", key=lambda group: zlib.crc32(f"{group}/A/B/C".encode()))
+ANSWERS = {
+    GetMember: lambda call: MateJobId(Found.MATE, f"{call.job} on {call.peer}"),
+    GetMateStatus: lambda _: MateStatus(Status.QUEUING, 0, None),
+    ProposeGroupStart: lambda _: GroupProposed(Vote.NO),
+}
+
+
+@pytest.fixture
+def core() -> Coscheduler:
+    """Domain A, with a job of each of two groups that have the same others: B and C."""
+    settings = CoschedulingSettings(scheme=Scheme.HOLD, max_held_fraction=Decimal(1))
+    core = Coscheduler("A", 10, settings, story=False)
+    for group in "gh":
+        core.handle(Submitted(group, named_group(group, ("B", "C"))), 0)
+    return core
+
+
+def is_wanted(core: Coscheduler, job: str) -> None:
+    """Its member on B holds, and has proposed a start; this one has no nodes."""
+    core.handle(Asked("B", GetMember("b", job, ("A", "B", "C"), "")), 0)
+    core.handle(Asked("B", ProposeGroupStart("B/b/1", job, "b", WANTED_UNTIL, 60)), 0)
+    core.handle(TriedReady(job, None), 0)
+
+
+def ready(core: Coscheduler, job: str, now: int) -> list[type]:
+    """What it decides once all others have said that they cannot start now."""
+    effects = core.handle(Ready(job, Allocation(4), FOREVER), now)
+    while not decided(effects):
+        calls = [effect for effect in effects if type(effect) is Call]
+        effects = []
+        for call in calls:
+            answer = ANSWERS[type(call.request)](call)
+            effects += core.handle(Answered(job, call.request, answer, call.peer), now)
+    return decided(effects)
+
+
+def test_a_group_holds_no_nodes_while_one_that_comes_before_it_is_wanted(core):
+    """ "it holds no nodes, even at its yield limit, while another group that comes before its own has a wanted member
+    in the same domain" """
+    is_wanted(core, FIRST)
+    assert ready(core, LAST, 1) == [Yield]
+    assert ready(core, LAST, WANTED_UNTIL) == [Hold]
+
+
+def test_the_one_that_comes_first_holds(core):
+    is_wanted(core, LAST)
+    assert ready(core, FIRST, 1) == [Hold]
