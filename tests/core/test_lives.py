@@ -5,7 +5,7 @@ import pytest
 from cosched.core.events import Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import EndedBy, GetMateStatus, named_group, named_mate
-from cosched.core.settings import OnMemberLost
+from cosched.core.settings import OnMemberLost, OnMemberRequeued
 
 from .lives import Lives
 
@@ -45,6 +45,18 @@ def test_case_1_nobody_waits_for_a_successor_that_cannot_come(by):
     lives = case_1(successor_patience=60, successor_hold=60)
     lives.cancel(100, "b:1", by)
     assert lives.run().starts()["a:1"] == 100
+
+
+def test_nobody_waits_for_another_in_the_place_of_a_mate_that_had_run():
+    """ "Not after a start." """
+    lives = Lives("ab", successor_patience=60, successor_hold=60, on_member_requeued=OnMemberRequeued.REQUEUE)
+    lives.submit(10, "a:1", 6, 100, A_WITH_B)
+    lives.submit(10, "b:1", 6, 100, B_WITH_A)
+    lives.submit(15, "b:0", 8, 500)
+    lives.requeue(20, "b:1")
+    assert lives.run(99).state("a:1") is JobState.HOLDING
+    lives.cancel(100, "b:1")
+    assert lives.run().starts() == {"a:1": 100, "b:1": 10, "b:0": 20}
 
 
 def test_case_1_with_a_patience_of_60():

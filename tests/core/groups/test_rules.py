@@ -1,4 +1,4 @@
-"""Groups that wait for nodes of each other's members (coscheduling.md, rule 7): one of them gives way."""
+"""Rules of groups (coscheduling.md), at one domain; its peers are the test."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling.coscheduler import Coscheduler
-from cosched.core.effects import Call, Hold, Yield
+from cosched.core.effects import Answer, Call, Hold, TryReady, Yield
 from cosched.core.events import Answered, Asked, Ready, Submitted, TriedReady
 from cosched.core.protocol import (
     FOREVER,
@@ -20,6 +20,7 @@ from cosched.core.protocol import (
     MateJobId,
     MateStatus,
     ProposeGroupStart,
+    SettleGroupStart,
     Status,
     Vote,
     named_group,
@@ -77,3 +78,12 @@ def test_a_group_holds_no_nodes_while_one_that_comes_before_it_is_wanted(core):
 def test_the_one_that_comes_first_holds(core):
     is_wanted(core, LAST)
     assert ready(core, FIRST, 1) == [Hold]
+
+
+def test_a_proposal_that_has_been_dropped_is_void_however_late_a_copy_comes(core):
+    core.handle(Asked("B", GetMember("b", "g", ("A", "B", "C"), "")), 0)
+    core.handle(Asked("B", SettleGroupStart("B/b/2", "g", "b", start=False)), 0)
+    for number, void in ((1, True), (2, True), (3, False)):
+        effects = core.handle(Asked("B", ProposeGroupStart(f"B/b/{number}", "g", "b", 0, 60)), 1)
+        assert [effect.answer for effect in effects if type(effect) is Answer] == [GroupProposed(Vote.NO)] * void
+        assert [type(effect) for effect in effects if type(effect) is TryReady] == [TryReady] * (not void)

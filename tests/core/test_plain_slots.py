@@ -1,0 +1,40 @@
+"""Slots of a plain scheduler, by counted nodes (meet.md, Slots): where one fits, and who leaves it free."""
+
+from __future__ import annotations
+
+import pytest
+
+from cosched.core.effects import Book, Quote
+from cosched.core.job import SlotMoves
+from cosched.core.scheduling.capabilities import Capabilities
+from cosched.core.scheduling.plain import PlainScheduler
+from cosched.core.scheduling.scheduler import ClusterJob
+
+SLOT = 50
+
+
+class WithSlots(PlainScheduler):
+    capabilities = Capabilities(slots=True)
+
+
+@pytest.fixture
+def scheduler() -> PlainScheduler:
+    """8 nodes, all free; job 1 has 6 of them from 50 to 150 s, and its slot stays."""
+    made = WithSlots(8, slots=True)
+    made.submit(ClusterJob("1", 6, 100, 0, paired=True))
+    assert made.book(Book("1", SLOT, 1), 0).allocation is not None
+    made.move_slot("1", SlotMoves.NEVER)
+    return made
+
+
+@pytest.mark.parametrize(("nodes", "seconds", "starts"), [(4, 50, 0), (4, 51, None), (2, 1000, 0)])
+def test_a_job_starts_if_it_leaves_a_slot_free(scheduler, nodes, seconds, starts):
+    scheduler.submit(ClusterJob("2", nodes, seconds, 0, paired=False))
+    ready = scheduler.next(0)
+    assert (None if ready is None else ready.job) == (None if starts is None else "2")
+
+
+@pytest.mark.parametrize(("seconds", "at"), [(50, 0), (51, 150)])
+def test_a_slot_is_where_the_nodes_are_free_for_as_long_as_the_job_runs(scheduler, seconds, at):
+    scheduler.submit(ClusterJob("2", 4, seconds, 0, paired=True))
+    assert scheduler.quote(Quote("2", 0), 0).at == at
