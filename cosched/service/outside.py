@@ -87,9 +87,12 @@ class ServiceOutside:
             self._domain.calls.failed(call, CallFailed(call.job, call.request, error.failure, call.peer), error.problem)
         else:
             self._metrics.peer_call(call.peer, kind, "answered", self._loop.time() - began)
-            self._domain.calls.answered(call, self._received(call, sent, reply))
+            self._answered(call, self._received(call, sent, reply))
         finally:
             self._agreed.over(call.job)
+
+    def _answered(self, call: Call, reply: Reply) -> None:
+        self._domain.calls.answered(call, reply)
 
     def _log_failure(self, call: Call, kind: str, error: CallError) -> None:
         said = "job %s: %s to %s has failed (%s): %s", call.job, kind, call.peer, error.failure, error.problem
@@ -105,8 +108,11 @@ class ServiceOutside:
             self._metrics.pair_starts["at_once" if heard.start_at is None else "agreed"].inc()
         return heard
 
-    async def settled(self) -> None:
-        """Wait for nothing: a peer is answered, whatever follows. A replay in lock-step waits for all that follows."""
+    async def settled(self, *, of_news: bool = False) -> None:
+        """Wait for nothing: a peer is answered, whatever follows. A replay in lock-step waits for all that follows.
+
+        `of_news`: what the peer has told is that members have changed.
+        """
 
     def answer(self, answer: Answer) -> None:
         """See the protocol."""

@@ -16,6 +16,17 @@ class Phase(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     PHASE_SUBMISSIONS: _ClassVar[Phase]
     PHASE_ITERATIONS: _ClassVar[Phase]
     PHASE_SLOTS: _ClassVar[Phase]
+    PHASE_NEWS: _ClassVar[Phase]
+
+class JobChange(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    JOB_CHANGE_UNSPECIFIED: _ClassVar[JobChange]
+    JOB_CHANGE_CANCELLED: _ClassVar[JobChange]
+    JOB_CHANGE_CANCELLED_FOR_GOOD: _ClassVar[JobChange]
+    JOB_CHANGE_FAILED: _ClassVar[JobChange]
+    JOB_CHANGE_REQUEUED: _ClassVar[JobChange]
+    JOB_CHANGE_UNLINKED: _ClassVar[JobChange]
+    JOB_CHANGE_REPLACED: _ClassVar[JobChange]
 
 class AllocationEnd(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -24,17 +35,27 @@ class AllocationEnd(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ALLOCATION_END_RESIZED: _ClassVar[AllocationEnd]
     ALLOCATION_END_REQUEUED: _ClassVar[AllocationEnd]
     ALLOCATION_END_LASTS: _ClassVar[AllocationEnd]
+    ALLOCATION_END_STOPPED: _ClassVar[AllocationEnd]
 PHASE_UNSPECIFIED: Phase
 PHASE_COMPLETIONS: Phase
 PHASE_TIMERS: Phase
 PHASE_SUBMISSIONS: Phase
 PHASE_ITERATIONS: Phase
 PHASE_SLOTS: Phase
+PHASE_NEWS: Phase
+JOB_CHANGE_UNSPECIFIED: JobChange
+JOB_CHANGE_CANCELLED: JobChange
+JOB_CHANGE_CANCELLED_FOR_GOOD: JobChange
+JOB_CHANGE_FAILED: JobChange
+JOB_CHANGE_REQUEUED: JobChange
+JOB_CHANGE_UNLINKED: JobChange
+JOB_CHANGE_REPLACED: JobChange
 ALLOCATION_END_UNSPECIFIED: AllocationEnd
 ALLOCATION_END_COMPLETED: AllocationEnd
 ALLOCATION_END_RESIZED: AllocationEnd
 ALLOCATION_END_REQUEUED: AllocationEnd
 ALLOCATION_END_LASTS: AllocationEnd
+ALLOCATION_END_STOPPED: AllocationEnd
 
 class AdvanceRequest(_message.Message):
     __slots__ = ("instant", "phases", "until")
@@ -63,6 +84,24 @@ class AdvanceResponse(_message.Message):
     timers_fired: bool
     before_iterations: bool
     def __init__(self, next_completion: _Optional[int] = ..., next_timer: _Optional[int] = ..., next_submission: _Optional[int] = ..., changed_domains: _Optional[_Iterable[str]] = ..., instant: _Optional[int] = ..., timers_fired: _Optional[bool] = ..., before_iterations: _Optional[bool] = ...) -> None: ...
+
+class ChangeJobRequest(_message.Message):
+    __slots__ = ("instant", "number", "change", "by")
+    INSTANT_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    CHANGE_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    instant: int
+    number: int
+    change: JobChange
+    by: int
+    def __init__(self, instant: _Optional[int] = ..., number: _Optional[int] = ..., change: _Optional[_Union[JobChange, str]] = ..., by: _Optional[int] = ...) -> None: ...
+
+class ChangeJobResponse(_message.Message):
+    __slots__ = ("done",)
+    DONE_FIELD_NUMBER: _ClassVar[int]
+    done: bool
+    def __init__(self, done: _Optional[bool] = ...) -> None: ...
 
 class GetResultsRequest(_message.Message):
     __slots__ = ()
@@ -108,7 +147,7 @@ class PastAllocation(_message.Message):
     def __init__(self, number: _Optional[int] = ..., allocation: _Optional[int] = ..., nodes: _Optional[int] = ..., start: _Optional[int] = ..., end: _Optional[int] = ..., ended: _Optional[_Union[AllocationEnd, str]] = ..., where: _Optional[str] = ..., resource: _Optional[str] = ...) -> None: ...
 
 class JobResult(_message.Message):
-    __slots__ = ("number", "state", "ready", "start", "end", "holds", "yields", "held_node_seconds", "hold_start")
+    __slots__ = ("number", "state", "ready", "start", "end", "holds", "yields", "held_node_seconds", "hold_start", "last_start")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     READY_FIELD_NUMBER: _ClassVar[int]
@@ -118,6 +157,7 @@ class JobResult(_message.Message):
     YIELDS_FIELD_NUMBER: _ClassVar[int]
     HELD_NODE_SECONDS_FIELD_NUMBER: _ClassVar[int]
     HOLD_START_FIELD_NUMBER: _ClassVar[int]
+    LAST_START_FIELD_NUMBER: _ClassVar[int]
     number: int
     state: _job_pb2.JobState
     ready: int
@@ -127,4 +167,5 @@ class JobResult(_message.Message):
     yields: int
     held_node_seconds: int
     hold_start: int
-    def __init__(self, number: _Optional[int] = ..., state: _Optional[_Union[_job_pb2.JobState, str]] = ..., ready: _Optional[int] = ..., start: _Optional[int] = ..., end: _Optional[int] = ..., holds: _Optional[int] = ..., yields: _Optional[int] = ..., held_node_seconds: _Optional[int] = ..., hold_start: _Optional[int] = ...) -> None: ...
+    last_start: int
+    def __init__(self, number: _Optional[int] = ..., state: _Optional[_Union[_job_pb2.JobState, str]] = ..., ready: _Optional[int] = ..., start: _Optional[int] = ..., end: _Optional[int] = ..., holds: _Optional[int] = ..., yields: _Optional[int] = ..., held_node_seconds: _Optional[int] = ..., hold_start: _Optional[int] = ..., last_start: _Optional[int] = ...) -> None: ...

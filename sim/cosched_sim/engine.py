@@ -20,7 +20,7 @@ class Engine(World):
 
         `tell` is called with the instant, about every `stride` seconds of the traces' time.
         """
-        conductor = Conductor([BatchWorld(self)], tell or (lambda _: None), stride=stride, link=self.link)
+        conductor = Conductor([BatchWorld(self)], self.link, tell or (lambda _: None), stride=stride)
         with uncollected():
             conductor.run()
         self.stalled = conductor.stalled

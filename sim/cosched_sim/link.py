@@ -37,6 +37,11 @@ class Link:
         self._called: set[Domain] = set()  # those that were called, or told something, since the last time
         self.untold: deque[tuple[Domain, Untold]] = deque()  # what domains are to hear at this instant, in order
 
+    @property
+    def has_news(self) -> bool:
+        """Whether domains are still to hear something at this instant."""
+        return bool(self.untold)
+
     def join(self, domain: Domain, callee: Callee) -> None:
         """From now on it answers for that domain."""
         self._callees[domain] = callee

@@ -69,7 +69,7 @@ class Run:
         `tell` gets the instant, about every `stride` seconds of the traces' time.
         """
         order = [domain for player in self._players for domain in player.domains]
-        conductor = Conductor(self._players, tell, sorted(order, key=self._names.index), stride, self._link)
+        conductor = Conductor(self._players, self._link, tell, sorted(order, key=self._names.index), stride)
         with uncollected():
             conductor.run()
         self._now, self._stalled = conductor.now, conductor.stalled
@@ -82,9 +82,7 @@ class Run:
 
     def result(self, settings: Sequence[Domain], timing: dict[str, float]) -> ReplayResult:
         """Collect the results."""
-        now, pairing = self._now, self._pairing
-        for event in self._script.replaced:
-            pairing = pairing.replaced(self._names.index(event.domain), event.row, event.new)
+        now, pairing = self._now, with_successors(self._pairing, self._script, self._names)
         domains = {
             setup.name: domain_result(self._told(setup), of, setup.cluster.nodes, setup.workload, pairing, index, now)
             for index, (setup, of) in enumerate(zip(self._setups, settings, strict=True))
@@ -121,6 +119,13 @@ class Run:
             gave_to = {} if other == NONE else {"gave_to": ids[other]}
             yield {**event(at, row, RESIZED if row in started else What.STARTED), "nodes": procs, **gave_to}
             started.add(row)
+
+
+def with_successors(pairing: Pairing, script: Script, names: Sequence[str]) -> Pairing:
+    """Return the pairing with those jobs that have had others' places by the script; `names`: of the domains."""
+    for event in script.replaced:
+        pairing = pairing.replaced(names.index(event.domain), event.row, event.new)
+    return pairing
 
 
 def warm_up(

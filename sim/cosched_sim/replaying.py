@@ -62,7 +62,7 @@ class Replay:
             for message in (*traces.left_out_messages(workload), *([size] if size else []), *workload.remarks):
                 say(message)
         self.pairing = pair_jobs(config, self.workloads)
-        self.script = _script(config, self.workloads, self.nodes, self.pairing)
+        self.script = self._scripted()
         self._tell_of_spans(compares)
         self.read_s = time.perf_counter() - began
         self.compile_s = prepare_kernels(run_all_kernels, say, SIMULATED)
@@ -103,10 +103,37 @@ class Replay:
             line = TimeLine(self.workloads, self._doing)
             run.run(line.tell, line.stride)
         timing = {"read_s": self.read_s, "compile_s": self.compile_s, "simulate_cpu_s": time.process_time() - began}
-        ids = {setup.name: setup.workload.job_id.tolist() for setup in setups}
+        return self._with_script(run.result(settings, timing), what_if)
+
+    def _scripted(self) -> list[ScriptedEvent]:
+        """Return the events of the script; InputError."""
+        if self.config.script is None:
+            return []
+        members = self.pairing.members(len(self.workloads))
+        machines = zip(self.config.domains, self.workloads, self.nodes, members, strict=True)
+        domains = {
+            domain.name: ScriptedDomain(
+                {str(job): row for row, job in enumerate(workload.job_id.tolist())},
+                size,
+                bool(domain.meeting_if_on),
+                paired,
+                self._only_jobs(domain),
+            )
+            for domain, workload, size, paired in machines
+        }
+        return read_script(str(self.config.script), domains)
+
+    def _only_jobs(self, domain: Domain) -> str:
+        """Return why a script can change nothing but the jobs of a domain, if it cannot."""
+        return "" if domain.scheduler_kind.capabilities.what_if else domain.scheduler_kind.title
+
+    def _with_script(self, result: ReplayResult, what_if: WhatIf) -> ReplayResult:
+        """Return the result with the script, and say which events have done nothing."""
+        names = [domain.name for domain in self.config.domains]
+        ids = {name: work.job_id.tolist() for name, work in zip(names, self.workloads, strict=True)}
         for event in what_if.in_vain:
             self._say(of_no_effect(event, ids))
-        return replace(run.result(settings, timing), script=told(self.script, ids))
+        return replace(result, script=told(self.script, ids))
 
 
 def setup_of(domain: Domain, workload: Workload, nodes: int) -> DomainSetup:
@@ -145,22 +172,3 @@ def pair_jobs(config: ReplayConfig, workloads: Sequence[Workload]) -> Pairing:
     if config.pair_fraction is not None:
         return pairs_by_fraction(workloads, config.pair_fraction, config.seed)
     return NO_PAIRS
-
-
-def _script(
-    config: ReplayConfig, workloads: Sequence[Workload], nodes: Sequence[int], pairing: Pairing
-) -> list[ScriptedEvent]:
-    if config.script is None:
-        return []
-    members = pairing.members(len(workloads))
-    domains = {
-        domain.name: ScriptedDomain(
-            {str(job): row for row, job in enumerate(workload.job_id.tolist())},
-            size,
-            bool(domain.meeting_if_on),
-            paired,
-            "" if domain.scheduler_kind.capabilities.what_if else domain.scheduler_kind.title,
-        )
-        for domain, workload, size, paired in zip(config.domains, workloads, nodes, members, strict=True)
-    }
-    return read_script(str(config.script), domains)

@@ -37,7 +37,7 @@ def played(
     if len(cores) < len(setups):
         here = what_if.of({setup.name for setup in setups}.difference(cores))
         players.append(BatchWorld(World(setups, pairing, here, elsewhere=cores, link=link)))
-    conductor = Conductor(players, order=[setup.name for setup in setups], link=link)
+    conductor = Conductor(players, link, order=[setup.name for setup in setups])
     conductor.run()
     by_domain = {name: player for player in players for name in player.domains}
     found: dict[str, object] = {"stalled": conductor.stalled, "now": conductor.now}

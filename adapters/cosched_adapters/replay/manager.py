@@ -46,6 +46,8 @@ class ReplayManager(PlayingLauncher):
         self._launched: dict[str, Launch] = {}
         self.runs = _new_runs() if self.lockstep else None  # running jobs by their rows in the trace, and what each had
         self.first_starts: dict[str, int] = {}  # in lock-step
+        self.restarts: dict[str, int] = {}  # when last, of jobs that were queued again, but not by preemption
+        self.requeues = False  # whether any job was queued again, be it by preemption
         self._alarms: dict[str, asyncio.TimerHandle] = {}
         self._reports: asyncio.Queue[Report] = asyncio.Queue()
 
@@ -81,6 +83,8 @@ class ReplayManager(PlayingLauncher):
         launch = Launch(spec.job_id, now, now + job.run)
         if self.runs is not None:
             self.first_starts.setdefault(spec.job_id, now)
+            if spec.job_id in self.restarts:
+                self.restarts[spec.job_id] = now
             self.runs.go_on(job.number - 1, job.run, Allocation(spec.nodes, now, now + spec.walltime), now)
         if self._journal is not None:
             self._journal.note(launch)
@@ -92,7 +96,7 @@ class ReplayManager(PlayingLauncher):
         if launch is None:
             raise UnknownJobError(f"no job {job_id[:100]!a} was launched here")
         if self._journal is None:
-            raise ManagerError("a job of a replay in lock-step cannot be cancelled")
+            raise ManagerError("a job of a replay in lock-step is cancelled by its conductor only")
         alarm = self._alarms.pop(job_id, None)
         if alarm is None:  # it has ended
             return
@@ -144,7 +148,20 @@ class ReplayManager(PlayingLauncher):
         """See the protocol; in lock-step, as no other replay has jobs that are preempted (`preempts`)."""
         if self.runs is None or self._launched.pop(job_id, None) is None:
             return
+        self.requeues = True
         self.runs.requeue(self.jobs[int(job_id) - 1].number - 1, math.floor(self.time.now()), keeps_work=keeps_work)
+
+    def begins_anew(self, job_id: str) -> None:
+        """A running job is queued again, but not by preemption: its last start counts."""
+        self.restarts.setdefault(job_id, self.first_starts[job_id])
+
+    def stop(self, job_id: str, *, completed: bool) -> None:
+        """In lock-step: a job ends before its time, or has never run."""
+        from cosched.workload.allocations import AllocationEnd  # needs numpy
+
+        assert self.runs is not None
+        how = AllocationEnd.COMPLETED if completed else AllocationEnd.STOPPED
+        self.runs.stop(int(job_id) - 1, math.floor(self.time.now()), how)
 
     # By the wall clock
 

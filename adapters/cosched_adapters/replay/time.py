@@ -10,7 +10,9 @@ from typing import Protocol
 
 from cosched_adapters.manager import SettingError
 
-_INSTANT = struct.Struct("<q")
+_NUMBER = struct.Struct("<q")
+_INSTANT, _NEWS, _COME = (_NUMBER.size * place for place in range(3))  # where they are in the file
+_SIZE = 3 * _NUMBER.size
 
 
 class Time(Protocol):
@@ -25,28 +27,57 @@ class Time(Protocol):
 
 
 class SharedTime:
-    """An instant in a file that all processes of a replay in lock-step map: one process sets it, the others read it."""
+    """An instant in a file that all processes of a replay in lock-step map: one process sets it, the others read it.
+
+    The file also numbers the news of all domains (replay.proto), so that it comes in the order in which it came up.
+    Only one process goes on at a time.
+    """
 
     speed = 1.0  # unused: in lock-step no timer runs by the clock
 
     def __init__(self, path: Path) -> None:
         """Map an existing file; OSError or ValueError if it cannot be used."""
         with path.open("r+b") as file:
-            self._bytes = mmap.mmap(file.fileno(), _INSTANT.size)
+            self._bytes = mmap.mmap(file.fileno(), _SIZE)
 
     @classmethod
     def make(cls, path: Path) -> SharedTime:
-        """Make a new file, at instant 0."""
-        path.write_bytes(_INSTANT.pack(0))
+        """Make a new file, at instant 0, without news."""
+        path.write_bytes(bytes(_SIZE))
         return cls(path)
 
     def tell(self, instant: int) -> None:
         """Set the instant."""
-        _INSTANT.pack_into(self._bytes, 0, instant)
+        self._set(_INSTANT, instant)
 
     def now(self) -> int:
         """Return the instant that was set last."""
-        return int(_INSTANT.unpack_from(self._bytes)[0])
+        return self._get(_INSTANT)
+
+    def number_news(self) -> int:
+        """Return the number of news that has just come up."""
+        number = self._get(_NEWS)
+        self._set(_NEWS, number + 1)
+        return number
+
+    @property
+    def has_news(self) -> bool:
+        """Whether there is news that has not come yet."""
+        return self._get(_COME) < self._get(_NEWS)
+
+    def is_next(self, number: int) -> bool:
+        """Return whether the news of this number is the next to come."""
+        return number == self._get(_COME)
+
+    def news_comes(self) -> None:
+        """The next news comes now."""
+        self._set(_COME, self._get(_COME) + 1)
+
+    def _get(self, place: int) -> int:
+        return int(_NUMBER.unpack_from(self._bytes, place)[0])
+
+    def _set(self, place: int, number: int) -> None:
+        _NUMBER.pack_into(self._bytes, place, number)
 
     def close(self) -> None:
         """Unmap the file."""

@@ -84,12 +84,12 @@ class CoschedulingApi(CoschedulingServiceServicer):
         identify: Identify,
         agreed: AgreedStart,
         queue: Queue,
-        settled: Callable[[], Awaitable[None]],
+        settled: Callable[..., Awaitable[None]],
         joined: Callable[[JobId], None],
         gaps: Gaps | None = None,
     ) -> None:
-        """`settled`: what an answer waits for, once it has been found. `joined`: a job that a peer names by its id.
-        `gaps`: say when jobs began; None: nobody asks.
+        """`settled`: what an answer waits for, once it has been found (ServiceOutside). `joined`: a job that a peer
+        names by its id. `gaps`: say when jobs began; None: nobody asks.
         """
         self._gaps = gaps
         self._settled = settled
@@ -121,7 +121,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         self.check_peer(self._identify(context), peer)
         questions = self.domain.questions
         told, ask_first = questions.told(peer, news)
-        later, _ = await asyncio.gather(questions.late_answers.of_news(peer, ask_first), self._settled())
+        later, _ = await asyncio.gather(questions.late_answers.of_news(peer, ask_first), self._settled(of_news=True))
         answers = [(told | later).get(request, MemberTold(False)) for request in news]
         if missed := sum(not answer.heard for answer in answers):
             self.domain.metrics.peer_news_missed(peer).inc(missed)

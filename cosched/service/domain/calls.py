@@ -80,7 +80,7 @@ class Calls:
         if (record := self._records.jobs.get(job.id)) is None:
             return
         before = record.lookup, record.mate_status
-        if type(reply) is MateJobId:
+        if type(reply) is MateJobId and reply.found in FOUND:
             asked = job.pair is not None and job.mate is not None  # the mate itself has asked for the job meanwhile
             record.lookup = FOUND[Found.MATE if asked and reply.found is Found.UNSUBMITTED else reply.found]
         elif type(reply) is MateStatus:

@@ -280,12 +280,12 @@ class LiveDomain:
         if record.cancelled_by is not None:
             self.end(job, JobState.CANCELLED, why_cancelled(record.cancelled_by))
         elif self.state(job) is JobState.RUNNING and record.job.again:
-            self._queue_again(record)
+            self.queue_again(record)
         elif self.state(job) is JobState.RUNNING:
             self.journal.changes.orders.append(Start(job, None, self.core.jobs[job].allocation))
 
-    def _queue_again(self, record: JobRecord) -> None:
-        """A run has ended since its mate is queued again: so is the job."""
+    def queue_again(self, record: JobRecord) -> None:
+        """A run has ended, and its job is queued again; only in a turn."""
         job = str(record.id)
         if job in self.scheduler:
             self.scheduler.leave(job, self.journal.now, JobState.CANCELLED)

@@ -35,8 +35,8 @@ class ReplayApi(ReplayServiceServicer):
         phases = list(request.phases)
         if phases and request.instant != self.domain.clock.now():
             raise FieldError("instant", "is not the instant that is told")
-        if phases != [phase for phase in ALL if phase in phases]:
-            raise FieldError("phases", "are not in their order, each once")
+        if phases not in ([wire.PHASE_NEWS], [phase for phase in ALL if phase in phases]):
+            raise FieldError("phases", "are not in their order, each once, or NEWS by itself")
         if request.until and {*phases, wire.PHASE_SLOTS} != set(ALL):
             raise FieldError("until", "is given, but not all phases are")
         come = await self._lockstep.advance(phases, request.until)
@@ -49,6 +49,13 @@ class ReplayApi(ReplayServiceServicer):
             timers_fired=come.timers_fired,
             before_iterations=come.before_iterations,
         )
+
+    @answered
+    async def ChangeJob(self, request: wire.ChangeJobRequest, context: Context) -> wire.ChangeJobResponse:
+        self._check_caller(context)
+        if request.instant != self.domain.clock.now():
+            raise FieldError("instant", "is not the instant that is told")
+        return wire.ChangeJobResponse(done=await self._lockstep.change(request.change, request.number, request.by))
 
     async def GetResults(
         self,
@@ -64,13 +71,11 @@ class ReplayApi(ReplayServiceServicer):
         while page := store.jobs(None, None, paired_only=False, after_id=last, limit=PAGE):
             yield wire.GetResultsResponse(jobs=map(self._result, page), releases=releases)
             last = page[-1].id
-        scheduler = self.domain.scheduler
-        if scheduler.capabilities.allocates:
-            had = self._lockstep.allocations()
-            for first in range(0, len(had), PAGE):
-                page_of = map(_allocation, had[first : first + PAGE])
-                yield wire.GetResultsResponse(allocations=page_of, releases=releases)
-        if counts := scheduler.counts():
+        had = self._lockstep.allocations() or ()
+        for first in range(0, len(had), PAGE):
+            page_of = map(_allocation, had[first : first + PAGE])
+            yield wire.GetResultsResponse(allocations=page_of, releases=releases)
+        if counts := self.domain.scheduler.counts():
             yield wire.GetResultsResponse(counts=counts, releases=releases)
 
     def _result(self, job: JobRecord) -> wire.JobResult:
@@ -79,6 +84,7 @@ class ReplayApi(ReplayServiceServicer):
             state=int(job.state),  # type: ignore[arg-type]  # the numbers are the same
             ready=job.job.ready_at,
             start=self._lockstep.first_start(job.id),
+            last_start=self._lockstep.last_start(job.id),
             end=job.ended_at,
             holds=job.job.holds,
             yields=job.job.yields,

@@ -8,21 +8,26 @@ from typing import Any
 
 import grpc
 
-from cosched.core.effects import Call, SetTimer
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, Domain, Reply, Request, has_changed, may_have_dropped_slot
-from cosched.service.domain.changes import Order
+from cosched.core.protocol import FOREVER, Domain
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.outside import ServiceOutside
-from cosched.service.peers.peers import CallError, PeerClients
+from cosched.service.replay.paced_outside import CallNotes, PacedOutside
+from cosched.service.replay.scripted import ScriptedChanges
 from cosched.service.replay.submissions import Submissions
 from cosched.service.timers import Timers
 from cosched.service.wire.errors import Refusal
-from cosched.v1.replay_pb2 import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SLOTS, PHASE_SUBMISSIONS, PHASE_TIMERS
+from cosched.v1.replay_pb2 import (
+    PHASE_COMPLETIONS,
+    PHASE_ITERATIONS,
+    PHASE_NEWS,
+    PHASE_SLOTS,
+    PHASE_SUBMISSIONS,
+    PHASE_TIMERS,
+)
 from cosched_adapters.replay.manager import ReplayManager
 from cosched_adapters.replay.time import SharedTime
 
-ALL = (PHASE_COMPLETIONS, PHASE_TIMERS, PHASE_SLOTS, PHASE_SUBMISSIONS, PHASE_ITERATIONS)  # in their order
+ALL = (PHASE_COMPLETIONS, PHASE_TIMERS, PHASE_SLOTS, PHASE_SUBMISSIONS, PHASE_ITERATIONS)  # but news; in their order
 MOST_ALONE = 1000  # instants in one call, so that it does not take long
 TRY_AGAIN = 1  # seconds until a job that could not be recorded is submitted again
 
@@ -50,82 +55,6 @@ class RealPace:
             self._await_next()
 
 
-@dataclass(slots=True)
-class CallNotes:
-    """Whether a call has failed."""
-
-    problem: str = ""
-
-
-class NotingClients(PeerClients):
-    """Clients that note whether their calls fail."""
-
-    def __init__(self, notes: CallNotes, *peers: Any) -> None:
-        """`peers`: the arguments of PeerClients."""
-        super().__init__(*peers)
-        self._notes = notes
-
-    async def call(self, peer: Domain, request: Request) -> Reply:
-        """See PeerClients."""
-        try:
-            return await super().call(peer, request)
-        except CallError as error:
-            self._notes.problem = f"{peer}: {error.problem}"
-            raise
-
-
-class PacedOutside(ServiceOutside):
-    """Calls leave one after the other; what follows from an answer is done before the next one leaves.
-
-    Whoever has taken a turn waits for `settled`, without a pause before it.
-    """
-
-    def __init__(self, *parts: Any) -> None:
-        """`parts`: the arguments of ServiceOutside."""
-        super().__init__(*parts)
-        self.changed: set[Domain] = set()  # whose schedules our calls have changed, or may have
-        self._fresh: list[Call] = []  # of the last turn
-
-    def call(self, call: Call) -> None:
-        """See `turns.Outside`."""
-        self._fresh.append(call)
-
-    def order(self, order: Order) -> None:
-        """See `turns.Outside`. Whoever waits for an answer waits for all that follows."""
-        self.tasks.run(self._order(order, pause=0))
-
-    def wake_at(self, moment: float) -> None:
-        """Wait for the conductor's time."""
-
-    def _moment(self, timer: SetTimer) -> float:
-        """Return when a timer is due: as in a simulation."""
-        return timer.at
-
-    @property
-    def has_calls(self) -> bool:
-        """Whether the last turn calls somebody."""
-        return bool(self._fresh)
-
-    async def settled(self) -> None:
-        """Carry out the calls of the last turn, and all that follows from them."""
-        await self._carry_out()
-        await self.tasks.settled()
-
-    def _received(self, call: Call, sent: Request, reply: Reply) -> Reply:
-        """See ServiceOutside."""
-        if has_changed(call.request, reply):
-            self.changed.add(call.peer)
-        elif may_have_dropped_slot(call.request, reply):
-            self.changed.update(self.instants.others(call.job))
-        return super()._received(call, sent, reply)
-
-    async def _carry_out(self) -> None:
-        calls, self._fresh = self._fresh, []
-        for call in calls:
-            await self._call(call)
-            await self._carry_out()
-
-
 @dataclass(frozen=True, slots=True)
 class ToCome:
     """When a domain will do something next (None: never), and which other domains it has just changed."""
@@ -150,6 +79,7 @@ class Lockstep:
         outside: PacedOutside,
         calls: CallNotes,
         submissions: Submissions,
+        scripted: ScriptedChanges,
     ) -> None:
         self.domain = domain
         self._manager = manager
@@ -158,13 +88,18 @@ class Lockstep:
         self._timers = domain.policy.timers
         self._calls = calls
         self._submissions = submissions
+        self._scripted = scripted
         self._timers_fired = False
 
     async def advance(self, phases: Sequence[int], until: int = 0) -> ToCome:
         """Go through these phases of the present instant in order, then go on alone up to `until`; Refusal."""
         self._timers_fired = self._before_iterations = False
         self._outside.changed.clear()  # as it was asked: who has asked tells that
-        await self._go_through(phases)
+        if PHASE_NEWS in phases:
+            await self._outside.news_comes()
+            self._check_calls()
+        else:
+            await self._go_through(phases)
         for _ in range(MOST_ALONE):
             if not self._is_alone or self._next >= until:
                 break
@@ -181,18 +116,31 @@ class Lockstep:
             self._before_iterations,
         )
 
-    def allocations(self) -> list[tuple[Any, ...]]:
-        """Return what jobs had until now: see ReplayManager."""
-        return self._manager.allocations()
+    async def change(self, change: int, job: int, by: int) -> bool:
+        """Carry out a change of a script; return whether that could be done. Refusal, FieldError."""
+        done = await self._scripted.carry_out(change, job, by)
+        await self._outside.settled()
+        self._check_calls()
+        return done
+
+    def allocations(self) -> list[tuple[Any, ...]] | None:
+        """Return what jobs had until now, see ReplayManager; None if each had the same from its start to its end."""
+        tells = self.domain.scheduler.capabilities.allocates or self._manager.requeues
+        return self._manager.allocations() if tells else None
 
     def first_start(self, job: int) -> int | None:
-        """Return when a job started, the first time if it was preempted."""
+        """Return when a job started, the first time if it was queued again."""
         return self._manager.first_starts.get(str(job))
+
+    def last_start(self, job: int) -> int | None:
+        """Return when a job started last that was queued again, but not by preemption."""
+        return self._manager.restarts.get(str(job))
 
     @property
     def _is_alone(self) -> bool:
         """Whether the next step concerns no other domain, and does not decide whether anything will ever happen."""
-        return not self._outside.changed and self._submissions.next is not None
+        quiet = not self._outside.changed and not self._time.has_news
+        return quiet and self._submissions.next is not None
 
     @property
     def _next_timer(self) -> int | None:
@@ -217,6 +165,9 @@ class Lockstep:
             phases = phases[:-1]
         if phases:
             await self._turn(now, phases)
+        self._check_calls()
+
+    def _check_calls(self) -> None:
         if self._calls.problem:
             raise Refusal(grpc.StatusCode.ABORTED, "PEER_FAILED", self._calls.problem)
 
@@ -236,19 +187,26 @@ class Lockstep:
         return None
 
     async def _turn(self, now: int, phases: Sequence[int]) -> None:
-        """Go through the phases in one turn, since only an iteration asks for answers; it then goes on in others."""
-        refusal = None
-        with self.domain.turns.take():
+        """Go through the phases in one turn, since only an iteration asks for answers; it then goes on in others.
+
+        It ends before an iteration, or in the midst of it, if there is news.
+        """
+        refusal, iterates = None, PHASE_ITERATIONS in phases
+        with self.domain.turns.take() as changes:
             if PHASE_COMPLETIONS in phases:
                 for job in self._manager.ended(now):
                     self.domain.end(job, JobState.COMPLETED, exit_code=0)
             if PHASE_SUBMISSIONS in phases:
                 refusal = self._submit(now)
-            if PHASE_ITERATIONS in phases and refusal is None:
+            if iterates and self._outside.has_news(changes):
+                self._before_iterations, iterates = True, False
+            if iterates and refusal is None:
                 self.domain.decisions.wake()
         self.domain.decisions.rest()
-        while PHASE_ITERATIONS in phases and self._outside.has_calls:
+        while iterates and self._outside.has_calls:
             await self._outside.settled()
+            if self._time.has_news:
+                break
             with self.domain.turns.take():
                 self.domain.decisions.wake()
             self.domain.decisions.rest()

@@ -10,7 +10,9 @@ from cosched.service.clock import Clock
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.outside import ServiceOutside
 from cosched.service.peers.peers import PeerClients
-from cosched.service.replay.pace import CallNotes, Lockstep, NotingClients, PacedOutside, RealPace
+from cosched.service.replay.pace import Lockstep, RealPace
+from cosched.service.replay.paced_outside import CallNotes, NotingClients, PacedOutside
+from cosched.service.replay.scripted import ScriptedChanges
 from cosched.service.replay.submissions import Submissions
 from cosched.service.timers import Timers
 from cosched_adapters.manager import SettingError
@@ -44,9 +46,10 @@ class Replay:
         return partial(NotingClients, self._calls) if self.paced else PeerClients
 
     @property
-    def outside(self) -> type[ServiceOutside]:
-        """Carries out what the domain decides."""
-        return PacedOutside if self.paced else ServiceOutside
+    def outside(self) -> Callable[..., ServiceOutside]:
+        """Carries out what the domain decides; makes that from the arguments of ServiceOutside."""
+        manager, time = self._manager, self._manager.time
+        return partial(PacedOutside, manager, time) if isinstance(time, SharedTime) else ServiceOutside
 
     def begin(self, domain: LiveDomain, outside: ServiceOutside) -> None:
         """Start submitting the trace's jobs, or wait for the conductor."""
@@ -54,7 +57,8 @@ class Replay:
         if self.paced:
             assert isinstance(time, SharedTime)
             assert isinstance(outside, PacedOutside)
-            self.lockstep = Lockstep(domain, self._manager, time, outside, self._calls, submissions)
+            scripted = ScriptedChanges(domain, self._manager, submissions, outside.settled)
+            self.lockstep = Lockstep(domain, self._manager, time, outside, self._calls, submissions, scripted)
         else:
             self.pace = RealPace(domain, self.timers, submissions)
 

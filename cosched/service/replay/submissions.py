@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import grpc
 
 from cosched.core.coscheduling.ledger import queued_job
-from cosched.core.protocol import Domain
+from cosched.core.protocol import NO_MATE, Domain, JobId, Named
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord, JobScript, StoreError
@@ -29,6 +29,7 @@ class Submissions:
         self._domain = domain
         self._jobs = jobs
         self._done = domain.store.next_job_id() - 1
+        self._places: dict[JobId, Named] = {}  # those with which jobs start that have the places of others
 
     @property
     def next(self) -> int | None:
@@ -37,20 +38,51 @@ class Submissions:
 
     def submit(self) -> None:
         """Submit the next job; only in a turn. Refusal if it cannot be recorded: then it stays the next."""
-        job = self._jobs[self._done]
-        record = _record(job, self._domain.name)
+        id = str(self._jobs[self._done].number)
+        if id in self._domain.core.jobs:  # it was cancelled before
+            self._done += 1
+            return
+        record = self._add(id)
+        self._done += 1
+        self._domain.admit(record)
+        self._domain.enqueue(record)
+        self.count_alone(id)
+
+    def admit(self, id: JobId) -> None:
+        """Tell the domain's rules of a job before it is submitted; only in a turn. Refusal."""
+        self._domain.admit(self._add(id))
+
+    def count_alone(self, id: JobId) -> None:
+        """Have the scheduler count a job as one without mates if their domains do not coschedule."""
+        if self._job(id).alone:
+            self._domain.scheduler.count_paired(id, False)
+
+    def is_known(self, number: int) -> bool:
+        """Return whether the trace has such a job."""
+        return 1 <= number <= len(self._jobs)
+
+    def named(self, id: JobId) -> Named:
+        """Return with whom a job starts, by the trace or since it has another's place."""
+        return self._places.get(id) or self._job(id).named or NO_MATE
+
+    def replace(self, old: JobId, new: JobId) -> Named:
+        """One job has the place of another; return with whom it starts."""
+        self._places[new] = named = self.named(old)
+        return named
+
+    def _job(self, id: JobId) -> TraceJob:
+        return self._jobs[int(id) - 1]
+
+    def _add(self, id: JobId) -> JobRecord:
+        record = _record(self._job(id), self._domain.name, self.named(id))
         try:
             self._domain.add(record, NOTHING)
         except StoreError as error:
             raise Refusal(grpc.StatusCode.UNAVAILABLE, "STALLED", str(error)) from error
-        self._done += 1
-        self._domain.admit(record)
-        self._domain.enqueue(record)
-        if job.alone:
-            self._domain.scheduler.count_paired(str(record.id), False)
+        return record
 
 
-def _record(job: TraceJob, domain: Domain) -> JobRecord:
+def _record(job: TraceJob, domain: Domain, named: Named) -> JobRecord:
     return JobRecord(
         id=job.number,
         name=job.name,
@@ -59,7 +91,7 @@ def _record(job: TraceJob, domain: Domain) -> JobRecord:
         nodes=job.nodes,
         time_limit=job.requested,
         submitted_at=job.submit,
-        job=queued_job(str(job.number), OWNER, domain, job.named),
+        job=queued_job(str(job.number), OWNER, domain, named),
         reason=story.WAITS_IN_QUEUE,
         columns=json.dumps(job.said) if job.said else None,
     )

@@ -140,10 +140,11 @@ class BatchWorld:
         if self.has_timer(self._world.now):
             self._world.fire_timers()
 
-    def iterate(self, domain: Domain, now: int, before: Sequence[Phase] = ()) -> Sequence[Domain]:
-        changed = self.advance(now, before)
+    def iterate(self, domain: Domain, now: int) -> Sequence[Domain]:
+        self._world.now = now
+        self._enter(self._tables, now, loop.NEXT_INSTANT)
         self._iterations(self._world.index[domain])
-        return [*changed, *self._take_changed()]
+        return self._take_changed()
 
     def _iterations(self, domain: int) -> None:
         if self._world.domains[domain].cluster.meets:

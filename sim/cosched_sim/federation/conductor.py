@@ -4,7 +4,7 @@ Who plays a domain makes no difference. In all phases but the last, domains may 
 that end or are submitted call nobody. A timer asks a peer at most for a mate's id: the answer depends on what ended
 before and on what is submitted later at that instant, but on no other timer. A slot that has come starts the two jobs
 of a pair, on nodes that were planned for them alone; so it does not matter which of several slots comes first. That
-jobs have changed is heard by those with which they start, or have started, when all these events are over (`link`). In
+jobs have changed is heard by those with which they start, or have started, when all these events are over (`News`). In
 the last phase domains iterate in configuration order, round after round, each until nothing changes. One in which
 nothing has changed since it did so may be left out of a round.
 """
@@ -15,11 +15,11 @@ import gc
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Protocol
 
 from cosched.core.protocol import Domain
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched_sim.federation.player import EVENTS, Phase, Player
-from cosched_sim.link import Link
 
 STALLED_ROUNDS = 1000  # a replay gives up after so many instants in a row with nothing but forced releases
 
@@ -34,6 +34,23 @@ def uncollected() -> Iterator[None]:
     finally:
         if collects:
             gc.enable()
+
+
+class News(Protocol):
+    """What domains are to hear of others: `link.Link` within a process, `live_link.LiveLink` between services."""
+
+    @property
+    def has_news(self) -> bool:
+        """Whether there is any that they have not heard."""
+
+    def deliver(self, now: int) -> None:
+        """Have all domains hear it, and what comes up by that."""
+
+    def take_changed(self) -> Sequence[Domain]:
+        """Return the domains in which that has changed the schedule since the last time."""
+
+    def take_called(self) -> Iterable[Domain]:
+        """Return the domains whose next instants may differ since the last time, though they have not advanced."""
 
 
 class Agenda:
@@ -78,15 +95,15 @@ class Conductor:
     def __init__(
         self,
         players: Sequence[Player],
+        link: News,
         tell: Callable[[int], None] = lambda _: None,
         order: Sequence[Domain] | None = None,
         stride: int = NEVER,
-        link: Link | None = None,
     ) -> None:
         """`tell` is called with each new instant first, but not with those that a player goes through alone.
 
         `order`: all domains, in configuration order; that of the players, if it is not given. `stride`: the longest
-        time, in seconds of the traces, that a player goes on alone. `link`: that of players of this process.
+        time, in seconds of the traces, that a player goes on alone.
         """
         self.now = 0
         self.stalled = False  # True: the run ended because only forced releases remained, and they changed nothing
@@ -109,11 +126,8 @@ class Conductor:
             self._renew()
 
     def _renew(self) -> None:
-        """Ask those to whom something has happened. Players of other processes call each other: ask all of these."""
-        if self._link is None:
-            self._moved.update(range(len(self._players)))
-        else:
-            self._moved.update(self._index[domain] for domain in self._link.take_called())
+        """Ask those to whom something has happened."""
+        self._moved.update(self._index[domain] for domain in self._link.take_called())
         self._agenda.renew(self._moved)
         self._moved.clear()
 
@@ -137,9 +151,10 @@ class Conductor:
                 changed = player.advance(self.now, EVENTS[1:])
                 self._iterate([*changed, *self._deliver(), *player.domains])
         elif advanced.last is None:
-            self._iterate([*advanced.changed, *player.domains])
+            self._iterate([*advanced.changed, *self._deliver(), *player.domains])
         else:
-            self._iterate(advanced.changed, first=self._order.index(advanced.last) + 1)
+            changed = [*advanced.changed, *self._go_on_iterating(advanced.last)]
+            self._iterate(changed, first=self._order.index(advanced.last) + 1)
 
     def _phases(self, active: Sequence[Player]) -> None:
         events: Sequence[Phase] = EVENTS
@@ -152,18 +167,13 @@ class Conductor:
             if self._has_timer(active):
                 changed = self._together(active, (Phase.SLOTS,))
             events = (Phase.SUBMISSIONS,)
+        self._together(active, events)
         due = [*changed, *(domain for player in active for domain in player.domains)]
-        if self._link is not None:
-            self._together(active, events)
-            self._iterate([*due, *self._deliver()])
-            return
-        first = min(due, key=self._order.index)  # its player goes through these phases as it iterates
-        self._together((player for player in active if player is not self._players[self._index[first]]), events)
-        self._iterate(due, events)
+        self._iterate([*due, *self._deliver()])
 
-    def _deliver(self) -> list[Domain]:
+    def _deliver(self) -> Sequence[Domain]:
         """Have all domains hear what they are to hear; return those in which that may have changed something."""
-        if self._link is None or not self._link.untold:
+        if not self._link.has_news:
             return []
         self._link.deliver(self.now)
         return self._link.take_changed()
@@ -174,20 +184,29 @@ class Conductor:
     def _together(self, players: Iterable[Player], phases: Sequence[Phase]) -> list[Domain]:
         return [domain for player in players for domain in player.advance(self.now, phases)]
 
-    def _iterate(self, due: Iterable[Domain], before: Sequence[Phase] = (), first: int = 0) -> None:
-        """Go round the domains, starting with the `first`, until no iteration is due.
-
-        The player of the first domain to iterate goes through the phases `before` it does so.
-        """
+    def _iterate(self, due: Iterable[Domain], first: int = 0) -> None:
+        """Go round the domains, starting with the `first`, until no iteration is due."""
         left = set(due)
         while left:
             for domain in self._order[first:]:
                 if domain in left:
                     left.remove(domain)
                     self._moved.add(index := self._index[domain])
-                    left.update(self._players[index].iterate(domain, self.now, before))
-                    before = ()
+                    left.update(self._players[index].iterate(domain, self.now))
+                    left.update(self._go_on_iterating(domain))
             first = 0
+
+    def _go_on_iterating(self, domain: Domain) -> set[Domain]:
+        """A service stops in the midst of an iteration if there is news: have it go on after that.
+
+        Return the domains that have changed.
+        """
+        changed = set[Domain]()
+        while self._link.has_news:
+            changed.update(self._deliver())
+            changed.discard(domain)
+            changed.update(self._players[self._index[domain]].iterate(domain, self.now))
+        return changed
 
     def _stands_still(self) -> bool:
         """Timers are due. Whether only forced releases have happened for long: no job runs or arrives."""

@@ -130,9 +130,9 @@ class CorePlayer:
                 return Advanced(now, link.take_changed(), self._name, self._timers_fired)
             now = after
 
-    def iterate(self, domain: Domain, now: int, before: Sequence[Phase] = ()) -> Sequence[Domain]:  # noqa: ARG002
+    def iterate(self, domain: Domain, now: int) -> Sequence[Domain]:  # noqa: ARG002
         """See the protocol."""
-        return self.advance(now, (*before, Phase.ITERATIONS))
+        return self.advance(now, (Phase.ITERATIONS,))
 
     def advance(self, now: int, phases: Sequence[Phase]) -> Sequence[Domain]:
         """See the protocol."""

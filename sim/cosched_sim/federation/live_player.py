@@ -8,13 +8,16 @@ from typing import Any
 
 import grpc
 
-from cosched.core.protocol import Domain
+from cosched.core.job import JobState
+from cosched.core.protocol import Domain, EndedBy
+from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.v1 import replay_pb2 as wire
 from cosched.v1.replay_pb2_grpc import ReplayServiceStub
 from cosched.words.error_details import error_info
 from cosched.workload.allocations import Allocations
 from cosched.workload.jobs import UNKNOWN
-from cosched_sim.federation.player import ALL, Advanced, JobOutcome, Phase, Results, in_columns
+from cosched_sim.federation.player import EVENTS, Advanced, JobOutcome, Phase, Results, in_columns
+from cosched_sim.script import NoScript, Script
 
 INSTANTS = ("next_completion", "next_timer", "next_submission")
 PATIENCE = 600.0  # seconds for one call: all that happens in a domain at one instant
@@ -23,6 +26,7 @@ PHASES = {
     Phase.TIMERS: wire.PHASE_TIMERS,
     Phase.SLOTS: wire.PHASE_SLOTS,
     Phase.SUBMISSIONS: wire.PHASE_SUBMISSIONS,
+    Phase.NEWS: wire.PHASE_NEWS,
     Phase.ITERATIONS: wire.PHASE_ITERATIONS,
 }
 
@@ -32,7 +36,10 @@ class ServiceDiedError(Exception):
 
 
 class LivePlayer:
-    """The client of one domain's ReplayService; its calls raise ServiceDiedError if they fail."""
+    """The client of one domain's ReplayService; its calls raise ServiceDiedError if they fail.
+
+    It carries out the events of `script`: as a `what_if.Stage` it tells its service what happens to jobs.
+    """
 
     def __init__(self, name: str, server: str, check: Callable[[], None]) -> None:
         """`server` is the address; `check` raises ServiceDiedError if the service has ended."""
@@ -42,6 +49,8 @@ class LivePlayer:
         self._channel = grpc.insecure_channel(server)
         self._service: Any = ReplayServiceStub(self._channel)
         self._to_come = wire.AdvanceResponse()
+        self._now = 0
+        self.script: Script = NoScript()
 
     def close(self) -> None:
         """Close the connection."""
@@ -52,16 +61,27 @@ class LivePlayer:
         self._advance(0, ())
 
     def advance(self, now: int, phases: Sequence[Phase]) -> Sequence[Domain]:
+        if Phase.TIMERS in phases and self.script.next() == now:
+            at = phases.index(Phase.TIMERS)
+            if at:
+                self._advance(now, phases[:at])
+            self._now = now
+            self.script.fire(self, now)
+            phases = phases[at:]
         return self._advance(now, phases).changed
 
-    def iterate(self, domain: Domain, now: int, before: Sequence[Phase] = ()) -> Sequence[Domain]:  # noqa: ARG002
-        return self._advance(now, (*before, Phase.ITERATIONS)).changed
+    def iterate(self, domain: Domain, now: int) -> Sequence[Domain]:  # noqa: ARG002
+        return self._advance(now, (Phase.ITERATIONS,)).changed
 
     def go_on(self, now: int, until: int) -> Advanced:
-        return self._advance(now, ALL, until)
+        if self.script.next() == now:
+            changed = self.advance(now, EVENTS)
+            return Advanced(now, changed, None, self._to_come.timers_fired)
+        return self._advance(now, (*EVENTS, Phase.ITERATIONS), min(until, self.script.next()))
 
     def _advance(self, now: int, phases: Sequence[Phase], until: int = 0) -> Advanced:
         """Go through these phases of `now`, which is told already, to all services; then on alone."""
+        self._now = now
         request = wire.AdvanceRequest(instant=now, phases=[PHASES[phase] for phase in phases], until=until)
         with self._answered():
             self._to_come = self._service.Advance(request, timeout=PATIENCE)
@@ -71,11 +91,13 @@ class LivePlayer:
 
     @property
     def next(self) -> int | None:
-        come = [(field.name, value) for field, value in self._to_come.ListFields()]
-        return min((value for name, value in come if name in INSTANTS), default=None)
+        come = [value for field, value in self._to_come.ListFields() if field.name in INSTANTS]
+        at = min(come, default=NEVER)
+        return min(at, self.script.next()) if min(at, self.script.next()) < NEVER else None
 
     def has_timer(self, now: int) -> bool:
-        return bool(self._to_come.HasField("next_timer") and self._to_come.next_timer == now)
+        is_due = self._to_come.HasField("next_timer") and self._to_come.next_timer == now
+        return bool(is_due) or self.script.next() == now
 
     @property
     def has_submissions(self) -> bool:
@@ -83,20 +105,50 @@ class LivePlayer:
 
     @property
     def has_jobs(self) -> bool:
-        return self.has_submissions or bool(self._to_come.HasField("next_completion"))
+        runs = bool(self._to_come.HasField("next_completion"))
+        return self.has_submissions or runs or self.script.next() < NEVER
+
+    # What the script does to jobs
+
+    def cancel(self, name: Domain, job: int, by: EndedBy = EndedBy.OWNER) -> bool:  # noqa: ARG002
+        for_good = by is EndedBy.OWNER_FOR_GOOD
+        return self._change(job, wire.JOB_CHANGE_CANCELLED_FOR_GOOD if for_good else wire.JOB_CHANGE_CANCELLED)
+
+    def end_run(self, name: Domain, job: int, how: JobState) -> bool:  # noqa: ARG002
+        assert how is JobState.FAILED
+        return self._change(job, wire.JOB_CHANGE_FAILED)
+
+    def requeue(self, name: Domain, job: int) -> bool:  # noqa: ARG002
+        return self._change(job, wire.JOB_CHANGE_REQUEUED)
+
+    def unlink(self, name: Domain, job: int) -> bool:  # noqa: ARG002
+        return self._change(job, wire.JOB_CHANGE_UNLINKED)
+
+    def replace(self, name: Domain, job: int, new: int) -> bool:  # noqa: ARG002
+        return self._change(job, wire.JOB_CHANGE_REPLACED, new)
+
+    def _change(self, job: int, change: wire.JobChange, by: int = -1) -> bool:
+        """Change a job that is known by its row, as is the one by which it is replaced."""
+        request = wire.ChangeJobRequest(instant=self._now, number=job + 1, change=change, by=by + 1)
+        with self._answered():
+            return bool(self._service.ChangeJob(request, timeout=PATIENCE).done)
+
+    # Results
 
     def results(self, domain: Domain, now: int) -> Results:  # noqa: ARG002
         jobs: list[JobOutcome] = []
+        restarts = dict[int, int]()
         had: list[tuple[Any, ...]] = []
         releases, counts = 0, dict[str, int]()
         with self._answered():
             for page in self._service.GetResults(wire.GetResultsRequest(), timeout=PATIENCE):
                 jobs += map(_outcome, page.jobs)
+                restarts |= {job.number - 1: job.last_start for job in page.jobs if job.HasField("last_start")}
                 releases = page.releases
                 had += map(_allocation, page.allocations)
                 counts = dict(page.counts)
         allocations = Allocations.of(had) if had else None
-        return Results(in_columns(jobs), releases, allocations=allocations, counts=counts)
+        return Results(in_columns(jobs), releases, allocations=allocations, counts=counts, restarts=restarts)
 
     @contextmanager
     def _answered(self) -> Iterator[None]:

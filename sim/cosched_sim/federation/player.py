@@ -18,13 +18,17 @@ from cosched_sim.holds_and_yields import Holds, Yields
 
 
 class Phase(IntEnum):
-    """A part of an instant; the phases are gone through in this order (scheduling.md, Time and order)."""
+    """A part of an instant; the phases are gone through in this order (scheduling.md, Time and order).
+
+    NEWS is a phase of services only: see `live_link`.
+    """
 
     COMPLETIONS = 1
     TIMERS = 2
     SLOTS = 3
     SUBMISSIONS = 4
-    ITERATIONS = 5
+    NEWS = 5
+    ITERATIONS = 6
 
 
 EVENTS = (Phase.COMPLETIONS, Phase.TIMERS, Phase.SLOTS, Phase.SUBMISSIONS)
@@ -36,7 +40,7 @@ class Advanced(NamedTuple):
 
     instant: int  # the last one that it has gone through
     changed: Sequence[Domain]  # the domains in which it changed something since their last iterations
-    last: Domain | None  # which iterated last; None: slots have changed other domains, and none has iterated since
+    last: Domain | None  # which iterated last; None: there is news, or slots have changed others, and none has since
     timers_fired: bool
     before_timers: bool = False  # timers of this instant, and all phases after them, are still to come
 
@@ -117,8 +121,8 @@ class Player(Protocol):
         Returns the other players' domains that this has changed, by slots that have come.
         """
 
-    def iterate(self, domain: Domain, now: int, before: Sequence[Phase] = ()) -> Sequence[Domain]:
-        """Take all domains through the phases `before`; then this domain iterates until nothing changes.
+    def iterate(self, domain: Domain, now: int) -> Sequence[Domain]:
+        """This domain iterates until nothing changes; that of a service until there is news.
 
         Returns the domains that this has changed: it has started a job there, or a slot was set, moved or dropped.
         """
@@ -128,7 +132,8 @@ class Player(Protocol):
 
         It goes on until it has changed a domain of another player, or as long as it has jobs to submit. One that goes
         on after that stops before timers that are due while no job runs. If slots have changed another player's domain,
-        it goes through the submissions of that instant, but not through its iterations.
+        it goes through the submissions of that instant, but not through its iterations. A service goes on as long as
+        there is no news.
         """
 
     def results(self, domain: Domain, now: int) -> Results:

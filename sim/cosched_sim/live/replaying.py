@@ -8,19 +8,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
-from cosched.core.settings import OnMemberRequeued
 from cosched.validation.schemes import SchemeChoice
 from cosched.words.errors import InputError
-from cosched.workload.terms_columns import COLUMNS
+from cosched.workload.pairing import Pairing
 from cosched_adapters.replay.time import SharedTime
-from cosched_sim.configuration import ReplayConfig
+from cosched_sim.configuration import Domain, ReplayConfig
 from cosched_sim.federation.conductor import Conductor
+from cosched_sim.federation.live_link import LiveLink
 from cosched_sim.federation.live_player import LivePlayer, ServiceDiedError
 from cosched_sim.live.processes import TIME, ReplayedDomain, in_processes, prepared
+from cosched_sim.playing import with_successors
 from cosched_sim.progress import TimeLine
 from cosched_sim.replaying import Replay, setup_of
 from cosched_sim.results.outcomes import domain_result
 from cosched_sim.results.result import DomainResult, ReplayResult
+from cosched_sim.what_if import WhatIf
 
 
 class LiveReplay(Replay):
@@ -40,21 +42,12 @@ class LiveReplay(Replay):
         compares: bool = False,
     ) -> None:
         """As `Replay`. InputError for settings that only a simulation supports."""
-        if config.script is not None:
-            raise InputError("--live", None, "services have no script of what-if events (--script)")
         if config.events:
             raise InputError("--live", None, "services write no events.jsonl (--events)")
         super().__init__(config, say, doing, compares=compares)
         if self.pairing.groups and self.pairing.dropped:
             said = "groups are known by their rows' numbers, and rows were dropped: remove those of jobs left out"
             raise InputError("--pairs", None, f"--live: {said}")
-        if self.pairing.terms:
-            said = f"leave out its columns {', '.join(COLUMNS)}, or --live"
-            raise InputError("--pairs", None, f"services in lock-step end no job for another one: {said}")
-        for domain in config.domains:
-            if domain.on_member_requeued is not OnMemberRequeued.CONTINUE:
-                said = f"domain {domain.name}: services in lock-step queue no job again for another one"
-                raise InputError("--live", None, f"{said}: leave out on_member_requeued")
         self._tell = doing
 
     def run(self, schemes: Sequence[SchemeChoice] | None = None) -> ReplayResult:
@@ -63,18 +56,25 @@ class LiveReplay(Replay):
         domains = [ReplayedDomain(*each) for each in zip(settings, self.nodes, self.workloads, strict=True)]
         for domain in domains:
             setup_of(domain.settings, domain.workload, domain.nodes)  # says what cannot be counted
+        what_if, names = WhatIf(self.script), [domain.settings.name for domain in domains]
         began = time.perf_counter()
         self._tell("starting services")
         with self._services(domains) as (players, told):
             started = time.perf_counter()
-            conductor = Conductor(players, self._teller(told))
+            for player in players:
+                player.script = what_if.of(player.domains)
+            conductor = Conductor(players, LiveLink(players, told), self._teller(told))
             conductor.run()
             self._tell("fetching results")
-            results = [self._collect(i, domain, players[i], conductor.now) for i, domain in enumerate(domains)]
+            pairing = with_successors(self.pairing, what_if, names)
+            results = [self._collect(i, domain, players[i], pairing, conductor.now) for i, domain in enumerate(domains)]
         timing = {"read_s": self.read_s, "compile_s": self.compile_s, "start_s": started - began}
         timing["replay_s"] = time.perf_counter() - started
-        named = {domain.settings.name: result for domain, result in zip(domains, results, strict=True)}
-        return ReplayResult(named, self.pairing, conductor.stalled, None, timing)
+        named = dict(zip(names, results, strict=True))
+        return self._with_script(ReplayResult(named, pairing, conductor.stalled, None, timing), what_if)
+
+    def _only_jobs(self, domain: Domain) -> str:  # noqa: ARG002
+        return "a service of its own (--live)"
 
     @contextmanager
     def _services(self, domains: Sequence[ReplayedDomain]) -> Iterator[tuple[list[LivePlayer], SharedTime]]:
@@ -96,8 +96,9 @@ class LiveReplay(Replay):
 
         return tell
 
-    def _collect(self, index: int, domain: ReplayedDomain, player: LivePlayer, now: int) -> DomainResult:
+    @staticmethod
+    def _collect(index: int, domain: ReplayedDomain, player: LivePlayer, pairing: Pairing, now: int) -> DomainResult:
         told = player.results(player.name, now)
         if len(told.jobs["start"]) != len(domain.workload):
             raise ServiceDiedError(f"{player.name}: not all jobs were submitted")
-        return domain_result(told, domain.settings, domain.nodes, domain.workload, self.pairing, index, now)
+        return domain_result(told, domain.settings, domain.nodes, domain.workload, pairing, index, now)

@@ -1,13 +1,21 @@
 """Live replays of small cases: the services run in a thread of this process, to save their starts."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from cosched.validation.schemes import SchemeChoice
+from cosched_sim.federation.conductor import Conductor
+from cosched_sim.federation.cores import core_players
 from cosched_sim.federation.live_player import LivePlayer
+from cosched_sim.link import Link
 from cosched_sim.live.replaying import LiveReplay
-from cosched_sim.replaying import Replay
+from cosched_sim.playing import with_successors
+from cosched_sim.replaying import Replay, setup_of
+from cosched_sim.results.outcomes import domain_result
+from cosched_sim.results.result import ReplayResult
+from cosched_sim.what_if import WhatIf
 from tests.live.loop import Loop
 
 
@@ -29,9 +37,29 @@ class ThreadedReplay(LiveReplay):
             yield players
 
 
-def assert_equal(config: Any, live: type[LiveReplay]) -> Any:
+class CoreReplay(Replay):
+    """A simulation in which core players play all domains, as the core's code does in services."""
+
+    def run(self, schemes: Sequence[SchemeChoice] | None = None) -> ReplayResult:
+        settings = self.settings(schemes)
+        setups = [setup_of(*machine) for machine in zip(settings, self.workloads, self.nodes, strict=True)]
+        names, link, what_if = [setup.name for setup in setups], Link(), WhatIf(self.script)
+        players = core_players(setups, self.pairing, names, link, script=what_if)
+        conductor = Conductor(players, link)
+        conductor.run()
+        pairing, now = with_successors(self.pairing, what_if, names), conductor.now
+        domains = {
+            of.name: domain_result(player.results(of.name, now), of, nodes, work, pairing, index, now)
+            for index, (player, of, nodes, work) in enumerate(
+                zip(players, settings, self.nodes, self.workloads, strict=True)
+            )
+        }
+        return self._with_script(ReplayResult(domains, pairing, conductor.stalled, None, {}), what_if)
+
+
+def assert_equal(config: Any, live: type[LiveReplay], simulation: type[Replay] = Replay) -> Any:
     """The live replay's results are the simulation's; which it gives back."""
-    simulated, played = Replay(config).run(), live(config).run()
+    simulated, played = simulation(config).run(), live(config).run()
     assert played.jobs.write_csv() == simulated.jobs.write_csv()
     for name in simulated.domains:
         assert played.allocation_frame(name).write_csv() == simulated.allocation_frame(name).write_csv()

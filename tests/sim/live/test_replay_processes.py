@@ -108,12 +108,17 @@ def test_all_combinations_of_schemes_on_a_part_of_a_generated_month(tmp_path, mo
     assert sum(d["releases"] for d in without_timing(simulated.parent / "HH" / "summary.json")["domains"].values())
 
 
-@pytest.mark.parametrize(("flag", "what"), [("--events", "events.jsonl"), ("--script=x", "script")])
-def test_what_only_a_simulation_can_do_is_refused(cosched, tmp_path, month, flag, what):
-    (tmp_path / "x").write_text("")
+DOWN = "x:1: intrepid has a service of its own (--live): a script can change its jobs, but there is no down\n"
+
+
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [("--events", "--live: services write no events.jsonl (--events)\n"), ("--script=x", DOWN)],
+)
+def test_what_only_a_simulation_can_do_is_refused(cosched, tmp_path, month, flag, said):
+    (tmp_path / "x").write_text("5 down intrepid 64\n")
     done = cosched("replay", *month, "--live", "--out", "out", flag, exit_code=2)
-    assert done.stderr.startswith("cosched: --live: ")
-    assert what in done.stderr
+    assert done.stderr.endswith(f"cosched: {said}")
     assert not (tmp_path / "out").exists()
 
 

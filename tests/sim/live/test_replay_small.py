@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cosched.words.errors import InputError
 from cosched.workload.jobs import Workload
 from cosched_sim.configuration import Domain, ReplayConfig
 from tests.live.loop import Loop
@@ -197,23 +196,3 @@ def test_an_endless_exchange_of_holds_is_ended_after_as_many_instants(threaded, 
     simulated = assert_equal(ReplayConfig(domains=both, pairs=tmp_path / "pairs.csv"), threaded)
     assert simulated.stalled
     assert simulated.pairs["never"] == 4
-
-
-@pytest.mark.parametrize(
-    ("pairs", "settings", "said"),
-    [
-        (
-            "A,B,ends_with\nA.0,B.0,B:A\n",
-            {},
-            "--pairs: services in lock-step end no job for another one: leave out its",
-        ),
-        ("A,B\nA.0,B.0\n", {"on_member_requeued": "requeue"}, "--live: domain A: services in lock-step queue no job"),
-    ],
-)
-def test_jobs_that_follow_others_are_refused(threaded, tmp_path, pairs, settings, said):
-    """Else the result would be another one than that of the simulation."""
-    (tmp_path / "pairs.csv").write_text(pairs)
-    traces = [workload(name, bytes([0, 30, 4, 4])) for name in "AB"]
-    both = tuple(Domain(name=trace.source, trace=trace, nodes=UNITS, **settings) for trace in traces)
-    with pytest.raises(InputError, match=said):
-        threaded(ReplayConfig(domains=both, pairs=tmp_path / "pairs.csv"))

@@ -1,0 +1,46 @@
+"""News between services in lock-step: they call each other, one by one, in the order in which news has come up.
+
+That order is in the file that all of them map (replay.proto). Which domain has the next news is not known here: all are
+asked, round after round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cosched.core.protocol import Domain
+from cosched_adapters.replay.time import SharedTime
+from cosched_sim.federation.live_player import LivePlayer
+from cosched_sim.federation.player import Phase
+
+
+class LiveLink:
+    """The news of all services of a replay."""
+
+    def __init__(self, players: Sequence[LivePlayer], time: SharedTime) -> None:
+        self._players = players
+        self._time = time
+        self._changed: dict[Domain, None] = {}
+
+    @property
+    def has_news(self) -> bool:
+        """Whether there is any that domains have not heard."""
+        return self._time.has_news
+
+    def deliver(self, now: int) -> None:
+        """Have all domains hear it, and what comes up by that. In the last round all say what has changed by it."""
+        is_last = False
+        while not is_last:
+            is_last = not self._time.has_news
+            for player in self._players:
+                self._changed |= dict.fromkeys(player.advance(now, (Phase.NEWS,)))
+
+    def take_changed(self) -> list[Domain]:
+        """Return the domains in which news has changed the schedule since the last time."""
+        changed = list(self._changed)
+        self._changed.clear()
+        return changed
+
+    def take_called(self) -> list[Domain]:
+        """Return all domains: services call each other."""
+        return [player.name for player in self._players]

@@ -1,0 +1,213 @@
+"""Live replays in lock-step equal the simulation as jobs are cancelled, replaced, queued again and end with others."""
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cosched.workload.jobs import Workload
+from cosched_sim.configuration import Domain, ReplayConfig
+from cosched_sim.script import Action
+from tests.live.replays import CoreReplay, Loop, ThreadedReplay, assert_equal
+from tests.tiers import seeds, soaked
+
+NODES = 8
+Rows = list[tuple[int, int, int, int]]  # submit, run, nodes, requested
+
+
+@pytest.fixture(scope="module")
+def threaded():
+    class Here(ThreadedReplay):
+        loop = Loop()
+
+    yield Here
+    Here.loop.close()
+
+
+def domain(name: str, rows: Rows, **rules: Any) -> Domain:
+    """A domain whose jobs have the ids 1, 2, ..."""
+    ordered = np.array(sorted(rows), np.int64)
+    trace = Workload(name, np.arange(1, len(rows) + 1), *ordered.T)
+    return Domain(name=name, trace=trace, nodes=NODES, **rules)
+
+
+@pytest.fixture
+def replayed(threaded, tmp_path):
+    """Replays with these rows of a pairs file; returns (state, start, end) by `DOMAIN:ID`."""
+
+    def replay(chosen: list[Domain], pairs: str, script: str) -> dict[str, tuple[str, int | None, int | None]]:
+        (tmp_path / "pairs.csv").write_text(pairs)
+        config = ReplayConfig(domains=tuple(chosen), pairs=tmp_path / "pairs.csv", script=script)
+        simulated = assert_equal(config, threaded)
+        columns = ("domain", "job_id", "state", "start", "end")
+        return {
+            f"{name}:{job}": tuple(rest)
+            for name, job, *rest in zip(*(simulated.jobs[column].to_list() for column in columns), strict=True)
+        }
+
+    return replay
+
+
+# A pair, and a group of three: a:1 (6 of 8 nodes) is ready at 10, and its mates queue behind a job until 500
+
+QUIET = {"release_jitter": "0", "max_held_fraction": "1", "release_interval": 1200}
+WAITS = [(10, 100, 6, 100)]
+QUEUES = [(0, 500, 8, 500), (10, 100, 6, 100), (20, 100, 6, 100)]
+GROUPS = {"pair": "a,b\n1,2\n", "group": "a,b,c\n1,2,1\n"}
+
+
+def holders(of: str, **rules: Any) -> list[Domain]:
+    """Domains of a pair or a group: all wait for the second job of b."""
+    rows = {"a": WAITS, "b": QUEUES, "c": WAITS}
+    names = GROUPS[of].partition("\n")[0].split(",")
+    return [domain(name, rows[name], **QUIET, **rules) for name in names]
+
+
+@pytest.mark.parametrize(
+    "case",
+    soaked(
+        [
+            ("group", "100 cancel b 2\n", {"successor_patience": 60, "successor_hold": 20}, 160),
+            ("group", "15 replace b 2 3\n", {"successor_patience": 60}, 500),  # by one that is not submitted yet
+            ("pair", "5 cancel b 2\n", {"mate_patience": 30}, 10),  # before it is submitted
+            ("pair", "100 cancel b 2\n", {"on_member_lost": "cancel"}, None),
+            ("pair", "100 cancel b 2\n", {}, 100),
+            ("group", "100 cancel b 2 final\n", {"successor_patience": 60}, 100),
+            ("pair", "100 replace b 2 3\n", {}, 500),
+            ("pair", "100 unlink a 1\n", {"mate_patience": 120}, 100),
+            ("pair", "100 fail b 1\n", {}, 100),
+            ("group", "700 cancel b 2\n", {}, 500),  # in vain
+        ],
+        4,
+    ),
+)
+def test_holders_hear_at_the_same_instant_as_in_a_simulation(replayed, case):
+    of, lines, rules, start = case
+    told = replayed(holders(of, **rules), GROUPS[of], lines)
+    assert told["a:1"][1] == start
+
+
+@pytest.mark.parametrize("case", soaked([("group", 1210), ("pair", 100)], 1))
+def test_a_job_starts_alone_as_in_a_simulation(replayed, case):
+    """Its mate, or a member, is unlinked; others of a group wait until a hold ends after their patience."""
+    of, start = case
+    told = replayed(holders(of, mate_patience=120), GROUPS[of], "100 unlink b 2\n")
+    assert told["a:1"][1] == start
+
+
+# Jobs that run follow others
+
+RUN = {"a": [(0, 300, 6, 300)], "b": [(0, 200, 6, 200), (40, 10, 2, 10)], "c": [(0, 300, 2, 300), (1, 250, 6, 250)]}
+
+
+@pytest.mark.parametrize(
+    "case",
+    soaked(
+        [
+            ("abc", {"ends_with": "a:b"}, "90 cancel b 1\n", 90),
+            ("ab", {"fail_together": "yes"}, "90 fail a 1\n", 90),
+            ("abc", {"if_requeued": "requeue"}, "60 requeue b 1\n", 360),
+            ("ab", {"ends_with": "a:b"}, "", 200),
+            ("ab", {"ends_with": "a:b"}, "60 requeue b 1\n", 260),
+            ("abc", {"fail_together": "yes"}, "90 fail b 1\n", 90),
+            ("ab", {"if_requeued": "requeue", "together_for": "30"}, "60 requeue b 1\n", 300),
+            ("ab", {"if_requeued": "end"}, "60 requeue b 1\n", 60),
+            ("ab", {"if_requeued": "requeue"}, "60 requeue b 1\n61 requeue a 1\n80 requeue b 1\n", 370),
+        ],
+        3,
+    ),
+)
+def test_running_jobs_follow_others_at_the_same_instant_as_in_a_simulation(replayed, case):
+    names, terms, lines, end = case
+    chosen = [domain(name, RUN[name], **QUIET) for name in names]
+    header, row = ",".join([*names, *terms]), ",".join(["1" for _ in names] + [*terms.values()])
+    told = replayed(chosen, f"{header}\n{row}\n", f"{lines}\n")
+    assert told["a:1"][2] == end
+
+
+def test_pairs_are_queued_again_as_their_domain_says(replayed):
+    both = [domain(name, RUN[name], on_member_requeued="requeue", **QUIET) for name in "ab"]
+    told = replayed(both, "a,b\n1,1\n", "60 requeue b 1\n")
+    assert (told["a:1"], told["b:1"]) == (("completed", 0, 360), ("completed", 0, 260))
+
+
+# Random lives, with many events at the same instants
+
+ACTIONS = [Action.CANCEL, Action.CANCEL, Action.REQUEUE, Action.REQUEUE, Action.FAIL, Action.UNLINK, Action.REPLACE]
+
+
+def some_domains(rng: Random, names: str) -> list[Domain]:
+    patience = rng.choice([0, 0, 20])
+    rules = {
+        "policy": rng.choice(["fcfs", "wfp", "wfp"]),
+        "backfill": rng.choice(["easy", "easy", "conservative"]),
+        "on_member_lost": rng.choice(["start", "wait", "cancel"]),
+        "successor_patience": patience,
+        "successor_hold": rng.choice([0, patience // 2, patience]),
+        "on_member_requeued": rng.choice(["continue", "requeue", "requeue", "end"]),
+        "max_requeues": rng.choice([1, 100]),
+        "release_interval": rng.choice([7, 20, 60]),
+        "max_held_fraction": rng.choice(["0.5", "1"]),
+        "mate_patience": rng.choice([None, 5, 30]),
+    }
+    chosen = []
+    for name in names:
+        scheme = rng.choice(["hold", "hold", "yield", "meet"])
+        rows = []
+        for _ in range(rng.randint(4, 12)):
+            run = rng.randint(1, 30)
+            rows.append((rng.randrange(40), run, rng.randint(1, NODES), run + rng.randrange(30)))
+        chosen.append(domain(name, rows, scheme=scheme, **rules))
+    return chosen
+
+
+def some_pairs(rng: Random, chosen: list[Domain]) -> tuple[str, dict[str, list[int]]]:
+    """A pairs file, some rows of which have terms, and the ids of jobs that are in none, by domain."""
+    free = {each.name: each.trace.job_id.tolist() for each in chosen}
+    lines = [",".join([*free, "ends_with", "fail_together", "if_requeued", "together_for"])]
+    for _ in range(rng.randint(2, 8)):
+        names = [name for name, ids in free.items() if ids]
+        if len(names) < 2:
+            break
+        some = rng.sample(names, rng.randint(2, len(names)))
+        taken = {name: str(free[name].pop(rng.randrange(len(free[name])))) for name in some}
+        requeued = rng.choice(["", "", "requeue", "end"])
+        terms = [
+            rng.choice(["", f"{some[0]}:{some[1]}"]),
+            rng.choice(["", "", "yes"]),
+            requeued,
+            rng.choice(["", "10"]) if requeued == "requeue" else "",
+        ]
+        lines.append(",".join([*(taken.get(name, "") for name in free), *terms]))
+    return "\n".join(lines) + "\n", free
+
+
+def some_script(rng: Random, chosen: list[Domain], free: dict[str, list[int]]) -> str:
+    lines = []
+    paired = {each.name: sorted(set(each.trace.job_id.tolist()).difference(free[each.name])) for each in chosen}
+    for _ in range(rng.randint(2, 9)):
+        each, action = rng.choice(chosen), rng.choice(ACTIONS)
+        among = paired[each.name] if action in (Action.UNLINK, Action.REPLACE) else each.trace.job_id.tolist()
+        if not among or (action is Action.REPLACE and not free[each.name]):
+            continue
+        job, more = rng.choice(among), ""
+        if action is Action.REPLACE:
+            more = f" {free[each.name].pop(0)}"
+        if action is Action.CANCEL and rng.random() < 0.3:
+            more = " final"
+        lines.append(f"{rng.randrange(80)} {action} {each.name} {job}{more}")
+    return "".join(f"{line}\n" for line in lines) + "\n"
+
+
+@pytest.mark.parametrize("seed", seeds(1, 100))
+def test_random_lives_of_pairs_and_groups(threaded, tmp_path, seed):
+    rng = Random(f"live lives {seed}")
+    for number in range(4):
+        chosen = some_domains(rng, "ABC"[: rng.choice([2, 3])])
+        pairs, free = some_pairs(rng, chosen)
+        script = some_script(rng, chosen, free)
+        path = tmp_path / f"{number}.csv"
+        path.write_text(pairs)
+        config = ReplayConfig(domains=tuple(chosen), pairs=path, script=script)
+        assert_equal(config, threaded, CoreReplay)
