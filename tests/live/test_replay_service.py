@@ -95,13 +95,53 @@ def test_it_goes_on_alone_as_long_as_it_has_jobs_to_submit(stub, told):
 
 @pytest.mark.parametrize(
     ("instant", "phases", "field"),
-    [(6, ALL, "instant"), (5, (4, 1), "phases"), (5, (3, 5), "phases"), (5, (1, 1), "phases"), (5, (0,), "phases")],
+    [
+        (6, ALL, "instant"),
+        (5, (4, 1), "phases"),
+        (5, (3, 5), "phases"),
+        (5, (1, 1), "phases"),
+        (5, (0,), "phases"),
+        (5, (3, wire.PHASE_NEWS), "phases"),
+    ],
 )
 def test_a_wrong_step_changes_nothing(stub, told, instant, phases, field):
     told.tell(5)
     request = wire.AdvanceRequest(instant=instant, phases=phases)
     assert refusal(stub.Advance, request) == ("INVALID_ARGUMENT", "INVALID_FIELD", field)
     assert stub.Advance(wire.AdvanceRequest()).next_submission == 5
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"instant": 6, "number": 1, "change": 1}, "instant"),
+        ({"instant": 5, "number": 0, "change": 1}, "number"),
+        ({"instant": 5, "number": 3, "change": 1}, "number"),
+        ({"instant": 5, "number": 1}, "change"),
+        ({"instant": 5, "number": 1, "change": 6, "by": 3}, "by"),
+    ],
+)
+def test_a_wrong_change_of_a_job_changes_nothing(stub, told, change, field):
+    told.tell(5)
+    assert refusal(stub.ChangeJob, wire.ChangeJobRequest(**change)) == ("INVALID_ARGUMENT", "INVALID_FIELD", field)
+    assert list(stub.GetResults(wire.GetResultsRequest())) == []
+
+
+def test_a_job_is_changed_before_it_is_submitted_and_as_it_runs(stub, told):
+    told.tell(5)
+    assert stub.ChangeJob(wire.ChangeJobRequest(instant=5, number=2, change=wire.JOB_CHANGE_CANCELLED)).done
+    assert not stub.ChangeJob(wire.ChangeJobRequest(instant=5, number=1, change=wire.JOB_CHANGE_REQUEUED)).done
+    stub.Advance(wire.AdvanceRequest(instant=5, phases=ALL))
+    told.tell(7)
+    stub.Advance(wire.AdvanceRequest(instant=7, phases=ALL))
+    assert stub.ChangeJob(wire.ChangeJobRequest(instant=7, number=1, change=wire.JOB_CHANGE_REQUEUED)).done
+    stub.Advance(wire.AdvanceRequest(instant=7, phases=ALL[1:]))
+    jobs, had = stub.GetResults(wire.GetResultsRequest())
+    assert [(job.start, job.last_start, job.end, job.state) for job in jobs.jobs] == [(5, 7, 0, 4), (0, 0, 5, 7)]
+    assert [(each.start, each.end, each.ended) for each in had.allocations] == [
+        (5, 7, wire.ALLOCATION_END_REQUEUED),
+        (7, 7, wire.ALLOCATION_END_LASTS),
+    ]
 
 
 def test_only_operators_lead(loop, service):
@@ -117,6 +157,7 @@ def test_only_operators_lead(loop, service):
     with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
         others = ReplayServiceStub(channel)
         assert refusal(others.Advance, wire.AdvanceRequest()) == ("PERMISSION_DENIED", "NOT_OWNER", "")
+        assert refusal(others.ChangeJob, wire.ChangeJobRequest()) == ("PERMISSION_DENIED", "NOT_OWNER", "")
         assert refusal(others.GetResults, wire.GetResultsRequest()) == ("PERMISSION_DENIED", "NOT_OWNER", "")
     loop.run(server.stop(None))
 
