@@ -136,12 +136,18 @@ def test_pairs_are_queued_again_as_their_domain_says(replayed):
 
 ACTIONS = [Action.CANCEL, Action.CANCEL, Action.REQUEUE, Action.REQUEUE, Action.FAIL, Action.UNLINK, Action.REPLACE]
 
+KINDS = [
+    {"policy": "fcfs"},
+    {"policy": "wfp", "backfill": "easy"},
+    {"policy": "wfp", "backfill": "conservative"},
+    {"scheduler": "fluid"},
+    {"scheduler": "molding", "moldable_share": "0.5"},
+]
+
 
 def some_domains(rng: Random, names: str) -> list[Domain]:
     patience = rng.choice([0, 0, 20])
     rules = {
-        "policy": rng.choice(["fcfs", "wfp", "wfp"]),
-        "backfill": rng.choice(["easy", "easy", "conservative"]),
         "on_member_lost": rng.choice(["start", "wait", "cancel"]),
         "successor_patience": patience,
         "successor_hold": rng.choice([0, patience // 2, patience]),
@@ -153,12 +159,13 @@ def some_domains(rng: Random, names: str) -> list[Domain]:
     }
     chosen = []
     for name in names:
-        scheme = rng.choice(["hold", "hold", "yield", "meet"])
+        kind = rng.choice(KINDS)
+        scheme = rng.choice(["hold", "hold", "yield", "hold" if kind.get("scheduler") == "molding" else "meet"])
         rows = []
         for _ in range(rng.randint(4, 12)):
             run = rng.randint(1, 30)
             rows.append((rng.randrange(40), run, rng.randint(1, NODES), run + rng.randrange(30)))
-        chosen.append(domain(name, rows, scheme=scheme, **rules))
+        chosen.append(domain(name, rows, scheme=scheme, **kind, **rules))
     return chosen
 
 
