@@ -52,33 +52,36 @@ class TimerQueue:
         self._at: dict[_Key, float] = {}
         self._heap: list[tuple[float, bool, int, _Key]] = []  # may still contain timers that were cleared or replaced
         self._sequence = 0
+        self._next: float | None = FOREVER  # None: to be looked for
 
     def set(self, domain: Domain, timer: SetTimer) -> None:
         """Set a timer of this domain."""
         key = domain, timer.job, timer.timer
         self._sequence += 1
+        self._next = None
         self._at[key] = at = self.moment(timer)
         heapq.heappush(self._heap, (at, timer.timer in OF_SLOTS, self._sequence, key))
 
     def clear(self, domain: Domain, timer: ClearTimer) -> None:
         """Forget a timer, if there is one."""
         self._at.pop((domain, timer.job, timer.timer), None)
+        self._next = None
 
     def next(self) -> float:
         """Return the next moment at which a timer is due, or FOREVER."""
-        heap, set_at = self._heap, self._at
-        while heap:
-            at, _, _, key = heap[0]
-            if set_at.get(key) == at:
-                return at
-            heapq.heappop(heap)
-        return FOREVER
+        if (due := self._next) is None:
+            heap, set_at = self._heap, self._at
+            while heap and set_at.get(heap[0][3]) != heap[0][0]:
+                heapq.heappop(heap)
+            due = self._next = heap[0][0] if heap else FOREVER
+        return due
 
     def take(self, now: float, *, of_slots: bool | None = None) -> tuple[Domain, TimerEvent] | None:
         """Remove the next timer, if it is due, and is (or is not) one of a slot; return its domain and its event."""
         if self.next() > now or (of_slots is not None and self._heap[0][1] is not of_slots):
             return None
         _, _, _, key = heapq.heappop(self._heap)
+        self._next = None
         del self._at[key]
         domain, job, timer = key
         return domain, TIMER_EVENTS[timer](job)

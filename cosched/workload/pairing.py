@@ -42,10 +42,7 @@ class Group(NamedTuple):
         return bool(self.windows) or self.at is not None
 
     def named_by(self, domain: int, names: Sequence[Domain]) -> Named:
-        """Return what the member in this domain names; `names` are those of all domains."""
-        if _is_pair(self):
-            [(one, _), (other, _)] = self.members
-            return named_mate(names[one if other == domain else other], str(self.row))
+        """Return what the member in this domain names, of a group that is no pair; `names` are those of all domains."""
         others = tuple(names[other] for other, _ in self.members if other != domain)
         given = zip((names[of] for of, _ in self.members), self.windows, strict=False)
         windows = tuple(sorted(Window(name, *window) for name, window in given if window != TOGETHER))
@@ -113,7 +110,10 @@ class Pairing:
     def named_by_domain(self, names: Sequence[Domain]) -> list[dict[int, Named]]:
         """Map rows of each domain's jobs to those with which they start; `names` are those of all domains."""
         named: list[dict[int, Named]] = [{} for _ in names]
-        for group in self.rows:
+        pairs = zip(map(str, self.row.tolist()), self.domain.tolist(), self.job.tolist(), strict=True)
+        for row, (one, other), (job, mate) in pairs:
+            named[one][job], named[other][mate] = named_mate(names[other], row), named_mate(names[one], row)
+        for group in self.groups:
             for of, job in group.members:
                 named[of][job] = group.named_by(of, names)
         for (of, job), terms in self.terms.items():

@@ -28,7 +28,7 @@ class SkippableQuestions:
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
-        self._others: dict[int, tuple[Ints, bool]] = {}  # of jobs that may do without: the others, whether a group
+        self.others: dict[int, tuple[Ints, bool]] = {}  # of jobs that may do without: the others, whether a group
         self._asked: set[int] = set()  # those that have asked once
         self._asks_in_vain = direct(answers.asks_in_vain)
 
@@ -38,23 +38,20 @@ class SkippableQuestions:
         """From now on leave out questions of domains with these settings, whose jobs begin at the rows `first`."""
         may_be_asked = [settings.enabled and not cluster.meets for cluster, settings in domains]
         always_yields = [_always_yields(settings) for _, settings in domains]
-        for members in (group.members for group in pairing.rows):
+        for members in (group.members for group in pairing.rows) if any(always_yields) else ():
             if all(may_be_asked[domain] for domain, _ in members):
                 rows = [(domain, first[domain] + job) for domain, job in members]
                 for domain, row in rows:
                     if always_yields[domain]:
                         others = np.array([other for other in rows if other[1] != row], np.int64)
-                        self._others[row] = others, len(rows) > 2
+                        self.others[row] = others, len(rows) > 2
 
     def in_vain(self, row: int) -> bool:
-        """Return whether this ready job would ask in vain, as it has done before."""
-        asked = self._others.get(row)
-        if asked is None:
-            return False
+        """Return whether this ready job, which may do without, would ask in vain, as it has done before."""
         if row not in self._asked:
             self._asked.add(row)
             return False
-        return bool(self._asks_in_vain(self._tables, *asked))
+        return bool(self._asks_in_vain(self._tables, *self.others[row]))
 
 
 def _always_yields(settings: CoschedulingSettings) -> bool:

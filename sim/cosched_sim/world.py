@@ -7,7 +7,7 @@ between domains are answered at once, so equal inputs give equal outputs to the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
@@ -95,6 +95,7 @@ class World:
         self._named: dict[int, Named] = {}  # by row
         self.job_id: dict[int, JobId] = {}  # row -> job id, of paired jobs
         self.script = script or NoScript()
+        self._scripted = self.script.next() < NEVER
         self._cut: set[frozenset[int]] = set()
         self._reply: Reply | None = None
         self.link = link or Link()
@@ -103,7 +104,7 @@ class World:
         self._off_elsewhere = {d.name for d in domains if d.name in elsewhere and not d.coscheduling.enabled}
         self._questions = SkippableQuestions(self.tables)
         self._link_pairs(domains)
-        if story is None and not elsewhere and self.script.next() == NEVER:
+        if story is None and not elsewhere and not self._scripted:
             settings = [(domain.cluster, domain.coscheduling) for domain in self.domains]
             self._questions.leave_out(settings, self.first, pairing)
 
@@ -119,7 +120,7 @@ class World:
 
     def ready(self, domain: int, row: int) -> None:
         """A job is ready: afterwards it runs, holds or is passed over."""
-        if self._questions.in_vain(row):
+        if row in self._questions.others and self._questions.in_vain(row):
             self.policies[domain].yield_again(self.job_id[row], self.now)
             return
         self.feed(domain, Ready(self.job_id[row], self.clusters[domain].has(row), self._hold_limit(domain)))
@@ -332,8 +333,8 @@ class World:
 
     def next_stop(self) -> int:
         """Return the next instant at which timers or events of the script are due, or NEVER."""
-        timers, script = self.timers.next(), self.script.next()
-        return script if script <= timers else timers  # type: ignore[return-value]  # instants are whole here
+        timers = self.timers.next()
+        return min(timers, self.script.next()) if self._scripted else timers  # type: ignore[return-value]  # whole ones
 
     def fire_timers(self) -> None:
         """Carry out the script's events of this instant, then fire the timers, in the order in which they were set."""
@@ -356,18 +357,19 @@ class World:
             check_slots(group, domains)
         names = [domain.name for domain in domains]
         for name, of_jobs in zip(names, self.pairing.named_by_domain(names), strict=True):
-            for job, named in of_jobs.items() if name in self.index else ():
-                self._note(self.index[name], job, named)
+            if name in self.index:
+                self._note(self.index[name], of_jobs)
         for name, job in self.script.joining:
-            self._note(self.index[name], job, NO_MATE)
+            self._note(self.index[name], {job: NO_MATE})
         self.note_paired()
 
-    def _note(self, domain: int, job: int, named: Named) -> None:
-        row = self.first[domain] + job
-        self._named[row] = named
-        self.job_id[row] = str(self.domains[domain].workload.job_id[job])
-        self.schedulers[domain].row[self.job_id[row]] = row
-        self.tables.jobs[row]["paired"] = 1
+    def _note(self, domain: int, named: Mapping[int, Named]) -> None:
+        rows = [self.first[domain] + job for job in named]
+        ids = list(map(str, self.domains[domain].workload.job_id[[*named]].tolist()))
+        self._named.update(zip(rows, named.values(), strict=True))
+        self.job_id.update(zip(rows, ids, strict=True))
+        self.schedulers[domain].row.update(zip(ids, rows, strict=True))
+        self.tables.jobs["paired"][rows] = 1
 
     def note_paired(self) -> None:
         """Dry runs count a job as paired unless coscheduling is off in its domain, or in those of all its mates."""

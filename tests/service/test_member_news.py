@@ -150,7 +150,8 @@ async def test_the_core_hears_of_each_what_became_of_the_call(called: Called, mo
     called.node._submit(queued(2, 10, 10**6, called.node.world.now, named=named_mate("b", "q")))
     told = [("b", TellMember("7", "1", 4)), ("c", TellMember("3", "1", 4)), ("b", TellMember("8", "2", 1))]
     for peer, request in told:
-        domain.core.jobs[request.caller].news[peer] = News(request, 0)
+        job = domain.core.jobs[request.caller]
+        job.news = {**job.news, peer: News(request, 0)}
     monkeypatch.setattr(domain.decisions, "hear", lambda peer, event: heard.append((peer, event)))
     news = MemberNews(domain, cast(Any, clients), tasks)
     for peer, request in told:
@@ -183,7 +184,7 @@ async def test_a_peer_that_is_silent_gets_few_calls_at_once_and_then_all_the_res
 
 def test_news_that_are_told_again_and_again_are_in_no_story(called: Called) -> None:
     domain, request = called.node.domain, TellMember("7", "1", 1)
-    domain.core.jobs["1"].news["b"] = News(request, 0)
+    domain.core.jobs["1"].news = {"b": News(request, 0)}
     before = len(called.node.store.events(0, (), (), -1))
     for _ in range(3):
         failed = CallFailed("1", request, Failure.UNREACHABLE, "b")

@@ -27,7 +27,7 @@ from cosched.core.effects import (
 )
 from cosched.core.events import Finished, NodesLost, ReleaseDue, Requeued, StartedUnasked
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, EndedBy
+from cosched.core.protocol import FOREVER, NO_TERMS, EndedBy
 from cosched.core.settings import Scheme
 from cosched.core.story import ENDED, TOGETHER, Detail, What, Why
 
@@ -70,8 +70,9 @@ class Allocations:
         if job.ready_at is None:
             job.ready_at = now
         ended = self.slots.abandon(job)
-        if (group := job.group) is not None or job.ending is not None:  # else nobody is told
-            ledger.moved[job.id] = job.state
+        group = job.group
+        if (group is not None and (ledger.follows or group.terms is not NO_TERMS)) or job.ending is not None:
+            ledger.moved[job.id] = job.state  # else nobody is told, or asked
         job.state = RUNNING
         ledger.wanted.pop(job.id, None)
         job.started_at = now

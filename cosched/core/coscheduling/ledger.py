@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple, Unpack
 
 from cosched.core.allocation import Allocation
 from cosched.core.coscheduling import holds
-from cosched.core.coscheduling.membership import Membership
+from cosched.core.coscheduling.membership import NOTHING, Membership
 from cosched.core.coscheduling.slot_use import IN_VAIN, SlotUse
 from cosched.core.effects import Effect, Record
 from cosched.core.job import JobState
@@ -25,8 +25,10 @@ from cosched.core.protocol import (
     SettleGroupStart,
     TellMember,
 )
-from cosched.core.settings import CoschedulingSettings
+from cosched.core.settings import CoschedulingSettings, OnMemberRequeued
 from cosched.core.story import Detail, What, Why
+
+CONTINUE = OnMemberRequeued.CONTINUE  # a member that is read from its class takes 0.1 us in Python 3.11
 
 
 class IllegalEvent(Exception):  # noqa: N818
@@ -96,8 +98,8 @@ class PairedJob:
     wanted: Kept[bool] = False  # its mate has asked for it
     parted: Kept[Parted | None] = None  # its owner has unlinked it from this mate, which cannot adopt it
     adoptable: Kept[bool] = False  # it names nobody, and its owner lets any job of the same owner that names it have it
-    untold: Kept[dict[Domain, Untold]] = field(default_factory=dict)  # perhaps of a group that it was in
-    news: Kept[dict[Domain, News]] = field(default_factory=dict)  # for those with which it starts, or once was to start
+    untold: Kept[Mapping[Domain, Untold]] = NOTHING  # perhaps of a group that it was in
+    news: Kept[Mapping[Domain, News]] = NOTHING  # for those with which it starts, or once was to start
     news_told: Kept[int] = 0  # the number of the last one
     hinted: Kept[bool] = False  # one of its mates has changed: it asks as soon as it can
     runs: Kept[int] = 0  # how many it has begun
@@ -210,6 +212,7 @@ class Ledger:
         """Follow other settings from now on; holds in force keep their release times."""
         self.settings = settings
         self.enabled = settings.enabled
+        self.follows = settings.enabled or settings.on_member_requeued is not CONTINUE  # so all jobs with others do
         self.cap = holds.held_node_cap(settings, self.nodes)
         self._slot_share = Fraction(settings.slot_share)
 

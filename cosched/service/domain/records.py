@@ -10,6 +10,7 @@ from typing import Any
 from prometheus_client import Counter
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.coscheduling.membership import NOTHING
 from cosched.core.effects import Record
 from cosched.core.job import JobState
 from cosched.core.protocol import NO_HOLD, EndedBy, Found, JobId, MateStatus, Status
@@ -129,7 +130,7 @@ class Records:
 
     def tell_once(self, record: JobRecord) -> None:
         """A job was refused, and nothing of it stays: others are told so now, and not again."""
-        record.job.news, record.job.untold = {}, {}
+        record.job.news = record.job.untold = NOTHING
         self.core.ledger.telling.pop(record.job.id, None)
 
     def take_up_telling(self, record: JobRecord) -> None:

@@ -18,8 +18,7 @@ def propose(ledger: Ledger, job: PairedJob, peers: Iterable[Domain], now: int, s
     id, patience = ledger.request_id(job), lease(ledger)
     requests = {peer: ProposeGroupStart(id, group.jobs[peer], job.id, until, patience, slot=slot) for peer in peers}
     group.proposal = Proposal(now, requests)
-    for peer in requests:
-        job.untold.pop(peer, None)
+    job.untold = {peer: told for peer, told in job.untold.items() if peer not in requests}
     noted = ledger.note(job, What.PROPOSES_TO_GROUP, group=group.name, proposal=id)
     return noted + [Call(peer, job.id, request) for peer, request in requests.items()]
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cosched.core.coscheduling.ledger import Ledger, News, PairedJob, Untold, membership
+from cosched.core.coscheduling.membership import all_but
 from cosched.core.coscheduling.peers import MAX_ABSENCE
 from cosched.core.effects import Call, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import Answered, CallFailed, JobEvent, TellDue
@@ -31,7 +32,7 @@ class Telling:
 
     def tell(self, job: PairedJob, peer: Domain, request: SettleGroupStart, now: int) -> list[Effect]:
         """Tell the member there, until it says that it has heard it."""
-        job.untold[peer] = Untold(request, now)
+        job.untold = {**job.untold, peer: Untold(request, now)}
         self.ledger.telling[job.id] = None
         return [Call(peer, job.id, request)]
 
@@ -65,7 +66,7 @@ class Telling:
         if not news:
             return []
         job.news_told += 1
-        job.news |= {peer: News(request, now) for peer, request in news.items()}
+        job.news = {**job.news, **{peer: News(request, now) for peer, request in news.items()}}
         self.ledger.telling[job.id] = self.ledger.changed[job.id] = None
         return [Call(peer, job.id, request) for peer, request in news.items()]
 
@@ -78,13 +79,16 @@ class Telling:
         if not isinstance(event, Answered | CallFailed):
             return []
         of_news = isinstance(event.request, TellMember)
-        told: Untold | News | None = (job.news if of_news else job.untold).get(event.peer)
+        told = job.news.get(event.peer) if of_news else job.untold.get(event.peer)
         if told is None or told.request != event.request:
             return []
         if isinstance(event, CallFailed):
             goes_on = self._unheard(job, event) if of_news and job.missed else []
             return [SetTimer(job.id, Timer.TELL, now + self._pause(job, now)), *goes_on]
-        del (job.news if of_news else job.untold)[event.peer]
+        if of_news:
+            job.news = all_but(event.peer, job.news)
+        else:
+            job.untold = all_but(event.peer, job.untold)
         self._settle(job)
         if of_news and job.missed:
             return self._go_on(job)
