@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import gc
 import os
 import shlex
 import sys
@@ -20,13 +18,11 @@ import cosched
 from cosched.cli.commands import BROUGHT, OPERATORS, OWN, RESEARCHERS, USERS, Table, command, commands
 from cosched.cli.output.failures import FAILED, INTERRUPTED, UNUSABLE, Failure
 from cosched.cli.output.terminal import BEGAN, COMMAND, say
+from cosched.host.garbage import look_later
 from cosched.installation.extras import DISTRIBUTION, install_command
 from cosched.version import VERSION
 from cosched.words.errors import InputError
 from cosched.words.file_errors import reason_of
-
-# At exit Python would collect garbage among the compiler's objects, which wastes a third of a second.
-atexit.register(gc.freeze)
 
 
 class Commands(click.Group):
@@ -80,6 +76,7 @@ class Commands(click.Group):
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
         """Note the command line and the time; a run's files contain them."""
         command, began = shlex.join(["cosched", *args]), time.perf_counter()
+        look_later()
         with _failures():  # this also prints the help
             _check_package()
             context = super().make_context(info_name, args, *rest, **extra)

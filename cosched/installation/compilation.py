@@ -59,7 +59,8 @@ def prepare_kernels(run_all: Callable[[], None], say: Callable[[str], None], nam
     began = time.perf_counter()
     with without(_ALGEBRA), without(_C_INTERFACE):
         if kernels_are_compiled(run_all):
-            run_all()
+            with _only_loading():
+                run_all()
         else:
             _compile(run_all, say, name)
     _prepared.add(run_all)
@@ -106,6 +107,27 @@ def _compile(run_all: Callable[[], None], say: Callable[[str], None], name: str)
         with _saving_alone():
             run_all()
         _mark(run_all)
+
+
+@contextmanager
+def _only_loading() -> Iterator[None]:
+    """Have numba load kernels without what it needs to compile others: it loads that, too, before it compiles one."""
+    from numba.core.caching import Cache
+
+    load = Cache.load_overload
+
+    def only_load(cache: Any, signature: Any, context: Any) -> Any:
+        context.refresh = lambda: None  # else 70 modules, which declare the types of Python and numpy
+        try:
+            return load(cache, signature, context)
+        finally:
+            del context.refresh
+
+    Cache.load_overload = only_load
+    try:
+        yield
+    finally:
+        Cache.load_overload = load
 
 
 @contextmanager

@@ -7,7 +7,6 @@ listeners, readiness. A stop leaves jobs running; the next start finds them.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import signal
 from collections.abc import Collection, Coroutine, Mapping
@@ -21,6 +20,7 @@ from grpc_health.v1 import health_pb2
 
 from cosched import __version__
 from cosched.core.protocol import Domain, JobId
+from cosched.host.garbage import look_from_now_on
 from cosched.schedulers.kind import SchedulerKind
 from cosched.service import systemd
 from cosched.service.api.adaptive_api import Adaptive
@@ -122,7 +122,7 @@ class Service:
                 await self._open(stack)
             except StoppedError:
                 return
-            gc.freeze()  # these objects stay; a garbage collection over them takes up to a tenth of a second
+            look_from_now_on()  # a search among what is loaded takes up to a tenth of a second
             self._serving = True
             self._tell_peers()
             systemd.notify(f"READY=1\nSTATUS=serving {self.name} on {self.address}")

@@ -77,4 +77,4 @@ Backfill = Literal["easy", "conservative", "none"]
 class Settings(BaseModel):
     """Immutable settings; an unknown key is a mistake."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)  # most models of a process are never used

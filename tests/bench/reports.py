@@ -4,12 +4,13 @@ Targets: 10 s on one core, 15 MB.
 """
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from tests.bench import cpu_of_commands
 
 COSCHED = Path(sys.executable).with_name("cosched")
 REPLAY = (
@@ -35,20 +36,14 @@ def main() -> None:
 
 def report(run: Path) -> tuple[float, float]:
     """Seconds, and seconds of CPU, of `cosched report` on one core."""
-    began, used = time.perf_counter(), cpu()
+    began, used = time.perf_counter(), cpu_of_commands()
     subprocess.run([COSCHED, "report", run], check=True, capture_output=True, preexec_fn=on_one_core)
-    return time.perf_counter() - began, cpu() - used
+    return time.perf_counter() - began, cpu_of_commands() - used
 
 
 def on_one_core() -> None:
     """Leave this process one core of those it has."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-
-
-def cpu() -> float:
-    """CPU seconds of the commands that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":

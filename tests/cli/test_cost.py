@@ -87,15 +87,23 @@ def test_a_service_loads_only_what_it_serves_with(tmp_path):
     assert len(own) < 1700
 
 
-def loaded_by(*arguments: str) -> set[str]:
-    """The heavy packages that a run of the command loads."""
+def run_by(*arguments: str) -> tuple[set[str], int]:
+    """The heavy packages that a run of the command loads, and how often it looks for garbage."""
     code = (
-        "import sys\nfrom cosched.cli.main import main\nsys.argv = ['cosched', *sys.argv[1:]]\n"
+        "import gc, sys\nfrom cosched.cli.main import main\nsys.argv = ['cosched', *sys.argv[1:]]\n"
+        "looks = lambda: sum(generation['collections'] for generation in gc.get_stats())\nbefore = looks()\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "print(*({'numpy', 'numba', 'polars', 'pydantic', 'rich'} & set(sys.modules)), file=sys.stderr)"
+        "heavy = {'numpy', 'numba', 'numba.cpython.unicode', 'polars', 'pydantic', 'rich'}\n"
+        "print(looks() - before, *(heavy & set(sys.modules)), file=sys.stderr)"
     )
     run = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
-    return set(run.stderr.split())
+    looks, *loaded = run.stderr.splitlines()[-1].split()
+    return set(loaded), int(looks)
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """The heavy packages that a run of the command loads."""
+    return run_by(*arguments)[0]
 
 
 def test_help_loads_nothing_heavy():
@@ -106,6 +114,25 @@ def test_help_loads_nothing_heavy():
 @pytest.mark.sim
 def test_looking_at_a_trace_needs_no_compiler(traces):
     assert not loaded_by("trace", "info", str(traces / "lublin_256.swf.gz")) & {"numba", "polars"}
+
+
+def test_garbage_is_looked_for_as_usual_once_a_process_has_made_many_objects():
+    code = (
+        "import gc\nfrom cosched.host.garbage import STARTING, look_later\nusual = gc.get_threshold()\nlook_later()\n"
+        "few = [[] for _ in range(STARTING // 2)]\nassert gc.get_threshold() != usual\n"
+        "many = [[] for _ in range(STARTING)]\nassert gc.get_threshold() == usual\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.sim
+def test_a_short_replay_loads_no_types_of_numba_no_data_frames_and_looks_for_no_garbage(traces, tmp_path):
+    """Each would take a tenth of a second, of some 0.6 s in all."""
+    replay = "replay", "--domain", f"a,trace={traces / 'lublin_256.swf.gz'},cut=0..1d", "--no-report", "--out"
+    run_by(*replay, str(tmp_path / "first"))  # compiles what is not compiled yet
+    loaded, looks = run_by(*replay, str(tmp_path / "second"))
+    assert loaded == {"numpy", "numba", "pydantic", "rich"}
+    assert looks == 0
 
 
 @pytest.mark.sim

@@ -12,6 +12,7 @@ from cosched.words.errors import InputError
 from cosched.workload.jobs import UNKNOWN, Workload
 from cosched.workload.pairing import Pairing
 from cosched_sim.results import metrics
+from cosched_sim.results.columns import Known, csv_of, frame_of
 
 
 def ints(*values: int) -> np.ndarray:
@@ -52,8 +53,17 @@ def coupled() -> sim.Result:
 
 
 def test_each_hold_is_told_with_its_end(coupled):
-    assert coupled.hold_frame("A").rows() == [("A", "a-1", 6, 0, 100, "started")]
-    assert coupled.hold_frame("B").rows() == coupled.yield_frame("A").rows() == []
+    assert frame_of(coupled.hold_columns("A")).rows() == [("A", "a-1", 6, 0, 100, "started")]
+    assert frame_of(coupled.hold_columns("B")).rows() == frame_of(coupled.yield_columns("A")).rows() == []
+
+
+@pytest.mark.parametrize("text", ["a", "", None, "a,b", '"', 'a "b"', "a\nb", "a\rb", "\u00e9", " ", "-1"])
+def test_a_table_is_written_as_polars_would_write_it(text):
+    table = {"text": ["x", text], "known": Known(ints(3, UNKNOWN)), "number": ints(-1, 2**62)}
+    empty = {"text": [], "known": Known(ints()), "number": ints()}
+    for columns in (table, {"text": [text], "other": [text]}, empty):
+        assert csv_of(columns) == csv_of(columns, of_many=True)
+        assert csv_of(columns, header=False) == csv_of(columns, header=False, of_many=True)
 
 
 def test_times_of_a_hand_made_case(coupled):

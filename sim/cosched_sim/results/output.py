@@ -7,15 +7,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from cosched import __version__
 from cosched.workload.traces.atomic import replacing
+from cosched_sim.results.columns import MANY, Table, csv_of
 from cosched_sim.results.result import ReplayResult
 from cosched_sim.results.staging import SUMMARY, staged
-
-if TYPE_CHECKING:
-    import polars
 
 ROWS_AT_ONCE = 16_384  # jobs.csv is written in parts, so that a long trace needs no second copy in memory
 
@@ -50,10 +48,10 @@ def write_files(result: ReplayResult, folder: Path, info: RunInfo) -> dict[str, 
     with replacing(folder / "jobs.csv") as stream:
         _write_jobs(result, stream)
     if any(domain.allocations is not None for domain in result.domains.values()):
-        _write_tables(result.allocation_frame, result, folder / "allocations.csv")
+        _write_tables(result.allocation_columns, result, folder / "allocations.csv")
     if all(domain.holds is not None for domain in result.domains.values()):
-        _write_tables(result.hold_frame, result, folder / "holds.csv")
-        _write_tables(result.yield_frame, result, folder / "yields.csv")
+        _write_tables(result.hold_columns, result, folder / "holds.csv")
+        _write_tables(result.yield_columns, result, folder / "yields.csv")
     if result.events is not None:
         with replacing(folder / "events.jsonl") as stream:
             stream.writelines(f"{json.dumps(event)}\n".encode() for event in result.events)
@@ -68,17 +66,17 @@ def write_json(path: Path, value: Any) -> None:
         stream.write(f"{json.dumps(value, indent=2, allow_nan=False)}\n".encode())
 
 
-def _write_tables(frame: Callable[[str], polars.DataFrame], result: ReplayResult, path: Path) -> None:
+def _write_tables(table: Callable[[str], Table], result: ReplayResult, path: Path) -> None:
     """Write the small tables of all domains to one file."""
     with replacing(path) as stream:
         for number, name in enumerate(result.domains):
-            stream.write(frame(name).write_csv(include_header=number == 0).encode())
+            stream.write(csv_of(table(name), header=number == 0).encode())
 
 
 def _write_jobs(result: ReplayResult, stream: BinaryIO) -> None:
-    header = True
+    header, of_many = True, sum(len(domain.workload) for domain in result.domains.values()) >= MANY
     for name, domain in result.domains.items():
         for start in range(0, len(domain.workload), ROWS_AT_ONCE):
-            rows = result.frame(name, slice(start, start + ROWS_AT_ONCE))
-            stream.write(rows.write_csv(include_header=header).encode())
+            rows = result.job_columns(name, slice(start, start + ROWS_AT_ONCE))
+            stream.write(csv_of(rows, header=header, of_many=of_many).encode())
             header = False

@@ -20,6 +20,7 @@ from cosched.workload.pairing import TOGETHER, Pairing
 from cosched_sim.configuration import Domain
 from cosched_sim.holds_and_yields import HoldEnd, Holds, Yields
 from cosched_sim.results import metrics
+from cosched_sim.results.columns import Known, Table, frame_of
 
 if TYPE_CHECKING:
     import polars
@@ -30,6 +31,8 @@ STATES = {  # how a job ended
     JobState.CANCELLED: "cancelled",
 }
 NEVER_STARTED, UNFINISHED = "never_started", "unfinished"
+_STATES = np.array([*(STATES.get(state, "") for state in JobState), NEVER_STARTED, UNFINISHED], object)
+_IS_TOLD = _STATES != ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -259,76 +262,64 @@ class ReplayResult:
         return jobs.with_columns(wait_s=polars.col("start") - polars.col("submit"))
 
     def frame(self, name: str, rows: slice) -> polars.DataFrame:
-        """Return some rows of one domain's jobs, with the columns of jobs.csv."""
-        import polars
+        """Return some rows of one domain's jobs as a data frame."""
+        return frame_of(self.job_columns(name, rows))
 
+    def job_columns(self, name: str, rows: slice) -> Table:
+        """Return some rows of one domain's jobs, with the columns of jobs.csv."""
         domain = self.domains[name]
         work, jobs = domain.workload, domain.jobs
-        columns = {
-            "domain": polars.Series([name], dtype=polars.String).new_from_index(0, len(work.job_id[rows])),
-            "job_id": polars.Series(work.job_id[rows]).cast(polars.String),
+        return {
+            "domain": [name] * len(work.job_id[rows]),
+            "job_id": _texts(work.job_id[rows]),
             "submit": work.submit[rows],
-            **{key: _known(getattr(jobs, key)[rows]) for key in ("ready", "start", "end")},
+            **{key: Known(getattr(jobs, key)[rows]) for key in ("ready", "start", "end")},
             "nodes": work.nodes[rows],
             "requested_s": work.requested[rows],
             "run_s": work.run[rows],
-            "pair": _known(jobs.pair[rows]),
-            "mate_job_id": polars.Series(self._mate_ids(name, rows), dtype=polars.String),
+            "pair": Known(jobs.pair[rows]),
+            "mate_job_id": self._mate_ids(name, rows),
             **{key: getattr(jobs, key)[rows] for key in ("holds", "yields", "held_node_seconds")},
-            "state": polars.Series(list(map(_state, jobs.state[rows].tolist(), jobs.start[rows].tolist()))),
+            "state": _states(jobs.state[rows], jobs.start[rows]),
         }
-        return polars.DataFrame(columns)
 
-    def allocation_frame(self, name: str) -> polars.DataFrame:
+    def allocation_columns(self, name: str) -> Table:
         """Return the allocations of one domain's jobs, with the columns of allocations.csv."""
-        import polars
-
         domain = self.domains[name]
         had = domain.allocations or no_allocations()
-        columns = {
-            "domain": polars.Series([name], dtype=polars.String).new_from_index(0, len(had.row)),
-            "job_id": polars.Series(domain.workload.job_id[had.row]).cast(polars.String),
+        return {
+            "domain": [name] * len(had.row),
+            "job_id": _texts(domain.workload.job_id[had.row]),
             "allocation": had.number,
             **{key: getattr(had, key) for key in ("nodes", "start", "end")},
             "ended": _names(AllocationEnd, had.ended),
-            **{
-                key: polars.Series(getattr(had, key).tolist(), dtype=polars.String)
-                for key in ("where", "resource")
-                if self._has_names(key)
-            },
+            **{key: getattr(had, key).tolist() for key in ("where", "resource") if self._has_names(key)},
         }
-        return polars.DataFrame(columns)
 
     def _has_names(self, key: str) -> bool:
         """Return whether some scheduler has given nodes by name, or has a name for all nodes of a job."""
         had = (domain.allocations for domain in self.domains.values())
         return any(each is not None and bool(getattr(each, key).any()) for each in had)
 
-    def hold_frame(self, name: str) -> polars.DataFrame:
+    def hold_columns(self, name: str) -> Table:
         """Return the holds of one domain, which must have been recorded, with the columns of holds.csv."""
-        import polars
-
         domain = self.domains[name]
         holds = domain.holds
         assert holds is not None
-        columns = {
-            "domain": polars.Series([name], dtype=polars.String).new_from_index(0, len(holds.row)),
-            "job_id": polars.Series(domain.workload.job_id[holds.row]).cast(polars.String),
+        return {
+            "domain": [name] * len(holds.row),
+            "job_id": _texts(domain.workload.job_id[holds.row]),
             "nodes": domain.workload.least_nodes[holds.row],
             "begin": holds.begin,
             "end": holds.end,
             "ended": _names(HoldEnd, holds.ended),
         }
-        return polars.DataFrame(columns)
 
-    def yield_frame(self, name: str) -> polars.DataFrame:
+    def yield_columns(self, name: str) -> Table:
         """Return the yields of one domain, which must have been recorded, with the columns of yields.csv."""
-        import polars
-
         yields = self.domains[name].yields
         assert yields is not None
-        domain = polars.Series([name], dtype=polars.String).new_from_index(0, len(yields.time))
-        return polars.DataFrame({"domain": domain, "time": yields.time, "yields": yields.count})
+        return {"domain": [name] * len(yields.time), "time": yields.time, "yields": yields.count}
 
     def _mate_ids(self, name: str, rows: slice) -> list[str | None]:
         jobs, ids = self.domains[name].jobs, self._ids
@@ -355,9 +346,11 @@ class ReplayResult:
         return others
 
 
-def _state(state: int, start: int) -> str:
-    """Return how a job ended; one that has started and not ended was queued again."""
-    return STATES.get(JobState(state), NEVER_STARTED if start == UNKNOWN else UNFINISHED)
+def _states(state: Ints, start: Ints) -> list[str]:
+    """Return how jobs ended; one that has started and not ended was queued again."""
+    not_ended = np.where(start == UNKNOWN, len(JobState), len(JobState) + 1)
+    told: list[str] = _STATES[np.where(_IS_TOLD[state], state, not_ended)].tolist()
+    return told
 
 
 def _node_seconds(nodes: Ints, seconds: Ints) -> int:
@@ -369,16 +362,10 @@ def _node_seconds(nodes: Ints, seconds: Ints) -> int:
     return sum(n * s for n, s in zip(nodes.tolist(), seconds.tolist(), strict=True))
 
 
-def _names(kind: type[IntEnum], numbers: Ints) -> polars.Series:
-    """Return a column of the names that these numbers have."""
-    import polars
-
-    return polars.Series([kind(number).name.lower() for number in numbers.tolist()], dtype=polars.String)
+def _names(kind: type[IntEnum], numbers: Ints) -> list[str]:
+    """Return the names that these numbers have."""
+    return [kind(number).name.lower() for number in numbers.tolist()]
 
 
-def _known(values: Ints) -> polars.Series:
-    """Return a column in which UNKNOWN is null."""
-    import polars
-
-    series = polars.Series(values)
-    return series.set(series == UNKNOWN, None)
+def _texts(ids: JobIds) -> list[str]:
+    return list(map(str, ids.tolist()))

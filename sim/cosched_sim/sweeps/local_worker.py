@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import gc
 import os
 import signal
 import sys
 from multiprocessing.connection import Connection
 
+from cosched.host.garbage import look_from_now_on, look_later
 from cosched_sim.sweeps.case import run_chunk
 
 READY = "ready"
@@ -20,11 +20,12 @@ def main() -> None:
     """Serve the process `sys.argv[2]` through the socket `sys.argv[1]` until it closes the socket or ends."""
     descriptor, parent = map(int, sys.argv[1:])
     _end_with(parent)
+    look_later()
     from cosched.installation.compilation import prepare_kernels
     from cosched_sim.warm_up import SIMULATED, run_all_kernels
 
     prepare_kernels(run_all_kernels, lambda _: None, SIMULATED)
-    gc.freeze()  # what is loaded stays: no search for cycles looks at it again
+    look_from_now_on()
     with contextlib.suppress(EOFError, OSError), Connection(descriptor) as connection:
         connection.send(READY)
         while True:
