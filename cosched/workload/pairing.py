@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import cached_property
 from typing import NamedTuple
 from zlib import crc32
 
@@ -17,7 +18,7 @@ import numpy as np
 from cosched.core.protocol import MAX_MEMBERS, Domain, Named, Terms, Window, named_group, named_mate
 from cosched.validation.text import shown
 from cosched.words.errors import InputError
-from cosched.workload.jobs import Ints, Workload
+from cosched.workload.jobs import UNKNOWN, Ints, Workload
 
 NO_LIMIT = sys.maxsize
 TOGETHER = (0, 0)
@@ -49,7 +50,16 @@ class Group(NamedTuple):
         return named_group(str(self.row), others, windows=windows, at=self.at)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class Mates(NamedTuple):
+    """The jobs of one domain that have mates, by their rows: the row of the pair or group, and a pair's other job."""
+
+    job: Ints
+    row: Ints
+    mate_domain: Ints
+    mate: Ints
+
+
+@dataclass(frozen=True, eq=False)
 class Pairing:
     """n pairs of jobs in the order of their rows, and the larger groups; a job is in at most one of all.
 
@@ -65,11 +75,6 @@ class Pairing:
     dropped: int = 0
     groups: tuple[Group, ...] = ()
     terms: Mapping[tuple[int, int], Terms] = field(default_factory=dict)
-    in_groups: Ints = field(init=False)  # (members of groups, 3): domain, row there, and the row of the group
-
-    def __post_init__(self) -> None:
-        members = [(*member, group.row) for group in self.groups for member in group.members]
-        object.__setattr__(self, "in_groups", np.array(members, np.int64).reshape(-1, 3))
 
     def __len__(self) -> int:
         """Return the number of pairs and groups."""
@@ -84,10 +89,34 @@ class Pairing:
 
     def of_pairs(self, values: Sequence[Ints]) -> Ints:
         """Return the values of both jobs of each pair, shape (n, 2); `values` has an array for each domain's jobs."""
-        found = np.empty((len(self.row), 2), np.int64)
-        for domain, of_jobs in enumerate(values):
-            found[self.domain == domain] = of_jobs[self.job[self.domain == domain]]
+        first = np.cumsum([0, *map(len, values)])
+        found: Ints = np.concatenate(values)[first[self.domain] + self.job]
         return found
+
+    def mates_in(self, domain: int) -> Mates:
+        """Return the jobs of this domain that have mates; a member of a group has none by itself (UNKNOWN)."""
+        return self._mates[min(domain, len(self._mates) - 1)]
+
+    @cached_property
+    def _mates(self) -> list[Mates]:
+        """Those of each domain, up to the last that has any, and none: in one pass, as there may be many domains."""
+        members = [(*member, group.row) for group in self.groups for member in group.members]
+        of, job, row = np.array(members, np.int64).reshape(-1, 3).T
+        nobody = np.full(len(members), UNKNOWN)
+        (one, other), (its, others) = self.domain.T, self.job.T
+        of = np.concatenate([one, other, of])
+        order = np.argsort(of, kind="stable")
+        columns = [
+            np.concatenate(parts)[order]
+            for parts in (
+                (its, others, job),
+                (self.row, self.row, row),
+                (other, one, nobody),
+                (others, its, nobody),
+            )
+        ]
+        ends = np.searchsorted(of[order], np.arange(of.max(initial=-1) + 1), "right")
+        return [Mates(*parts) for parts in zip(*(np.split(column, ends) for column in columns), strict=True)]
 
     def members(self, domains: int) -> list[set[int]]:
         """Return the rows of the jobs that have mates, for each of so many domains."""
@@ -97,12 +126,14 @@ class Pairing:
                 members[of].add(job)
         return members
 
-    def replaced(self, domain: int, job: int, new: int) -> Pairing:
-        """Return these rows with another job of that domain in the place of this one."""
-        jobs = np.where((self.domain == domain) & (self.job == job), new, self.job)
-        old, other = (domain, job), (domain, new)
+    def replaced(self, new: Mapping[tuple[int, int], int]) -> Pairing:
+        """Return these rows with other jobs in the places of some: `new` maps domains and rows there to their rows."""
+        if not new:
+            return self
+        pairs = zip(self.domain.ravel().tolist(), self.job.ravel().tolist(), strict=True)
+        jobs = np.array([new.get(member, member[1]) for member in pairs], np.int64).reshape(-1, 2)
         groups = (
-            group._replace(members=tuple(other if member == old else member for member in group.members))
+            group._replace(members=tuple((member[0], new.get(member, member[1])) for member in group.members))
             for group in self.groups
         )
         return replace(self, job=jobs, groups=tuple(groups))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cosched.core.job import JobState
@@ -62,27 +62,25 @@ class Run:
             here = script.of({setup.name for setup in setups} - others.keys())
             self._world = World(setups, pairing, here, story, elsewhere=set(others), link=link)
             self._players.append(BatchWorld(self._world))
+        self._by_domain = {domain: player for player in self._players for domain in player.domains}
+        self._index = {setup.name: index for index, setup in enumerate(setups)}
 
     def run(self, tell: Callable[[int], None] = lambda _: None, stride: int = NEVER) -> None:
         """Play until no event is left, or only forced releases that change nothing.
 
         `tell` gets the instant, about every `stride` seconds of the traces' time.
         """
-        order = [domain for player in self._players for domain in player.domains]
-        conductor = Conductor(self._players, self._link, tell, sorted(order, key=self._names.index), stride)
+        order = sorted(self._by_domain, key=self._index.__getitem__)
+        conductor = Conductor(self._players, self._link, tell, order, stride)
         with uncollected():
             conductor.run()
         self._now, self._stalled = conductor.now, conductor.stalled
-
-    @property
-    def _names(self) -> list[str]:
-        return [setup.name for setup in self._setups]
 
     # Results
 
     def result(self, settings: Sequence[Domain], timing: dict[str, float]) -> ReplayResult:
         """Collect the results."""
-        now, pairing = self._now, with_successors(self._pairing, self._script, self._names)
+        now, pairing = self._now, with_successors(self._pairing, self._script, self._index)
         domains = {
             setup.name: domain_result(self._told(setup), of, setup.cluster.nodes, setup.workload, pairing, index, now)
             for index, (setup, of) in enumerate(zip(self._setups, settings, strict=True))
@@ -92,8 +90,7 @@ class Run:
     def _told(self, setup: DomainSetup) -> Results:
         if (played := self._alone.get(setup.name)) is not None:
             return _told_alone(played)
-        [player] = [player for player in self._players if setup.name in player.domains]
-        return player.results(setup.name, self._now)
+        return self._by_domain[setup.name].results(setup.name, self._now)
 
     def _events(self) -> list[dict[str, Any]] | None:
         if self._story is None:
@@ -121,11 +118,9 @@ class Run:
             started.add(row)
 
 
-def with_successors(pairing: Pairing, script: Script, names: Sequence[str]) -> Pairing:
-    """Return the pairing with those jobs that have had others' places by the script; `names`: of the domains."""
-    for event in script.replaced:
-        pairing = pairing.replaced(names.index(event.domain), event.row, event.new)
-    return pairing
+def with_successors(pairing: Pairing, script: Script, index: Mapping[str, int]) -> Pairing:
+    """Return the pairing with those jobs that have had others' places by the script; `index`: of each domain."""
+    return pairing.replaced({(index[event.domain], event.row): event.new for event in script.replaced})
 
 
 def warm_up(

@@ -112,6 +112,7 @@ class Conductor:
         self._agenda = Agenda(players)
         self._moved: set[int] = set()  # players to whom something has happened since they were asked
         self._order = order or list(self._index)
+        self._place = {domain: place for place, domain in enumerate(self._order)}
         self._tell = tell
         self._stride = stride
         self._link = link
@@ -154,7 +155,7 @@ class Conductor:
             self._iterate([*advanced.changed, *self._deliver(), *player.domains])
         else:
             changed = [*advanced.changed, *self._go_on_iterating(advanced.last)]
-            self._iterate(changed, first=self._order.index(advanced.last) + 1)
+            self._iterate(changed, first=self._place[advanced.last] + 1)
 
     def _phases(self, active: Sequence[Player]) -> None:
         events: Sequence[Phase] = EVENTS
@@ -186,14 +187,20 @@ class Conductor:
 
     def _iterate(self, due: Iterable[Domain], first: int = 0) -> None:
         """Go round the domains, starting with the `first`, until no iteration is due."""
-        left = set(due)
+        left = {self._place[domain] for domain in due}
         while left:
-            for domain in self._order[first:]:
-                if domain in left:
-                    left.remove(domain)
-                    self._moved.add(index := self._index[domain])
-                    left.update(self._players[index].iterate(domain, self.now))
-                    left.update(self._go_on_iterating(domain))
+            round_ = sorted(place for place in left if place >= first)
+            while round_:
+                place = heapq.heappop(round_)
+                left.remove(place)
+                domain = self._order[place]
+                self._moved.add(index := self._index[domain])
+                changed = self._players[index].iterate(domain, self.now)
+                for other in map(self._place.__getitem__, {*changed, *self._go_on_iterating(domain)}):
+                    if other not in left:
+                        left.add(other)
+                        if other > place:
+                            heapq.heappush(round_, other)
             first = 0
 
     def _go_on_iterating(self, domain: Domain) -> set[Domain]:

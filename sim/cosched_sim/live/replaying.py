@@ -66,7 +66,7 @@ class LiveReplay(Replay):
             conductor = Conductor(players, LiveLink(players, told), self._teller(told))
             conductor.run()
             self._tell("fetching results")
-            pairing = with_successors(self.pairing, what_if, names)
+            pairing = with_successors(self.pairing, what_if, {name: index for index, name in enumerate(names)})
             results = [self._collect(i, domain, players[i], pairing, conductor.now) for i, domain in enumerate(domains)]
         timing = {"read_s": self.read_s, "compile_s": self.compile_s, "start_s": started - began}
         timing["replay_s"] = time.perf_counter() - started

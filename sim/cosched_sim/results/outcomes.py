@@ -39,14 +39,10 @@ def jobs_of(told: Mapping[str, Ints], workload: Workload, pairing: Pairing, inde
 
 def add_pairs(jobs: Jobs, pairing: Pairing, index: int) -> None:
     """Set pairs, groups and mates of the jobs of domain `index`; a member of a group has no mate by itself."""
-    for side in (0, 1):
-        here = pairing.domain[:, side] == index
-        rows = pairing.job[here, side]
-        jobs.pair[rows] = pairing.row[here]
-        jobs.mate_domain[rows] = pairing.domain[here, 1 - side]
-        jobs.mate[rows] = pairing.job[here, 1 - side]
-    grouped = pairing.in_groups[pairing.in_groups[:, 0] == index]
-    jobs.pair[grouped[:, 1]] = grouped[:, 2]
+    mates = pairing.mates_in(index)
+    jobs.pair[mates.job] = mates.row
+    jobs.mate_domain[mates.job] = mates.mate_domain
+    jobs.mate[mates.job] = mates.mate
 
 
 def _last_event(jobs: Jobs, workload: Workload, now: int) -> int:

@@ -293,13 +293,14 @@ class ReplayResult:
             "allocation": had.number,
             **{key: getattr(had, key) for key in ("nodes", "start", "end")},
             "ended": _names(AllocationEnd, had.ended),
-            **{key: getattr(had, key).tolist() for key in ("where", "resource") if self._has_names(key)},
+            **{key: getattr(had, key).tolist() for key in self._given_names},
         }
 
-    def _has_names(self, key: str) -> bool:
-        """Return whether some scheduler has given nodes by name, or has a name for all nodes of a job."""
-        had = (domain.allocations for domain in self.domains.values())
-        return any(each is not None and bool(getattr(each, key).any()) for each in had)
+    @cached_property
+    def _given_names(self) -> list[str]:
+        """Columns of names that some scheduler has given: to nodes, or to all nodes of a job."""
+        had = [domain.allocations for domain in self.domains.values() if domain.allocations is not None]
+        return [key for key in ("where", "resource") if any(getattr(each, key).any() for each in had)]
 
     def hold_columns(self, name: str) -> Table:
         """Return the holds of one domain, which must have been recorded, with the columns of holds.csv."""
@@ -331,7 +332,7 @@ class ReplayResult:
             found[place] = self._others.get((name, row), found[place])
         return found
 
-    @property
+    @cached_property
     def _ids(self) -> list[JobIds]:
         return [domain.workload.job_id for domain in self.domains.values()]
 

@@ -48,7 +48,10 @@ class CoreReplay(Replay):
         players = core_players(setups, self.pairing, names, link, script=what_if)
         conductor = Conductor(players, link)
         conductor.run()
-        pairing, now = with_successors(self.pairing, what_if, names), conductor.now
+        pairing, now = (
+            with_successors(self.pairing, what_if, {name: index for index, name in enumerate(names)}),
+            conductor.now,
+        )
         domains = {
             of.name: domain_result(player.results(of.name, now), of, nodes, work, pairing, index, now)
             for index, (player, of, nodes, work) in enumerate(
