@@ -18,7 +18,7 @@ pytest.register_assert_rewrite(
     "cosched.conformance.adapters",
     "cosched.conformance.schedulers",
     "tests.live.coupled",
-    "tests.pbs.coupled",
+    "tests.live.coupled_labs",
     "tests.service.group_histories",
     "tests.slurm.coupled_checks",
 )

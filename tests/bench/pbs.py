@@ -20,9 +20,9 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 
+from deploy.lab.coupled import CoupledLab, Domain, Pbs, Slurm
 from deploy.lab.waiting import wait_for
-from deploy.pbs.lab import CoupledLab, Domain, PbsCluster
-from deploy.pbs.lab.coupled import Pbs, Slurm
+from deploy.pbs.lab import PbsCluster
 from deploy.slurm.trace.controller_log import read_stories
 from tests.bench.skew import quantile
 

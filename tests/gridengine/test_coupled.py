@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from deploy.gridengine.lab import is_installed
-from deploy.pbs.lab import CoupledLab
+from deploy.lab.coupled import CoupledLab
 from deploy.slurm.lab.programs import missing_programs
+from tests.live.coupled_labs import Coupled
 from tests.live.workloads import SCHEMES, Work
-from tests.pbs.coupled import Coupled
 from tests.slurm.cosched_hooks import check_for_compiler
 
 NODES, LARGE = 4, 3

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from deploy.lab.coupled import CoupledLab, Pbs
 from deploy.lab.service import cosched
 from deploy.lab.waiting import wait_for
-from deploy.pbs.lab.coupled import CoupledLab, Pbs
 
 pytestmark = pytest.mark.soak
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from deploy.pbs.lab import CoupledLab
+from deploy.lab.coupled import CoupledLab
 from tests.live.coupled import known, story
+from tests.live.coupled_labs import Coupled
 from tests.live.workloads import SCHEMES, Work
-from tests.pbs.coupled import Coupled
 from tests.slurm.cosched_hooks import check_for_compiler
 
 pytestmark = pytest.mark.soak

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from cosched.client import Client, Explanation
-from deploy.pbs.lab import CoupledLab, Domain
+from deploy.lab.coupled import CoupledLab, Domain
 from tests.live.accounts import check_accounts, has_budget
 from tests.live.coupled import PATIENCE
-from tests.pbs.coupled import Coupled
+from tests.live.coupled_labs import Coupled
 
 pytestmark = pytest.mark.soak
 

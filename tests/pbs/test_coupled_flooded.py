@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from deploy.pbs.lab import CoupledLab
+from deploy.lab.coupled import CoupledLab
 from tests.live.attacks import under_attack
+from tests.live.coupled_labs import Coupled
 from tests.live.workloads import contended
-from tests.pbs.coupled import Coupled
 
 pytestmark = pytest.mark.soak
 SEED, PAIRS, ALONE, NODES = 20111120, 12, 6, 4

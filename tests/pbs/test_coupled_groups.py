@@ -9,10 +9,10 @@ from statistics import median
 
 import pytest
 
-from deploy.pbs.lab import CoupledLab, Domain
+from deploy.lab.coupled import CoupledLab, Domain
 from tests.live.coupled import known
+from tests.live.coupled_labs import Coupled
 from tests.live.workloads import Outcome, Work, contended
-from tests.pbs.coupled import Coupled
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.tiers import SEED
 

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from cosched.client import Job
-from deploy.pbs.lab import CoupledLab, Domain
-from deploy.pbs.lab.coupled import Pbs
+from deploy.lab.coupled import CoupledLab, Domain, Pbs
 from tests.live.coupled import known, start
+from tests.live.coupled_labs import Coupled
 from tests.live.workloads import Outcome, Work, contended
-from tests.pbs.coupled import Coupled
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.relay import AFTER, BEFORE, Relay
 from tests.slurm.test_coupled_service_failures import Gate

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from deploy.lab.coupled import CoupledLab, Pbs
 from deploy.lab.waiting import wait_for
-from deploy.pbs.lab import CoupledLab
-from deploy.pbs.lab.coupled import Pbs
 from tests.live.coupled import known
+from tests.live.coupled_labs import Coupled
 from tests.live.workloads import Work
-from tests.pbs.coupled import Coupled
 
 pytestmark = pytest.mark.soak
 

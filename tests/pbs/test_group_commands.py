@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from deploy.lab.coupled import CoupledLab, Pbs
 from deploy.lab.service import cosched
 from deploy.lab.waiting import LabError
-from deploy.pbs.lab.coupled import CoupledLab, Pbs
 from tests.live.coupled import known
-from tests.pbs.coupled import Coupled
+from tests.live.coupled_labs import Coupled
 
 pytestmark = pytest.mark.soak
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from deploy.lab.coupled import CoupledLab, Pbs, Slurm
 from deploy.lab.demo import scenes
 from deploy.lab.demo.place import Place
 from deploy.lab.demo.playing import play
@@ -16,7 +17,6 @@ from deploy.lab.demo.stage import Stage
 from deploy.lab.service import Service
 from deploy.lab.waiting import LabError
 from deploy.pbs.lab import PbsCluster, is_installed
-from deploy.pbs.lab.coupled import CoupledLab, Pbs, Slurm
 from deploy.slurm.demo.__main__ import SlurmPlace
 
 _MISSING = "needs root, and OpenPBS in /opt/pbs (or where COSCHED_LAB_PBS says): build it from its public source"

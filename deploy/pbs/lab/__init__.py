@@ -6,7 +6,6 @@ with PbsCluster("mira", folder) as cluster:
 """
 
 from deploy.pbs.lab.cluster import PbsCluster, is_installed
-from deploy.pbs.lab.coupled import CoupledLab, Domain
 from deploy.pbs.lab.installed_hook import install_hook
 
-__all__ = ["CoupledLab", "Domain", "PbsCluster", "install_hook", "is_installed"]
+__all__ = ["PbsCluster", "install_hook", "is_installed"]

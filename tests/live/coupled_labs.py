@@ -1,4 +1,4 @@
-"""Work for a coupled laboratory with a PBS cluster, and what must be so after it."""
+"""Work for a laboratory of coupled batch systems, and what must be so after it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from deploy.lab.coupled import CoupledLab, Domain, Pbs
 from deploy.lab.waiting import wait_for
-from deploy.pbs.lab import CoupledLab, Domain
-from deploy.pbs.lab.coupled import Pbs
 from tests.live.coupled import INTERVAL, PATIENCE, CoupledWork, unended
 from tests.live.workloads import Outcome, Work, contended
 
